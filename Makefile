@@ -1,0 +1,39 @@
+# Every target makes its own environment in .venv; nothing else is needed but Python 3.11 or later.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help train test check format clean
+
+help:
+	@echo "make train   train the default model on the documentation inside every Python"
+	@echo "make test    run the tests (twice the gradient of everything, and the doctests)"
+	@echo "make check   ruff, format, types"
+	@echo "make format  put the code into shape"
+	@echo "make clean   remove .venv and caches (runs/ stays)"
+
+# One stamp an extra, renewed when pyproject.toml changes.
+.venv/%.stamp: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "deepnlp needs Python 3.11 or later: make PYTHON=python3.11 ..."; rm -rf .venv; exit 2; }
+	$(BIN)/python -m pip install --quiet --editable '.$(if $(filter-out run,$*),[$*])'
+	@touch $@
+
+train: .venv/run.stamp
+	$(BIN)/deepnlp train $(ARGS)
+
+test: .venv/test.stamp
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache

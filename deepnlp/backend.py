@@ -1,0 +1,260 @@
+"""The array module in use: NumPy by default, CuPy by one switch.
+
+Every layer writes ``from deepnlp.backend import xp`` and then ``xp.tanh(a)``, never ``numpy`` or
+``cupy``. Arrays cross between the host (NumPy) and the backend at two doors and nowhere else:
+:func:`asarray` on the way in, :func:`asnumpy` on the way out. This is the only file that imports
+cupy.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeAlias
+
+import numpy
+
+from deepnlp.errors import DeepNLPError
+
+# numpy.ndarray, or the array type of the backend in use. Any, for mypy cannot follow the switch.
+Array: TypeAlias = Any
+
+# Random numbers come from the host, whatever the backend.
+Generator: TypeAlias = numpy.random.Generator
+
+NAMES = ("numpy", "cupy")
+
+
+class _ArrayModule:
+    """A name that stands for the array module in use; each attribute is looked up once."""
+
+    def _stand_for(self, module: Any) -> None:
+        self.__dict__.clear()
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for a name that is not in __dict__ yet: from then on it is found there.
+        if name == "_module":
+            _use_environment()
+            return self.__dict__["_module"]
+        attribute = getattr(self._module, name)
+        self.__dict__[name] = attribute
+        return attribute
+
+    def __repr__(self) -> str:
+        return f"<deepnlp.backend.xp standing for {self._module.__name__}>"
+
+
+xp: Any = _ArrayModule()
+
+
+def _use_environment() -> None:
+    """The first look at ``xp`` without a call of ``use`` before it: ask the environment."""
+    try:
+        use(os.environ.get("DEEPNLP_BACKEND") or "numpy")
+    except ValueError as error:
+        raise DeepNLPError(f"DEEPNLP_BACKEND: {error}") from error
+
+
+def use(name: str) -> None:
+    """Choose the array module, before layers are built.
+
+    Parameters
+    ----------
+    name : {"numpy", "cupy"}
+        ``"numpy"`` computes on the CPU, ``"cupy"`` on an NVIDIA GPU.
+
+    Raises
+    ------
+    ValueError
+        If the name is neither.
+    DeepNLPError
+        If CuPy is not installed, or there is no GPU it can use: the text says which.
+
+    Examples
+    --------
+    >>> import deepnlp
+    >>> deepnlp.use("numpy")
+    >>> deepnlp.use("abacus")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown backend 'abacus': choose 'numpy' or 'cupy'
+    """
+    if name == "numpy":
+        use_module(numpy)
+    elif name == "cupy":
+        use_module(_import_cupy())
+    else:
+        raise ValueError(f"unknown backend {name!r}: choose 'numpy' or 'cupy'")
+
+
+def _import_cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeepNLPError(
+            "the cupy backend needs CuPy, which is not installed: "
+            "pip install 'deepnlp[gpu]' for CUDA 13, or 'deepnlp[gpu-cuda12]' for CUDA 12"
+        ) from error
+    # `import cupy` works on a machine without a GPU; only this says whether there is one.
+    if not cupy.cuda.is_available():
+        raise DeepNLPError(
+            "the cupy backend needs an NVIDIA GPU and its driver, and CuPy finds none here: "
+            "check nvidia-smi, or stay with the numpy backend"
+        )
+    return cupy
+
+
+def use_module(module: Any) -> None:
+    """Put any array module with NumPy's names in place of the one in use.
+
+    This is how a strict stand-in for CuPy is tested on a machine without a GPU.
+
+    Parameters
+    ----------
+    module : module
+        It needs ``ndarray``, ``asarray`` and the functions the layers call. Where it also has
+        ``asnumpy``, that is the door out.
+    """
+    xp._stand_for(module)
+
+
+def name() -> str:
+    """Name of the array module in use, such as ``"numpy"`` or ``"cupy"``.
+
+    Returns
+    -------
+    str
+    """
+    return str(xp._module.__name__)
+
+
+def asarray(values: Any, dtype: Any = None) -> Array:
+    """Door in: host data (lists, NumPy arrays, numbers) as an array of the backend.
+
+    Parameters
+    ----------
+    values : array_like
+        Host data, or an array that is on the backend already (which is returned as it is).
+    dtype : data-type, optional
+        Type of the result; that of the values by default.
+
+    Returns
+    -------
+    array
+        Shares memory with ``values`` where no copy was needed.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import asarray
+    >>> asarray([[1.0, 2.0]]).shape
+    (1, 2)
+    """
+    return xp.asarray(values, dtype=dtype)
+
+
+def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
+    """Door out: an array of the backend as a NumPy array. Waits for the device.
+
+    Parameters
+    ----------
+    array : array
+        An array of the backend, or host data.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shares memory with ``array`` where the backend is NumPy.
+    """
+    if isinstance(array, numpy.ndarray | numpy.generic):
+        return numpy.asarray(array)
+    convert = getattr(xp._module, "asnumpy", numpy.asarray)
+    result: numpy.ndarray[Any, Any] = convert(array)
+    return result
+
+
+_generator = numpy.random.default_rng()
+
+
+def seed(number: int) -> None:
+    """Make a run repeatable: everything drawn afterwards follows from this number.
+
+    Parameters
+    ----------
+    number : int
+        Zero or more. The same seed gives the same weights and dropout masks on every backend.
+
+    Raises
+    ------
+    ValueError
+        If the number is negative or no integer.
+
+    Examples
+    --------
+    >>> import deepnlp
+    >>> deepnlp.seed(0)
+    """
+    global _generator
+    if isinstance(number, bool) or not isinstance(number, int | numpy.integer) or number < 0:
+        raise ValueError(f"a seed is an integer of zero or more, got {number!r}")
+    _generator = numpy.random.default_rng(number)
+
+
+def rng() -> Generator:
+    """Generator of random numbers on the host that layers use when they are given none.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The one that :func:`seed` set.
+    """
+    return _generator
+
+
+def check_ids(owner: str, ids: Array, size: int) -> None:
+    """Raise an error if an id lies outside 0 ... size - 1.
+
+    On a GPU this would wait for the device at every step, so there it is left to whoever brings
+    the ids over: an encoder's ids are in range by construction.
+
+    Parameters
+    ----------
+    owner : str
+        Who asks: its name begins the message.
+    ids : array of int
+    size : int
+        Number of ids there are.
+
+    Raises
+    ------
+    ValueError
+        Naming the first id that is out of range.
+    """
+    if name() == "cupy" or ids.size == 0:
+        return
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= size:
+        outsider = low if low < 0 else high
+        raise ValueError(f"{owner}: ids should be from 0 to {size - 1}, got {outsider}")
+
+
+def philox_uint16(key: int, counter: int, size: int) -> numpy.ndarray[Any, Any]:
+    """Random 16-bit integers that are a pure function of (key, counter).
+
+    Philox is counter-based: it has no state but these two numbers (Salmon, Moraes, Dror, Shaw
+    2011, "Parallel random numbers: as easy as 1, 2, 3").
+
+    Parameters
+    ----------
+    key, counter : int
+        Zero or more and below 2**64.
+    size : int
+        How many.
+
+    Returns
+    -------
+    numpy.ndarray of uint16, shape (size,)
+        On the host; the caller brings it over.
+    """
+    stream = numpy.random.Philox(key=(counter << 64) | key)
+    words = numpy.asarray(stream.random_raw((size + 3) // 4))
+    return words.view(numpy.uint16)[:size]

@@ -1,0 +1,115 @@
+"""``deepnlp generate``: continue a prompt with a trained model."""
+
+import argparse
+import secrets
+import sys
+
+from deepnlp.cli.output import print_json
+from deepnlp.cli.parser import add_json, add_model, at_least
+
+EPILOG = """\
+examples:
+  deepnlp generate runs/book                                a sentence of the model's own
+  deepnlp generate runs/book --prompt "the list is" --length 30
+  deepnlp generate runs/book --temperature 0.8 --top-p 0.9 --samples 3 --seed 1
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.epilog = EPILOG
+    add_model(parser)
+    parser.add_argument(
+        "--prompt", default="", metavar="TEXT", help="the text to continue; by default a new line"
+    )
+    parser.add_argument(
+        "--length", type=int, default=50, metavar="N", help="words to add (default 50)"
+    )
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=1.0,
+        metavar="T",
+        help="below 1 keeps to likely words, above 1 is bolder (default 1)",
+    )
+    parser.add_argument("--top-k", type=int, metavar="K", help="only among the K likeliest words")
+    parser.add_argument(
+        "--top-p",
+        type=float,
+        metavar="P",
+        help="only among the likeliest words that reach probability P together",
+    )
+    parser.add_argument("--greedy", action="store_true", help="always the likeliest word")
+    parser.add_argument(
+        "--seed", type=at_least(0), metavar="S", help="the same seed gives the same text"
+    )
+    parser.add_argument(
+        "--samples", type=at_least(1), default=1, metavar="K", help="continuations (default 1)"
+    )
+    parser.add_argument(
+        "--stop-at-eos", action="store_true", help="stop at the end of the sentence"
+    )
+    parser.add_argument(
+        "--allow-unknown", action="store_true", help="<unk> may be chosen like any other word"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the continuations, word by word as they come.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    import numpy as np
+
+    from deepnlp.cli.models import load_model
+    from deepnlp.generation import generate_ids, text_pieces, tokenize_prompt, vocabulary_of
+
+    model = load_model(arguments.model)
+    vocab = vocabulary_of(model)
+    tokens = tokenize_prompt(vocab, arguments.prompt)
+    unknown = [token for token in tokens if token not in vocab]
+    if unknown:
+        words = ", ".join(dict.fromkeys(unknown))
+        print(f"not in the vocabulary, read as <unk>: {words}", file=sys.stderr)
+    seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
+    rng = np.random.default_rng(seed)
+
+    samples = []
+    for number in range(arguments.samples):
+        ids = generate_ids(
+            model,
+            vocab.encode(tokens).tolist(),
+            arguments.length,
+            temperature=arguments.temperature,
+            top_k=arguments.top_k,
+            top_p=arguments.top_p,
+            greedy=arguments.greedy,
+            rng=rng,
+            stop_at_eos=arguments.stop_at_eos,
+            allow_unknown=arguments.allow_unknown,
+        )
+        pieces = text_pieces(vocab, tokens, ids)
+        if arguments.json:
+            samples.append("".join(pieces))
+            continue
+        if number:
+            print()
+        for piece in pieces:
+            print(piece, end="", flush=sys.stdout.isatty())
+        print()
+    if arguments.json:
+        print_json({"prompt": arguments.prompt, "seed": seed, "samples": samples})
+    return 0

@@ -1,0 +1,125 @@
+"""``deepnlp info``: what a model consists of, and what its run reached."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from deepnlp.cli.output import megabytes, print_json
+from deepnlp.cli.parser import add_json, at_least
+
+if TYPE_CHECKING:
+    from deepnlp.models import RNNLM
+    from deepnlp.training import Result
+
+EPILOG = """\
+A weight that is used twice, as with --tie tied, is counted once.
+
+examples:
+  deepnlp info runs/book
+  deepnlp info runs/book/checkpoint.npz --json
+  deepnlp info --recipe book-rnnlm --vocab-size 10000
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.epilog = EPILOG
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "model",
+        nargs="?",
+        metavar="RUN_OR_CHECKPOINT",
+        help="a run folder, or a checkpoint (.npz) of one",
+    )
+    what.add_argument("--recipe", metavar="NAME", help="the model that a recipe would train")
+    parser.add_argument(
+        "--vocab-size",
+        type=at_least(1),
+        metavar="V",
+        help="with --recipe: words in the vocabulary; by default those of its corpus",
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table of parameters and, for a run that has ended, its result.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from deepnlp.cli.models import load_model
+
+    if arguments.recipe is not None:
+        model, result = _model_of_recipe(arguments.recipe, arguments.vocab_size), None
+    elif arguments.vocab_size is not None:
+        raise ValueError("--vocab-size goes with --recipe: a trained model has its own vocabulary")
+    else:
+        model, result = load_model(arguments.model), _result_of(arguments.model)
+    size = sum(parameter.value.nbytes for parameter in model.parameters())
+    if arguments.json:
+        print_json(_facts(model, size, result))
+        return 0
+    print(model.summary())
+    print(
+        f"\nmemory: {megabytes(size)} for the weights, {megabytes(2 * size)} with their gradients"
+    )
+    if model.vocab is not None:
+        print(f"vocabulary: {len(model.vocab):,} tokens, cut by {model.vocab.tokenizer}")
+    if result is not None:
+        print(f"\n{result.table()}")
+    return 0
+
+
+def _model_of_recipe(name: str, vocab_size: int | None) -> "RNNLM":
+    from deepnlp.training import recipe
+    from deepnlp.training.runs import build_corpus, build_model
+
+    config = recipe(name)
+    vocab = None
+    if vocab_size is None:
+        vocab = build_corpus(config).vocab
+        vocab_size = len(vocab)
+    model = build_model(config, vocab_size)
+    model.vocab = vocab
+    return model
+
+
+def _result_of(path: str) -> "Result | None":
+    """The result of the run that the model belongs to, if it has ended."""
+    from deepnlp.cli.models import run_folder_of
+    from deepnlp.training import Result, RunFolder
+
+    folder = run_folder_of(path)
+    written = None if folder is None else RunFolder(folder).read_result()
+    return None if written is None else Result.from_dict(written)
+
+
+def _facts(model: "RNNLM", size: int, result: "Result | None") -> dict[str, Any]:
+    return {
+        "model": type(model).__name__,
+        "config": model.config(),
+        "parameters": [
+            {
+                "name": name,
+                "shape": list(parameter.shape),
+                "size": int(parameter.value.size),
+                "dtype": str(parameter.dtype),
+                "bytes": int(parameter.value.nbytes),
+            }
+            for name, parameter in model.named_parameters()
+        ],
+        "size": model.size(),
+        "bytes": size,
+        "vocabulary": None if model.vocab is None else len(model.vocab),
+        "result": None if result is None else result.to_dict(),
+    }

@@ -1,0 +1,194 @@
+"""The argument parser: the commands by name, and the options that several of them share."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from deepnlp import __version__
+
+COMMANDS = {
+    "train": "train a language model and show what it reaches",
+    "evaluate": "perplexity of a trained model on a split of a corpus",
+    "generate": "continue a prompt with a trained model",
+    "score": "surprisal of every word of a text, in bits",
+    "gradcheck": "compare every layer's backward pass with numerical gradients",
+    "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
+}
+
+EPILOG = """\
+examples:
+  deepnlp train                                    the default model on the built-in corpus
+  deepnlp train --corpus book.txt --epochs 10 --out runs/book
+  deepnlp generate runs/book --prompt "the list is"
+  deepnlp COMMAND --help                           what a command can do
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose errors are one line, and whose examples keep their line breaks."""
+
+    def __init__(self, **options: Any) -> None:
+        defaults: dict[str, Any] = {
+            "formatter_class": argparse.RawDescriptionHelpFormatter,
+            "allow_abbrev": False,
+        }
+        super().__init__(**(defaults | options))
+
+    def error(self, message: str) -> NoReturn:
+        """Say what was wrong and where help is, and exit with code 2.
+
+        Parameters
+        ----------
+        message : str
+        """
+        line = " ".join(message.split())
+        self.exit(2, f"deepnlp: error: {line} (see {self.prog} --help)\n")
+
+
+def build_parser(argv: Sequence[str] = ()) -> Parser:
+    """Build the parser, with the options of those commands that are named in ``argv``.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        The arguments that are going to be parsed.
+
+    Returns
+    -------
+    Parser
+
+    Examples
+    --------
+    >>> argv = ["gradcheck", "--seed", "3"]
+    >>> build_parser(argv).parse_args(argv).seed
+    3
+    """
+    parser = Parser(
+        prog="deepnlp",
+        description="Deep learning for language, from scratch on NumPy and CuPy.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"deepnlp {__version__}")
+    _add_backend(parser, default=None)
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + "."
+        )
+        if name in argv:
+            module = import_module(f"deepnlp.cli.{name}")
+            module.configure(command)
+            command.set_defaults(run=module.run)
+            # Without a default of its own, so that it leaves one given before the command alone.
+            _add_backend(command, default=argparse.SUPPRESS)
+    return parser
+
+
+def _add_backend(parser: Parser, default: str | None) -> None:
+    parser.add_argument(
+        "--backend",
+        choices=["numpy", "cupy"],
+        default=default,
+        help="compute on the CPU (numpy) or on an NVIDIA GPU (cupy); by default what the "
+        "environment variable DEEPNLP_BACKEND says, else numpy",
+    )
+    parser.add_argument(
+        "--traceback",
+        action="store_true",
+        default=False if default is None else default,
+        help="after an error show where in the code it arose",
+    )
+
+
+def add_json(parser: argparse._ActionsContainer) -> None:
+    """Add ``--json``, on which a command prints its figures for programs to read.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser, or a group of one
+    """
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object on standard output, and everything else on standard error",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the model that a command works with.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument(
+        "model", metavar="RUN_OR_CHECKPOINT", help="a run folder, or a checkpoint (.npz) of one"
+    )
+
+
+def at_least(low: int) -> Callable[[str], int]:
+    """Make the type of an option that is a whole number from ``low`` on.
+
+    Parameters
+    ----------
+    low : int
+
+    Returns
+    -------
+    callable
+        From the text of the option to its number.
+
+    Examples
+    --------
+    >>> at_least(1)("0")
+    Traceback (most recent call last):
+        ...
+    argparse.ArgumentTypeError: should be a whole number, 1 or more, got '0'
+    """
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if value < low:
+            raise argparse.ArgumentTypeError(
+                f"should be a whole number, {low} or more, got {text!r}"
+            )
+        return value
+
+    return number
+
+
+def read_text(path: str) -> str:
+    """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If it is not UTF-8.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        if path != "-":
+            return Path(path).read_text(encoding="utf-8")
+        if hasattr(sys.stdin, "reconfigure"):
+            sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        name = "standard input" if path == "-" else path
+        raise ValueError(
+            f"{name} is not UTF-8 text ({error.reason} at byte {error.start})"
+        ) from error

@@ -1,0 +1,128 @@
+"""What a corpus is: three splits of ids and the vocabulary they are written in."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deepnlp.text import Vocabulary
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A text as ids, in three splits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the corpus, or of the file or folder it was read from.
+    vocab : Vocabulary
+        Made from the training split, unless one was given.
+    train, valid, test : ndarray
+        int32 ids of shape (n,), on the host.
+    note : str
+        What else the ids depend on, such as the Python version.
+
+    Examples
+    --------
+    >>> vocab = Vocabulary.build(["a", "b", "<eos>"])
+    >>> ids = vocab.encode(["a", "b", "<eos>"])
+    >>> corpus = Corpus("tiny", vocab, train=ids, valid=ids, test=ids)
+    >>> corpus.tokens
+    {'train': 3, 'valid': 3, 'test': 3}
+    """
+
+    name: str
+    vocab: Vocabulary
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+    note: str = ""
+
+    @property
+    def splits(self) -> dict[str, np.ndarray]:
+        """The three splits by name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Number of tokens of each split."""
+        return {name: len(ids) for name, ids in self.splits.items()}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over ids and vocabulary, in hexadecimal: the same corpus, the same value."""
+        digest = hashlib.sha256(json.dumps(list(self.vocab.tokens)).encode("utf-8"))
+        for name, ids in self.splits.items():
+            digest.update(f"{name} {len(ids)}".encode())
+            digest.update(ids.astype("<i4").tobytes())
+        return digest.hexdigest()
+
+    def describe(self) -> str:
+        """One line for a log: name, number of tokens, vocabulary, fingerprint.
+
+        Returns
+        -------
+        str
+            The line, without a line break.
+
+        Examples
+        --------
+        >>> vocab = Vocabulary.build(["a"])
+        >>> ids = vocab.encode(["a", "a"])
+        >>> Corpus("tiny", vocab, ids, ids, ids).describe()
+        'tiny: 2 train, 2 valid, 2 test tokens; vocabulary 3; fingerprint 93491ac9711f'
+        """
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.tokens.items())
+        note = f" ({self.note})" if self.note else ""
+        return (
+            f"{self.name}{note}: {counts} tokens; vocabulary {len(self.vocab):,};"
+            f" fingerprint {self.fingerprint[:12]}"
+        )
+
+
+def encode_corpus(
+    name: str, tokens: Mapping[str, list[str]], vocab: Vocabulary, note: str = ""
+) -> Corpus:
+    """Turn the tokens of the three splits into a corpus.
+
+    Parameters
+    ----------
+    name : str
+        Name of the corpus.
+    tokens : mapping of str to list of str
+        Tokens of ``train``, ``valid`` and ``test``.
+    vocab : Vocabulary
+        What to encode them with.
+    note : str
+        What else the ids depend on.
+
+    Returns
+    -------
+    Corpus
+        The ids.
+
+    Raises
+    ------
+    ValueError
+        If a split has fewer than two tokens, and so nothing to predict.
+
+    Examples
+    --------
+    >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}
+    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"])).test.tolist()
+    [0, 3]
+    """
+    for split in SPLITS:
+        if len(tokens[split]) < 2:
+            raise ValueError(
+                f"the {split} split of {name} has {len(tokens[split])} tokens, expected at least 2:"
+                " give it more text"
+            )
+    train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
+    return Corpus(name, vocab, train, valid, test, note)

@@ -1,0 +1,187 @@
+"""Finding and reading the files of a corpus: UTF-8 text, gzip read in place."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
+    """Folder that holds the data sets.
+
+    Parameters
+    ----------
+    data : path, optional
+        The folder. By default the environment variable ``DEEPNLP_DATA`` says it, and where that is
+        not set either it is ``datasets`` in the working directory.
+
+    Returns
+    -------
+    Path
+        The folder, which need not exist.
+
+    Examples
+    --------
+    >>> data_folder("my-data").name
+    'my-data'
+    """
+    return Path(data or os.environ.get("DEEPNLP_DATA") or "datasets")
+
+
+def find_file(folder: Path, relative: str) -> Path:
+    """Path of a file of a known data set, or of the same file with ``.gz`` added.
+
+    Parameters
+    ----------
+    folder : Path
+        The data folder.
+    relative : str
+        Path inside it, such as ``ptb/ptb.train.txt``.
+
+    Returns
+    -------
+    Path
+        The file that exists.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is neither.
+
+    Examples
+    --------
+    >>> find_file(Path(__file__).parent, "files.py").name
+    'files.py'
+    """
+    plain = folder / relative
+    for path in (plain, plain.with_name(plain.name + ".gz")):
+        if path.is_file():
+            return path
+    raise FileNotFoundError(
+        f"missing {plain.name}: expected {plain}, as it is or with .gz; put it there"
+        f" (datasets/README.md says where to get it), or set DEEPNLP_DATA to the folder"
+        f" that holds {plain.parent.name}/"
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of a file, unpacked where its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    bytes
+        Its content.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there.
+    ValueError
+        If it is not a whole gzip file although its name says so.
+
+    Examples
+    --------
+    >>> b"find_file" in read_bytes(Path(__file__))
+    True
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no file {path}: expected UTF-8 text, plain or .gz; check the path"
+        )
+    if path.suffix != ".gz":
+        return path.read_bytes()
+    try:
+        with gzip.open(path) as packed:
+            return packed.read()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
+
+
+def read_text(path: Path) -> str:
+    r"""Text of a UTF-8 file, unpacked where its name ends in ``.gz``; line breaks become ``\n``.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        Its text, without a byte order mark.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there.
+    ValueError
+        If it is empty or not UTF-8.
+
+    Examples
+    --------
+    >>> "def read_text" in read_text(Path(__file__))
+    True
+    """
+    content = read_bytes(path)
+    if not content.strip():
+        raise ValueError(f"{path} is empty: expected UTF-8 text")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8 text: byte 0x{content[error.start]:02x} at position"
+            f" {error.start}; convert the file to UTF-8"
+        ) from None
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def lines_of(text: str) -> list[str]:
+    r"""Lines of a text, blank ones included.
+
+    Only a line feed ends a line: :meth:`str.splitlines` would also cut at characters that corpora
+    have inside their lines, such as U+2028.
+
+    Parameters
+    ----------
+    text : str
+        Text; a line feed at its very end opens no further line.
+
+    Returns
+    -------
+    list of str
+        Lines without their line feeds.
+
+    Examples
+    --------
+    >>> lines_of("a\n\nb\n")
+    ['a', '', 'b']
+    """
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a text file with their numbers, from 1.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8 text, plain or ``.gz``.
+
+    Returns
+    -------
+    iterator of (int, str)
+        Number and line.
+
+    Examples
+    --------
+    >>> next(numbered_lines(Path(__file__)))[0]
+    1
+    """
+    return iter(enumerate(lines_of(read_text(path)), start=1))

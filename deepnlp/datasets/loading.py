@@ -1,0 +1,235 @@
+"""Corpora by name or path: the one door through which text becomes a :class:`Corpus`."""
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepnlp.datasets.corpus import SPLITS, Corpus, encode_corpus
+from deepnlp.datasets.files import data_folder, find_file, lines_of, read_text
+from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
+from deepnlp.text import UNK, Vocabulary, tokeniser
+
+#: Words in a file's name that say which split it is.
+SPLIT_WORDS = {
+    "train": "train",
+    "training": "train",
+    "valid": "valid",
+    "validation": "valid",
+    "val": "valid",
+    "dev": "valid",
+    "test": "test",
+}
+#: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
+LEAST_TOKENS = 40
+PYDOCS_VOCABULARY = 5000
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a known corpus lies in the data folder, and how it is cut into tokens."""
+
+    tokenizer: str
+    files: dict[str, str]
+
+
+#: The known corpora that are read from the data folder. One file alone is divided into splits.
+SOURCES: dict[str, Source] = {
+    "ptb": Source("whitespace", {split: f"ptb/ptb.{split}.txt" for split in SPLITS}),
+    "wikitext-2": Source(
+        "whitespace", {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
+    ),
+    "tinyshakespeare": Source("chars", {"all": "tinyshakespeare/input.txt"}),
+}
+CORPORA = ("pydocs", *SOURCES)
+
+Tokens = dict[str, list[str]]
+
+
+def load_corpus(
+    name_or_path: str | os.PathLike[str] = "pydocs",
+    *,
+    data: str | os.PathLike[str] | None = None,
+    vocab_size: int | None = None,
+    min_count: int = 1,
+    tokenizer: str | None = None,
+    vocab: Vocabulary | None = None,
+) -> Corpus:
+    r"""Load a corpus by its name, or from a text file or a folder.
+
+    Every line of a file ends in the end-of-line token, blank lines included. A single file (or a
+    folder whose files do not say which split they are) is divided by tokens, in order: 90 % train,
+    and the rest in halves valid and test. The vocabulary is made from the training split.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        ``pydocs`` (built in, no download, vocabulary 5,000 by default), ``ptb``, ``wikitext-2``,
+        ``tinyshakespeare`` (characters), or the path of a UTF-8 text file, plain or ``.gz``, or of
+        a folder. In a folder, files with train, valid (or val, dev) and test in their names are
+        those splits; in any other folder all ``.txt`` files are read in the order of their names.
+    data : path, optional
+        The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
+        in the working directory.
+    vocab_size : int, optional
+        Largest size of the vocabulary, ``<unk>`` and the end of a line included.
+    min_count : int
+        Words seen less often become ``<unk>``.
+    tokenizer : str, optional
+        ``words`` (for paths the default), ``chars`` or ``whitespace``.
+    vocab : Vocabulary, optional
+        Encode with this vocabulary, a saved model's for instance, and its tokeniser; nothing is
+        built then.
+
+    Returns
+    -------
+    Corpus
+        Ids of the three splits, and the vocabulary.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is not where it is expected.
+    ValueError
+        If the name is unknown, a file is empty or not UTF-8, there is too little text, or ``vocab``
+        is given together with what it already fixes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "cats.txt"
+    ...     _ = path.write_text("The cat sleeps.\n" * 20, encoding="utf-8")
+    ...     corpus = load_corpus(path)
+    >>> corpus.vocab.decode(corpus.train[:5])
+    ['the', 'cat', 'sleeps', '.', '<eos>']
+    >>> corpus.tokens
+    {'train': 90, 'valid': 5, 'test': 5}
+    """
+    if vocab is not None:
+        _check_alone(vocab, vocab_size, tokenizer)
+        tokenizer = vocab.tokenizer
+    name = str(name_or_path)
+    note = ""
+    if name == "pydocs":
+        tokenizer = tokenizer or "words"
+        if vocab_size is None and tokenizer != "chars":
+            vocab_size = PYDOCS_VOCABULARY
+        note = f"Python {platform.python_version()}"
+        tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
+    elif name in SOURCES:
+        source = SOURCES[name]
+        tokenizer = tokenizer or source.tokenizer
+        folder = data_folder(data)
+        paths = {split: [find_file(folder, file)] for split, file in source.files.items()}
+        tokens = _file_tokens(paths, tokenizer, name)
+    else:
+        path = Path(name_or_path)
+        tokenizer = tokenizer or "words"
+        tokens = _file_tokens(_paths_of(path), tokenizer, name)
+        name = path.resolve().name
+    if vocab is None:
+        vocab = Vocabulary.build(tokens["train"], vocab_size, min_count, tokenizer)
+    return encode_corpus(name, tokens, vocab, note)
+
+
+def _check_alone(vocab: Vocabulary, vocab_size: int | None, tokenizer: str | None) -> None:
+    """Refuse options that a given vocabulary has settled."""
+    if vocab_size is not None:
+        raise ValueError(
+            f"vocab_size={vocab_size} was given beside vocab, which has {len(vocab)} tokens:"
+            " leave one of them out"
+        )
+    if tokenizer not in (None, vocab.tokenizer):
+        raise ValueError(
+            f"tokenizer={tokenizer!r} was given beside vocab, whose tokenizer is"
+            f" {vocab.tokenizer!r}: leave tokenizer out"
+        )
+
+
+def _paths_of(path: Path) -> dict[str, list[Path]]:
+    """Files of each split, or all files under ``all`` where their names do not say."""
+    if path.is_file():
+        return {"all": [path]}
+    if not path.is_dir():
+        looks_like_a_path = len(path.parts) > 1 or path.suffix in {".txt", ".gz", ".tokens"}
+        if looks_like_a_path:
+            raise FileNotFoundError(f"no file or folder {path}: check the path of the corpus")
+        raise ValueError(
+            f"unknown corpus {str(path)!r}: expected one of {', '.join(CORPORA)},"
+            " or the path of a text file or a folder"
+        )
+    files = sorted(file for file in path.iterdir() if file.is_file())
+    # Where a file lies there packed and unpacked, the unpacked one is read.
+    files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
+    splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
+    for file in files:
+        said = {SPLIT_WORDS[w] for w in re.split("[^a-z]+", file.name.lower()) if w in SPLIT_WORDS}
+        if len(said) == 1:
+            splits[said.pop()].append(file)
+    missing = [split for split in SPLITS if not splits[split]]
+    if not missing:
+        return splits
+    if len(missing) < len(SPLITS):
+        raise ValueError(
+            f"the folder {path} has no file for {' and '.join(missing)}: expected names with train,"
+            " valid (or val, dev) and test in them, or in none of them"
+        )
+    texts = [file for file in files if file.name.endswith((".txt", ".txt.gz"))]
+    if not texts:
+        raise FileNotFoundError(f"the folder {path} holds no .txt file: expected UTF-8 text in it")
+    return {"all": texts}
+
+
+def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tokens:
+    """Tokens of the files, by split."""
+    cut = tokeniser(tokenizer)
+    tokens = {
+        split: cut.stream(line for file in files for line in lines_of(read_text(file)))
+        for split, files in paths.items()
+    }
+    return _divide(tokens["all"], name) if "all" in tokens else tokens
+
+
+def _divide(tokens: list[str], name: str) -> Tokens:
+    """The first 90 % for training; the rest in halves, for validation and test."""
+    if len(tokens) < LEAST_TOKENS:
+        raise ValueError(
+            f"{name} has {len(tokens)} tokens, expected at least {LEAST_TOKENS} to divide into"
+            " train, valid and test: give it more text"
+        )
+    first = len(tokens) * 9 // 10
+    second = (first + len(tokens)) // 2
+    return {"train": tokens[:first], "valid": tokens[first:second], "test": tokens[second:]}
+
+
+def _pydocs_tokens(
+    tokenizer: str, vocab_size: int | None, min_count: int, vocab: Vocabulary | None
+) -> Tokens:
+    """Tokens of the built-in corpus, by split, each longer sentence once.
+
+    Two sentences that differ only in rare words are the same to a model that reads both of these as
+    ``<unk>``. So repeats are taken out twice: as written, and as the vocabulary has them.
+    """
+    cut = tokeniser(tokenizer)
+    splits = keep_once(
+        {
+            split: [tuple(cut.split(sentence)) for sentence in found]
+            for split, found in pydocs_sentences().items()
+        }
+    )
+    if vocab is None:
+        train = _in_a_row(splits["train"], cut.eos)
+        vocab = Vocabulary.build(train, vocab_size, min_count, tokenizer)
+    known = {token: token for token in vocab.tokens}
+    as_read = {
+        split: [tuple(known.get(token, UNK) for token in sentence) for sentence in found]
+        for split, found in splits.items()
+    }
+    return {split: _in_a_row(found, cut.eos) for split, found in keep_once(as_read).items()}
+
+
+def _in_a_row(sentences: list[tuple[str, ...]], eos: str) -> list[str]:
+    """Tokens of all sentences, each with its end."""
+    return [token for sentence in sentences for token in (*sentence, eos)]

@@ -1,0 +1,264 @@
+"""The corpus that needs no download: the English that every Python installation carries.
+
+It is made of the language reference's topics (``pydoc_data.topics``) and of the docstrings of the
+standard library. Source files are parsed, never imported. What it holds follows the version of
+Python and what the installation includes, so a log should say its fingerprint.
+"""
+
+import ast
+import functools
+import re
+import sysconfig
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from deepnlp.datasets.corpus import SPLITS
+from deepnlp.text import sentences
+from deepnlp.text.tokenisers import split_words
+
+#: Parts of a path that hold no documentation of the standard library: installed packages, tests,
+#: compiled files, and ``encodings``, whose docstrings are generated.
+SKIPPED = frozenset(
+    ["site-packages", "dist-packages", "test", "tests", "idle_test", "encodings", "pydoc_data"]
+)
+
+RULER = re.compile(r"^[\W_]*$")  # a line without a letter or a digit: blank, underline, table rule
+ITEM = re.compile(r"^\s*(?:[*+•-]|\d+[.)]|\(\w\))\s+|^\s*\S+\s+(?:--|-|:)\s")
+BULLET = re.compile(r"^\s*(?:[*+•-]|\d+[.)]|\(\w\))\s+")
+CODE = re.compile(r"^\s*(?:>>>|\.\.\. )|::=|^\s*[|+]")  # a doctest, a grammar, a table
+ROLE = re.compile(r":[a-z:]+:`([^`]*)`")
+BACKQUOTES = re.compile(r"`+([^`]+)`+(?:_+)?")
+STARRED = re.compile(r"(?<![\w*])\*{1,2}([^\s*](?:[^*\n]*[^\s*])?)\*{1,2}(?![\w*])")
+WORD = re.compile(r"[a-z]+(?:[-'’][a-z]+)*|n't|'[a-z]+")
+
+#: At least this share of a sentence's tokens, punctuation apart, are plain words; what has fewer is
+#: code.
+PLAIN_SHARE = 0.5
+PUNCTUATION = frozenset(["()", *"()[]{}\"'`.,:;!?“”‘’*-", "...", "--"])
+#: A sentence with more tokens than this is kept once; shorter ones ("Return a string.") repeat.
+REPEATABLE = 5
+#: Of a hundred documents, how many go to the test and to the validation split.
+TEST_SHARE, VALID_SHARE = 7, 7
+
+
+def split_of(document: str) -> str:
+    """Split that a module or a topic belongs to, by a checksum of its name.
+
+    Parameters
+    ----------
+    document : str
+        Name of the document, such as ``email.message``.
+
+    Returns
+    -------
+    str
+        ``train``, ``valid`` or ``test``.
+
+    Examples
+    --------
+    >>> split_of("collections"), split_of("collections") == split_of("collections")
+    ('train', True)
+    """
+    place = zlib.crc32(document.encode("utf-8")) % 100
+    if place < TEST_SHARE:
+        return "test"
+    return "valid" if place < TEST_SHARE + VALID_SHARE else "train"
+
+
+def documents() -> Iterator[tuple[str, str]]:
+    """Names and texts of all modules and topics, in the order of their names.
+
+    Returns
+    -------
+    iterator of (str, str)
+        A module's text is its docstrings with blank lines between them.
+
+    Raises
+    ------
+    FileNotFoundError
+        If this Python came without the sources of its library.
+
+    Examples
+    --------
+    >>> name, text = next(documents())
+    >>> name
+    'topics.assert'
+    """
+    from pydoc_data.topics import topics
+
+    for topic in sorted(topics):
+        # Topics put literals in double quotes where the reference has reST's backquotes.
+        yield f"topics.{topic}", topics[topic].replace('"', "")
+    library = Path(sysconfig.get_paths()["stdlib"])
+    sources = sorted(library.rglob("*.py"), key=lambda path: path.relative_to(library).parts)
+    if not sources:
+        raise FileNotFoundError(
+            f"the pydocs corpus is read from the sources of the standard library, and {library}"
+            " holds none: use a Python installed with its .py files, or another corpus"
+        )
+    for path in sources:
+        parts = path.relative_to(library).with_suffix("").parts
+        if SKIPPED.isdisjoint(parts):
+            yield ".".join(parts), "\n\n".join(docstrings(path.read_bytes()))
+
+
+def docstrings(source: bytes) -> list[str]:
+    r"""Docstrings of a module, its classes and functions, in the order of the file.
+
+    Parameters
+    ----------
+    source : bytes
+        Python source.
+
+    Returns
+    -------
+    list of str
+        The docstrings, cleaned of their indentation; none if the source does not parse.
+
+    Examples
+    --------
+    >>> docstrings(b'def f():\n    "Do it."\n')
+    ['Do it.']
+    """
+    try:
+        with warnings.catch_warnings():  # about old escapes, which are not ours to mend
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    found: list[str] = []
+    _gather(tree, found)
+    return found
+
+
+def _gather(node: ast.AST, found: list[str]) -> None:
+    """Add the docstrings of a node and of all definitions inside it."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        text = ast.get_docstring(node)
+        if text:
+            found.append(text)
+    for block in ("body", "handlers", "orelse", "finalbody"):
+        statements = getattr(node, block, ())
+        for statement in statements if isinstance(statements, list) else ():
+            _gather(statement, found)
+
+
+def english(text: str) -> list[str]:
+    r"""Sentences of a documentation text, without markup and code.
+
+    Parameters
+    ----------
+    text : str
+        A docstring or a topic.
+
+    Returns
+    -------
+    list of str
+        Sentences, one a string; what is not mostly plain words is left out.
+
+    Examples
+    --------
+    >>> english("Title\n=====\n\nReturn *x* as a :class:`str`. Raise if\nempty.\n\n>>> f(1)\n2")
+    ['Title', 'Return x as a str.', 'Raise if empty.']
+    """
+    found = []
+    for block in _blocks(text):
+        for sentence in sentences(_without_markup(block)):
+            if _is_english(split_words(sentence)):
+                found.append(sentence)
+    return found
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Paragraphs, headings and list items; code ends the block it stands in."""
+    lines: list[str] = []
+    in_code = False
+    for line in [*text.split("\n"), ""]:
+        ruler = bool(RULER.match(line))
+        code = bool(CODE.search(line))
+        if ruler or code or ITEM.match(line):
+            if lines:
+                yield "\n".join(lines)
+            lines = []
+            in_code = code or (in_code and not ruler)
+        if not (ruler or in_code):
+            lines.append(BULLET.sub("", line))
+
+
+def _without_markup(text: str) -> str:
+    """The text of reST without its marks: ``x``, :class:`x`, *x* and **x** are all x."""
+    text = ROLE.sub(r"\1", text)
+    text = BACKQUOTES.sub(r"\1", text)
+    return STARRED.sub(r"\1", text)
+
+
+def _is_english(tokens: list[str]) -> bool:
+    """Whether enough of the tokens are words that the sentence is no code."""
+    content = [token for token in tokens if token not in PUNCTUATION]
+    plain = sum(1 for token in content if WORD.fullmatch(token))
+    return plain > 0 and plain >= PLAIN_SHARE * len(content)
+
+
+@functools.cache
+def pydocs_sentences() -> dict[str, tuple[str, ...]]:
+    """Sentences of the corpus by split, in the order of the documents, repeats included.
+
+    Reading the library takes seconds, so a process does it once.
+
+    Returns
+    -------
+    dict
+        Keys ``train``, ``valid``, ``test``; not to be changed.
+
+    Raises
+    ------
+    FileNotFoundError
+        If this Python came without the sources of its library.
+
+    Examples
+    --------
+    >>> found = pydocs_sentences()
+    >>> len(found["train"]) > len(found["test"])
+    True
+    """
+    found: dict[str, list[str]] = {split: [] for split in SPLITS}
+    for name, text in documents():
+        found[split_of(name)].extend(english(text))
+    return {split: tuple(lines) for split, lines in found.items()}
+
+
+def keep_once(splits: dict[str, list[tuple[str, ...]]]) -> dict[str, list[tuple[str, ...]]]:
+    """Keep each sentence of more than five tokens once, its first occurrence, across the splits.
+
+    The test split goes first, then the validation split, then the training split: what they share
+    stays in the split that measures and leaves the one that teaches.
+
+    Parameters
+    ----------
+    splits : dict
+        Sentences, as tuples of tokens, of ``train``, ``valid``, ``test``.
+
+    Returns
+    -------
+    dict
+        The same without the repeats.
+
+    Examples
+    --------
+    >>> long = tuple("abcdef")
+    >>> keep_once({"train": [long, ("a",), ("a",)], "valid": [long, long], "test": []})["train"]
+    [('a',), ('a',)]
+    """
+    seen: set[tuple[str, ...]] = set()
+
+    def new(sentence: tuple[str, ...]) -> bool:
+        if len(sentence) <= REPEATABLE:
+            return True
+        known = sentence in seen
+        seen.add(sentence)
+        return not known
+
+    kept = {split: [s for s in splits[split] if new(s)] for split in ("test", "valid", "train")}
+    return {split: kept[split] for split in SPLITS}

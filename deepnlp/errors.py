@@ -1,0 +1,9 @@
+"""The exception that is deepnlp's own."""
+
+
+class DeepNLPError(Exception):
+    """Something a user can put right: the text says what was wrong, what was expected, what to do.
+
+    The command line prints it on one line and exits with code 2. Where a built-in exception says
+    the same (``ValueError``, ``TypeError``, ``FileNotFoundError``), that one is raised instead.
+    """

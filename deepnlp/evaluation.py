@@ -1,0 +1,316 @@
+"""How well a language model predicts a text: perplexity and surprisal.
+
+A split of n tokens has n - 1 targets, the first token being context, and each target counts
+exactly once. The hidden state is carried from the first token to the last. Whatever is asked of a
+model here, its training mode, its hidden state and its dropout counters are left as they were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deepnlp.backend import asarray, asnumpy, xp
+from deepnlp.layer import no_backward
+from deepnlp.models import RNNLM
+
+HostIds = np.ndarray[Any, Any]
+
+TOKENS_AT_ONCE = 512  # bounds the logits that are in memory: this many rows of V numbers
+IGNORED = -1  # the target that no loss counts
+
+
+@contextmanager
+def evaluating(model: RNNLM) -> Iterator[None]:
+    """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
+
+    Parameters
+    ----------
+    model : RNNLM
+        Or any model with the same methods.
+
+    Examples
+    --------
+    >>> model = RNNLM(vocab_size=5, embed_size=2, hidden_size=2)
+    >>> with evaluating(model):
+    ...     model.training
+    False
+    >>> model.training
+    True
+    """
+    training, carried = model.training, model.snapshot()
+    model.eval()
+    model.reset_state()
+    try:
+        with no_backward():
+            yield
+    finally:
+        model.restore(carried)
+        if training:
+            model.train()
+
+
+def perplexity(
+    model: RNNLM, ids: Sequence[int] | HostIds, batch_size: int = 1, window: int | None = None
+) -> float:
+    r"""Perplexity of a text: how many words the model hesitates between, on average.
+
+    .. math:: \mathrm{ppl} = \exp\Big(-\frac{1}{n - 1} \sum_{t=1}^{n-1}
+        \log p(w_t \mid w_0 \dots w_{t-1})\Big)
+
+    Sums are kept in float64. With ``batch_size`` N the targets are cut into N contiguous streams
+    that are read side by side, faster but with N - 1 cuts in the context: each stream begins with
+    a hidden state of zeros and the token before its first target.
+
+    Parameters
+    ----------
+    model : RNNLM
+    ids : array of int, shape (n,)
+        On the host.
+    batch_size : int
+        N; 1 is the perplexity that is reported.
+    window : int, optional
+        Steps at a time, which bounds memory and does not change the result.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 tokens, or an id is not in the vocabulary.
+
+    Examples
+    --------
+    A model that knows nothing hesitates between all words:
+
+    >>> model = RNNLM(vocab_size=5, embed_size=2, hidden_size=2)
+    >>> for parameter in model.parameters():
+    ...     parameter.value[...] = 0
+    >>> round(perplexity(model, [0, 1, 2, 3, 4]), 6)
+    5.0
+    """
+    ids = _checked(model, ids)
+    if batch_size < 1:
+        raise ValueError(f"batch_size should be 1 or more, got {batch_size}")
+    inputs, targets = streams(ids, batch_size)
+    total = 0.0
+    with evaluating(model):
+        for x, t in _windows(inputs, targets, window):
+            # the loss is a mean over the targets that count
+            loss = float(model.forward(asarray(x), asarray(t)))
+            total += loss * int((t != IGNORED).sum())
+    return exponential(total / (len(ids) - 1))
+
+
+def streams(ids: HostIds, batch_size: int) -> tuple[HostIds, HostIds]:
+    """The n - 1 targets of a text in N contiguous streams, each target once.
+
+    Where N does not divide n - 1, the last streams are one shorter, and end with a target that is
+    ignored. A stream's first input is the token before its first target.
+
+    Parameters
+    ----------
+    ids : numpy.ndarray of int, shape (n,)
+    batch_size : int
+        N; no more streams are made than there are targets.
+
+    Returns
+    -------
+    inputs, targets : numpy.ndarray of int, shape (N, L)
+
+    Examples
+    --------
+    >>> inputs, targets = streams(np.arange(6), batch_size=2)
+    >>> inputs.tolist(), targets.tolist()
+    ([[0, 1, 2], [3, 4, 0]], [[1, 2, 3], [4, 5, -1]])
+    """
+    count = len(ids) - 1
+    N = min(batch_size, count)
+    length, longer = divmod(count, N)  # the first `longer` streams hold one more
+    n = np.arange(N)[:, None]
+    column = np.arange(length + (longer > 0))[None, :]
+    start = n * length + np.minimum(n, longer)
+    real = column < length + (n < longer)
+    place = np.where(real, start + column, 0)
+    return np.where(real, ids[place], 0), np.where(real, ids[place + 1], IGNORED)
+
+
+def surprisal(
+    model: RNNLM, ids: Sequence[int] | HostIds, window: int | None = None
+) -> np.ndarray[Any, Any]:
+    r"""How unexpected each token of a text is, in nats.
+
+    .. math:: s_t = -\log p(w_t \mid w_0 \dots w_{t-1})
+
+    Parameters
+    ----------
+    model : RNNLM
+    ids : array of int, shape (n,)
+        The first is context.
+    window : int, optional
+        Steps at a time, which bounds memory and does not change the result.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (n - 1,)
+        One for each target.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 tokens, or an id is not in the vocabulary.
+
+    Examples
+    --------
+    >>> model = RNNLM(vocab_size=5, embed_size=2, hidden_size=2)
+    >>> for parameter in model.parameters():
+    ...     parameter.value[...] = 0
+    >>> surprisal(model, [0, 1, 2]).round(3).tolist()   # log 5
+    [1.609, 1.609]
+    """
+    ids = _checked(model, ids)
+    inputs, targets = streams(ids, batch_size=1)
+    parts = []
+    with evaluating(model):
+        for x, t in _windows(inputs, targets, window):
+            s = model.logits(asarray(x))[0]  # (T, V)
+            s = s - s.max(axis=1, keepdims=True)
+            log_p = s[xp.arange(t.size), asarray(t[0])] - xp.log(xp.exp(s).sum(axis=1))
+            parts.append(asnumpy(-log_p).astype(np.float64))
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Surprisal of a text, word by word.
+
+    Parameters
+    ----------
+    tokens : list of str
+        As the text was cut; the closing end-of-line token is the last.
+    surprisals : list of float
+        Bits of each.
+    unknown : list of bool
+        Which tokens are not in the vocabulary: their surprisal is that of ``<unk>``.
+    """
+
+    tokens: list[str]
+    surprisals: list[float]
+    unknown: list[bool]
+
+    @property
+    def total(self) -> float:
+        """Bits of the whole text."""
+        return math.fsum(self.surprisals)
+
+    @property
+    def perplexity(self) -> float:
+        """2 to the mean number of bits."""
+        return exponential(self.total * math.log(2) / len(self.tokens))
+
+
+def score(model: RNNLM, text: str) -> Score:
+    r"""Surprisal of every word of a text, in bits.
+
+    .. math:: s_t = -\log_2 p(w_t \mid \texttt{<eos>}, w_1 \dots w_{t-1})
+
+    The text is a sentence of its own: it starts after ``<eos>``, and the closing ``<eos>`` counts.
+    A text of several lines has one ``<eos>`` after each.
+
+    Parameters
+    ----------
+    model : RNNLM
+        With its vocabulary in ``model.vocab``.
+    text : str
+
+    Returns
+    -------
+    Score
+
+    Raises
+    ------
+    ValueError
+        If the model has no vocabulary, or the text no words.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> model = RNNLM(vocab_size=4, embed_size=2, hidden_size=2)
+    >>> model.vocab = Vocabulary.build("a cat".split())
+    >>> for parameter in model.parameters():
+    ...     parameter.value[...] = 0
+    >>> found = score(model, "a dog")
+    >>> found.tokens, found.unknown, round(found.total, 3)
+    (['a', 'dog', '<eos>'], [False, True, False], 6.0)
+    """
+    vocab = model.vocab
+    if vocab is None:
+        raise ValueError(
+            "the model has no vocabulary to cut the text with: give it one, model.vocab = vocab"
+        )
+    eos = vocab.tokens[vocab.eos_id]
+    tokens = [token for line in text.strip("\n").split("\n") for token in [*vocab.tokenize(line), eos]]
+    if all(token == eos for token in tokens):
+        raise ValueError("the text to score holds no words")
+    bits = surprisal(model, vocab.encode([eos, *tokens])) / math.log(2)
+    return Score(tokens, bits.tolist(), [token not in vocab for token in tokens])
+
+
+def exponential(mean: float) -> float:
+    """exp of a mean negative log-likelihood; infinity where a float cannot hold it.
+
+    Parameters
+    ----------
+    mean : float
+        In nats.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> exponential(0.0), exponential(1e6)
+    (1.0, inf)
+    """
+    try:
+        return math.exp(mean)
+    except OverflowError:
+        return math.inf
+
+
+def _windows(
+    inputs: HostIds, targets: HostIds, window: int | None
+) -> Iterator[tuple[HostIds, HostIds]]:
+    N, length = inputs.shape
+    window = max(1, TOKENS_AT_ONCE // N) if window is None else window
+    if window < 1:
+        raise ValueError(f"window should be 1 or more steps, got {window}")
+    for start in range(0, length, window):
+        yield inputs[:, start : start + window], targets[:, start : start + window]
+
+
+def _checked(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
+    """The ids as a vector, or an error: an id out of range would read another word's row."""
+    array = np.asarray(ids)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(
+            f"expected a vector of integer ids, got shape {array.shape} of {array.dtype}"
+        )
+    if len(array) < 2:
+        raise ValueError(
+            f"a perplexity needs at least 2 tokens, the first as context, got {len(array)}"
+        )
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= model.vocab_size:
+        raise ValueError(
+            f"ids should be from 0 to {model.vocab_size - 1}, got {low if low < 0 else high}"
+        )
+    return array

@@ -1,0 +1,89 @@
+"""Fresh weights. Drawn on the host in float64 and then cast, so that a seed means the same
+weights in every number type and on every backend.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from deepnlp import backend
+from deepnlp.backend import Array, Generator, asarray
+
+
+def uniform(
+    shape: tuple[int, ...],
+    bound: float,
+    rng: Generator | None = None,
+    dtype: Any = "float32",
+) -> Array:
+    """Weights drawn from U(-bound, bound).
+
+    Parameters
+    ----------
+    shape : tuple of int
+    bound : float
+    rng : numpy.random.Generator, optional
+        The one that :func:`deepnlp.seed` set, by default.
+    dtype : data-type
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> bool(abs(uniform((3, 4), 0.1)).max() <= 0.1)
+    True
+    """
+    rng = rng or backend.rng()
+    return asarray(rng.uniform(-bound, bound, size=shape).astype(dtype))
+
+
+def normal(
+    shape: tuple[int, ...],
+    std: float,
+    rng: Generator | None = None,
+    dtype: Any = "float32",
+) -> Array:
+    """Weights drawn from N(0, std^2).
+
+    Parameters
+    ----------
+    shape : tuple of int
+    std : float
+    rng : numpy.random.Generator, optional
+        The one that :func:`deepnlp.seed` set, by default.
+    dtype : data-type
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> normal((3, 4), 0.01).shape
+    (3, 4)
+    """
+    rng = rng or backend.rng()
+    return asarray((std * rng.standard_normal(size=shape)).astype(dtype))
+
+
+def fan_in_bound(fan_in: int) -> float:
+    """The bound 1 / sqrt(fan-in) of a uniform distribution, a common default.
+
+    Parameters
+    ----------
+    fan_in : int
+        How many inputs one output adds up.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> fan_in_bound(100)
+    0.1
+    """
+    return 1 / math.sqrt(fan_in)

@@ -1,0 +1,352 @@
+"""What every layer is: a forward and a backward, its parameters, and the state it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from deepnlp.backend import xp
+from deepnlp.parameter import Parameter, Transpose
+
+_keeping: ContextVar[bool] = ContextVar("keeping", default=True)
+
+
+@contextmanager
+def no_backward() -> Iterator[None]:
+    """Context in which forwards keep nothing for a backward, as evaluation and generation want.
+
+    A forward outside of it that still waits for its backward is left as it was.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import Tanh
+    >>> layer = Tanh()
+    >>> with no_backward():
+    ...     y = layer.forward(xp.zeros((1, 2)))
+    >>> layer.backward(y)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Tanh.backward: no forward to go back through; call forward first, ...
+    """
+    token = _keeping.set(False)
+    try:
+        yield
+    finally:
+        _keeping.reset(token)
+
+
+class Layer:
+    """A step of the computation that knows its forward and its backward.
+
+    A subclass writes ``forward`` and ``backward`` and assigns its Parameters and inner layers as
+    attributes (or lists of them) in its constructor; they are found there, in that order. What
+    backward needs, forward hands to :meth:`_keep`, and backward takes with :meth:`_take`: one
+    backward for one forward.
+
+    Attributes
+    ----------
+    training : bool
+        True until :meth:`eval`. It switches randomness, and nothing else.
+
+    Examples
+    --------
+    A layer of one's own, y = a x:
+
+    >>> class Scale(Layer):
+    ...     def __init__(self, a):
+    ...         self.a = Parameter(a)
+    ...     def forward(self, x):
+    ...         self._keep(x)
+    ...         return self.a.value * x
+    ...     def backward(self, dy):
+    ...         (x,) = self._take()
+    ...         self.a.accumulate(xp.sum(dy * x, axis=0))   # y = a x, over the rows
+    ...         return self.a.value * dy
+    >>> layer = Scale([2.0, 3.0])
+    >>> layer.forward(xp.ones((1, 2)))
+    array([[2., 3.]])
+    >>> layer.backward(xp.ones((1, 2)))
+    array([[2., 3.]])
+    """
+
+    training: bool = True
+    _kept: tuple[Any, ...] | None = None
+
+    def forward(self, *inputs: Any) -> Any:
+        """Outputs from inputs; each layer states its equation."""
+        raise TypeError(f"{type(self).__name__} has no forward")
+
+    def backward(self, *gradients: Any) -> Any:
+        """Gradients of the inputs from the gradients of the outputs."""
+        raise TypeError(f"{type(self).__name__} has no backward")
+
+    # --- Parameters -------------------------------------------------------------------------
+
+    def named_parameters(self) -> list[tuple[str, Parameter]]:
+        """Each Parameter once, by identity, with a name such as ``layers.2.Wx``.
+
+        Returns
+        -------
+        list of (str, Parameter)
+            In the order of the constructors. A transpose stands for its base, under the first
+            name it is met by.
+        """
+        named: dict[int, tuple[str, Parameter]] = {}
+        for path, weight in self._owned(Parameter | Transpose):
+            named.setdefault(id(weight.base), (path, weight.base))
+        return list(named.values())
+
+    def parameters(self) -> list[Parameter]:
+        """Each Parameter once, by identity, in the order of the constructors.
+
+        Returns
+        -------
+        list of Parameter
+        """
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def zero_grad(self) -> None:
+        """Forget the gradient of every Parameter."""
+        for parameter in self.parameters():
+            parameter.zero_grad()
+
+    def astype(self, dtype: Any) -> Layer:
+        """Change the number type of Parameters and carried state, in place; tying holds.
+
+        Parameters
+        ----------
+        dtype : data-type
+            float32 to train, float64 to check, complex128 for the complex-step check.
+
+        Returns
+        -------
+        Layer
+            This one.
+        """
+        for parameter in self.parameters():
+            parameter.astype(dtype)
+        for layer in self._layers():
+            layer._kept = None
+            layer._cast_state(dtype)
+        return self
+
+    # --- Modes ------------------------------------------------------------------------------
+
+    def train(self) -> Layer:
+        """Switch randomness (dropout) on, here and in the layers inside."""
+        for layer in self._layers():
+            layer.training = True
+        return self
+
+    def eval(self) -> Layer:
+        """Switch randomness (dropout) off, here and in the layers inside; nothing else."""
+        for layer in self._layers():
+            layer.training = False
+        return self
+
+    # --- State carried from call to call -----------------------------------------------------
+
+    def reset_state(self) -> None:
+        """Start the next forward from a hidden state of zeros, here and in the layers inside."""
+        for layer in self._layers():
+            layer._reset_own_state()
+
+    def snapshot(self) -> dict[str, Any]:
+        """What this layer and those inside carry from call to call.
+
+        Returns
+        -------
+        dict of str to host array, int or None
+            Hidden states and the counters of dropout, under names such as ``layers.2.h``.
+        """
+        return {
+            f"{path}.{key}" if path else key: value
+            for path, layer in self._named_layers()
+            for key, value in layer._own_state().items()
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Put back what :meth:`snapshot` gave.
+
+        Parameters
+        ----------
+        snapshot : dict of str to host array, int or None
+
+        Raises
+        ------
+        ValueError
+            If it is the snapshot of another layer.
+        """
+        expected = set(self.snapshot())
+        if expected != set(snapshot):
+            strange = sorted(expected ^ set(snapshot))
+            raise ValueError(f"{type(self).__name__}: not a snapshot of this layer: {strange}")
+        for path, layer in self._named_layers():
+            prefix = f"{path}." if path else ""
+            own = {key: snapshot[prefix + key] for key in layer._own_state()}
+            layer._set_own_state(own)
+
+    def _reset_own_state(self) -> None:
+        """Hook: a recurrent layer forgets its hidden state."""
+
+    def _own_state(self) -> dict[str, Any]:
+        """Hook: what this layer itself carries; the same keys at all times."""
+        return {}
+
+    def _set_own_state(self, state: dict[str, Any]) -> None:
+        """Hook: put back what :meth:`_own_state` gave."""
+
+    def _cast_state(self, dtype: Any) -> None:
+        """Hook: change the number type of carried arrays."""
+
+    # --- For subclasses ----------------------------------------------------------------------
+
+    def _keep(self, *values: Any) -> None:
+        """Keep what backward will need, unless inside ``no_backward``."""
+        if _keeping.get():
+            self._kept = values
+
+    def _take(self) -> tuple[Any, ...]:
+        """Take what forward kept, once."""
+        if self._kept is None:
+            raise RuntimeError(
+                f"{type(self).__name__}.backward: no forward to go back through; call forward "
+                "first, outside of no_backward, and backward once for each forward"
+            )
+        kept, self._kept = self._kept, None
+        return kept
+
+    def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
+        """Check an input's world and shape: ``self._expect("x", x, "N T D", D=100)``."""
+        expect(type(self).__name__, what, array, letters, **sizes)
+
+    def _expect_exactly(
+        self, what: str, array: Any, letters: str, shape: tuple[int, ...]
+    ) -> None:
+        """Check a gradient's world and shape, which is that of the output it belongs to."""
+        self._expect(what, array, "...")
+        if tuple(array.shape) != tuple(shape):
+            raise ValueError(
+                f"{type(self).__name__}: {what} should have shape "
+                f"({', '.join(letters.split())}) = {tuple(shape)}, got {tuple(array.shape)}"
+            )
+
+    # --- Walking -----------------------------------------------------------------------------
+
+    def _owned(self, kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+        """Every attribute of a kind, here and in the layers inside, with its path."""
+        for name, value in vars(self).items():
+            if name.startswith("_"):
+                continue
+            items = enumerate(value) if isinstance(value, list | tuple) else [("", value)]
+            for index, item in items:
+                here = f"{path}{name}.{index}" if index != "" else f"{path}{name}"
+                if isinstance(item, kind):
+                    yield here, item
+                if isinstance(item, Layer):
+                    yield from item._owned(kind, here + ".")
+
+    def _named_layers(self) -> list[tuple[str, Layer]]:
+        """This layer and those inside, each once, with their paths."""
+        named: dict[int, tuple[str, Layer]] = {id(self): ("", self)}
+        for path, layer in self._owned(Layer):
+            named.setdefault(id(layer), (path, layer))
+        return list(named.values())
+
+    def _layers(self) -> list[Layer]:
+        return [layer for _, layer in self._named_layers()]
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {p.shape}" for name, p in self.named_parameters())
+        return f"{type(self).__name__}({shapes})"
+
+
+class Sequential(Layer):
+    """Layers one after the other: y = f_n(... f_2(f_1(x))).
+
+    Parameters
+    ----------
+    *layers : Layer
+        Each takes what the one before gives.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import Affine, Tanh
+    >>> model = Sequential(Affine([[1.0], [1.0]]), Tanh())
+    >>> model.forward(xp.zeros((3, 2))).shape
+    (3, 1)
+    >>> [name for name, _ in model.named_parameters()]
+    ['layers.0.W']
+    """
+
+    def __init__(self, *layers: Layer) -> None:
+        for layer in layers:
+            if not isinstance(layer, Layer):
+                raise TypeError(
+                    "Sequential takes layers, one argument each, as in Sequential(Affine(W), "
+                    f"Tanh()); got a {type(layer).__name__} (a layer of one's own derives from "
+                    "deepnlp.Layer)"
+                )
+        self.layers = list(layers)
+
+    def forward(self, x: Any) -> Any:
+        """The input through every layer in turn."""
+        for layer in self.layers:
+            x = layer.forward(x)
+        return x
+
+    def backward(self, dy: Any) -> Any:
+        """The gradient back through every layer, last to first: the chain rule."""
+        for layer in reversed(self.layers):
+            dy = layer.backward(dy)
+        return dy
+
+
+def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> None:
+    """Check the world and the shape of an array.
+
+    Parameters
+    ----------
+    owner, what : str
+        Who asks and for what: they begin the message.
+    array : array
+    letters : str
+        Names of the axes, such as ``"N T D"``; ``"... D"`` allows any axes before the last.
+    **sizes : int
+        Sizes of the axes that are known, by their letter.
+
+    Raises
+    ------
+    TypeError
+        If it is not an array of the backend in use.
+    ValueError
+        If its shape is another. The message gives the letters and the numbers.
+
+    Examples
+    --------
+    >>> expect("Affine", "x", xp.zeros((2, 3)), "N D", D=4)
+    Traceback (most recent call last):
+        ...
+    ValueError: Affine: x should have shape (N, D) with D = 4, got (2, 3)
+    """
+    if not isinstance(array, xp.ndarray):
+        raise TypeError(
+            f"{owner}: {what} should be an array of the backend in use ({xp.__name__}), got a "
+            f"{type(array).__module__}.{type(array).__name__}; deepnlp.backend.asarray brings "
+            "host data over"
+        )
+    axes = letters.split()
+    shape = tuple(array.shape)
+    free = axes[0] == "..."
+    named = axes[1:] if free else axes
+    fits = len(shape) >= len(named) if free else len(shape) == len(named)
+    tail = shape[len(shape) - len(named) :]
+    if not fits or any(sizes.get(a, n) != n for a, n in zip(named, tail, strict=True)):
+        known = ", ".join(f"{axis} = {size}" for axis, size in sizes.items())
+        comma = "," if len(axes) == 1 else ""
+        raise ValueError(
+            f"{owner}: {what} should have shape ({', '.join(axes)}{comma})"
+            f"{f' with {known}' if known else ''}, got {shape}"
+        )

@@ -1,0 +1,215 @@
+"""Matrix products: MatMul, Affine, and Affine at every step of time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.layer import Layer, expect
+from deepnlp.parameter import Parameter, as_parameter
+
+
+def rows(x: Array) -> Array:
+    """An array (..., D) as the matrix (n, D) of its rows; a view where the memory allows.
+
+    Parameters
+    ----------
+    x : array (..., D)
+
+    Returns
+    -------
+    array (n, D)
+
+    Examples
+    --------
+    >>> rows(xp.zeros((2, 3, 4))).shape
+    (6, 4)
+    """
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+class MatMul(Layer):
+    r"""Matrix product.
+
+    .. math:: y = x W
+
+    Parameters
+    ----------
+    W : Parameter, its transpose, or array (D, M)
+
+    Notes
+    -----
+    ``forward(x)`` takes (..., D), gives (..., M) and keeps x. With x as the matrix of its n rows,
+    y_nm = sum_d x_nd W_dm gives dx = dy W^T and dW = x^T dy.
+
+    Raises
+    ------
+    ValueError
+        If W is no matrix or the last axis of x is not D.
+
+    Examples
+    --------
+    >>> MatMul([[1.0], [2.0]]).forward(xp.ones((3, 2))).shape
+    (3, 1)
+    """
+
+    def __init__(self, W: Any) -> None:
+        self.W = as_parameter(W, "W")
+        expect(type(self).__name__, "W", self.W.value, "D M")
+
+    @classmethod
+    def init(cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32") -> MatMul:
+        """Fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
+
+        Parameters
+        ----------
+        D, M : int
+            Sizes of input and output.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+
+        Returns
+        -------
+        MatMul
+        """
+        return cls(uniform((D, M), fan_in_bound(D), rng, dtype))
+
+    def forward(self, x: Array) -> Array:
+        """y = x W."""
+        D, M = self.W.shape
+        self._expect("x", x, "... D", D=D)
+        self._keep(x)
+        return (rows(x) @ self.W.value).reshape(*x.shape[:-1], M)
+
+    def backward(self, dy: Array) -> Array:
+        """dx = dy W^T; dW = x^T dy."""
+        (x,) = self._take()
+        self._expect_exactly("dy", dy, "... M", (*x.shape[:-1], self.W.shape[1]))
+        dy_rows = rows(dy)
+        # y = x W
+        self.W.accumulate_product(rows(x).T, dy_rows)
+        return (dy_rows @ self.W.value.T).reshape(x.shape)
+
+
+class Affine(Layer):
+    r"""Affine map of the last axis.
+
+    .. math:: y = x W + b
+
+    Parameters
+    ----------
+    W : Parameter, its transpose, or array (D, M)
+        ``Affine(embed.W.T)`` ties the weight to an embedding's.
+    b : Parameter or array (M,), optional
+        No bias by default.
+
+    Notes
+    -----
+    ``forward(x)`` takes (..., D), gives (..., M) and keeps x. Over the n rows,
+    y_nm = sum_d x_nd W_dm + b_m gives dx = dy W^T, dW = x^T dy and db = sum_n dy_n.
+
+    Raises
+    ------
+    ValueError
+        If W is no matrix, b does not fit it, or the last axis of x is not D.
+
+    Examples
+    --------
+    >>> layer = Affine([[1.0], [2.0]], [0.5])
+    >>> layer.forward(xp.asarray([[1.0, 1.0]]))
+    array([[3.5]])
+    >>> layer.backward(xp.asarray([[1.0]]))
+    array([[1., 2.]])
+    """
+
+    _input = "... D"
+
+    def __init__(self, W: Any, b: Any = None) -> None:
+        self.W = as_parameter(W, "W")
+        self.b = None if b is None else as_parameter(b, "b")
+        owner = type(self).__name__
+        expect(owner, "W", self.W.value, "D M")
+        if self.b is not None:
+            expect(owner, "b", self.b.value, "M", M=self.W.shape[1])
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        M: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+        bias: bool = True,
+    ) -> Affine:
+        """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
+
+        Parameters
+        ----------
+        D, M : int
+            Sizes of input and output.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        bias : bool
+            Whether there is a b.
+
+        Returns
+        -------
+        Affine
+        """
+        W = uniform((D, M), fan_in_bound(D), rng, dtype)
+        return cls(W, Parameter.zeros(M, dtype=dtype, name="b") if bias else None)
+
+    def forward(self, x: Array) -> Array:
+        """y = x W + b."""
+        D, M = self.W.shape
+        self._expect("x", x, self._input, D=D)
+        self._keep(x)
+        y = rows(x) @ self.W.value
+        if self.b is not None:
+            y += self.b.value
+        return y.reshape(*x.shape[:-1], M)
+
+    def backward(self, dy: Array) -> Array:
+        """dx = dy W^T; dW = x^T dy; db = the sum of dy over its rows."""
+        (x,) = self._take()
+        letters = self._input.replace("D", "M")
+        self._expect_exactly("dy", dy, letters, (*x.shape[:-1], self.W.shape[1]))
+        dy_rows = rows(dy)
+        # y = x W + b
+        if self.b is not None:
+            self.b.accumulate(xp.sum(dy_rows, axis=0))
+        self.W.accumulate_product(rows(x).T, dy_rows)
+        return (dy_rows @ self.W.value.T).reshape(x.shape)
+
+
+class TimeAffine(Affine):
+    r"""The same affine map at every step of time, as one matrix product of N T rows.
+
+    .. math:: y_t = x_t W + b
+
+    Parameters
+    ----------
+    W : Parameter, its transpose, or array (D, M)
+        ``TimeAffine(embed.W.T, b)`` is the tied output of a language model.
+    b : Parameter or array (M,), optional
+        No bias by default.
+
+    Notes
+    -----
+    ``forward(x)`` takes (N, T, D), gives (N, T, M) and keeps x. The gradients of W and b are sums
+    over both N and T.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> TimeAffine([[1.0], [2.0]]).forward(xp.ones((3, 4, 2))).shape
+    (3, 4, 1)
+    """
+
+    _input = "N T D"

@@ -1,0 +1,136 @@
+"""Dropout: noise that is a pure function of a key and a count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp import backend
+from deepnlp.backend import Array, Generator, asarray, philox_uint16
+from deepnlp.layer import Layer
+
+_LEVELS = 1 << 16  # masks are made from 16-bit integers
+
+
+class Dropout(Layer):
+    r"""Zeroes entries at random while training, and scales the others up.
+
+    .. math:: y = \frac{m}{1 - p} \odot x, \qquad m \sim \mathrm{Bernoulli}(1 - p)
+
+    so that the mean of y is x (inverted scaling) and ``eval()`` need do nothing.
+
+    Parameters
+    ----------
+    p : float
+        Probability of being zeroed, 0 <= p < 1.
+    rng : numpy.random.Generator, optional
+        One key is drawn from it, here. The mask of call k is a pure function of (key, k):
+        a seed means the same masks on every backend, and :meth:`snapshot` holds two numbers.
+
+    Notes
+    -----
+    ``forward(x)`` takes any shape and keeps the scaled mask; with p = 0 or after ``eval()`` it
+    returns x itself. Srivastava et al. 2014.
+
+    Raises
+    ------
+    ValueError
+        If p is outside [0, 1).
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> import deepnlp
+    >>> deepnlp.seed(0)
+    >>> sorted(set(Dropout(0.5).forward(xp.ones(100)).tolist()))
+    [0.0, 2.0]
+    >>> Dropout(0.5).eval().forward(xp.ones(2))
+    array([1., 1.])
+    """
+
+    def __init__(self, p: float, rng: Generator | None = None) -> None:
+        if not 0 <= p < 1:
+            raise ValueError(f"{type(self).__name__}: p should be in [0, 1), got {p}")
+        self.p = p
+        self._key = int((rng or backend.rng()).integers(1 << 63))
+        self._calls = 0
+
+    def forward(self, x: Array) -> Array:
+        """y = mask * x / (1 - p) in training, x in evaluation."""
+        self._expect_input(x)
+        if not self.training or self.p == 0:
+            self._keep(None, x.shape)
+            return x
+        scaled_mask = self._scaled_mask(self._mask_shape(x), x.real.dtype)
+        self._keep(scaled_mask, x.shape)
+        return x * scaled_mask
+
+    def backward(self, dy: Array) -> Array:
+        """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
+        scaled_mask, shape = self._take()
+        self._expect_exactly("dy", dy, "...", shape)
+        return dy if scaled_mask is None else dy * scaled_mask
+
+    def _scaled_mask(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """The mask of the next call, 0 or 1 / (1 - p)."""
+        size = 1
+        for n in shape:
+            size *= n
+        kept = philox_uint16(self._key, self._calls, size) >= round(self.p * _LEVELS)
+        self._calls += 1
+        return asarray(kept.reshape(shape)).astype(dtype) * (1 / (1 - self.p))
+
+    def _expect_input(self, x: Array) -> None:
+        self._expect("x", x, "...")
+
+    def _mask_shape(self, x: Array) -> tuple[int, ...]:
+        return tuple(x.shape)
+
+    def _own_state(self) -> dict[str, Any]:
+        return {"key": self._key, "calls": self._calls}
+
+    def _set_own_state(self, state: dict[str, Any]) -> None:
+        self._key, self._calls = int(state["key"]), int(state["calls"])
+
+
+class TimeDropout(Dropout):
+    r"""Dropout over a sequence: a fresh mask for every step, or one locked over time.
+
+    .. math:: y_{nt} = \frac{m_{nt}}{1 - p} \odot x_{nt}, \qquad m_{nt} = m_n \text{ if locked}
+
+    Parameters
+    ----------
+    p : float
+        Probability of being zeroed, 0 <= p < 1.
+    locked : bool
+        One mask for all steps of a sequence, fresh for every call (variational dropout, Gal and
+        Ghahramani 2016).
+    rng : numpy.random.Generator, optional
+        As in :class:`Dropout`.
+
+    Notes
+    -----
+    ``forward(x)`` takes and gives (N, T, D), and keeps the scaled mask, (N, T, D) or (N, 1, D).
+
+    Raises
+    ------
+    ValueError
+        If p is outside [0, 1) or x has not three axes.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> y = TimeDropout(0.5, locked=True).forward(xp.ones((2, 3, 4)))
+    >>> bool((y[:, 0] == y[:, 2]).all())
+    True
+    """
+
+    def __init__(self, p: float, locked: bool = False, rng: Generator | None = None) -> None:
+        super().__init__(p, rng)
+        self.locked = locked
+
+    def _expect_input(self, x: Array) -> None:
+        self._expect("x", x, "N T D")
+
+    def _mask_shape(self, x: Array) -> tuple[int, ...]:
+        N, T, D = x.shape
+        return (N, 1, D) if self.locked else (N, T, D)

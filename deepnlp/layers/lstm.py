@@ -1,0 +1,245 @@
+"""Long short-term memory: one step, and T steps at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.kernels import lstm_step, lstm_step_backward
+from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
+from deepnlp.parameter import Parameter
+
+
+def _with_forget_bias(
+    weights: tuple[Parameter, Parameter, Parameter], H: int, forget_bias: float
+) -> tuple[Parameter, Parameter, Parameter]:
+    """Set the second block of b, that of the gate f."""
+    weights[2].value[H : 2 * H] = forget_bias
+    return weights
+
+
+class LSTM(Recurrent):
+    r"""One step of an LSTM.
+
+    .. math::
+        a &= x W_x + h_{prev} W_h + b = [a_i, a_f, a_g, a_o] \\
+        i, f, o &= \sigma(a_i), \sigma(a_f), \sigma(a_o) \qquad g = \tanh(a_g) \\
+        c &= f \odot c_{prev} + i \odot g \\
+        h &= o \odot \tanh(c)
+
+    Parameters
+    ----------
+    Wx : Parameter, its transpose, or array (D, 4H)
+        Gates in the order i, f, g, o: input, forget, new memory, output.
+    Wh : Parameter, its transpose, or array (H, 4H)
+    b : Parameter or array (4H,)
+
+    Notes
+    -----
+    ``forward(x, h_prev, c_prev)`` gives ``(h, c)``, each (N, H); it keeps its inputs, the gates
+    and tanh(c). ``backward(dh, dc)`` gives ``(dx, dh_prev, dc_prev)``; the element-wise part of
+    both is in :func:`deepnlp.kernels.lstm_step`. Hochreiter and Schmidhuber 1997; the forget gate
+    is from Gers, Schmidhuber and Cummins 2000.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> step = LSTM.init(3, 2, dtype="float64")
+    >>> h, c = step.forward(xp.ones((1, 3)), xp.zeros((1, 2)), xp.zeros((1, 2)))
+    >>> h.shape, c.shape
+    ((1, 2), (1, 2))
+    """
+
+    _gates = 4
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        H: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+        forget_bias: float = 1.0,
+    ) -> LSTM:
+        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the forget gate.
+
+        Parameters
+        ----------
+        D, H : int
+            Sizes of input and state.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        forget_bias : float
+            With 1 the gate starts mostly open (f about 0.73), so that memory lasts.
+
+        Returns
+        -------
+        LSTM
+        """
+        return cls(*_with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias))
+
+    def forward(self, x: Array, h_prev: Array, c_prev: Array) -> tuple[Array, Array]:
+        """(h, c) from x and the state before."""
+        self._expect_step(x, h_prev=h_prev, c_prev=c_prev)
+        a = self._input_product(x) + h_prev @ self.Wh.value
+        h, c, gates = lstm_step(a, c_prev)
+        self._keep(x, h_prev, c_prev, gates)
+        return h, c
+
+    def backward(self, dh: Array, dc: Array) -> tuple[Array, Array, Array]:
+        """(dx, dh_prev, dc_prev) from the gradients of both outputs."""
+        x, h_prev, c_prev, gates = self._take()
+        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
+        self._expect("dc", dc, "N H", N=x.shape[0], H=self.H)
+        # h, c from a and c_prev
+        da = xp.empty((x.shape[0], 4 * self.H), dtype=c_prev.dtype)
+        dc_prev = lstm_step_backward(dh, dc, c_prev, gates, da)
+        # a = x Wx + h_prev Wh + b
+        self.Wh.accumulate_product(h_prev.T, da)
+        dh_prev = da @ self.Wh.value.T
+        dx = self._input_product_backward(x, da)
+        return dx, dh_prev, dc_prev
+
+
+class TimeLSTM(OverTime):
+    r"""An LSTM over T steps.
+
+    .. math::
+        a_t &= x_t W_x + h_{t-1} W_h + b \\
+        c_t &= \sigma(a_{t,f}) \odot c_{t-1} + \sigma(a_{t,i}) \odot \tanh(a_{t,g}) \\
+        h_t &= \sigma(a_{t,o}) \odot \tanh(c_t)
+
+    It equals T objects of :class:`LSTM` that share their Parameters. The input product of all
+    steps is one matrix product before the loop, the weight gradients are one each after it.
+
+    Parameters
+    ----------
+    Wx : Parameter, its transpose, or array (D, 4H)
+        Gates in the order i, f, g, o.
+    Wh : Parameter, its transpose, or array (H, 4H)
+    b : Parameter or array (4H,)
+    stateful : bool
+        Whether a forward starts from the state the last one ended in.
+
+    Notes
+    -----
+    ``forward(x)`` takes (N, T, D) and gives all states h (N, T, H); ``h`` and ``c`` hold the last
+    ones. ``backward(dhs)`` gives dx (N, T, D) and leaves ``dh0`` and ``dc0``. Two paths lead back
+    in time: through h by the product with Wh^T, and through c by the product with the forget gate
+    alone, which is why an LSTM can remember. Hochreiter and Schmidhuber 1997.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a carried state has another batch size.
+
+    Examples
+    --------
+    >>> layer = TimeLSTM.init(3, 5)
+    >>> layer.forward(xp.zeros((2, 4, 3), dtype="float32")).shape
+    (2, 4, 5)
+    >>> layer.c.shape
+    (2, 5)
+    """
+
+    _gates = 4
+    _states = ("h", "c")
+
+    def __init__(self, Wx: Any, Wh: Any, b: Any, stateful: bool = False) -> None:
+        super().__init__(Wx, Wh, b, stateful)
+        self.dc0: Array | None = None
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        H: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+        stateful: bool = False,
+        forget_bias: float = 1.0,
+    ) -> TimeLSTM:
+        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the forget gate.
+
+        Parameters
+        ----------
+        D, H : int
+            Sizes of input and state.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        stateful : bool
+        forget_bias : float
+            With 1 the gate starts mostly open (f about 0.73), so that memory lasts.
+
+        Returns
+        -------
+        TimeLSTM
+        """
+        weights = _with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias)
+        return cls(*weights, stateful=stateful)
+
+    def set_state(self, h: Array, c: Array | None = None) -> None:
+        """Set the state from which the next forward starts.
+
+        Parameters
+        ----------
+        h : array (N, H)
+        c : array (N, H), optional
+            Zeros by default.
+
+        Raises
+        ------
+        ValueError
+            If a shape is another.
+        """
+        self._expect("h", h, "N H", H=self.H)
+        c = xp.zeros_like(h) if c is None else c
+        self._expect("c", c, "N H", N=h.shape[0], H=self.H)
+        self._give_state(h=h, c=c)
+
+    def forward(self, x: Array) -> Array:
+        """All states h_1 ... h_T from all inputs x_1 ... x_T."""
+        self._expect("x", x, "N T D", D=self.D)
+        N, T, _ = x.shape
+        Wh = self.Wh.value
+
+        x = time_first(x)
+        a = self._input_product(steps_as_rows(x)).reshape(T, N, 4 * self.H)
+        h = xp.empty((T + 1, N, self.H), dtype=a.dtype)  # h[t] before step t, h[t + 1] after
+        c = xp.empty_like(h)
+        h[0], c[0] = self._start(N, a.dtype)
+        gates = []
+        for t in range(T):
+            h[t + 1], c[t + 1], kept = lstm_step(a[t] + h[t] @ Wh, c[t])
+            gates.append(kept)
+
+        self._keep(x, h, c, gates)
+        self._finish(h[T], c[T])
+        return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
+
+    def backward(self, dhs: Array) -> Array:
+        """Dx from the gradients of all states; back through time, last step first."""
+        x, h, c, gates = self._take()
+        T, N, _ = x.shape
+        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
+        Wh_T = xp.ascontiguousarray(self.Wh.value.T)
+
+        dhs = time_first(dhs)
+        da = xp.empty((T, N, 4 * self.H), dtype=h.dtype)
+        dh_next = xp.zeros((N, self.H), dtype=h.dtype)
+        dc_next = xp.zeros_like(dh_next)
+        for t in reversed(range(T)):
+            # h_t goes to the layer above and to step t + 1; c_t to step t + 1
+            dc_next = lstm_step_backward(dhs[t] + dh_next, dc_next, c[t], gates[t], da[t])
+            # a_t = x_t Wx + h_(t-1) Wh + b
+            dh_next = da[t] @ Wh_T
+        self.dh0, self.dc0 = dh_next, dc_next
+
+        da_rows = steps_as_rows(da)
+        self.Wh.accumulate_product(steps_as_rows(h[:T]).T, da_rows)
+        dx = self._input_product_backward(steps_as_rows(x), da_rows)
+        return batch_first(dx.reshape(T, N, self.D))

@@ -1,0 +1,113 @@
+"""What language models share besides their layers: a configuration, a vocabulary, a summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp.backend import xp
+from deepnlp.layer import Layer
+from deepnlp.parameter import Parameter, Transpose
+from deepnlp.text import Vocabulary
+
+
+class LanguageModel(Layer):
+    """A layer with a loss that gives the probability of the next word.
+
+    A subclass offers ``forward(ids, targets) -> loss``, ``backward()`` and
+    ``logits(ids) -> (N, T, V)``, and calls :meth:`_remember` in its constructor.
+
+    Attributes
+    ----------
+    vocab : Vocabulary or None
+        What the ids stand for. A trainer sets it, a checkpoint keeps it.
+    vocab_size : int
+    """
+
+    vocab: Vocabulary | None = None
+    vocab_size: int
+
+    def _remember(self, **arguments: Any) -> None:
+        """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
+        self._config = arguments
+        self.vocab_size = arguments["vocab_size"]
+        for name in ("vocab_size", "embed_size", "hidden_size"):
+            check_size(type(self).__name__, name, arguments[name])
+        self._cast_state(arguments["dtype"])
+
+    def config(self) -> dict[str, Any]:
+        """Arguments that build a model of this shape: ``type(model)(**model.config())``.
+
+        Returns
+        -------
+        dict of str to JSON-able values
+        """
+        return dict(self._config)
+
+    def _cast_state(self, dtype: Any) -> None:
+        self._config["dtype"] = xp.dtype(dtype).name
+
+    def size(self) -> int:
+        """Number of parameters, a tied weight counted once.
+
+        Returns
+        -------
+        int
+        """
+        return sum(parameter.value.size for parameter in self.parameters())
+
+    def summary(self) -> str:
+        """Table of the parameters: names, shapes, sizes, what is tied to what.
+
+        Returns
+        -------
+        str
+        """
+        options = ", ".join(f"{name}={value!r}" for name, value in self._config.items())
+        first_names: dict[int, str] = {}
+        rows = []
+        for name, weight in self._owned(Parameter | Transpose):
+            shape = " x ".join(f"{n:,}" for n in weight.shape)
+            first = first_names.setdefault(id(weight.base), name)
+            if first == name:
+                frozen = "" if weight.trainable else "  frozen"
+                rows.append((name, shape, f"{weight.base.value.size:,}{frozen}"))
+            else:
+                turned = ", transposed" if isinstance(weight, Transpose) else ""
+                rows.append((name, shape, f"= {first}{turned}"))
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        lines = [
+            f"  {name:<{widths[0]}}  {shape:>{widths[1]}}  {size}" for name, shape, size in rows
+        ]
+        total, dtype = self.size(), self.parameters()[0].dtype
+        megabytes = total * dtype.itemsize / 1e6
+        return "\n".join(
+            [
+                f"{type(self).__name__}({options})",
+                *lines,
+                f"  {total:,} parameters, {megabytes:.1f} MB as {dtype}",
+            ]
+        )
+
+
+def check_size(owner: str, name: str, size: Any) -> None:
+    """Raise an error unless a size is an integer of one or more.
+
+    Parameters
+    ----------
+    owner, name : str
+        They begin the message.
+    size : int
+
+    Raises
+    ------
+    ValueError
+
+    Examples
+    --------
+    >>> check_size("RNNLM", "layers", 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: RNNLM: layers should be an integer of 1 or more, got 0
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ValueError(f"{owner}: {name} should be an integer of 1 or more, got {size!r}")

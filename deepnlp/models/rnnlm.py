@@ -1,0 +1,249 @@
+"""The recurrent language model: stacked LSTM, GRU or RNN layers, with or without weight tying."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from deepnlp.backend import Array, Generator
+from deepnlp.initialisers import normal, uniform
+from deepnlp.layer import Layer, no_backward
+from deepnlp.layers import (
+    Embedding,
+    SoftmaxWithLoss,
+    TimeAffine,
+    TimeDropout,
+    TimeGRU,
+    TimeLSTM,
+    TimeRNN,
+)
+from deepnlp.layers.recurrent import OverTime
+from deepnlp.models.language_model import LanguageModel, check_size
+from deepnlp.parameter import Parameter
+
+CELLS = ("lstm", "gru", "rnn")
+TIES = ("none", "tied", "tied+L")
+INITS = ("uniform", "book")
+
+_GATES = {"lstm": 4, "gru": 3, "rnn": 1}
+
+
+class RNNLM(LanguageModel):
+    r"""Recurrent language model.
+
+    .. math::
+        x_t &= E_{w_t} \\
+        h_t &= \mathrm{cell}(x_t, h_{t-1}) \quad \text{(stacked)} \\
+        s_t &= h_t W + b \quad\text{(none)}, \qquad h_t E^T + b \quad\text{(tied)}, \qquad
+               h_t L E^T + b \quad\text{(tied+L)} \\
+        P(w_{t+1} \mid w_1 \dots w_t) &= \mathrm{softmax}(s_t)
+
+    with dropout on the embedding, between the recurrent layers and before the output.
+
+    Parameters
+    ----------
+    vocab_size, embed_size, hidden_size : int
+        V, D and H.
+    layers : int
+        Number of recurrent layers.
+    cell : {"lstm", "gru", "rnn"}
+    tie : {"none", "tied", "tied+L"}
+        ``"none"`` gives the output a matrix of its own (H, V). ``"tied"`` takes the embedding,
+        transposed (Press and Wolf 2017; Inan et al. 2017), which wants D = H. ``"tied+L"`` puts a
+        matrix L (H, D) between (Gulordava, Aina and Boleda 2018, eq. 5), so that D and H are
+        free: L is the projection P_HD of a tied model with D != H, as Wx is its P_DH.
+    dropout : float
+        Probability of being zeroed, in [0, 1).
+    output_bias : bool
+        Whether there is a b.
+    locked_dropout : bool
+        One mask over all steps of a window (variational dropout).
+    init : {"uniform", "book"}
+        ``"uniform"``: embedding and output from U(-0.1, 0.1), recurrent weights from
+        U(-1/sqrt(H), 1/sqrt(H)), L from U(-0.01, 0.01). ``"book"``: embedding from N(0, 1) / 100,
+        all other matrices from N(0, 1) / sqrt(fan-in). Biases are zero but for the forget gate's.
+    forget_bias : float, optional
+        Of an LSTM's forget gate: by default 1 with ``"uniform"``, 0 with ``"book"``.
+    activation : {"tanh", "relu"}
+        Of ``cell="rnn"``.
+    input_matrix : bool
+        False for ``cell="rnn"`` in the form h = f(x + h_prev Wh + b), with D = H.
+    reset_after : bool
+        Of ``cell="gru"``.
+    embedding : array (V, D), optional
+        A pre-trained matrix to start from.
+    freeze_embedding : bool
+        Leave the embedding as it is; with tying, as output too.
+    dtype : data-type
+    rng : numpy.random.Generator, optional
+
+    Notes
+    -----
+    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, a
+    0-d array; ``backward()`` accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
+    The hidden state is carried from call to call (truncated BPTT) until ``reset_state()``.
+    Zaremba, Sutskever and Vinyals 2014.
+
+    Raises
+    ------
+    ValueError
+        If an option is none of those named, a size is below 1, or sizes do not fit each other.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> model = RNNLM(vocab_size=10, embed_size=4, hidden_size=4, tie="tied")
+    >>> ids = xp.asarray([[1, 2, 3]])
+    >>> loss = model.forward(ids, ids)
+    >>> model.zero_grad()
+    >>> model.backward()
+    >>> model.size()        # embedding 10 x 4, bias 10, two LSTMs of 4 x 16 + 4 x 16 + 16
+    338
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        hidden_size: int,
+        layers: int = 2,
+        cell: str = "lstm",
+        tie: str = "tied",
+        dropout: float = 0.5,
+        *,
+        output_bias: bool = True,
+        locked_dropout: bool = False,
+        init: str = "uniform",
+        forget_bias: float | None = None,
+        activation: str = "tanh",
+        input_matrix: bool = True,
+        reset_after: bool = False,
+        embedding: Array | None = None,
+        freeze_embedding: bool = False,
+        dtype: Any = "float32",
+        rng: Generator | None = None,
+    ) -> None:
+        V, D, H = vocab_size, embed_size, hidden_size
+        _choose("cell", cell, CELLS)
+        _choose("tie", tie, TIES)
+        _choose("init", init, INITS)
+        check_size("RNNLM", "layers", layers)
+        self._remember(
+            vocab_size=V,
+            embed_size=D,
+            hidden_size=H,
+            layers=layers,
+            cell=cell,
+            tie=tie,
+            dropout=dropout,
+            output_bias=output_bias,
+            locked_dropout=locked_dropout,
+            init=init,
+            forget_bias=forget_bias,
+            activation=activation,
+            input_matrix=input_matrix,
+            reset_after=reset_after,
+            freeze_embedding=freeze_embedding,
+            dtype=dtype,
+        )
+        if tie == "tied" and D != H:
+            raise ValueError(
+                f"RNNLM: tie='tied' makes the output weight the embedding's transpose, so it needs "
+                f"embed_size = hidden_size, got {D} and {H}; tie='tied+L' is free of that"
+            )
+        if not input_matrix and (cell != "rnn" or D != H):
+            raise ValueError(
+                "RNNLM: input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' "
+                f"with embed_size = hidden_size, got cell={cell!r}, {D} and {H}"
+            )
+        if embedding is not None and tuple(embedding.shape) != (V, D):
+            raise ValueError(
+                f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "
+                f"got {tuple(embedding.shape)}"
+            )
+
+        draw = _Draw(init, H, dtype, rng)
+
+        def dropped(*layers: Layer) -> list[Layer]:
+            noise = [TimeDropout(dropout, locked_dropout, rng)] if dropout else []
+            return [*layers, *noise]
+
+        table = draw("embedding", (V, D)) if embedding is None else embedding.astype(dtype)
+        embed = Embedding(Parameter(table, "E", trainable=not freeze_embedding))
+        self.layers = dropped(embed)
+        for number in range(layers):
+            self.layers += dropped(self._cell(draw, D if number == 0 else H))
+        if tie == "tied+L":
+            self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
+        W = Parameter(draw("output", (H, V)), "W") if tie == "none" else embed.W.T
+        b = Parameter.zeros(V, dtype=dtype, name="b") if output_bias else None
+        self.layers.append(TimeAffine(W, b))
+        self.loss = SoftmaxWithLoss()
+
+    def forward(self, ids: Array, targets: Array) -> Array:
+        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        return self.loss.forward(self._scores(ids), targets)
+
+    def backward(self, dloss: Any = 1) -> None:
+        """Back through the loss and every layer, last to first."""
+        gradient = self.loss.backward(dloss)
+        for layer in reversed(self.layers):
+            gradient = layer.backward(gradient)
+
+    def logits(self, ids: Array) -> Array:
+        """Scores of the next words (N, T, V), with nothing kept for a backward."""
+        with no_backward():
+            return self._scores(ids)
+
+    def _scores(self, ids: Array) -> Array:
+        x = ids
+        for layer in self.layers:
+            x = layer.forward(x)
+        return x
+
+    def _cell(self, draw: _Draw, D: int) -> OverTime:
+        """A recurrent layer from D inputs to H units, as the options say."""
+        config = self._config
+        cell, H = config["cell"], config["hidden_size"]
+        G = _GATES[cell]
+        Wx = Parameter(draw("Wx", (D, G * H)), "Wx") if config["input_matrix"] else None
+        Wh = Parameter(draw("Wh", (H, G * H)), "Wh")
+        b = Parameter.zeros(G * H, dtype=config["dtype"], name="b")
+        if cell == "rnn":
+            return TimeRNN(Wx, Wh, b, config["activation"], stateful=True)
+        if cell == "gru":
+            after = config["reset_after"]
+            bh = Parameter.zeros(G * H, dtype=config["dtype"], name="bh") if after else None
+            return TimeGRU(Wx, Wh, b, bh, after, stateful=True)
+        forget_bias = config["forget_bias"]
+        if forget_bias is None:
+            forget_bias = 1.0 if config["init"] == "uniform" else 0.0
+        b.value[H : 2 * H] = forget_bias
+        return TimeLSTM(Wx, Wh, b, stateful=True)
+
+
+class _Draw:
+    """Fresh weights by the name of their role, after one of the two schemes."""
+
+    def __init__(self, scheme: str, H: int, dtype: Any, rng: Generator | None) -> None:
+        recurrent = 1 / math.sqrt(H)
+        self.bounds = {
+            "embedding": 0.1,
+            "output": 0.1,
+            "L": 0.01,
+            "Wx": recurrent,
+            "Wh": recurrent,
+        }
+        self.scheme, self.dtype, self.rng = scheme, dtype, rng
+
+    def __call__(self, role: str, shape: tuple[int, int]) -> Array:
+        if self.scheme == "uniform":
+            return uniform(shape, self.bounds[role], self.rng, self.dtype)
+        std = 0.01 if role == "embedding" else 1 / math.sqrt(shape[0])
+        return normal(shape, std, self.rng, self.dtype)
+
+
+def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"RNNLM: {name} should be one of {listed}, got {value!r}")

@@ -1,0 +1,482 @@
+"""Updating parameters from their gradients. The formulas are those of torch.optim.
+
+Throughout, g is the gradient of a parameter W after weight decay, lr the learning rate. An
+optimizer changes ``Parameter.value`` in place and keeps its own arrays by parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from deepnlp.backend import Array, asarray, xp
+from deepnlp.parameter import Parameter, as_bases
+
+
+def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
+    r"""Scale all gradients together so that their norm is at most ``max_norm``.
+
+    .. math::
+        n = \Bigl(\sum_W \sum_{ij} g_{W,ij}^2\Bigr)^{1/2}, \qquad
+        g \leftarrow g \cdot \min\Bigl(1, \frac{\mathrm{max\_norm}}{n + 10^{-6}}\Bigr)
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        A tied weight counts once, with the sum of its uses.
+    max_norm : float
+        Positive; infinity to measure only.
+
+    Returns
+    -------
+    0-d array
+        The norm before clipping.
+
+    Raises
+    ------
+    ValueError
+        If ``max_norm`` is not positive.
+
+    Notes
+    -----
+    Pascanu, Mikolov and Bengio 2013, algorithm 1.
+
+    Examples
+    --------
+    >>> W = Parameter([3.0, 4.0])
+    >>> W.accumulate(W.value)
+    >>> float(clip_gradients([W], max_norm=1.0))
+    5.0
+    >>> W.grad.round(4)
+    array([0.6, 0.8])
+    """
+    if not max_norm > 0:
+        raise ValueError(f"clip_gradients: max_norm should be positive, got {max_norm}")
+    gradients = [p.grad for p in as_bases(parameters) if p.trainable]
+    norm = xp.sqrt(sum((xp.vdot(g, g) for g in gradients), start=xp.zeros(())))
+    if math.isinf(max_norm):
+        return norm
+    scale = xp.minimum(1, max_norm / (norm + 1e-6))
+    for g in gradients:
+        g *= scale.astype(g.dtype)
+    return norm
+
+
+class Optimizer:
+    """What optimizers share: the parameters, the learning rate, weight decay, the state.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        Such as ``model.parameters()``. Each is updated once, however often it is listed.
+    lr : float
+        Learning rate; an attribute that a schedule may change between steps.
+    weight_decay : float
+        Adds ``weight_decay * W`` to the gradient (L2 regularisation).
+
+    Raises
+    ------
+    TypeError
+        If ``parameters`` is no list of Parameters.
+    ValueError
+        If it is empty, or ``lr`` or ``weight_decay`` is negative.
+    """
+
+    _slots: tuple[str, ...] = ()  # names of the arrays kept for each parameter
+
+    def __init__(self, parameters: Iterable[Parameter], lr: float, weight_decay: float = 0.0):
+        self.parameters = as_bases(parameters)
+        if not self.parameters:
+            raise ValueError(f"{type(self).__name__}: there are no parameters to update")
+        self._check(lr=lr, weight_decay=weight_decay)
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.steps = 0
+        self._kept: dict[Parameter, dict[str, Array]] = {}
+
+    def step(self) -> None:
+        """Update every trainable parameter from its gradient, in place."""
+        self.steps += 1
+        for parameter in self.parameters:
+            if not parameter.trainable:
+                continue
+            g = self._decayed(parameter)
+            if self._slots and parameter not in self._kept:
+                self._kept[parameter] = {
+                    slot: xp.zeros_like(parameter.value) for slot in self._slots
+                }
+            self._update(parameter.value, g, **self._kept.get(parameter, {}))
+
+    def state(self) -> dict[str, Any]:
+        """What the next step depends on, besides the parameters.
+
+        Returns
+        -------
+        dict of str to array or number
+            ``steps``, ``lr``, and arrays such as ``3.m`` for parameter number 3.
+        """
+        arrays = {
+            f"{number}.{slot}": array
+            for number, parameter in enumerate(self.parameters)
+            for slot, array in self._kept.get(parameter, {}).items()
+        }
+        return {"steps": self.steps, "lr": self.lr, **arrays}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Put back what :meth:`state` gave, so that the next step has the same bits.
+
+        Parameters
+        ----------
+        state : dict of str to array or number
+
+        Raises
+        ------
+        ValueError
+            If it is the state of another optimizer or of other parameters.
+        """
+        shapes = {
+            f"{number}.{slot}": parameter.shape
+            for number, parameter in enumerate(self.parameters)
+            for slot in self._slots
+            if parameter.trainable and state.get("steps", 0) > 0
+        }
+        expected = {"steps", "lr", *shapes}
+        if set(state) != expected:
+            strange = sorted(set(state) ^ expected)
+            raise ValueError(f"{type(self).__name__}: not a state of this optimizer: {strange}")
+        self._kept = {}
+        for key, shape in shapes.items():
+            if tuple(state[key].shape) != shape:
+                raise ValueError(
+                    f"{type(self).__name__}: state {key} should have shape {shape}, "
+                    f"got {tuple(state[key].shape)}"
+                )
+            number, slot = key.split(".")
+            kept = self._kept.setdefault(self.parameters[int(number)], {})
+            kept[slot] = asarray(state[key]).copy()
+        self.steps, self.lr = int(state["steps"]), float(state["lr"])
+
+    def _decayed(self, parameter: Parameter) -> Array:
+        if self.weight_decay:
+            return parameter.grad + self.weight_decay * parameter.value
+        return parameter.grad
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        raise TypeError(f"{type(self).__name__} has no _update")
+
+    def _check(self, **at_least_zero: float) -> None:
+        for name, value in at_least_zero.items():
+            if not value >= 0:
+                raise ValueError(f"{type(self).__name__}: {name} should be 0 or more, got {value}")
+
+
+class SGD(Optimizer):
+    r"""Stochastic gradient descent.
+
+    .. math:: W \leftarrow W - \mathrm{lr} \cdot g
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> W = Parameter([1.0])
+    >>> optimizer = SGD([W], lr=0.5)
+    >>> W.accumulate(W.value)
+    >>> optimizer.step()
+    >>> W.value
+    array([0.5])
+    """
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        W -= self.lr * g
+
+
+class Momentum(Optimizer):
+    r"""Gradient descent with momentum (Polyak 1964).
+
+    .. math:: v \leftarrow \mu v + g, \qquad W \leftarrow W - \mathrm{lr} \cdot v
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    momentum : float
+        mu, in [0, 1).
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if momentum is outside [0, 1).
+
+    Examples
+    --------
+    >>> optimizer = Momentum([Parameter([1.0])], lr=0.1, momentum=0.9)
+    """
+
+    _slots = ("v",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: float,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        _check_fraction(self, momentum=momentum)
+        self.momentum = momentum
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        v = kept["v"]
+        v *= self.momentum
+        v += g
+        W -= self.lr * v
+
+
+class Nesterov(Momentum):
+    r"""Gradient descent with Nesterov's momentum, in the form of Sutskever et al. 2013.
+
+    .. math:: v \leftarrow \mu v + g, \qquad W \leftarrow W - \mathrm{lr} (g + \mu v)
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    momentum : float
+        mu, in [0, 1).
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Momentum`.
+
+    Examples
+    --------
+    >>> optimizer = Nesterov([Parameter([1.0])], lr=0.1, momentum=0.9)
+    """
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        v = kept["v"]
+        v *= self.momentum
+        v += g
+        W -= self.lr * (g + self.momentum * v)
+
+
+class AdaGrad(Optimizer):
+    r"""Steps that shrink where gradients have been large (Duchi, Hazan and Singer 2011).
+
+    .. math:: s \leftarrow s + g^2, \qquad W \leftarrow W - \mathrm{lr} \frac{g}{\sqrt s + \epsilon}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    eps : float
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> optimizer = AdaGrad([Parameter([1.0])], lr=0.01)
+    """
+
+    _slots = ("s",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: float = 0.01,
+        eps: float = 1e-10,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        self._check(eps=eps)
+        self.eps = eps
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        s = kept["s"]
+        s += g * g
+        W -= self.lr * g / (xp.sqrt(s) + self.eps)
+
+
+class RMSprop(Optimizer):
+    r"""Gradients divided by a running root mean square (Tieleman and Hinton 2012).
+
+    .. math::
+        s \leftarrow \alpha s + (1 - \alpha) g^2, \qquad
+        W \leftarrow W - \mathrm{lr} \frac{g}{\sqrt s + \epsilon}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    alpha : float
+        In [0, 1).
+    eps : float
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if alpha is outside [0, 1).
+
+    Examples
+    --------
+    >>> optimizer = RMSprop([Parameter([1.0])], lr=0.01)
+    """
+
+    _slots = ("s",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: float = 0.01,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        _check_fraction(self, alpha=alpha)
+        self._check(eps=eps)
+        self.alpha, self.eps = alpha, eps
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        s = kept["s"]
+        s *= self.alpha
+        s += (1 - self.alpha) * g * g
+        W -= self.lr * g / (xp.sqrt(s) + self.eps)
+
+
+class Adam(Optimizer):
+    r"""Adaptive moments (Kingma and Ba 2015, algorithm 1).
+
+    .. math::
+        m &\leftarrow \beta_1 m + (1 - \beta_1) g \\
+        s &\leftarrow \beta_2 s + (1 - \beta_2) g^2 \\
+        W &\leftarrow W - \mathrm{lr}
+            \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    betas : (float, float)
+        Each in [0, 1).
+    eps : float
+    weight_decay : float
+        Added to the gradient; :class:`AdamW` decays the weights themselves.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if a beta is outside [0, 1).
+
+    Examples
+    --------
+    >>> W = Parameter([1.0])
+    >>> optimizer = Adam([W], lr=0.1)
+    >>> W.accumulate(W.value)
+    >>> optimizer.step()                # the first step is lr in size, whatever the gradient
+    >>> W.value.round(6)
+    array([0.9])
+    """
+
+    _slots = ("m", "s")
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        _check_fraction(self, beta1=betas[0], beta2=betas[1])
+        self._check(eps=eps)
+        self.betas = (betas[0], betas[1])
+        self.eps = eps
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        m, s = kept["m"], kept["s"]
+        correction = _Correction.at(self.steps, self.betas)
+        m += (1 - self.betas[0]) * (g - m)
+        s *= self.betas[1]
+        s += (1 - self.betas[1]) * g * g
+        W -= (self.lr / correction.m) * m / (xp.sqrt(s) / math.sqrt(correction.s) + self.eps)
+
+
+class AdamW(Adam):
+    r"""Adam with weight decay apart from the gradient (Loshchilov and Hutter 2019, algorithm 2).
+
+    .. math:: W \leftarrow (1 - \mathrm{lr} \lambda) W, \quad \text{then as Adam without decay}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    betas : (float, float)
+        Each in [0, 1).
+    eps : float
+    weight_decay : float
+        lambda.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Adam`.
+
+    Examples
+    --------
+    >>> optimizer = AdamW([Parameter([1.0])], lr=1e-3, weight_decay=0.1)
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        super().__init__(parameters, lr, betas, eps, weight_decay)
+
+    def _decayed(self, parameter: Parameter) -> Array:
+        return parameter.grad
+
+    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+        W *= 1 - self.lr * self.weight_decay
+        super()._update(W, g, **kept)
+
+
+class _Correction(NamedTuple):
+    """What divides Adam's moments after t steps, since both started at zero."""
+
+    m: float
+    s: float
+
+    @classmethod
+    def at(cls, t: int, betas: tuple[float, float]) -> _Correction:
+        return cls(1 - betas[0] ** t, 1 - betas[1] ** t)
+
+
+def _check_fraction(optimizer: Optimizer, **fractions: float) -> None:
+    for name, value in fractions.items():
+        if not 0 <= value < 1:
+            raise ValueError(f"{type(optimizer).__name__}: {name} should be in [0, 1), got {value}")

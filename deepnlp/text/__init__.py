@@ -1,0 +1,7 @@
+"""From text to ids and back: tokenisers, a sentence splitter, the vocabulary."""
+
+from deepnlp.text.sentences import sentences
+from deepnlp.text.tokenisers import EOS, TOKENISERS, UNK, Tokeniser, tokeniser
+from deepnlp.text.vocabulary import Vocabulary
+
+__all__ = ["EOS", "TOKENISERS", "UNK", "Tokeniser", "Vocabulary", "sentences", "tokeniser"]

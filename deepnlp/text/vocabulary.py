@@ -1,0 +1,354 @@
+"""The vocabulary: which tokens a model knows, and the number of each."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deepnlp.text.tokenisers import UNK, tokeniser
+
+
+class Vocabulary:
+    """A two-way table between tokens and ids 0 ... V - 1, with the count of each token.
+
+    ``<unk>`` stands for every token outside the table. ``eos_id`` is the id of the token that ends
+    a line: ``<eos>``, or for ``tokenizer="chars"`` the line break, which is a character like any
+    other, so that no extra token is needed. Both are always present, exactly once.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        The token of each id; no token twice, the two special ones among them.
+    counts : sequence of int, optional
+        How often each token was seen, in the same order; zeros by default.
+    tokenizer : str
+        Name of the tokeniser that cuts text into these tokens, see ``deepnlp.text.TOKENISERS``.
+
+    Raises
+    ------
+    ValueError
+        If a token is repeated, a special one is missing, or the lengths differ.
+
+    Examples
+    --------
+    >>> vocab = Vocabulary.build("the cat saw the dog".split())
+    >>> len(vocab), vocab.tokens[:2]
+    (6, ('the', 'cat'))
+    >>> vocab.decode(vocab.encode(vocab.tokenize("The dog saw the mouse")))
+    ['the', 'dog', 'saw', 'the', '<unk>']
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        counts: Sequence[int] | np.ndarray | None = None,
+        tokenizer: str = "words",
+    ) -> None:
+        self._tokeniser = tokeniser(tokenizer)
+        self._tokens = tuple(tokens)
+        zeros = [0] * len(self._tokens)
+        self._counts = np.asarray(zeros if counts is None else counts, dtype=np.int64)
+        self._ids = {token: number for number, token in enumerate(self._tokens)}
+        if len(self._ids) != len(self._tokens):
+            repeated = next(t for t, n in Counter(self._tokens).items() if n > 1)
+            raise ValueError(f"a vocabulary holds each token once, but {repeated!r} is repeated")
+        if self._counts.shape != (len(self._tokens),):
+            raise ValueError(
+                f"a vocabulary of {len(self._tokens)} tokens needs as many counts,"
+                f" got shape {self._counts.shape}"
+            )
+        for special in (UNK, self._tokeniser.eos):
+            if special not in self._ids:
+                raise ValueError(
+                    f"a vocabulary needs the token {special!r}: add it, or use Vocabulary.build"
+                )
+
+    @classmethod
+    def build(
+        cls,
+        tokens: Iterable[str],
+        max_size: int | None = None,
+        min_count: int = 1,
+        tokenizer: str = "words",
+    ) -> "Vocabulary":
+        """Count tokens and number them, the most frequent first, ties in alphabetical order.
+
+        Parameters
+        ----------
+        tokens : iterable of str
+            The training tokens; ``<unk>`` and the end-of-line token among them are counted.
+        max_size : int, optional
+            Size of the vocabulary, the two special tokens included.
+        min_count : int
+            Tokens seen less often are left out.
+        tokenizer : str
+            Name of the tokeniser the tokens come from.
+
+        Returns
+        -------
+        Vocabulary
+            What the limits leave out is counted as ``<unk>``.
+
+        Raises
+        ------
+        ValueError
+            If a limit makes no sense.
+
+        Examples
+        --------
+        >>> Vocabulary.build(["b", "a", "b", "c", "c"], max_size=4).tokens
+        ('b', 'c', '<unk>', '<eos>')
+        """
+        if max_size is not None and max_size < 3:
+            raise ValueError(
+                f"max_size is {max_size}, expected at least 3:"
+                " <unk>, the end of a line, and one token"
+            )
+        if min_count < 1:
+            raise ValueError(f"min_count is {min_count}, expected at least 1")
+        seen = Counter(tokens)
+        specials = (UNK, tokeniser(tokenizer).eos)
+        kept = {special: seen.pop(special, 0) for special in specials}
+        room = None if max_size is None else max_size - len(specials)
+        for position, (token, count) in enumerate(sorted(seen.items(), key=_by_frequency)):
+            if count < min_count or (room is not None and position >= room):
+                kept[UNK] += count
+            else:
+                kept[token] = count
+        ordered = sorted(kept.items(), key=_by_frequency)
+        return cls([token for token, _ in ordered], [count for _, count in ordered], tokenizer)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} tokens, tokenizer={self.tokenizer!r})"
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The token of each id."""
+        return self._tokens
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often each token was seen, int64 of shape (V,)."""
+        return self._counts
+
+    @property
+    def tokenizer(self) -> str:
+        """Name of the tokeniser."""
+        return self._tokeniser.name
+
+    @property
+    def unk_id(self) -> int:
+        """Id of ``<unk>``."""
+        return self._ids[UNK]
+
+    @property
+    def eos_id(self) -> int:
+        """Id of the token that ends a line: ``<eos>``, or the line break for characters."""
+        return self._ids[self._tokeniser.eos]
+
+    def id(self, token: str) -> int:
+        """Id of a token, that of ``<unk>`` for one outside the vocabulary.
+
+        Parameters
+        ----------
+        token : str
+            A token.
+
+        Returns
+        -------
+        int
+            Its id.
+
+        Examples
+        --------
+        >>> vocab = Vocabulary.build(["a", "a"])
+        >>> vocab.id("a"), vocab.id("z") == vocab.unk_id
+        (0, True)
+        """
+        return self._ids.get(token, self.unk_id)
+
+    def token(self, id: int) -> str:
+        """Token of an id.
+
+        Parameters
+        ----------
+        id : int
+            From 0 to V - 1.
+
+        Returns
+        -------
+        str
+            Its token.
+
+        Raises
+        ------
+        ValueError
+            If the id is outside the vocabulary.
+
+        Examples
+        --------
+        >>> Vocabulary.build(["a", "a"]).token(0)
+        'a'
+        """
+        return self.decode([id])[0]
+
+    def encode(self, tokens: Iterable[str]) -> np.ndarray:
+        """Ids of tokens, ``<unk>`` for those outside the vocabulary.
+
+        Parameters
+        ----------
+        tokens : iterable of str
+            Tokens, as :meth:`tokenize` gives them.
+
+        Returns
+        -------
+        ndarray
+            int32 ids of shape (n,), on the host.
+
+        Raises
+        ------
+        TypeError
+            If the tokens are one string, which would be read letter by letter.
+
+        Examples
+        --------
+        >>> vocab = Vocabulary.build(["b", "a", "b"])
+        >>> vocab.encode(["a", "b"]).tolist()
+        [1, 0]
+        """
+        if isinstance(tokens, str):
+            raise TypeError(
+                "encode expects a list of tokens, got one string: write encode(tokenize(text))"
+            )
+        ids, unk_id = self._ids, self.unk_id
+        return np.fromiter((ids.get(token, unk_id) for token in tokens), dtype=np.int32)
+
+    def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
+        """Tokens of ids.
+
+        Parameters
+        ----------
+        ids : iterable of int
+            Ids from 0 to V - 1, shape (n,).
+
+        Returns
+        -------
+        list of str
+            The tokens.
+
+        Raises
+        ------
+        ValueError
+            If an id is outside the vocabulary.
+
+        Examples
+        --------
+        >>> Vocabulary.build(["b", "a", "b"]).decode([0, 0, 1])
+        ['b', 'b', 'a']
+        """
+        numbers = ids.tolist() if isinstance(ids, np.ndarray) else [int(number) for number in ids]
+        for number in numbers:
+            if not 0 <= number < len(self):
+                raise ValueError(
+                    f"id {number} is outside the vocabulary, expected 0 to {len(self) - 1}"
+                )
+        return [self._tokens[number] for number in numbers]
+
+    def tokenize(self, text: str) -> list[str]:
+        """Cut a line of text with the vocabulary's tokeniser.
+
+        Parameters
+        ----------
+        text : str
+            Raw text.
+
+        Returns
+        -------
+        list of str
+            Tokens, known or not; no end-of-line token is added.
+
+        Examples
+        --------
+        >>> Vocabulary.build([]).tokenize("A cat.")
+        ['a', 'cat', '.']
+        """
+        return self._tokeniser.split(text)
+
+    def detokenize(self, tokens: Iterable[str]) -> str:
+        """Join tokens to readable text.
+
+        Parameters
+        ----------
+        tokens : iterable of str
+            Tokens, as :meth:`decode` gives them.
+
+        Returns
+        -------
+        str
+            Text; end-of-line tokens become line breaks.
+
+        Examples
+        --------
+        >>> Vocabulary.build([]).detokenize(["a", "cat", "(", "it", "'s", "grey", ")", "."])
+        "a cat (it's grey)."
+        """
+        return self._tokeniser.join(tokens)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the vocabulary as plain lists and strings, fit for JSON.
+
+        Returns
+        -------
+        dict
+            Keys ``tokens``, ``counts``, ``tokenizer``.
+
+        Examples
+        --------
+        >>> Vocabulary.build(["a"]).to_dict()
+        {'tokens': ['a', '<eos>', '<unk>'], 'counts': [1, 0, 0], 'tokenizer': 'words'}
+        """
+        return {
+            "tokens": list(self._tokens),
+            "counts": self._counts.tolist(),
+            "tokenizer": self.tokenizer,
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "Vocabulary":
+        """Make the vocabulary again that :meth:`to_dict` described.
+
+        Parameters
+        ----------
+        state : dict
+            Keys ``tokens``, ``counts``, ``tokenizer``.
+
+        Returns
+        -------
+        Vocabulary
+            Equal to the one described.
+
+        Examples
+        --------
+        >>> vocab = Vocabulary.build(["a", "b"])
+        >>> Vocabulary.from_dict(vocab.to_dict()) == vocab
+        True
+        """
+        return cls(state["tokens"], state["counts"], state["tokenizer"])
+
+
+def _by_frequency(item: tuple[str, int]) -> tuple[int, str]:
+    """Sort key: the most frequent first, ties in alphabetical order."""
+    token, count = item
+    return (-count, token)

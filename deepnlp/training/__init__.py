@@ -1,0 +1,50 @@
+"""Training: the loop, its schedules, its options and recipes, and the folder of a run."""
+
+from deepnlp.checkpoint import load, save
+from deepnlp.training.batching import Batches
+from deepnlp.training.config import (
+    TrainConfig,
+    configure,
+    recipe,
+    recipe_names,
+    recipe_text,
+)
+from deepnlp.training.result import Result
+from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.runs import Plan, build_trainer, plan, resumed_config, train
+from deepnlp.training.schedules import (
+    Constant,
+    Cosine,
+    Exponential,
+    Linear,
+    Plateau,
+    Schedule,
+    Step,
+)
+from deepnlp.training.trainer import Trainer
+
+__all__ = [
+    "Batches",
+    "Constant",
+    "Cosine",
+    "Exponential",
+    "Linear",
+    "Plan",
+    "Plateau",
+    "Result",
+    "RunFolder",
+    "Schedule",
+    "Step",
+    "TrainConfig",
+    "Trainer",
+    "build_trainer",
+    "configure",
+    "load",
+    "plan",
+    "recipe",
+    "recipe_names",
+    "recipe_text",
+    "resumed_config",
+    "save",
+    "train",
+]

@@ -1,0 +1,54 @@
+"""Ctrl-C as a wish: the step at hand is finished first, and nothing is torn."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+
+class Interrupt:
+    """Context that turns the first Ctrl-C (or SIGTERM) into a flag; a second one stops at once.
+
+    Handlers are put in place in the main thread only, as Python allows, and put back at the end.
+
+    Attributes
+    ----------
+    requested : bool
+        Whether somebody has asked to stop.
+
+    Examples
+    --------
+    >>> with Interrupt() as interrupt:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     interrupt.requested
+    True
+    """
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            for number in self.SIGNALS:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._put_back()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            self._put_back()
+            raise KeyboardInterrupt
+        self.requested = True
+
+    def _put_back(self) -> None:
+        for number, handler in self._before.items():
+            # None stands for a handler that was not set from Python and cannot be put back
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        self._before = {}

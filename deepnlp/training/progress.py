@@ -1,0 +1,84 @@
+"""What a person sees while a model trains: a moving bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from tqdm.auto import tqdm
+
+BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+
+
+class Progress:
+    """A bar over all steps of a run, on standard error; without a terminal only the lines.
+
+    Parameters
+    ----------
+    total : int
+        Steps of the whole run.
+    done : int
+        Steps that were made before, in a run that is resumed.
+    enabled : bool
+        False for silence.
+
+    Examples
+    --------
+    >>> with Progress(total=2, enabled=False) as progress:
+    ...     progress.step("epoch 1/1", "perplexity 90.1")
+    ...     progress.line("done")
+    """
+
+    def __init__(self, total: int, done: int = 0, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self._bar: Any = tqdm(
+            total=total,
+            initial=done,
+            disable=not (enabled and _is_watched()),
+            bar_format=BAR,
+            dynamic_ncols=True,
+            leave=False,
+        )
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.close()
+
+    def step(self, title: str, figures: str) -> None:
+        """One step further.
+
+        Parameters
+        ----------
+        title : str
+            Which epoch it is.
+        figures : str
+            Speed, perplexity and gradient norm.
+        """
+        if self._bar.disable:
+            return
+        self._bar.set_description_str(title, refresh=False)
+        self._bar.set_postfix_str(figures, refresh=False)
+        self._bar.update()
+
+    def line(self, text: str) -> None:
+        """A line of its own, above the bar.
+
+        Parameters
+        ----------
+        text : str
+        """
+        if self.enabled:
+            tqdm.write(text, file=sys.stderr)
+
+
+def _is_watched() -> bool:
+    """On a terminal or in a notebook: elsewhere a bar would fill the log with its moves."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules

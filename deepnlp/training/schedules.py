@@ -1,0 +1,265 @@
+"""How the learning rate changes while a model trains.
+
+The trainer asks ``schedule.scale(step)`` before each update and sets the learning rate to that
+part of the one the optimizer began with; after each validation it calls
+``schedule.epoch_end(valid)``. What a schedule remembers is in ``state()``, for a checkpoint.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class Schedule:
+    """The learning rate as a part of its first value: here, always the whole.
+
+    Parameters
+    ----------
+    warmup_steps : int
+        In the first updates the rate rises in a straight line: (step + 1) / warmup_steps.
+
+    Examples
+    --------
+    >>> [Schedule(warmup_steps=4).scale(step) for step in range(5)]
+    [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+
+    def __init__(self, warmup_steps: int = 0) -> None:
+        if warmup_steps < 0:
+            raise ValueError(f"warmup_steps should be 0 or more, got {warmup_steps}")
+        self.warmup_steps = warmup_steps
+
+    def scale(self, step: int) -> float:
+        """Part of the first learning rate to use for an update.
+
+        Parameters
+        ----------
+        step : int
+            Updates made before this one.
+
+        Returns
+        -------
+        float
+        """
+        if step < self.warmup_steps:
+            return (step + 1) / self.warmup_steps * self.shape(step)
+        return self.shape(step)
+
+    def shape(self, step: int) -> float:
+        """The schedule without its warm-up; a subclass states its equation."""
+        return 1.0
+
+    def epoch_end(self, valid: float) -> None:
+        """Learn the validation perplexity of the epoch that has just ended."""
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint must keep of this schedule: numbers by name."""
+        return {}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Put back what :meth:`state` gave."""
+        for name in self.state():
+            setattr(self, name, state[name])
+
+
+class Constant(Schedule):
+    """The same learning rate throughout, after the warm-up.
+
+    Examples
+    --------
+    >>> Constant().scale(1000)
+    1.0
+    """
+
+
+class Plateau(Schedule):
+    r"""Annealing: a smaller rate after an epoch that brought no better validation.
+
+    .. math:: s \leftarrow s \cdot \mathrm{factor} \quad\text{if}\quad
+        v > v_{best} (1 - \mathrm{threshold})
+
+    Parameters
+    ----------
+    factor : float
+        4 times smaller (0.25) in the word_language_model example of PyTorch, 2 times (0.5) in
+        Gulordava, Aina and Boleda (2018).
+    patience : int
+        Epochs without improvement to bear before each cut.
+    threshold : float
+        How much better, as a part of the best, counts as better.
+    floor : float
+        The rate is never cut below this part of the first.
+    warmup_steps : int
+
+    Examples
+    --------
+    >>> schedule = Plateau(factor=0.25)
+    >>> for valid in (120.0, 110.0, 111.0):
+    ...     schedule.epoch_end(valid)
+    >>> schedule.scale(step=0)
+    0.25
+    """
+
+    def __init__(
+        self,
+        factor: float = 0.25,
+        patience: int = 0,
+        threshold: float = 0.0,
+        floor: float = 0.0,
+        warmup_steps: int = 0,
+    ) -> None:
+        super().__init__(warmup_steps)
+        _check_factor(factor)
+        if patience < 0 or threshold < 0:
+            raise ValueError(
+                f"patience and threshold should be 0 or more, got {patience} and {threshold}"
+            )
+        self.factor, self.patience, self.threshold, self.floor = factor, patience, threshold, floor
+        self.level = 1.0
+        self.best: float | None = None
+        self.epochs_without = 0
+
+    def shape(self, step: int) -> float:
+        return self.level
+
+    def epoch_end(self, valid: float) -> None:
+        # written so that a validation of nan counts as no better
+        if self.best is None or valid < self.best * (1 - self.threshold):
+            self.best, self.epochs_without = valid, 0
+            return
+        self.epochs_without += 1
+        if self.epochs_without > self.patience:
+            self.level = max(self.floor, self.level * self.factor)
+            self.epochs_without = 0
+
+    def state(self) -> dict[str, Any]:
+        return {"level": self.level, "best": self.best, "epochs_without": self.epochs_without}
+
+
+class Step(Schedule):
+    r"""A cut every few epochs.
+
+    .. math:: s = \mathrm{factor}^{\lfloor e / \mathrm{every} \rfloor}
+
+    Parameters
+    ----------
+    every : int
+        Epochs between cuts.
+    factor : float
+    warmup_steps : int
+
+    Examples
+    --------
+    >>> schedule = Step(every=2, factor=0.5)
+    >>> for _ in range(5):
+    ...     schedule.epoch_end(100.0)
+    >>> schedule.scale(step=0)
+    0.25
+    """
+
+    def __init__(self, every: int = 1, factor: float = 0.5, warmup_steps: int = 0) -> None:
+        super().__init__(warmup_steps)
+        _check_factor(factor)
+        if every < 1:
+            raise ValueError(f"every should be 1 or more epochs, got {every}")
+        self.every, self.factor = every, factor
+        self.epochs = 0
+
+    def shape(self, step: int) -> float:
+        return self.factor ** (self.epochs // self.every)
+
+    def epoch_end(self, valid: float) -> None:
+        self.epochs += 1
+
+    def state(self) -> dict[str, Any]:
+        return {"epochs": self.epochs}
+
+
+class Exponential(Step):
+    r"""A cut by the same factor after every epoch: :math:`s = \mathrm{factor}^e`.
+
+    Parameters
+    ----------
+    factor : float
+    warmup_steps : int
+
+    Examples
+    --------
+    >>> schedule = Exponential(factor=0.5)
+    >>> schedule.epoch_end(100.0)
+    >>> schedule.scale(step=0)
+    0.5
+    """
+
+    def __init__(self, factor: float = 0.95, warmup_steps: int = 0) -> None:
+        super().__init__(every=1, factor=factor, warmup_steps=warmup_steps)
+
+
+class Linear(Schedule):
+    r"""A straight line from 1 to ``floor``, reached at the last update.
+
+    .. math:: s = 1 - (1 - \mathrm{floor}) \, p, \quad
+        p = \frac{\mathrm{step} - \mathrm{warmup}}{\mathrm{total} - \mathrm{warmup}}
+
+    Parameters
+    ----------
+    total_steps : int
+        Updates of the whole run; from then on the rate stays at ``floor``.
+    floor : float
+    warmup_steps : int
+
+    Examples
+    --------
+    >>> [Linear(total_steps=4).scale(step) for step in range(5)]
+    [1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+
+    def __init__(self, total_steps: int, floor: float = 0.0, warmup_steps: int = 0) -> None:
+        super().__init__(warmup_steps)
+        if total_steps <= warmup_steps:
+            raise ValueError(
+                f"total_steps should be more than the {warmup_steps} steps of warm-up, got "
+                f"{total_steps}"
+            )
+        if not 0 <= floor <= 1:
+            raise ValueError(f"floor should be from 0 to 1, got {floor}")
+        self.total_steps, self.floor = total_steps, floor
+
+    def shape(self, step: int) -> float:
+        return 1 - (1 - self.floor) * self._progress(step)
+
+    def _progress(self, step: int) -> float:
+        """How much of the way from the end of the warm-up to the last update, 0 to 1."""
+        way = self.total_steps - self.warmup_steps
+        return min(1.0, max(0.0, (step - self.warmup_steps) / way))
+
+
+class Cosine(Linear):
+    r"""Half a cosine from 1 to ``floor`` (Loshchilov and Hutter 2017, equation 5).
+
+    .. math:: s = \mathrm{floor} + (1 - \mathrm{floor}) \, \tfrac12 (1 + \cos \pi p)
+
+    with p as for :class:`Linear`.
+
+    Parameters
+    ----------
+    total_steps : int
+        Updates of the whole run.
+    floor : float
+    warmup_steps : int
+
+    Examples
+    --------
+    >>> [round(Cosine(total_steps=4).scale(step), 3) for step in range(5)]
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+
+    def shape(self, step: int) -> float:
+        fall = 0.5 * (1 + math.cos(math.pi * self._progress(step)))
+        return self.floor + (1 - self.floor) * fall
+
+
+def _check_factor(factor: float) -> None:
+    if not 0 < factor <= 1:
+        raise ValueError(f"factor should be above 0 and at most 1, got {factor}")

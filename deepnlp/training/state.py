@@ -1,0 +1,149 @@
+"""Where a run stands, in the form a checkpoint keeps: arrays by name, and numbers for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deepnlp.backend import asnumpy
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclass
+class State:
+    """The position of a run.
+
+    Parameters
+    ----------
+    epoch : int
+        Epochs that are finished, validation included.
+    batch : int
+        Windows of the running epoch that were learned from.
+    step : int
+        Updates made in all.
+    loss_sum, targets : float, int
+        Sum of the losses of the running epoch, in nats, over so many targets.
+    norm_sum : float
+        Sum of the gradient norms of the running epoch, before clipping.
+    best, best_epoch : float, int or None
+        Best validation perplexity, and the epoch it came after.
+    epochs_without : int
+        Epochs since then.
+
+    Examples
+    --------
+    >>> State(loss_sum=2.0, targets=4).mean_loss
+    0.5
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    targets: int = 0
+    norm_sum: float = 0.0
+    best: float | None = None
+    best_epoch: int | None = None
+    epochs_without: int = 0
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean loss of the running epoch, in nats."""
+        return self.loss_sum / max(1, self.targets)
+
+    def begin_epoch(self) -> None:
+        """Forget the sums of the epoch before."""
+        self.batch, self.loss_sum, self.targets, self.norm_sum = 0, 0.0, 0, 0.0
+
+    def add(self, loss: float, norm: float, targets: int) -> None:
+        """Count an update.
+
+        Parameters
+        ----------
+        loss : float
+            The mean over the targets.
+        norm : float
+        targets : int
+        """
+        self.batch += 1
+        self.step += 1
+        self.loss_sum += loss * targets
+        self.targets += targets
+        self.norm_sum += norm
+
+    def judge(self, valid: float) -> bool:
+        """Take the validation of an epoch into account.
+
+        Parameters
+        ----------
+        valid : float
+            Its perplexity.
+
+        Returns
+        -------
+        bool
+            Whether it is the best so far.
+        """
+        self.epoch += 1
+        if self.best is None or valid < self.best:
+            self.best, self.best_epoch, self.epochs_without = valid, self.epoch, 0
+            return True
+        self.epochs_without += 1
+        return False
+
+
+def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray], dict[str, Any]]:
+    """Part a mapping into arrays, named ``prefix/key``, and what JSON can hold.
+
+    Parameters
+    ----------
+    prefix : str
+    values : dict
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+    dict
+
+    Examples
+    --------
+    >>> split("optimizer", {"t": 3, "0.m": np.zeros(1)})
+    ({'optimizer/0.m': array([0.])}, {'t': 3})
+    """
+    arrays, plain = {}, {}
+    for key, value in values.items():
+        if value is None or isinstance(value, bool | int | float | str):
+            plain[key] = value
+        else:
+            arrays[f"{prefix}/{key}"] = asnumpy(value).copy()
+    return arrays, plain
+
+
+def join(
+    prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The mapping that :func:`split` parted.
+
+    Parameters
+    ----------
+    prefix : str
+    arrays : dict of str to numpy.ndarray
+        May hold others too.
+    plain : dict
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> join("optimizer", {"optimizer/0.m": np.zeros(1), "W": np.ones(1)}, {"t": 3})
+    {'t': 3, '0.m': array([0.])}
+    """
+    start = f"{prefix}/"
+    own = {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
+    return {**plain, **own}

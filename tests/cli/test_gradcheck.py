@@ -1,0 +1,63 @@
+"""``deepnlp gradcheck``: the table of cases, and what a wrong layer looks like in it."""
+
+import pytest
+
+from deepnlp.laboratory import CASES, Case
+from deepnlp.layers import Tanh
+
+
+class DoubledTanh(Tanh):
+    """A backward that is twice what it should be."""
+
+    def backward(self, dy):
+        return 2 * super().backward(dy)
+
+
+@pytest.fixture
+def wrong_layer(monkeypatch):
+    build = CASES["Tanh"].build
+    case = Case("Doubled", DoubledTanh, lambda rng: (DoubledTanh(), build(rng)[1]))
+    monkeypatch.setitem(CASES, "Doubled", case)
+
+
+def test_all_layers_are_right(deepnlp):
+    done = deepnlp("gradcheck", "--json")
+    assert done.code == 0
+    found = done.json
+    assert found["ok"]
+    assert found["wrong"] == 0
+    assert [case["case"] for case in found["cases"]] == list(CASES)
+    rows = [row for case in found["cases"] for row in case["gradients"]]
+    assert found["gradients"] == len(rows)
+    assert all(row["ok"] and row["error"] <= 1e-12 for row in rows)
+    assert f"{len(rows)} gradients in {len(CASES)} cases: all ok" in done.err
+
+
+def test_a_layer_by_name_brings_all_its_cases(deepnlp):
+    found = deepnlp("gradcheck", "--layer", "TimeLSTM", "--layer", "Tanh", "--json").json
+    expected = [name for name in CASES if name.split()[0] == "TimeLSTM"]
+    assert [case["case"] for case in found["cases"]] == [*expected, "Tanh"]
+    lstm = {row["name"] for row in found["cases"][0]["gradients"]}
+    assert {"x", "Wx", "Wh", "b", "h0", "c0"} <= lstm
+
+
+def test_a_case_by_its_own_name_with_central_differences(deepnlp):
+    options = ["--layer", "TimeLSTM stateful", "--method", "central", "--seed", 3, "--json"]
+    (case,) = deepnlp("gradcheck", *options).json["cases"]
+    assert case["method"] == "central"
+    assert case["tolerance"] == 1e-6
+    assert 0 < max(row["error"] for row in case["gradients"]) < 1e-6
+
+
+def test_a_wrong_layer_is_told_from_a_right_one(deepnlp, wrong_layer):
+    done = deepnlp("gradcheck", "--layer", "DoubledTanh", "--layer", "Tanh")
+    assert done.code == 1
+    by_case = {line.split()[0]: line for line in done.out.splitlines() if line}
+    assert by_case["Doubled"].split()[:2] == ["Doubled", "x"]
+    assert "1.0e+00  WRONG, most at [" in by_case["Doubled"]
+    assert by_case["Tanh"].endswith("ok")
+    assert done.out.splitlines()[-1] == "2 gradients in 2 cases: 1 are WRONG"
+    found = deepnlp("gradcheck", "--layer", "Doubled", "--json")
+    assert found.code == 1
+    assert not found.json["ok"]
+    assert found.json["cases"][0]["gradients"][0]["error"] == pytest.approx(1.0)

@@ -1,0 +1,188 @@
+"""``deepnlp train``: from a text file to a run folder, and on from there."""
+
+import dataclasses
+import json
+import re
+import signal
+
+import pytest
+
+from deepnlp.generation import generate
+from deepnlp.training import TrainConfig, Trainer, load
+from tests.cli.conftest import TINY, contents
+
+FILES = {
+    "config.toml",
+    "metrics.jsonl",
+    "checkpoint.npz",
+    "best.npz",
+    "learning_curve.png",
+    "result.json",
+}
+
+
+def test_a_run_from_text_to_figure(deepnlp, text_file, tmp_path):
+    folder = tmp_path / "run"
+    done = deepnlp("train", "--corpus", text_file, "--out", folder, *TINY)
+    assert done.code == 0
+    assert {path.name for path in folder.iterdir()} == FILES
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+
+    assert f"fingerprint {result['corpus']['fingerprint'][:12]}" in done.err
+    assert "epoch 1/1" in done.err
+    assert "layers.0.W" in done.out
+    for name, figures in {"model": result["perplexity"], **result["baselines"]}.items():
+        row = next(line for line in done.out.splitlines() if line.startswith(name))
+        assert row.split()[1:] == [f"{figures['valid']:.2f}", f"{figures['test']:.2f}"]
+    sentence = done.out.split("sampled: ")[1].splitlines()[0]
+    text = generate(load(folder), length=60, temperature=0.8, top_p=0.95, seed=0)
+    assert sentence in text.splitlines()
+    assert f"learning curve: {folder / 'learning_curve.png'}" in done.out
+
+
+def test_every_option_reaches_the_configuration(deepnlp, text_file, tmp_path):
+    folder = tmp_path / "run"
+    options = ["--corpus", text_file, "--cell", "gru", "--reset-after", "--no-output-bias"]
+    options += ["--lr", "0.5", "--optimizer", "sgd", "--tie", "none", "--no-baselines"]
+    assert deepnlp("train", "--out", folder, *TINY, *options).code == 0
+    config = TrainConfig.load(folder / "config.toml")
+    assert (config.cell, config.reset_after, config.output_bias) == ("gru", True, False)
+    assert (config.lr, config.optimizer, config.tie) == (0.5, "sgd", "none")
+    assert (config.baselines, config.hidden_size) == (False, 8)
+
+
+def test_help_names_every_option(deepnlp):
+    shown = deepnlp("train", "--help").out
+    for field in dataclasses.fields(TrainConfig):
+        option = "--" + field.name.replace("_", "-")
+        assert re.search(rf"^  {option}\b", shown, re.MULTILINE), option
+
+
+def test_the_default_is_the_recipe_default_on_the_built_in_corpus(deepnlp, monkeypatch):
+    seen = []
+    monkeypatch.setattr("deepnlp.training.plan", seen.append)
+    with pytest.raises(AttributeError):  # there is no plan to print
+        deepnlp("train", "--dry-run")
+    assert seen[0].corpus == "pydocs"
+
+
+def test_a_recipe_and_what_overrides_it(deepnlp, text_file):
+    done = deepnlp(
+        "train",
+        "--recipe",
+        "book-rnnlm",
+        "--corpus",
+        text_file,
+        "--dry-run",
+        "--json",
+        "--batch-size",
+        4,
+    )
+    assert "embed_size=100" in done.json["model"]
+    assert done.json["corpus"].startswith("cats.txt")
+
+
+def test_dry_run_writes_nothing(deepnlp, text_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = deepnlp("train", "--corpus", text_file, "--out", "run", "--dry-run", *TINY)
+    assert done.code == 0
+    assert list(tmp_path.iterdir()) == []
+    assert "layers.0.W" in done.out
+    assert "MB" in done.out
+    planned = deepnlp("train", "--corpus", text_file, "--dry-run", "--json", *TINY).json
+    assert planned["parameters"] > 0
+    assert planned["memory_mb"]
+
+
+def test_without_out_a_new_folder_is_made(deepnlp, text_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = deepnlp("train", "--corpus", text_file, "--name", "mine", "--json", *TINY)
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.startswith("mine-")
+    assert (tmp_path / done.json["folder"]) == folder
+
+
+def test_json_is_the_result_and_nothing_else(deepnlp, text_file, tmp_path):
+    done = deepnlp("train", "--corpus", text_file, "--out", tmp_path / "run", "--json", *TINY)
+    written = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
+    assert {key: done.json[key] for key in written} == written
+    assert done.json["figure"] == str(tmp_path / "run" / "learning_curve.png")
+    assert done.json["sample"]
+    assert "layers.0.W" in done.err
+
+
+def test_a_folder_that_holds_a_run_is_left_alone(deepnlp, text_file, run_folder):
+    before = contents(run_folder)
+    done = deepnlp("train", "--corpus", text_file, "--out", run_folder, *TINY)
+    assert done.code == 2
+    assert "already holds a run" in done.err
+    assert contents(run_folder) == before
+
+
+def test_overwrite_replaces_the_run_and_no_other_file(deepnlp, text_file, tmp_path):
+    folder = tmp_path / "run"
+    assert deepnlp("train", "--corpus", text_file, "--out", folder, *TINY).code == 0
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    again = [*TINY, "--seed", 7, "--overwrite"]
+    assert deepnlp("train", "--corpus", text_file, "--out", folder, *again).code == 0
+    assert TrainConfig.load(folder / "config.toml").seed == 7
+    assert (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_finished_run_resumed_is_done(deepnlp, run_folder):
+    before = contents(run_folder)
+    done = deepnlp("train", "--out", run_folder, "--resume")
+    assert done.code == 0
+    assert "finished" in done.err
+    assert contents(run_folder) == before
+
+
+def test_resuming_with_more_epochs_equals_a_run_of_so_many(deepnlp, text_file, tmp_path):
+    parts, whole = tmp_path / "parts", tmp_path / "whole"
+    deepnlp("train", "--corpus", text_file, "--out", parts, *TINY)
+    assert deepnlp("train", "--out", parts, "--resume", "--epochs", 2).code == 0
+    deepnlp("train", "--corpus", text_file, "--out", whole, *TINY, "--epochs", 2)
+    assert (parts / "best.npz").read_bytes() == (whole / "best.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--lr", 3], "lr = 3.0: it was begun with 0.01"),
+        (["--hidden-size", 9], "hidden_size = 9"),
+        (["--recipe", "book-rnnlm"], "it was begun with"),
+        (["--epochs", 0], "epochs"),
+    ],
+)
+def test_a_conflicting_option_at_resume_is_an_error(deepnlp, run_folder, options, text):
+    before = contents(run_folder)
+    done = deepnlp("train", "--out", run_folder, "--resume", *options)
+    assert done.code == 2
+    assert text in done.err
+    assert contents(run_folder) == before
+
+
+def test_options_that_agree_may_be_repeated_at_resume(deepnlp, run_folder):
+    assert deepnlp("train", "--out", run_folder, "--resume", "--hidden-size", 8).code == 0
+
+
+def test_ctrl_c_says_how_to_go_on(deepnlp, text_file, tmp_path, monkeypatch):
+    step = Trainer.train_step
+
+    def interrupted(self, *window):
+        if self.state.step == 2:
+            signal.raise_signal(signal.SIGINT)
+        return step(self, *window)
+
+    folder = tmp_path / "a run"
+    monkeypatch.setattr(Trainer, "train_step", interrupted)
+    stopped = deepnlp("train", "--corpus", text_file, "--out", folder, *TINY)
+    assert stopped.code == 130
+    last = stopped.err.splitlines()[-1]
+    assert last == f"deepnlp: interrupted; go on with: deepnlp train --out '{folder}' --resume"
+
+    monkeypatch.undo()
+    assert deepnlp("train", "--out", folder, "--resume").code == 0
+    whole = tmp_path / "whole"
+    deepnlp("train", "--corpus", text_file, "--out", whole, *TINY)
+    assert (folder / "best.npz").read_bytes() == (whole / "best.npz").read_bytes()

@@ -1,0 +1,61 @@
+"""What every test stands on: no window, markers that skip, a chosen array backend."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+
+from deepnlp import backend
+from tests.strict_backend import strict
+
+matplotlib.use("Agg")
+
+
+def gpu_is_available() -> bool:
+    """Whether CuPy is installed and sees a device."""
+    if importlib.util.find_spec("cupy") is None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import cupy
+
+        return bool(cupy.cuda.is_available())
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required = os.environ.get("DEEPNLP_REQUIRE_PARITY") == "1"
+    if required and importlib.util.find_spec("torch") is None:
+        raise pytest.UsageError(
+            "DEEPNLP_REQUIRE_PARITY=1 but torch is not installed: pip install -e '.[parity]'"
+        )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    of_the_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if of_the_gpu and not gpu_is_available():
+        for item in of_the_gpu:
+            item.add_marker(pytest.mark.skip(reason="needs CuPy and a GPU"))
+
+
+@pytest.fixture(params=["numpy", "strict"])
+def array_backend(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Each array module in turn, in place as `deepnlp.backend.xp` while the test runs."""
+    module = {"numpy": np, "strict": strict}[request.param]
+    backend.use_module(module)
+    yield module
+    backend.use("numpy")
+
+
+@pytest.fixture
+def strict_backend() -> Iterator[Any]:
+    """The strict stand-in for CuPy, in place while the test runs."""
+    backend.use_module(strict)
+    yield strict
+    backend.use("numpy")

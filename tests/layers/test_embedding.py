@@ -1,0 +1,66 @@
+"""Embedding: rows for ids, and gradients that add up over repeated ids."""
+
+import numpy as np
+import pytest
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.layers import Embedding
+from tests.layers.tools import assert_close
+
+RNG = np.random.default_rng(12)
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 5), (1, 1), (2, 3, 2), ()], ids=str)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16"])
+def test_a_lookup_is_a_product_with_one_hot_rows(array_backend, shape, dtype):
+    W = RNG.normal(size=(5, 3))
+    ids = RNG.integers(0, 5, size=shape).astype(dtype)
+    dy = RNG.normal(size=(*shape, 3))
+    layer = Embedding(asarray(W))
+    one_hot = np.eye(5)[ids]
+    assert_close(layer.forward(asarray(ids)), one_hot @ W)
+    assert layer.backward(asarray(dy)) is None
+    assert_close(layer.W.grad, np.einsum("nv,nd->vd", one_hot.reshape(-1, 5), dy.reshape(-1, 3)))
+
+
+def test_one_id_many_times(array_backend):
+    layer = Embedding(asarray(RNG.normal(size=(4, 2))))
+    layer.forward(asarray(np.full((3, 5), 2)))
+    layer.backward(asarray(np.ones((3, 5, 2))))
+    np.testing.assert_array_equal(asnumpy(layer.W.grad), [[0, 0], [0, 0], [15, 15], [0, 0]])
+
+
+@pytest.mark.parametrize("wrong", [-1, 4, 100])
+def test_ids_out_of_range_name_the_range(array_backend, wrong):
+    layer = Embedding(asarray(RNG.normal(size=(4, 2))))
+    with pytest.raises((ValueError, IndexError), match=rf"Embedding.*0 .*\b3\b.*{wrong}"):
+        layer.forward(asarray(np.array([[0, wrong]])))
+
+
+def test_ids_are_integers(array_backend):
+    layer = Embedding(asarray(RNG.normal(size=(4, 2))))
+    with pytest.raises(TypeError, match=r"Embedding.*integer.*float64"):
+        layer.forward(asarray(np.array([0.0, 1.0])))
+
+
+def test_wrong_shapes(array_backend):
+    with pytest.raises(ValueError, match=r"Embedding: W .*V, D.*\(3,\)"):
+        Embedding(asarray(np.ones(3)))
+    layer = Embedding(asarray(RNG.normal(size=(4, 2))))
+    layer.forward(asarray(np.array([[0, 1, 3]])))
+    with pytest.raises(ValueError, match=r"Embedding.*\bD\b.*\b2\b.*\(1, 3, 3\)"):
+        layer.backward(asarray(np.ones((1, 3, 3))))
+
+
+def test_a_gradient_for_other_ids_is_refused(array_backend):
+    layer = Embedding(asarray(RNG.normal(size=(4, 2))))
+    layer.forward(asarray(np.array([[0, 1, 3]])))
+    with pytest.raises(ValueError, match="shape"):
+        layer.backward(asarray(np.ones((1, 4, 2))))
+
+
+def test_init(array_backend):
+    layer = Embedding.init(50, 8, rng=np.random.default_rng(0))
+    assert layer.W.shape == (50, 8)
+    assert layer.W.dtype == np.float32
+    assert 0.09 < float(abs(layer.W.value).max()) <= 0.1

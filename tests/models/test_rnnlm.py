@@ -1,0 +1,188 @@
+"""The language models: what they are made of, what they refuse, what a summary says."""
+
+import json
+
+import numpy as np
+import pytest
+
+import deepnlp
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.models import MODELS, RNNLM, SimpleRNNLM
+from deepnlp.optimizers import SGD, Adam, clip_gradients
+
+V, D, H = 11, 4, 6
+
+
+def windows(rng, steps=3, N=2, T=5):
+    ids = rng.integers(0, V, size=(N, steps * T + 1))
+    for k in range(steps):
+        yield asarray(ids[:, k * T : (k + 1) * T]), asarray(ids[:, k * T + 1 : (k + 1) * T + 1])
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("tie", ["none", "tied", "tied+L"])
+def test_a_model_learns(cell, tie, array_backend):
+    rng = np.random.default_rng(0)
+    size = H if tie == "tied" else D
+    model = RNNLM(V, size, H, layers=1, cell=cell, tie=tie, dropout=0.0, dtype="float64", rng=rng)
+    optimizer = Adam(model.parameters(), lr=0.03)
+    ids, targets = next(windows(rng))
+    losses = []
+    for _ in range(60):
+        model.reset_state()
+        loss = model.forward(ids, targets)
+        model.zero_grad()
+        model.backward()
+        clip_gradients(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(float(loss))
+    assert losses[0] == pytest.approx(np.log(V), rel=0.05)
+    assert losses[-1] < 0.7 * losses[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        # Gulordava et al. 2018, Table 1: non-tied, tied and tied+L, in parameters
+        (dict(embed_size=200, hidden_size=200, tie="none"), 4_653_200),
+        (dict(embed_size=200, hidden_size=200, tie="tied"), 2_653_200),
+        (dict(embed_size=200, hidden_size=400, tie="tied+L"), 4_333_200),
+        (dict(embed_size=400, hidden_size=600, tie="tied+L"), 9_534_800),
+    ],
+)
+def test_sizes_of_the_published_models(options, parameters):
+    model = RNNLM(10_000, **options)
+    assert abs(model.size() / parameters - 1) < 2e-3
+
+
+def test_tied_models_own_one_matrix():
+    model = RNNLM(V, H, H, tie="tied")
+    names = [name for name, _ in model.named_parameters()]
+    assert names[0] == "layers.0.W"
+    assert "layers.2.Wx" in names
+    assert sum(p.shape in ((V, H), (H, V)) for p in model.parameters()) == 1
+    untied = RNNLM(V, H, H, tie="none")
+    assert untied.size() - model.size() == V * H
+
+
+def test_the_matrix_L_is_between_hidden_state_and_embedding():
+    rng = np.random.default_rng(1)
+    model = RNNLM(V, D, H, layers=1, tie="tied+L", dropout=0, output_bias=False, dtype="float64")
+    ids = asarray(rng.integers(0, V, size=(1, 3)))
+    h = model.layers[1].forward(model.layers[0].forward(ids))
+    model.reset_state()
+    L, E = asnumpy(model.layers[2].W.value), asnumpy(model.layers[0].W.value)
+    assert L.shape == (H, D)
+    np.testing.assert_allclose(asnumpy(model.logits(ids)), asnumpy(h) @ L @ E.T, rtol=1e-12)
+
+
+def test_the_form_without_an_input_matrix():
+    rng = np.random.default_rng(2)
+    model = RNNLM(V, H, H, layers=1, cell="rnn", input_matrix=False, dropout=0, dtype="float64")
+    ids = asarray(rng.integers(0, V, size=(1, 1)))
+    E, Wh = (asnumpy(model.layers[0].W.value), asnumpy(model.layers[1].Wh.value))
+    assert model.layers[1].Wx is None
+    h = np.tanh(E[asnumpy(ids)[0, 0]])
+    np.testing.assert_allclose(asnumpy(model.logits(ids))[0, 0], h @ E.T, rtol=1e-12)
+    np.testing.assert_allclose(
+        asnumpy(model.logits(ids))[0, 0], np.tanh(E[asnumpy(ids)[0, 0]] + h @ Wh) @ E.T, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_pretrained_embedding_is_used_and_may_be_frozen(frozen):
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(V, H)).astype("float32")
+    model = RNNLM(V, H, H, embedding=asarray(vectors), freeze_embedding=frozen)
+    ids, targets = next(windows(rng))
+    optimizer = SGD(model.parameters(), lr=1.0)
+    model.forward(ids, targets)
+    model.backward()
+    optimizer.step()
+    assert np.array_equal(asnumpy(model.layers[0].W.value), vectors) == frozen
+    assert ("frozen" in model.summary()) == frozen
+
+
+def test_the_book_initialisation():
+    rng = np.random.default_rng(4)
+    model = RNNLM(2000, 50, 50, layers=1, tie="none", dropout=0, init="book", rng=rng)
+    embed, lstm, affine = model.layers
+    assert float(embed.W.value.std()) == pytest.approx(0.01, rel=0.05)
+    assert float(lstm.Wx.value.std()) == pytest.approx(50**-0.5, rel=0.05)
+    assert float(affine.W.value.std()) == pytest.approx(50**-0.5, rel=0.05)
+    assert not lstm.b.value.any()
+
+
+def test_the_forget_gate_starts_open():
+    b = asnumpy(RNNLM(V, H, H).layers[2].b.value)
+    assert b.tolist() == [0] * H + [1] * H + [0] * 2 * H
+    assert not asnumpy(RNNLM(V, H, H, forget_bias=0.0).layers[2].b.value).any()
+
+
+def test_state_is_carried_and_reset():
+    rng = np.random.default_rng(5)
+    model = RNNLM(V, H, H, dtype="float64").eval()
+    ids = asarray(rng.integers(0, V, size=(2, 6)))
+    whole = asnumpy(model.logits(ids))
+    model.reset_state()
+    first, second = asnumpy(model.logits(ids[:, :3])), asnumpy(model.logits(ids[:, 3:]))
+    np.testing.assert_allclose(np.concatenate([first, second], axis=1), whole, rtol=1e-12)
+    model.reset_state()
+    np.testing.assert_allclose(asnumpy(model.logits(ids)), whole, rtol=1e-12)
+
+
+def test_logits_keep_nothing():
+    model = RNNLM(V, H, H)
+    model.logits(asarray(np.zeros((1, 2), dtype="int64")))
+    with pytest.raises(RuntimeError, match="backward"):
+        model.backward()
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_configuration_rebuilds_the_model(kind):
+    model = MODELS[kind](V, H, H, dtype=np.float64)
+    config = json.loads(json.dumps(model.config()))
+    again = MODELS[kind](**config)
+    assert [(n, p.shape, p.dtype) for n, p in again.named_parameters()] == [
+        (n, p.shape, p.dtype) for n, p in model.named_parameters()
+    ]
+    model.astype("float32")
+    assert model.config()["dtype"] == "float32"
+
+
+def test_the_same_seed_gives_the_same_model():
+    deepnlp.seed(3)
+    one = RNNLM(V, H, H)
+    deepnlp.seed(3)
+    two = RNNLM(V, H, H)
+    for p, q in zip(one.parameters(), two.parameters(), strict=True):
+        assert np.array_equal(asnumpy(p.value), asnumpy(q.value))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(embed_size=D), r"tied\+L"),
+        (dict(tie="knot"), "tie should be one of"),
+        (dict(cell="cnn"), "cell should be one of"),
+        (dict(init="zeros"), "init should be one of"),
+        (dict(layers=0), "layers should be"),
+        (dict(vocab_size=0), "vocab_size should be"),
+        (dict(hidden_size=2.5), "hidden_size should be"),
+        (dict(dropout=1.0), "p should be"),
+        (dict(input_matrix=False), "input_matrix"),
+        (dict(embedding=np.zeros((V, D), dtype="float32")), "embedding should have shape"),
+        (dict(cell="rnn", activation="step"), "activation should be"),
+    ],
+)
+def test_what_does_not_fit_is_an_error(options, message):
+    with pytest.raises(ValueError, match=message):
+        RNNLM(**{"vocab_size": V, "embed_size": H, "hidden_size": H, **options})
+
+
+def test_a_summary_counts_tied_weights_once():
+    model = RNNLM(10_000, 650, 650)
+    text = model.summary()
+    assert "= layers.0.W, transposed" in text
+    assert f"{model.size():,} parameters" in text
+    assert "embed.W" in SimpleRNNLM(V, D, H).summary()

@@ -1,0 +1,111 @@
+"""The house is built from the ground up: no file imports from a floor above its own."""
+
+import ast
+import graphlib
+from pathlib import Path
+
+import pytest
+
+import deepnlp
+
+PACKAGE = Path(deepnlp.__file__).parent
+ROOT = PACKAGE.parent
+
+FLOORS = [
+    {"backend.py", "errors.py"},
+    {"parameter.py", "functions.py", "kernels.py", "initialisers.py"},
+    {"layer.py", "__init__.py"},
+    {"layers/"},
+    {"optimizers.py", "gradcheck.py", "text/", "datasets/"},
+    {"models/"},
+    {"checkpoint.py", "evaluation.py", "generation.py", "plots.py"},
+    {"training/"},
+    {"laboratory/"},
+    {"cli/", "__main__.py"},
+]
+"""The table of docs/design.md."""
+
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def floor_of(file: str) -> int:
+    """Number of the floor on which a file of the package lives."""
+    entry = file.split("/")[0] + "/" if "/" in file else file
+    floors = [number for number, entries in enumerate(FLOORS) if entry in entries]
+    assert floors, f"{file} has no floor: give it one in docs/design.md and here"
+    return floors[0]
+
+
+def file_of(module: str) -> str | None:
+    """The file of a module of the package, None if there is no such module."""
+    base = PACKAGE.joinpath(*module.split(".")[1:])
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path.relative_to(PACKAGE).as_posix()
+    return None
+
+
+def imported_modules(source: str) -> set[str]:
+    """Modules that a source imports, wherever in the text; `a.b` for `from a import b` too."""
+    modules = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return modules
+
+
+def imported_files(source: str) -> set[str]:
+    """Files of the package that a source imports."""
+    files = set()
+    for module in imported_modules(source):
+        if module.split(".")[0] == "deepnlp":
+            files.add(file_of(module) or file_of(module.rpartition(".")[0]) or module)
+    return files
+
+
+def imports_of(file: str) -> set[str]:
+    return imported_files((PACKAGE / file).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_import_goes_up(file):
+    steps_up = {name for name in imports_of(file) if floor_of(name) > floor_of(file)}
+    assert not steps_up, f"{file} imports from a higher floor: {sorted(steps_up)}"
+
+
+def test_imports_run_one_way_within_a_floor():
+    graph = {file: imports_of(file) - {file} for file in FILES}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the circle
+
+
+def test_nobody_imports_the_tests_or_the_benchmarks():
+    for file in FILES:
+        modules = imported_modules((PACKAGE / file).read_text(encoding="utf-8"))
+        assert not {m.split(".")[0] for m in modules} & {"tests", "benchmarks", "chapters"}, file
+
+
+def test_the_table_is_that_of_the_design():
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| ")]
+    rows = [(int(floor), files) for floor, files in rows if floor.strip().isdigit()]
+    for number, entries in enumerate(FLOORS):
+        for entry in entries - {"__init__.py"}:
+            assert any(floor == number and f"`{entry}`" in files for floor, files in rows), entry
+
+
+@pytest.mark.parametrize(
+    ("source", "files"),
+    [
+        ("import deepnlp.backend", {"backend.py"}),
+        ("from deepnlp.backend import xp", {"backend.py"}),
+        ("from deepnlp import backend, no_backward", {"backend.py", "__init__.py"}),
+        ("def f():\n    from deepnlp.layers import TimeLSTM", {"layers/__init__.py"}),
+        ("from deepnlp.layers.dense import Affine", {"layers/dense.py"}),
+        ("import numpy.linalg", set()),
+    ],
+)
+def test_the_reader_of_imports(source, files):
+    assert imported_files(source) == files

@@ -1,0 +1,266 @@
+"""The checker on the table of cases, and on gradients that are wrong."""
+
+import numpy as np
+import pytest
+
+import deepnlp
+from deepnlp import layers
+from deepnlp.backend import asnumpy, xp
+from deepnlp.gradcheck import check_gradients, numerical_gradient
+from deepnlp.laboratory import CASES, check_all
+from deepnlp.layer import Layer
+from deepnlp.models import MODELS
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_case_passes_the_complex_step(name, seed, array_backend):
+    report = CASES[name].check("complex", seed)
+    assert report.ok, report
+    assert report.error <= 1e-12
+    assert report.rows
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_passes_central_differences(name):
+    report = CASES[name].check("central")
+    assert report.ok, report
+    assert report.error <= 1e-6
+
+
+def test_auto_takes_the_complex_step_for_every_case():
+    assert {report.method for _, report in check_all()} == {"complex"}
+
+
+def test_every_public_layer_and_model_has_a_case():
+    public = {getattr(layers, name) for name in layers.__all__} - {Layer}
+    covered = {case.covers for case in CASES.values()}
+    assert public | set(MODELS.values()) <= covered
+
+
+def test_a_layer_without_a_case_would_be_noticed(monkeypatch):
+    monkeypatch.setattr(layers, "Forgotten", type("Forgotten", (Layer,), {}), raising=False)
+    monkeypatch.setattr(layers, "__all__", [*layers.__all__, "Forgotten"])
+    with pytest.raises(AssertionError):
+        test_every_public_layer_and_model_has_a_case()
+
+
+def test_initial_states_and_tied_weights_have_rows():
+    names = [row.name for row in CASES["Sequential tied LSTM"].check().rows]
+    assert {"layers.2.h0", "layers.2.c0", "layers.4.h0", "layers.0.W"} <= set(names)
+    assert not any(name.startswith("layers.5.W") for name in names)
+
+
+def test_the_layer_is_left_as_it_was():
+    deepnlp.seed(0)
+    layer = layers.TimeLSTM.init(3, 4, stateful=True)
+    layer.forward(xp.ones((2, 3, 3), dtype="float32"))
+    before = {name: np.array(p.value) for name, p in layer.named_parameters()}
+    snapshot = layer.snapshot()
+    check_gradients(layer, np.random.default_rng(1).normal(size=(2, 3, 3)))
+    for name, parameter in layer.named_parameters():
+        assert parameter.dtype == np.float32
+        assert np.array_equal(parameter.value, before[name])
+    assert np.array_equal(layer.h, snapshot["h"])
+
+
+def test_numerical_gradient_of_a_known_function(array_backend):
+    x = np.random.default_rng(0).normal(size=(2, 3))
+    for method, tolerance in (("complex", 1e-15), ("central", 1e-9)):
+        gradient = numerical_gradient(lambda x: np.exp(x).sum(), x, method)
+        assert np.abs(gradient / np.exp(x) - 1).max() < tolerance
+    with pytest.raises(ValueError, match="method"):
+        numerical_gradient(lambda x: x.sum(), x, "forward")
+
+
+# --- Wrong gradients ------------------------------------------------------------------------
+
+
+class Wrong(Layer):
+    """A right layer whose gradients are spoilt by a function, after its backward."""
+
+    def __init__(self, layer, spoil_parameter=None, spoil_input=None):
+        self.layer = layer
+        self.spoil_parameter = spoil_parameter
+        self.spoil_input = spoil_input
+
+    def forward(self, *inputs):
+        return self.layer.forward(*inputs)
+
+    def backward(self, *gradients):
+        dx = self.layer.backward(*gradients)
+        if self.spoil_parameter:
+            name, spoil = self.spoil_parameter
+            parameter = dict(self.layer.named_parameters())[name]
+            parameter.grad = spoil(parameter.grad)
+        return self.spoil_input(dx) if self.spoil_input else dx
+
+
+def swap_gates(gradient):
+    i, f, g, o = np.split(gradient, 4, axis=-1)
+    return np.concatenate([f, i, g, o], axis=-1)
+
+
+def wrong_rows(layer, *inputs, method):
+    report = check_gradients(layer, *inputs, method=method)
+    assert not report.ok
+    assert "WRONG" in str(report)
+    return [row.name for row in report.rows if not row.ok]
+
+
+METHODS = pytest.mark.parametrize("method", ["complex", "central", "auto"])
+
+
+@METHODS
+@pytest.mark.parametrize("parameter", ["Wx", "Wh", "b"])
+@pytest.mark.parametrize(
+    "spoil", [lambda g: 0 * g, lambda g: 2 * g, lambda g: -g, swap_gates, lambda g: g * (1 + 1e-5)]
+)
+def test_a_spoilt_lstm_gradient_is_found_and_named(parameter, spoil, method):
+    rng = np.random.default_rng(0)
+    right = layers.TimeLSTM.init(3, 4, rng=rng, dtype="float64")
+    x = rng.normal(size=(2, 5, 3))
+    wrong = Wrong(right, (parameter, spoil))
+    assert wrong_rows(wrong, x, method=method) == [f"layer.{parameter}"]
+
+
+@METHODS
+@pytest.mark.parametrize(
+    "spoil", [lambda dx: 0 * dx, lambda dx: 2 * dx, lambda dx: dx[::-1], lambda dx: dx.T]
+)
+def test_a_spoilt_input_gradient_is_found_and_named(spoil, method):
+    rng = np.random.default_rng(0)
+    right = layers.Affine.init(4, 4, rng=rng, dtype="float64")
+    wrong = Wrong(right, spoil_input=spoil)
+    assert wrong_rows(wrong, rng.normal(size=(4, 4)), method=method) == ["input 0"]
+
+
+@METHODS
+def test_a_transposed_weight_gradient_is_found(method):
+    rng = np.random.default_rng(0)
+    right = layers.MatMul.init(4, 4, rng=rng, dtype="float64")
+    wrong = Wrong(right, ("W", lambda g: np.array(g.T)))
+    assert wrong_rows(wrong, rng.normal(size=(3, 4)), method=method) == ["layer.W"]
+
+
+def test_the_lost_output_side_of_a_tied_weight_is_found():
+    rng = np.random.default_rng(0)
+    embed = layers.Embedding.init(7, 3, rng=rng, dtype="float64")
+    output = layers.TimeAffine(embed.W.T)
+    output.W.base.accumulate_product = lambda A, B: None
+    report = check_gradients(deepnlp.Sequential(embed, output), rng.integers(0, 7, size=(2, 3)))
+    assert [row.name for row in report.rows if not row.ok] == ["layers.0.W"]
+
+
+def test_a_softmax_whose_backward_is_the_identity_is_found():
+    """A plain sum of the outputs could not see it: its true gradient is zero everywhere."""
+
+    class Lazy(layers.Softmax):
+        def backward(self, dy):
+            self._take()
+            return 0 * dy
+
+    report = check_gradients(Lazy(), np.random.default_rng(0).normal(size=(2, 3)))
+    assert not report.ok
+
+
+def test_gradients_that_are_not_numbers_are_wrong():
+    class Broken(layers.Tanh):
+        def backward(self, dy):
+            return super().backward(dy) * np.nan
+
+    report = check_gradients(Broken(), np.ones((2, 2)))
+    assert not report.ok
+    assert report.error == np.inf
+
+
+# --- A learner's own classes -----------------------------------------------------------------
+
+
+class WithLists:
+    def __init__(self, W, factor=1.0):
+        self.params, self.grads, self.factor = [W], [np.zeros_like(W)], factor
+
+    def forward(self, x):
+        self.x = x
+        return np.tanh(x @ self.params[0])
+
+    def backward(self, dy):
+        da = dy * (1 - np.tanh(self.x @ self.params[0]) ** 2)
+        self.grads[0][...] = self.factor * self.x.T @ da
+        return da @ self.params[0].T
+
+
+class WithPairs:
+    def __init__(self, W, factor=1.0):
+        self.W, self.factor = W, factor
+
+    def forward(self, x):
+        self.x = x
+        return np.abs(x @ self.W)  # the complex step cannot see through abs
+
+    def backward(self, dy):
+        da = dy * np.sign(self.x @ self.W)
+        self.dW = self.factor * self.x.T @ da
+        return da @ self.W.T
+
+
+class WithParameters:
+    def __init__(self, W, factor=1.0):
+        self.W, self.factor = deepnlp.Parameter(W), factor
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W.value
+
+    def backward(self, dy):
+        self.W.accumulate(self.factor * self.x.T @ dy)
+        return dy @ self.W.value.T
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "name"),
+    [
+        (WithLists, "complex", "params[0]"),
+        (WithPairs, "central", "W"),
+        (WithParameters, "complex", "W"),
+    ],
+)
+def test_a_class_of_ones_own(kind, method, name):
+    rng = np.random.default_rng(0)
+    W, x = rng.normal(size=(3, 4)), rng.normal(size=(5, 3))
+    report = check_gradients(kind(W), x)
+    assert report.ok, report
+    assert report.method == method
+    assert [row.name for row in report.rows] == ["x", name]
+    report = check_gradients(kind(W, factor=1.1), x)
+    assert [row.name for row in report.rows if not row.ok] == [name]
+
+
+def test_central_differences_step_around_a_kink():
+    class Rectifier:
+        def forward(self, x):
+            self.mask = x > 0
+            return np.abs(x) * self.mask
+
+        def backward(self, dy):
+            return dy * self.mask
+
+    x = np.array([[1.5e-3, -3e-4, 2e-2, 1.0, 1e-4]])
+    assert check_gradients(Rectifier(), x, method="central").ok
+
+
+def test_errors_of_the_caller():
+    with pytest.raises(ValueError, match="method"):
+        check_gradients(layers.Tanh(), np.ones(2), method="guess")
+    with pytest.raises(TypeError, match="no forward"):
+        check_gradients(object(), np.ones(2))
+
+
+def test_masks_and_states_are_put_back_before_each_forward(array_backend):
+    """A dropout layer whose counter ran on would see another mask at every step."""
+    rng = np.random.default_rng(0)
+    layer = layers.TimeDropout(0.5, rng=rng)
+    layer.forward(xp.asarray(rng.normal(size=(2, 3, 4))))
+    assert check_gradients(layer, rng.normal(size=(2, 3, 4))).ok
+    assert asnumpy(layer.forward(xp.ones((2, 3, 4)))).shape == (2, 3, 4)

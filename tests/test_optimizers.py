@@ -1,0 +1,273 @@
+"""Optimizers against their formulas, their state, and clipping on the global norm."""
+
+import numpy as np
+import pytest
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.optimizers import (
+    SGD,
+    AdaGrad,
+    Adam,
+    AdamW,
+    Momentum,
+    Nesterov,
+    RMSprop,
+    clip_gradients,
+)
+from deepnlp.parameter import Parameter
+
+MAKE = {
+    "SGD": lambda p, **o: SGD(p, **{"lr": 0.3, **o}),
+    "Momentum": lambda p, **o: Momentum(p, **{"lr": 0.3, "momentum": 0.8, **o}),
+    "Nesterov": lambda p, **o: Nesterov(p, **{"lr": 0.3, "momentum": 0.8, **o}),
+    "AdaGrad": lambda p, **o: AdaGrad(p, **{"lr": 0.3, **o}),
+    "RMSprop": lambda p, **o: RMSprop(p, **{"lr": 0.3, "alpha": 0.9, **o}),
+    "Adam": lambda p, **o: Adam(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
+    "AdamW": lambda p, **o: AdamW(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
+}
+every_optimizer = pytest.mark.parametrize("name", MAKE)
+
+
+def gradients(step):
+    rng = np.random.default_rng(step)
+    return rng.normal(size=(3, 2)), rng.normal(size=4)
+
+
+def values():
+    rng = np.random.default_rng(99)
+    return rng.normal(size=(3, 2)), rng.normal(size=4)
+
+
+def parameters(dtype="float64"):
+    return [Parameter(value.astype(dtype)) for value in values()]
+
+
+def accumulate(params, step):
+    for parameter, gradient in zip(params, gradients(step), strict=True):
+        parameter.zero_grad()
+        parameter.accumulate(asarray(gradient.astype(parameter.dtype)))
+
+
+def run(optimizer, params, steps):
+    for step in steps:
+        accumulate(params, step)
+        optimizer.step()
+    return [asnumpy(p.value).copy() for p in params]
+
+
+def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
+    """One parameter, in the words of the textbook; W is a copy of the start."""
+    v = m = s = 0.0
+    mu, alpha, b1, b2, eps = 0.8, 0.9, 0.8, 0.95, 1e-8
+    for t, g in enumerate(steps, start=1):
+        if name == "AdamW":
+            W = W - lr * decay * W
+        else:
+            g = g + decay * W
+        if name == "SGD":
+            W = W - lr * g
+        elif name == "Momentum":
+            v = mu * v + g
+            W = W - lr * v
+        elif name == "Nesterov":
+            v = mu * v + g
+            W = W - lr * (g + mu * v)
+        elif name == "AdaGrad":
+            s = s + g**2
+            W = W - lr * g / (np.sqrt(s) + 1e-10)
+        elif name == "RMSprop":
+            s = alpha * s + (1 - alpha) * g**2
+            W = W - lr * g / (np.sqrt(s) + eps)
+        else:
+            m = b1 * m + (1 - b1) * g
+            s = b2 * s + (1 - b2) * g**2
+            W = W - lr * (m / (1 - b1**t)) / (np.sqrt(s / (1 - b2**t)) + eps)
+    return W
+
+
+@every_optimizer
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_steps_follow_the_formula(array_backend, name, decay):
+    params = parameters()
+    optimizer = MAKE[name](params, weight_decay=decay)
+    actual = run(optimizer, params, range(5))
+    for k, start in enumerate(values()):
+        steps = [gradients(step)[k] for step in range(5)]
+        expected = by_the_formula(name, start, steps, decay=decay)
+        np.testing.assert_allclose(actual[k], expected, rtol=1e-11)
+
+
+def test_only_adamw_decays_by_default(array_backend):
+    for name, make in MAKE.items():
+        params = parameters()
+        make(params).step()  # all gradients are zero
+        moved = any((asnumpy(p.value) != v).any() for p, v in zip(params, values(), strict=True))
+        assert moved == (name == "AdamW")
+
+
+@every_optimizer
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_updates_are_in_place_and_keep_the_type(array_backend, name, dtype):
+    params = parameters(dtype)
+    held = [p.value for p in params]
+    optimizer = MAKE[name](params, weight_decay=0.1)
+    run(optimizer, params, range(3))
+    for parameter, array, start in zip(params, held, values(), strict=True):
+        assert parameter.value is array
+        assert parameter.value.dtype == dtype
+        assert (asnumpy(array) != start).any()
+
+
+@every_optimizer
+def test_gradients_are_left_as_they_are(array_backend, name):
+    params = parameters()
+    optimizer = MAKE[name](params, weight_decay=0.1)
+    accumulate(params, 0)
+    optimizer.step()
+    for parameter, gradient in zip(params, gradients(0), strict=True):
+        np.testing.assert_array_equal(asnumpy(parameter.grad), gradient)
+
+
+@every_optimizer
+def test_a_resumed_run_has_the_same_bits(array_backend, name):
+    straight = parameters("float32")
+    expected = run(MAKE[name](straight), straight, range(8))
+
+    params = parameters("float32")
+    optimizer = MAKE[name](params)
+    half = run(optimizer, params, range(4))
+    optimizer.lr = 0.3
+    state = {
+        key: value if isinstance(value, (int, float)) else asnumpy(value).copy()
+        for key, value in optimizer.state().items()
+    }
+    run(optimizer, params, range(4, 6))  # what happens after the state was taken is forgotten
+
+    again = [Parameter(value) for value in half]
+    resumed = MAKE[name](again, lr=0.7)
+    resumed.load_state(state)
+    assert resumed.lr == 0.3
+    for a, e in zip(run(resumed, again, range(4, 8)), expected, strict=True):
+        np.testing.assert_array_equal(a, e)
+
+
+@every_optimizer
+def test_the_learning_rate_may_change_between_steps(array_backend, name):
+    params = parameters()
+    optimizer = MAKE[name](params, weight_decay=0.0)
+    assert optimizer.lr == 0.3
+    before = run(optimizer, params, range(2))
+    optimizer.lr = 0.0
+    for a, b in zip(run(optimizer, params, range(2, 4)), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@every_optimizer
+def test_each_parameter_is_updated_once(array_backend, name):
+    W, V = parameters(), parameters()
+    once = run(MAKE[name](W), W, range(2))
+    twice = MAKE[name]([V[0], V[0].T, V[1], V[0]])
+    for a, e in zip(run(twice, V, range(2)), once, strict=True):
+        np.testing.assert_array_equal(a, e)
+
+
+@every_optimizer
+def test_a_frozen_parameter_stays(array_backend, name):
+    frozen = Parameter(values()[0], trainable=False)
+    free = Parameter(values()[0])
+    optimizer = MAKE[name]([frozen, free], weight_decay=0.1)
+    for parameter in (frozen, free):
+        parameter.accumulate(asarray(gradients(0)[0]))
+    optimizer.step()
+    np.testing.assert_array_equal(asnumpy(frozen.value), values()[0])
+    assert (asnumpy(free.value) != values()[0]).any()
+
+
+def test_wrong_options_are_errors(array_backend):
+    params = parameters()
+    with pytest.raises(ValueError, match=r"SGD.*lr.*-1"):
+        SGD(params, lr=-1)
+    with pytest.raises(ValueError, match=r"Adam.*weight_decay"):
+        Adam(params, weight_decay=-0.1)
+    with pytest.raises(ValueError, match=r"Adam.*beta2.*1\.0"):
+        Adam(params, betas=(0.9, 1.0))
+    with pytest.raises(ValueError, match=r"Momentum.*momentum.*1\.5"):
+        Momentum(params, lr=1, momentum=1.5)
+    with pytest.raises(ValueError, match=r"RMSprop.*alpha"):
+        RMSprop(params, alpha=-0.5)
+    with pytest.raises(ValueError, match=r"SGD.*no parameters"):
+        SGD([], lr=1)
+    for mistake in (asarray(values()[0]), params[0], [asarray(values()[0])], None):
+        with pytest.raises(TypeError, match="Parameters"):
+            SGD(mistake, lr=1)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda state: {**state, "0.v": state["0.m"]},
+        lambda state: {**state, "7.m": state["0.m"]},
+        lambda state: {**state, "0.m": state["1.m"]},
+        lambda state: {key: value for key, value in state.items() if key != "steps"},
+        lambda state: {key: value for key, value in state.items() if key != "1.s"},
+    ],
+    ids=["slot", "number", "shape", "no steps", "no array"],
+)
+def test_the_state_of_another_optimizer_is_refused(array_backend, spoil):
+    params = parameters()
+    optimizer = Adam(params)
+    run(optimizer, params, range(2))
+    with pytest.raises(ValueError, match="Adam"):
+        Adam(params).load_state(spoil(optimizer.state()))
+
+
+# Clipping.
+
+
+def norm_of(arrays):
+    return np.sqrt(sum((a**2).sum() for a in arrays))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.999, 1.5, np.inf])
+def test_clipping_scales_to_the_norm_and_returns_the_one_before(array_backend, share):
+    params = parameters()
+    accumulate(params, 0)
+    norm = norm_of(gradients(0))
+    returned = clip_gradients(params, max_norm=share * norm)
+    assert returned.shape == ()
+    assert float(returned) == pytest.approx(norm, rel=1e-14)
+    scale = min(1.0, share * norm / (norm + 1e-6))
+    for parameter, gradient in zip(params, gradients(0), strict=True):
+        np.testing.assert_allclose(asnumpy(parameter.grad), scale * gradient, rtol=1e-14)
+
+
+def test_a_tied_weight_counts_once_with_the_sum_of_its_uses(array_backend):
+    W = Parameter(values()[0])
+    g, h = np.random.default_rng(3).normal(size=(2, 3, 2))
+    W.accumulate(asarray(g))
+    W.T.accumulate(asarray(h.T))
+    assert float(clip_gradients([W, W.T], max_norm=1.0)) == pytest.approx(norm_of([g + h]))
+    assert norm_of([asnumpy(W.grad)]) == pytest.approx(1.0, rel=1e-5)
+
+
+def test_what_does_not_train_does_not_count(array_backend):
+    params = [*parameters(), Parameter(values()[0], trainable=False)]
+    accumulate(params[:2], 0)
+    params[2].grad = asarray(100 * values()[0])
+    assert float(clip_gradients(params, 1.0)) == pytest.approx(norm_of(gradients(0)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_clipping_zero_gradients_and_types(array_backend, dtype):
+    params = parameters(dtype)
+    assert float(clip_gradients(params, 0.25)) == 0.0
+    assert all((asnumpy(p.grad) == 0).all() for p in params)
+    accumulate(params, 1)
+    clip_gradients(params, 0.25)
+    assert all(p.grad.dtype == dtype for p in params)
+
+
+@pytest.mark.parametrize("max_norm", [0.0, -1.0, np.nan])
+def test_a_norm_that_is_none(array_backend, max_norm):
+    with pytest.raises(ValueError, match=r"clip_gradients.*max_norm"):
+        clip_gradients(parameters(), max_norm)

@@ -1,0 +1,155 @@
+"""Parameter: value, gradient, the three ways to accumulate, and the transpose as a reading."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.parameter import Parameter
+
+RNG = np.random.default_rng(7)
+W0 = RNG.normal(size=(4, 3))
+
+
+def same(array, expected):
+    np.testing.assert_allclose(asnumpy(array), expected, rtol=0, atol=1e-14)
+
+
+def test_value_is_copied_from_the_host_or_the_device(array_backend):
+    device = asarray(W0.copy())
+    W = Parameter(device)
+    device += 1
+    same(W.value, W0)
+    same(Parameter(W0).value, W0)
+    assert W.shape == (4, 3)
+    assert W.dtype == np.float64
+
+
+def test_accumulate_adds_and_zero_grad_forgets(array_backend):
+    W = Parameter(W0)
+    same(W.grad, np.zeros((4, 3)))
+    g = RNG.normal(size=(4, 3))
+    given = asarray(g)
+    W.accumulate(given)
+    W.accumulate(given)
+    same(W.grad, 2 * g)
+    same(given, g)
+    W.zero_grad()
+    same(W.grad, np.zeros((4, 3)))
+    W.accumulate(given)
+    W.accumulate(asarray(W0))
+    same(W.grad, g + W0)
+    same(given, g)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_accumulate_product_and_rows(array_backend, n):
+    A, B = RNG.normal(size=(4, n)), RNG.normal(size=(n, 3))
+    ids = RNG.integers(0, 4, size=n)
+    ids[-1] = ids[0]
+    W = Parameter(W0)
+    W.accumulate_product(asarray(A), asarray(B))
+    W.accumulate_product(asarray(A), asarray(B))
+    W.accumulate_rows(asarray(ids), asarray(B))
+    one_hot = np.eye(4)[ids]
+    same(W.grad, 2 * A @ B + one_hot.T @ B)
+
+
+def test_rows_into_a_fresh_gradient_add_up_over_repeated_ids(array_backend):
+    W = Parameter(W0)
+    rows = RNG.normal(size=(3, 3))
+    W.accumulate_rows(asarray([2, 0, 2]), asarray(rows))
+    expected = np.zeros((4, 3))
+    expected[2] = rows[0] + rows[2]
+    expected[0] = rows[1]
+    same(W.grad, expected)
+
+
+def test_the_transpose_is_a_reading_of_the_same_parameter(array_backend):
+    W = Parameter(W0, name="W")
+    assert W.T.T is W
+    assert W.T.base is W
+    assert W.T.shape == (3, 4)
+    same(W.T.value, W0.T)
+    g = RNG.normal(size=(3, 4))
+    A, B = RNG.normal(size=(3, 2)), RNG.normal(size=(2, 4))
+    rows = RNG.normal(size=(2, 4))
+    W.T.accumulate(asarray(g))
+    W.T.accumulate_product(asarray(A), asarray(B))
+    W.T.accumulate_rows(asarray([1, 1]), asarray(rows))
+    expected = g + A @ B
+    expected[1] += rows.sum(axis=0)
+    same(W.grad, expected.T)
+    same(W.T.grad, expected)
+    W.value[0, 1] = 9.0
+    assert float(W.T.value[1, 0]) == 9.0
+
+
+def test_a_square_weight_is_transposed_too(array_backend):
+    square = RNG.normal(size=(3, 3))
+    W = Parameter(square)
+    g, A, B, rows = RNG.normal(size=(4, 3, 3))
+    W.T.accumulate(asarray(g))
+    W.T.accumulate_product(asarray(A), asarray(B))
+    W.T.accumulate_rows(asarray([2, 2, 0]), asarray(rows))
+    expected = g + A @ B
+    expected[2] += rows[0] + rows[1]
+    expected[0] += rows[2]
+    same(W.grad, expected.T)
+    same(W.T.value, square.T)
+
+
+def test_wrong_shapes_name_the_parameter_and_both_shapes(array_backend):
+    W = Parameter(W0, name="Wx")
+    wrong = asarray(np.ones((3, 4)))
+    for act in (
+        lambda: W.accumulate(wrong),
+        lambda: W.accumulate(asarray(np.ones(3))),
+        lambda: W.accumulate_product(wrong, wrong.T),
+        lambda: W.T.accumulate(asarray(W0)),
+        lambda: W.accumulate_rows(asarray([0, 1]), asarray(np.ones((2, 4)))),
+        lambda: W.accumulate_rows(asarray([0, 1, 2]), asarray(np.ones((2, 3)))),
+    ):
+        with pytest.raises(ValueError, match=r"Wx.*\(.*\).*\("):
+            act()
+    same(W.grad, np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="shape"):
+        W.value = wrong
+
+
+def test_a_parameter_is_made_of_real_or_complex_floats(array_backend):
+    with pytest.raises(TypeError, match="float"):
+        Parameter(np.arange(3))
+    assert Parameter(np.ones(2, dtype="complex128")).dtype == np.complex128
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_types_are_kept(array_backend, dtype):
+    W = Parameter(W0.astype(dtype))
+    assert W.value.dtype == W.grad.dtype == W.T.value.dtype == dtype
+    W.accumulate(asarray(W0.astype(dtype)))
+    assert W.grad.dtype == dtype
+    zeros = Parameter.zeros(2, 3, dtype=dtype)
+    assert zeros.value.dtype == dtype
+    assert zeros.shape == (2, 3)
+    W.T.astype("complex128")
+    assert W.dtype == np.complex128
+
+
+def test_a_frozen_parameter_collects_nothing(array_backend):
+    W = Parameter(W0, trainable=False)
+    W.accumulate(asarray(W0))
+    W.accumulate_product(asarray(W0), asarray(np.ones((3, 3))))
+    W.accumulate_rows(asarray([0]), asarray(W0[:1]))
+    W.T.accumulate(asarray(W0.T))
+    same(W.grad, np.zeros((4, 3)))
+
+
+def test_copies_share_nothing_but_keep_the_transpose(array_backend):
+    W = Parameter(W0)
+    pair = copy.deepcopy([W, W.T])
+    assert pair[1].T is pair[0]
+    pair[0].value += 1
+    same(W.value, W0)
+    same(pair[1].value, W0.T + 1)

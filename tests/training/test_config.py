@@ -1,0 +1,101 @@
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepnlp.training import TrainConfig, configure, recipe, recipe_names, recipe_text
+from deepnlp.training.config import to_toml
+
+
+def test_a_config_survives_its_toml(tmp_path: Path) -> None:
+    config = TrainConfig(
+        corpus='a "quoted" \\ path\n\x7f ü 語', lr=1e-5, dropout=0.25, baselines=False, layers=3
+    )
+    (tmp_path / "config.toml").write_text(config.to_toml(), encoding="utf-8")
+    assert TrainConfig.load(tmp_path / "config.toml") == config
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learning_rate": 1.0}, "unknown option 'learning_rate': expected one of corpus, "),
+        ({"lr": "fast"}, "lr should be a number, above 0, got 'fast'"),
+        ({"lr": 0.0}, "lr should be a number, above 0, got 0.0"),
+        ({"lr": float("nan")}, "lr should be a number, above 0, got nan"),
+        ({"lr": float("inf")}, "lr should be a number, above 0, got inf"),
+        ({"epochs": 2.5}, "epochs should be a whole number, 1 or more, got 2.5"),
+        ({"epochs": True}, "epochs should be a whole number, 1 or more, got True"),
+        ({"layers": 0}, "layers should be a whole number, 1 or more, got 0"),
+        ({"dropout": 1.0}, "dropout should be a number, 0 or more and below 1, got 1.0"),
+        ({"lr_factor": 2.0}, "lr_factor should be a number, above 0 and at most 1, got 2.0"),
+        ({"cell": "LSTM"}, "cell should be one of 'lstm', 'gru', 'rnn', got 'LSTM'"),
+        ({"output_bias": 1}, "output_bias should be true or false, got 1"),
+        ({"corpus": 7}, "corpus should be a text, got 7"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_was_expected(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError) as caught:
+        configure(None, options)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("lr = -1", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"mine\.toml: lr should be"):
+        TrainConfig.load(path)
+    path.write_text("lr = = 1", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"mine\.toml: not a TOML file"):
+        recipe(str(path))
+    with pytest.raises(FileNotFoundError, match=r"no configuration .*other\.toml"):
+        TrainConfig.load(tmp_path / "other.toml")
+
+
+def test_what_is_said_beats_the_recipe_and_the_recipe_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("epochs = 7\nlayers = 1", encoding="utf-8")
+    config = configure(str(path), {"epochs": 9})
+    assert (config.epochs, config.layers, config.cell) == (9, 1, TrainConfig().cell)
+
+
+def test_an_unknown_recipe_is_answered_with_the_names_there_are() -> None:
+    with pytest.raises(ValueError, match="unknown recipe 'nothing': expected one of .*book-rnnlm"):
+        recipe("nothing")
+
+
+def test_the_default_recipe_is_the_defaults() -> None:
+    assert recipe("default") == TrainConfig()
+
+
+def test_the_recipe_of_the_book_is_the_books() -> None:
+    config = recipe("book-rnnlm")
+    assert (config.corpus, config.cell, config.layers, config.tie) == ("ptb", "lstm", 1, "none")
+    assert (config.embed_size, config.hidden_size, config.dropout) == (100, 100, 0.0)
+    assert (config.optimizer, config.lr, config.max_norm) == ("sgd", 20.0, 0.25)
+    assert (config.batch_size, config.time_size, config.epochs) == (20, 35, 4)
+    assert (config.schedule, config.init) == ("constant", "book")
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_says_what_decides_a_result(name: str) -> None:
+    """So that a change of the defaults never changes a recipe."""
+    lines = [line for line in recipe_text(name).splitlines() if not line.startswith("#")]
+    said = {line.split("=")[0].strip() for line in lines if "=" in line}
+    decisive = {
+        field.name
+        for field in dataclasses.fields(TrainConfig)
+        if field.name in ("corpus", "cell", "layers", "embed_size", "hidden_size", "tie", "init")
+        or field.name in ("dropout", "optimizer", "lr", "max_norm", "schedule", "lr_factor")
+        or field.name in ("epochs", "batch_size", "time_size", "weight_decay", "warmup_steps")
+    }
+    assert decisive <= said
+    assert recipe_text(name).startswith("# ")
+    assert recipe(name).replace() == recipe(name)
+
+
+def test_toml_leaves_out_what_it_has_no_word_for() -> None:
+    assert to_toml({"a": None, "b": False, "c": 3}) == "b = false\nc = 3\n"

@@ -1,0 +1,85 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from deepnlp import DeepNLPError
+from deepnlp.training import RunFolder
+from deepnlp.training.runfolder import to_json
+
+
+def folder_with_a_run(path: Path) -> RunFolder:
+    folder = RunFolder.open(path)
+    folder.write_config("epochs = 1\n")
+    folder.append_metrics({"epoch": 1})
+    folder.write_result({"status": "finished"})
+    (path / "notes.txt").write_text("mine", encoding="utf-8")
+    return folder
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def test_a_run_is_not_written_over(tmp_path: Path) -> None:
+    folder_with_a_run(tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(DeepNLPError, match="already holds a run"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(ValueError, match="choose one"):
+        RunFolder.open(tmp_path, resume=True, overwrite=True)
+    assert contents(tmp_path) == before
+
+
+def test_overwrite_removes_the_files_of_the_run_and_no_others(tmp_path: Path) -> None:
+    folder_with_a_run(tmp_path)
+    (tmp_path / "checkpoint.npz.tmp").write_bytes(b"half")
+    RunFolder.open(tmp_path, overwrite=True)
+    assert contents(tmp_path) == {"notes.txt": b"mine"}
+
+
+def test_resume_wants_a_run(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no run to resume"):
+        RunFolder.open(tmp_path / "new", resume=True)
+    assert not (tmp_path / "new").exists()
+    folder_with_a_run(tmp_path)
+    assert RunFolder.open(tmp_path, resume=True).files() == [
+        "config.toml",
+        "metrics.jsonl",
+        "result.json",
+    ]
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text", encoding="utf-8")
+    with pytest.raises(NotADirectoryError, match="is a file"):
+        RunFolder.open(tmp_path / "file")
+
+
+def test_a_new_folder_has_name_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = RunFolder.open(None, "pydocs"), RunFolder.open(None, "pydocs")
+    assert first.path.parent == Path("runs")
+    assert first.path.name.startswith("pydocs-")
+    assert first.path != second.path
+
+
+def test_metrics_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
+    folder = RunFolder.open(tmp_path)
+    folder.append_metrics({"epoch": 1, "valid_perplexity": float("inf")})
+    folder.append_metrics({"epoch": 2})
+    with open(folder.metrics, "a", encoding="utf-8") as file:
+        file.write('{"epoch": 3, "valid')
+    assert folder.read_metrics() == [{"epoch": 1, "valid_perplexity": None}, {"epoch": 2}]
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    folder = RunFolder.open(tmp_path)
+    folder.result.write_text("{", encoding="utf-8")
+    with pytest.raises(DeepNLPError, match=r"result\.json is damaged"):
+        folder.read_result()
+
+
+def test_json_is_strict() -> None:
+    text = to_json({"a": [float("nan"), 1.0], "b": {"c": float("-inf")}})
+    assert json.loads(text, parse_constant=pytest.fail) == {"a": [None, 1.0], "b": {"c": None}}

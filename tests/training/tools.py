@@ -1,0 +1,64 @@
+"""A corpus and a trainer so small that a whole run takes a blink."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import deepnlp
+from deepnlp.datasets import Corpus
+from deepnlp.models import RNNLM
+from deepnlp.optimizers import Adam
+from deepnlp.text import Vocabulary
+from deepnlp.training import Plateau, Trainer
+
+WORDS = ["<eos>", "<unk>", *"abcdefghi"]
+STEPS_AN_EPOCH = 14  # of tiny_trainer: (203 - 1) // 3 = 67 tokens a row, 5 at a time
+
+
+def tiny_corpus(seed: int = 0) -> Corpus:
+    """203, 31 and 38 tokens; each word has three likely followers."""
+    rng = np.random.default_rng(seed)
+    vocab = Vocabulary(WORDS, np.arange(1, len(WORDS) + 1), "whitespace")
+
+    def chain(n: int) -> np.ndarray[Any, Any]:
+        ids = [0]
+        for _ in range(n - 1):
+            ids.append(int(ids[-1] * 2 + rng.integers(1, 4)) % len(WORDS))
+        return np.array(ids, dtype=np.int32)
+
+    return Corpus("tiny", vocab, chain(203), chain(31), chain(38))
+
+
+def tiny_trainer(out: Path | bool | None = False, **options: Any) -> Trainer:
+    """Two tied LSTM layers with dropout, Adam and annealing, all from seed 5."""
+    deepnlp.seed(5)
+    corpus = options.pop("corpus", None) or tiny_corpus()
+    model = RNNLM(len(corpus.vocab), 6, 6, layers=2, tie="tied", dropout=0.3)
+    lr = options.pop("lr", 0.05)
+    defaults: dict[str, Any] = {
+        "epochs": 3,
+        "batch_size": 3,
+        "time_size": 5,
+        "max_norm": 1.0,
+        "schedule": Plateau(factor=0.5),
+        "eval_batch_size": 4,
+        "checkpoint_every": 4,
+        "progress": False,
+        "baselines": False,
+    }
+    return Trainer(model, corpus, Adam(model.parameters(), lr=lr), out=out, **defaults | options)
+
+
+class SlowTrainer(Trainer):
+    """Says each step on standard output, and waits a little, so that it can be stopped there."""
+
+    def train_step(self, inputs: Any, targets: Any) -> tuple[float, float]:
+        import time
+
+        figures = super().train_step(inputs, targets)
+        print(self.state.step, flush=True)
+        time.sleep(0.02)
+        return figures
