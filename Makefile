@@ -3,14 +3,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help train test check format clean
+.PHONY: help train test check format clean notebooks lessons
 
 help:
-	@echo "make train   train the default model on the documentation inside every Python"
-	@echo "make test    run the tests (twice the gradient of everything, and the doctests)"
-	@echo "make check   ruff, format, types"
-	@echo "make format  put the code into shape"
-	@echo "make clean   remove .venv and caches (runs/ stays)"
+	@echo "make train      train the default model on the documentation inside every Python"
+	@echo "make notebooks  open JupyterLab on the lessons"
+	@echo "make lessons    run the lessons in full and keep their outputs (ARGS=01 for one)"
+	@echo "make test       run the tests (twice the gradient of everything, and the doctests)"
+	@echo "make check      ruff, format, types"
+	@echo "make format     put the code into shape"
+	@echo "make clean      remove .venv and caches (runs/ stays)"
 
 # One stamp an extra, renewed when pyproject.toml changes.
 .venv/%.stamp: pyproject.toml
@@ -22,6 +24,12 @@ help:
 
 train: .venv/run.stamp
 	$(BIN)/deepnlp train $(ARGS)
+
+notebooks: .venv/notebooks.stamp
+	$(BIN)/jupyter lab notebooks $(ARGS)
+
+lessons: .venv/notebooks.stamp
+	$(BIN)/python -m deepnlp.exercises.build $(ARGS)
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest $(ARGS)

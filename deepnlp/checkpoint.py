@@ -100,7 +100,7 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     """
     path = model_file(path)
     arrays, meta = read_npz(path)
-    model = _rebuild(path, meta) if into is None else into
+    model: Any = _rebuild(path, meta) if into is None else into
     parameters = {name: array for name, array in arrays.items() if "/" not in name}
     try:
         if into is None and parameters:
@@ -317,15 +317,22 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
         with zipfile.ZipFile(path) as archive:
             # read() compares the checksum before anything is made of the bytes
             arrays = {
-                name.removesuffix(".npy"): _array(archive.read(name))
-                for name in archive.namelist()
+                name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()
             }
         meta = json.loads(arrays.pop(META).tobytes().decode("utf-8"))
         if meta.pop("format") != FORMAT:
             raise ValueError("another format")
         version = meta.pop("version")
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError, AttributeError,
-            NotImplementedError, RuntimeError) as error:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        EOFError,
+        OSError,
+        AttributeError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise DeepNLPError(
             f"{path} is damaged, or is not a checkpoint of deepnlp ({_reason(error)}): take "
             "another copy, or train again"
@@ -381,11 +388,11 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
     try:
-        with open(beside, "wb") as file:
+        with beside.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # on the disk before the name points to it
-        os.replace(beside, path)
+        beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise

@@ -256,7 +256,8 @@ def score(model: RNNLM, text: str) -> Score:
             "the model has no vocabulary to cut the text with: give it one, model.vocab = vocab"
         )
     eos = vocab.tokens[vocab.eos_id]
-    tokens = [token for line in text.strip("\n").split("\n") for token in [*vocab.tokenize(line), eos]]
+    lines = text.strip("\n").split("\n")
+    tokens = [token for line in lines for token in [*vocab.tokenize(line), eos]]
     if all(token == eos for token in tokens):
         raise ValueError("the text to score holds no words")
     bits = surprisal(model, vocab.encode([eos, *tokens])) / math.log(2)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from deepnlp.backend import Array, asarray, xp
+from deepnlp.backend import Array, asarray, cache_blocks, xp
 from deepnlp.parameter import Parameter, as_bases
 
 
@@ -106,7 +106,10 @@ class Optimizer:
                 self._kept[parameter] = {
                     slot: xp.zeros_like(parameter.value) for slot in self._slots
                 }
-            self._update(parameter.value, g, **self._kept.get(parameter, {}))
+            kept = self._kept.get(parameter, {})
+            for rows in cache_blocks(parameter.shape):
+                block = {slot: array[rows] for slot, array in kept.items()}
+                self._update(parameter.value[rows], g[rows], **block)
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on, besides the parameters.

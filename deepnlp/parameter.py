@@ -375,7 +375,7 @@ def as_bases(parameters: Any) -> list[Parameter]:
     >>> as_bases([W, W.T]) == [W]
     True
     """
-    listed = list(parameters) if isinstance(parameters, Iterable) else [None]
+    listed: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
     if not all(isinstance(parameter, Parameter | Transpose) for parameter in listed):
         raise TypeError(
             f"expected a list of Parameters, such as model.parameters(), got {parameters!r:.60}"

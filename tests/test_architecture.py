@@ -12,15 +12,15 @@ PACKAGE = Path(deepnlp.__file__).parent
 ROOT = PACKAGE.parent
 
 FLOORS = [
-    {"backend.py", "errors.py"},
+    {"backend.py", "errors.py", "script.py", "tables.py"},
     {"parameter.py", "functions.py", "kernels.py", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},
-    {"optimizers.py", "gradcheck.py", "text/", "datasets/"},
+    {"optimizers.py", "gradcheck/", "gradflow/", "text/", "datasets/"},
     {"models/"},
-    {"checkpoint.py", "evaluation.py", "generation.py", "plots.py"},
+    {"checkpoint.py", "evaluation.py", "generation.py", "plots/"},
     {"training/"},
-    {"laboratory/"},
+    {"laboratory/", "exercises/"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

@@ -206,7 +206,7 @@ def test_a_failure_while_saving_leaves_the_old_file(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise OSError("disk full")
 
-    for module, name in ((np.lib.format, "write_array"), (os, "fsync"), (os, "replace")):
+    for module, name in ((np.lib.format, "write_array"), (os, "fsync"), (Path, "replace")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, fail)
             with pytest.raises(OSError, match="disk full"):

@@ -1,3 +1,4 @@
+import itertools
 import math
 from typing import Any
 
@@ -31,7 +32,7 @@ def losses_by_hand(model: RNNLM, ids: np.ndarray[Any, Any]) -> list[float]:
     model.eval()
     model.reset_state()
     found = []
-    for token, target in zip(ids[:-1], ids[1:], strict=True):
+    for token, target in itertools.pairwise(ids):
         z = asnumpy(model.logits(asarray(np.array([[token]]))))[0, 0]
         found.append(float(np.log(np.exp(z - z.max()).sum()) + z.max() - z[target]))
     model.reset_state()

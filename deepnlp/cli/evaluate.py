@@ -1,15 +1,9 @@
 """``deepnlp evaluate``: the perplexity of a trained model."""
 
 import argparse
-import sys
-from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import print_json, table
 from deepnlp.cli.parser import add_json, add_model, at_least
-
-if TYPE_CHECKING:
-    from deepnlp.datasets import Corpus
-    from deepnlp.text import Vocabulary
 
 EPILOG = """\
 Every target counts once and the state is carried through the whole split. With a batch size
@@ -60,14 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
     int
         The exit code.
     """
-    from deepnlp.cli.models import load_model
+    from deepnlp.cli.models import corpus_of, load_model
     from deepnlp.evaluation import perplexity
     from deepnlp.generation import vocabulary_of
     from deepnlp.models.ngrams import baselines
 
     model = load_model(arguments.model)
     vocab = vocabulary_of(model)
-    corpus = _corpus(arguments, vocab)
+    corpus = corpus_of(arguments.model, vocab, arguments.corpus)
     ids = corpus.splits[arguments.split]
     found = {"model": perplexity(model, ids, arguments.batch_size)}
     if arguments.baselines:
@@ -93,30 +87,3 @@ def run(arguments: argparse.Namespace) -> int:
     heading = [arguments.split, ">perplexity"]
     print(table(heading, [[name, f"{value:.2f}"] for name, value in found.items()]))
     return 0
-
-
-def _corpus(arguments: argparse.Namespace, vocab: "Vocabulary") -> "Corpus":
-    """The corpus that was asked for, or that of the run, in the words of the model."""
-    from deepnlp.cli.models import run_folder_of
-    from deepnlp.datasets import load_corpus
-    from deepnlp.training import RunFolder, TrainConfig
-
-    if arguments.corpus is not None:
-        return load_corpus(arguments.corpus, vocab=vocab)
-    path = run_folder_of(arguments.model)
-    if path is None:
-        raise ValueError(
-            f"{arguments.model} lies in no run folder that would name its corpus: "
-            "say which with --corpus"
-        )
-    folder = RunFolder(path)
-    try:
-        corpus = load_corpus(TrainConfig.load(folder.config).corpus, vocab=vocab)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"{error} ({folder.config} names it; with --corpus say where it is now)"
-        ) from error
-    result = folder.read_result()
-    if result is not None and result["corpus"]["fingerprint"] != corpus.fingerprint:
-        print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)
-    return corpus

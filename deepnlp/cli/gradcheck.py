@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deepnlp.laboratory import CASES, check_all
 
     names = _chosen(arguments.layer, CASES)
-    width = max(map(len, names))
+    width = max(map(len, ["layer", *names]))
     row = f"{{:{width}}}  {{:14}}  {{:>12}}  {{:>7}}  {{}}"
     out = aside(arguments)
     print(row.format("layer", "gradient", "shape", "error", "ok"), file=out)
@@ -79,8 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
         (name, found.name) for name, report in reports for found in report.rows if not found.ok
     ]
     count = sum(len(report.rows) for _, report in reports)
-    verdict = f"{len(wrong)} are WRONG" if wrong else "all ok"
-    print(f"\n{count} gradients in {len(reports)} cases: {verdict}", file=out)
+    verdict = f"{len(wrong)} WRONG" if wrong else "all ok"
+    print(
+        f"\n{count} gradients checked in {len(reports)} of {len(CASES)} cases: {verdict}", file=out
+    )
     if arguments.json:
         cases = [_to_dict(name, report) for name, report in reports]
         print_json({"ok": not wrong, "gradients": count, "wrong": len(wrong), "cases": cases})

@@ -28,7 +28,13 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser whose errors are one line, and whose examples keep their line breaks."""
+    """An argparse parser whose errors are one line, and whose examples keep their line breaks.
+
+    Parameters
+    ----------
+    **options
+        Those of ``argparse.ArgumentParser``.
+    """
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json
+from deepnlp.cli.parser import add_json, at_least
 
 if TYPE_CHECKING:
     from deepnlp.models import RNNLM
@@ -23,6 +23,7 @@ examples:
   deepnlp train --out runs/book --resume --epochs 20    go on with it
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
 """
+WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 METAVARS = {"corpus": "NAME|PATH", "tokenizer": "{words,chars,whitespace}"}
 
 
@@ -57,6 +58,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     folder.add_argument("--overwrite", action="store_true", help="replace the run in --out")
     folder.add_argument(
         "--dry-run", action="store_true", help="show the model and its memory, and stop"
+    )
+    folder.add_argument(
+        "--watch-gradients",
+        type=at_least(1),
+        nargs="?",
+        const=WATCH_EVERY,
+        metavar="EVERY",
+        help="look every so many updates at how far back gradients reach, into gradients.npz and "
+        f"gradient_flow.png (default {WATCH_EVERY})",
     )
     add_json(folder)
     _add_fields(parser)
@@ -118,7 +128,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:  # before the work begins
         RunFolder(arguments.out).check(resume=arguments.resume, overwrite=arguments.overwrite)
     trainer = build_trainer(
-        config, arguments.out, overwrite=arguments.overwrite, name=arguments.name
+        config,
+        arguments.out,
+        overwrite=arguments.overwrite,
+        name=arguments.name,
+        watch_gradients=arguments.watch_gradients,
     )
     print(trainer.model.summary(), file=aside(arguments), flush=True)
     with np.errstate(over="ignore", invalid="ignore"):  # the trainer says it, and with advice

@@ -316,7 +316,10 @@ class TimeGRU(OverTime):
         dh_next = xp.zeros((N, self.H), dtype=h.dtype)
         for t in reversed(range(T)):
             # h_t goes to the layer above and to step t + 1
-            dh_next = hidden.step_backward(dhs[t] + dh_next, h[t], steps[t], dax[t], dp[t])
+            dh = dhs[t] + dh_next
+            if self.watch is not None:
+                self.watch(t, x[t], h[t], dh)
+            dh_next = hidden.step_backward(dh, h[t], steps[t], dax[t], dp[t])
         self.dh0 = dh_next
 
         u = xp.concatenate([kept.u for kept in steps])

@@ -234,7 +234,10 @@ class TimeLSTM(OverTime):
         dc_next = xp.zeros_like(dh_next)
         for t in reversed(range(T)):
             # h_t goes to the layer above and to step t + 1; c_t to step t + 1
-            dc_next = lstm_step_backward(dhs[t] + dh_next, dc_next, c[t], gates[t], da[t])
+            dh = dhs[t] + dh_next
+            if self.watch is not None:
+                self.watch(t, x[t], h[t], dh, c[t], dc_next)
+            dc_next = lstm_step_backward(dh, dc_next, c[t], gates[t], da[t])
             # a_t = x_t Wx + h_(t-1) Wh + b
             dh_next = da[t] @ Wh_T
         self.dh0, self.dc0 = dh_next, dc_next

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, xp
@@ -94,8 +95,13 @@ class OverTime(Recurrent):
         The state after the last forward, or what :meth:`set_state` gave.
     dh0 : array (N, H) or None
         After backward: the gradient by the state the forward started from.
+    watch : callable or None
+        Who looks on, such as :mod:`deepnlp.gradflow`. Backward calls ``watch(t, x_t, h_prev, dh)``
+        at each step, last step first, with the gradient by h_t; an LSTM adds ``c_prev`` and dc,
+        the gradient by c_t from the steps after t. The arrays may only be read.
     """
 
+    watch: Callable[..., None] | None = None
     _states: tuple[str, ...] = ("h",)
     h: Array | None
 

@@ -200,6 +200,8 @@ class TimeRNN(OverTime):
         for t in reversed(range(T)):
             # h_t goes to the layer above and to step t + 1
             dh = dhs[t] + dh_next
+            if self.watch is not None:
+                self.watch(t, x[t], h[t], dh)
             # h_t = f(x_t Wx + h_(t-1) Wh + b)
             da[t] = dh * f_grad(h[t + 1])
             dh_next = da[t] @ Wh_T

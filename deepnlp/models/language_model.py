@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import xp
+from deepnlp.backend import Array, xp
 from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter, Transpose
 from deepnlp.text import Vocabulary
@@ -25,6 +25,10 @@ class LanguageModel(Layer):
 
     vocab: Vocabulary | None = None
     vocab_size: int
+
+    def logits(self, ids: Array) -> Array:
+        """Scores of the next words (N, T, V) from integers (N, T), kept for no backward."""
+        raise TypeError(f"{type(self).__name__} has no logits")
 
     def _remember(self, **arguments: Any) -> None:
         """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.initialisers import normal, uniform
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers import (
@@ -59,9 +59,12 @@ class RNNLM(LanguageModel):
     locked_dropout : bool
         One mask over all steps of a window (variational dropout).
     init : {"uniform", "book"}
-        ``"uniform"``: embedding and output from U(-0.1, 0.1), recurrent weights from
-        U(-1/sqrt(H), 1/sqrt(H)), L from U(-0.01, 0.01). ``"book"``: embedding from N(0, 1) / 100,
-        all other matrices from N(0, 1) / sqrt(fan-in). Biases are zero but for the forget gate's.
+        ``"uniform"``: embedding from U(-embed_bound, embed_bound), an output of its own from
+        U(-0.1, 0.1), recurrent weights from U(-1/sqrt(H), 1/sqrt(H)), L from U(-0.01, 0.01).
+        ``"book"``: embedding from N(0, 1) / 100, all other matrices from N(0, 1) / sqrt(fan-in).
+        Biases are zero but for the forget gate's.
+    embed_bound : float
+        See ``init="uniform"``.
     forget_bias : float, optional
         Of an LSTM's forget gate: by default 1 with ``"uniform"``, 0 with ``"book"``.
     activation : {"tanh", "relu"}
@@ -114,6 +117,7 @@ class RNNLM(LanguageModel):
         output_bias: bool = True,
         locked_dropout: bool = False,
         init: str = "uniform",
+        embed_bound: float = 0.1,
         forget_bias: float | None = None,
         activation: str = "tanh",
         input_matrix: bool = True,
@@ -139,6 +143,7 @@ class RNNLM(LanguageModel):
             output_bias=output_bias,
             locked_dropout=locked_dropout,
             init=init,
+            embed_bound=embed_bound,
             forget_bias=forget_bias,
             activation=activation,
             input_matrix=input_matrix,
@@ -162,7 +167,7 @@ class RNNLM(LanguageModel):
                 f"got {tuple(embedding.shape)}"
             )
 
-        draw = _Draw(init, H, dtype, rng)
+        draw = _Draw(init, embed_bound, H, dtype, rng)
 
         def dropped(*layers: Layer) -> list[Layer]:
             noise = [TimeDropout(dropout, locked_dropout, rng)] if dropout else []
@@ -195,6 +200,34 @@ class RNNLM(LanguageModel):
         with no_backward():
             return self._scores(ids)
 
+    def start_from_unigram(self, counts: Any) -> None:
+        r"""Set the output bias so that the untrained model predicts as the unigram model does.
+
+        .. math:: b_w = \log \frac{n_w + 1}{\sum_v n_v + V}
+
+        The first steps need not learn how frequent words are, and go into what depends on context.
+
+        Parameters
+        ----------
+        counts : array (V,) of host numbers
+            How often each id occurs in the training text.
+
+        Raises
+        ------
+        ValueError
+            If the model has no output bias, or there are not V counts.
+        """
+        b = getattr(self.layers[-1], "b", None)
+        if b is None:
+            raise ValueError("RNNLM: start_from_unigram needs output_bias=True")
+        if len(counts) != self.vocab_size:
+            raise ValueError(
+                f"RNNLM: start_from_unigram needs a count for each of {self.vocab_size} words, "
+                f"got {len(counts)}"
+            )
+        n = asarray(counts).astype("float64") + 1
+        b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
+
     def _scores(self, ids: Array) -> Array:
         x = ids
         for layer in self.layers:
@@ -225,10 +258,12 @@ class RNNLM(LanguageModel):
 class _Draw:
     """Fresh weights by the name of their role, after one of the two schemes."""
 
-    def __init__(self, scheme: str, H: int, dtype: Any, rng: Generator | None) -> None:
+    def __init__(
+        self, scheme: str, embed_bound: float, H: int, dtype: Any, rng: Generator | None
+    ) -> None:
         recurrent = 1 / math.sqrt(H)
         self.bounds = {
-            "embedding": 0.1,
+            "embedding": embed_bound,
             "output": 0.1,
             "L": 0.01,
             "Wx": recurrent,

@@ -20,7 +20,12 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_RECIPE = "default"
-TYPE_NAMES = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+TYPE_NAMES = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+}
 
 
 def option(
@@ -81,12 +86,18 @@ class TrainConfig:
     ValueError: dropout should be a number, 0 or more and below 1, got 1.5
     """
 
-    corpus: str = option("pydocs", "name of a corpus, or path of a text file or folder", group="corpus")
+    corpus: str = option(
+        "pydocs", "name of a corpus, or path of a text file or folder", group="corpus"
+    )
     tokenizer: str = option(
-        "", "how text is cut into tokens; by default the corpus's own way", group="corpus",
-        choices=("", "words", "chars", "whitespace"))  # fmt: skip
+        "",
+        "how text is cut into tokens; by default the corpus's own way",
+        group="corpus",
+        choices=("", "words", "chars", "whitespace"),
+    )
     vocab_size: int = option(
-        0, "V, most tokens in the vocabulary; 0 for the corpus's own limit", group="corpus", low=0)  # fmt: skip
+        0, "V, most tokens in the vocabulary; 0 for the corpus's own limit", group="corpus", low=0
+    )
     min_count: int = option(1, "tokens seen less often become <unk>", group="corpus", low=1)
 
     cell: str = option("lstm", "recurrent layer", group="model", choices=("lstm", "gru", "rnn"))
@@ -94,67 +105,134 @@ class TrainConfig:
     embed_size: int = option(128, "D, numbers in a word vector", group="model", low=1)
     hidden_size: int = option(128, "H, numbers in a hidden state", group="model", low=1)
     tie: str = option(
-        "tied", "tied: the output weight is the embedding, transposed (needs D = H); tied+L: with "
-        "a matrix L between, D and H free", group="model", choices=("none", "tied", "tied+L"))  # fmt: skip
+        "tied",
+        "tied: the output weight is the embedding, transposed (needs D = H); tied+L: with "
+        "a matrix L between, D and H free",
+        group="model",
+        choices=("none", "tied", "tied+L"),
+    )
     dropout: float = option(
-        0.2, "probability of dropping a number between layers", group="model", low=0, below=1)  # fmt: skip
+        0.1, "probability of dropping a number between layers", group="model", low=0, below=1
+    )
     locked_dropout: bool = option(
-        False, "one dropout mask for all steps of a window", group="model")  # fmt: skip
+        False, "one dropout mask for all steps of a window", group="model"
+    )
     output_bias: bool = option(True, "a bias for each word's score", group="model")
     input_matrix: bool = option(
-        True, "rnn: an input matrix Wx in the first layer; without it D = H", group="model")  # fmt: skip
+        True, "rnn: an input matrix Wx in the first layer; without it D = H", group="model"
+    )
     activation: str = option(
-        "tanh", "nonlinearity of an rnn cell", group="model", choices=("tanh", "relu"))  # fmt: skip
+        "tanh", "nonlinearity of an rnn cell", group="model", choices=("tanh", "relu")
+    )
     reset_after: bool = option(
-        False, "gru: reset gate after the recurrent product, as cuDNN does", group="model")  # fmt: skip
+        False, "gru: reset gate after the recurrent product, as cuDNN does", group="model"
+    )
     init: str = option(
-        "uniform", "how weights start: uniform (Gulordava et al. 2018), or book (normal)",
-        group="model", choices=("uniform", "book"))  # fmt: skip
+        "uniform",
+        "how weights start: uniform (Gulordava et al. 2018), or book (normal)",
+        group="model",
+        choices=("uniform", "book"),
+    )
+    embed_bound: float = option(
+        0.3, "uniform: the embedding starts in U(-bound, bound)", group="model", above=0
+    )
+    forget_bias: float = option(1.0, "lstm: bias of the forget gate at the start", group="model")
+    unigram_bias: bool = option(
+        True, "start the output bias at the log frequency of each word", group="model"
+    )
+    vectors: str = option(
+        "",
+        "file of word vectors (GloVe or word2vec text) that the embedding starts from",
+        group="model",
+    )
+    freeze_embedding: bool = option(False, "leave the embedding as it starts", group="model")
     dtype: str = option(
-        "float32", "number type of the weights", group="model", choices=("float32", "float64"))  # fmt: skip
+        "float32", "number type of the weights", group="model", choices=("float32", "float64")
+    )
 
     optimizer: str = option(
-        "adam", "rule of the update", group="optimizer",
-        choices=("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "adamw"))  # fmt: skip
+        "adam",
+        "rule of the update",
+        group="optimizer",
+        choices=("sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam", "adamw"),
+    )
     lr: float = option(0.01, "learning rate at the start", group="optimizer", above=0)
     momentum: float = option(
-        0.9, "part of the last step that goes on; for momentum and nesterov",
-        group="optimizer", low=0, below=1)  # fmt: skip
+        0.9,
+        "part of the last step that goes on; for momentum and nesterov",
+        group="optimizer",
+        low=0,
+        below=1,
+    )
     weight_decay: float = option(0.0, "pull of the weights towards zero", group="optimizer", low=0)
     max_norm: float = option(
-        0.25, "clip the norm of the whole gradient here; 0 for no clipping", group="optimizer", low=0)  # fmt: skip
+        0.25,
+        "clip the norm of the whole gradient here; 0 for no clipping",
+        group="optimizer",
+        low=0,
+    )
 
     schedule: str = option(
-        "plateau", "how the learning rate changes", group="schedule",
-        choices=("constant", "plateau", "step", "exponential", "linear", "cosine"))  # fmt: skip
+        "linear",
+        "how the learning rate changes",
+        group="schedule",
+        choices=("constant", "plateau", "step", "exponential", "linear", "cosine"),
+    )
     lr_factor: float = option(
-        0.25, "plateau, step, exponential: a cut multiplies the rate by this",
-        group="schedule", above=0, high=1)  # fmt: skip
+        0.25,
+        "plateau, step, exponential: a cut multiplies the rate by this",
+        group="schedule",
+        above=0,
+        high=1,
+    )
     lr_patience: int = option(
-        0, "plateau: epochs without a better validation to bear before a cut", group="schedule", low=0)  # fmt: skip
+        0,
+        "plateau: epochs without a better validation to bear before a cut",
+        group="schedule",
+        low=0,
+    )
     lr_threshold: float = option(
-        0.0, "plateau: how much better, as a part, counts as better", group="schedule", low=0, below=1)  # fmt: skip
+        0.0,
+        "plateau: how much better, as a part, counts as better",
+        group="schedule",
+        low=0,
+        below=1,
+    )
     lr_every: int = option(1, "step: epochs between cuts", group="schedule", low=1)
     lr_floor: float = option(
-        0.0, "plateau, linear, cosine: never below this part of the first rate",
-        group="schedule", low=0, high=1)  # fmt: skip
+        0.05,
+        "plateau, linear, cosine: never below this part of the first rate",
+        group="schedule",
+        low=0,
+        high=1,
+    )
     warmup_steps: int = option(
-        0, "updates in which the rate rises in a straight line", group="schedule", low=0)  # fmt: skip
+        0, "updates in which the rate rises in a straight line", group="schedule", low=0
+    )
 
-    epochs: int = option(4, "passes over the training text", group="training", low=1)
-    batch_size: int = option(20, "N, rows that are read side by side", group="training", low=1)
+    epochs: int = option(3, "passes over the training text", group="training", low=1)
+    batch_size: int = option(10, "N, rows that are read side by side", group="training", low=1)
     time_size: int = option(
-        35, "T, steps of truncated backpropagation through time", group="training", low=1)  # fmt: skip
+        35, "T, steps of truncated backpropagation through time", group="training", low=1
+    )
     early_stop: int = option(
-        0, "stop after this many epochs without a better validation; 0 for never",
-        group="training", low=0)  # fmt: skip
+        0,
+        "stop after this many epochs without a better validation; 0 for never",
+        group="training",
+        low=0,
+    )
     eval_batch_size: int = option(
-        10, "rows in the validation of each epoch; final figures are at 1", group="training", low=1)  # fmt: skip
+        10, "rows in the validation of each epoch; final figures are at 1", group="training", low=1
+    )
     checkpoint_every: int = option(
-        500, "updates between checkpoints, beside one each epoch; 0 for none between",
-        group="training", low=0)  # fmt: skip
+        500,
+        "updates between checkpoints, beside one each epoch; 0 for none between",
+        group="training",
+        low=0,
+    )
     baselines: bool = option(
-        True, "measure n-gram models on the same text, to compare with", group="training")  # fmt: skip
+        True, "measure n-gram models on the same text, to compare with", group="training"
+    )
     seed: int = option(0, "the same seed gives the same run", group="training", low=0)
 
     def __post_init__(self) -> None:
@@ -243,9 +321,7 @@ def from_dict(options: Mapping[str, Any], source: str = "") -> TrainConfig:
     known = [field.name for field in dataclasses.fields(TrainConfig)]
     for name in options:
         if name not in known:
-            raise ValueError(
-                f"{where}unknown option {name!r}: expected one of {', '.join(known)}"
-            )
+            raise ValueError(f"{where}unknown option {name!r}: expected one of {', '.join(known)}")
     try:
         return TrainConfig(**options)
     except ValueError as error:

@@ -24,6 +24,8 @@ class RunFolder:
     ``best.npz``                  the model that was best on the validation split
     ``learning_curve.png``        perplexity by epoch
     ``result.json``               the final figures
+    ``gradients.npz``             where gradients were watched: their norms by step back in time
+    ``gradient_flow.png``         the same as a heat map over the updates
     ============================  ==========================================================
 
     Parameters
@@ -44,13 +46,14 @@ class RunFolder:
         "best.npz",
         "learning_curve.png",
         "result.json",
+        "gradients.npz",
+        "gradient_flow.png",
     )
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        (self.config, self.metrics, self.checkpoint, self.best, self.figure, self.result) = (
-            self.path / name for name in self.FILES
-        )
+        (self.config, self.metrics, self.checkpoint, self.best, self.figure, self.result,
+         self.gradients, self.gradient_figure) = (self.path / name for name in self.FILES)  # fmt: skip
 
     @classmethod
     def open(
@@ -163,7 +166,7 @@ class RunFolder:
         ----------
         row : dict
         """
-        with open(self.metrics, "a", encoding="utf-8", newline="\n") as file:
+        with self.metrics.open("a", encoding="utf-8", newline="\n") as file:
             file.write(to_json(row) + "\n")
 
     def read_metrics(self) -> list[dict[str, Any]]:

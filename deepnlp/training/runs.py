@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from deepnlp import backend
-from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.datasets import Corpus, load_corpus, load_vectors
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import (
     SGD,
@@ -57,6 +59,9 @@ MODEL_OPTIONS = (
     "output_bias",
     "locked_dropout",
     "init",
+    "embed_bound",
+    "forget_bias",
+    "freeze_embedding",
     "activation",
     "input_matrix",
     "reset_after",
@@ -160,6 +165,7 @@ def build_trainer(
     overwrite: bool = False,
     progress: bool = True,
     name: str | None = None,
+    watch_gradients: int | None = None,
 ) -> Trainer:
     """Seed, load the corpus, build the model, and put a trainer around them.
 
@@ -168,6 +174,8 @@ def build_trainer(
     config : TrainConfig
     out, overwrite, progress, name
         As for :func:`train`.
+    watch_gradients : int, optional
+        As for :class:`Trainer`.
 
     Returns
     -------
@@ -176,6 +184,7 @@ def build_trainer(
     backend.seed(config.seed)
     corpus = build_corpus(config)
     model = build_model(config, len(corpus.vocab))
+    start_from_corpus(config, model, corpus)
     steps = config.epochs * len(Batches(corpus.train, config.batch_size, config.time_size))
     return Trainer(
         model,
@@ -187,6 +196,7 @@ def build_trainer(
         name=name,
         overwrite=overwrite,
         config=config,
+        watch_gradients=watch_gradients,
         **_pick(config, TRAINER_OPTIONS),
     )
 
@@ -211,7 +221,7 @@ def build_corpus(config: TrainConfig) -> Corpus:
 
 
 def build_model(config: TrainConfig, vocab_size: int) -> RNNLM:
-    """A fresh model.
+    """A fresh model, which knows nothing of the corpus yet.
 
     Parameters
     ----------
@@ -231,6 +241,35 @@ def build_model(config: TrainConfig, vocab_size: int) -> RNNLM:
     return RNNLM(vocab_size, **_pick(config, MODEL_OPTIONS))
 
 
+def start_from_corpus(config: TrainConfig, model: RNNLM, corpus: Corpus) -> None:
+    """What a model may know before the first step: word vectors, how frequent each word is.
+
+    Parameters
+    ----------
+    config : TrainConfig
+    model : RNNLM
+        Its embedding becomes that of ``config.vectors``, if there are any; its output bias the
+        log frequency of each word, with ``config.unigram_bias``.
+    corpus : Corpus
+
+    Raises
+    ------
+    ValueError
+        If the vectors are not of size ``embed_size``.
+    """
+    if config.vectors:
+        vectors, _ = load_vectors(config.vectors, corpus.vocab, backend.rng())
+        if vectors.shape[1] != config.embed_size:
+            raise ValueError(
+                f"embed_size should be {vectors.shape[1]}, the size of the vectors in "
+                f"{config.vectors}, got {config.embed_size}"
+            )
+        embedding: Any = model.layers[0]
+        embedding.W.value = backend.asarray(vectors.astype(config.dtype))
+    if config.unigram_bias and config.output_bias:
+        model.start_from_unigram(np.bincount(corpus.train, minlength=model.vocab_size))
+
+
 def build_optimizer(config: TrainConfig, model: RNNLM) -> Optimizer:
     """The optimizer over all parameters of a model.
 
@@ -245,8 +284,8 @@ def build_optimizer(config: TrainConfig, model: RNNLM) -> Optimizer:
 
     Examples
     --------
-    >>> config = TrainConfig(embed_size=8, hidden_size=8, optimizer="sgd", lr=20)
-    >>> build_optimizer(config, build_model(config, vocab_size=10)).lr
+    >>> config = TrainConfig(optimizer="sgd", lr=20)
+    >>> build_optimizer(config, RNNLM(10, 8, 8)).lr
     20.0
     """
     options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
@@ -271,7 +310,7 @@ def build_schedule(config: TrainConfig, total_steps: int) -> Schedule:
 
     Examples
     --------
-    >>> build_schedule(TrainConfig(schedule="linear"), total_steps=100).scale(50)
+    >>> build_schedule(TrainConfig(schedule="linear", lr_floor=0), 100).scale(50)
     0.5
     """
     factor, floor, warmup = config.lr_factor, config.lr_floor, config.warmup_steps
@@ -326,11 +365,22 @@ class Plan:
         str
         """
         memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in self.memory_mb.items()]
-        total = f"  {'together, beside the interpreter':<34}{sum(self.memory_mb.values()):>8,.0f} MB"
+        total = (
+            f"  {'together, beside the interpreter':<34}{sum(self.memory_mb.values()):>8,.0f} MB"
+        )
         return "\n".join(
-            [self.corpus, "", self.model, "", "memory (estimate)", *memory, total, "",
-             f"{self.steps:,} steps in all"]
-        )  # fmt: skip
+            [
+                self.corpus,
+                "",
+                self.model,
+                "",
+                "memory (estimate)",
+                *memory,
+                total,
+                "",
+                f"{self.steps:,} steps in all",
+            ]
+        )
 
 
 def plan(config: TrainConfig) -> Plan:

@@ -121,9 +121,11 @@ class Plateau(Schedule):
         self.epochs_without = 0
 
     def shape(self, step: int) -> float:
+        """The equation above."""
         return self.level
 
     def epoch_end(self, valid: float) -> None:
+        """Learn the validation perplexity of the epoch that has just ended."""
         # written so that a validation of nan counts as no better
         if self.best is None or valid < self.best * (1 - self.threshold):
             self.best, self.epochs_without = valid, 0
@@ -134,6 +136,7 @@ class Plateau(Schedule):
             self.epochs_without = 0
 
     def state(self) -> dict[str, Any]:
+        """What a checkpoint must keep of this schedule."""
         return {"level": self.level, "best": self.best, "epochs_without": self.epochs_without}
 
 
@@ -167,12 +170,15 @@ class Step(Schedule):
         self.epochs = 0
 
     def shape(self, step: int) -> float:
+        """The equation above."""
         return self.factor ** (self.epochs // self.every)
 
     def epoch_end(self, valid: float) -> None:
+        """Learn the validation perplexity of the epoch that has just ended."""
         self.epochs += 1
 
     def state(self) -> dict[str, Any]:
+        """What a checkpoint must keep of this schedule."""
         return {"epochs": self.epochs}
 
 
@@ -227,6 +233,7 @@ class Linear(Schedule):
         self.total_steps, self.floor = total_steps, floor
 
     def shape(self, step: int) -> float:
+        """The equation above."""
         return 1 - (1 - self.floor) * self._progress(step)
 
     def _progress(self, step: int) -> float:
@@ -256,6 +263,7 @@ class Cosine(Linear):
     """
 
     def shape(self, step: int) -> float:
+        """The equation above."""
         fall = 0.5 * (1 + math.cos(math.pi * self._progress(step)))
         return self.floor + (1 - self.floor) * fall
 

@@ -123,9 +123,7 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
     return arrays, plain
 
 
-def join(
-    prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]
-) -> dict[str, Any]:
+def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping that :func:`split` parted.
 
     Parameters

@@ -39,6 +39,7 @@ from deepnlp.training.result import Result, peak_memory_mb, versions
 from deepnlp.training.runfolder import RunFolder, finite
 from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.state import State, join, split
+from deepnlp.training.watching import GradientWatch
 
 
 class Trainer:
@@ -79,6 +80,10 @@ class Trainer:
         Replace a run that is in the folder.
     config : TrainConfig, optional
         What ``config.toml`` is to say; by default what the trainer knows of itself.
+    watch_gradients : int, optional
+        Updates between two looks at how far back gradients reach, written to ``gradients.npz``
+        and drawn in ``gradient_flow.png``; None or 0 for none. The training is the same to the
+        last bit.
 
     Raises
     ------
@@ -124,6 +129,7 @@ class Trainer:
         baselines: bool = True,
         overwrite: bool = False,
         config: TrainConfig | None = None,
+        watch_gradients: int | None = None,
     ) -> None:
         _check_at_least(1, epochs=epochs, eval_batch_size=eval_batch_size)
         _check_at_least(0, early_stop=early_stop or 0, checkpoint_every=checkpoint_every)
@@ -151,6 +157,9 @@ class Trainer:
         self.measures_baselines = baselines
         self.config = config
 
+        self.watch = (
+            GradientWatch(watch_gradients, corpus.valid, time_size) if watch_gradients else None
+        )
         self.state = State()
         self.best: dict[str, np.ndarray[Any, Any]] | None = None  # weights of state.best_epoch
         self.history: list[dict[str, Any]] = []  # a row of figures an epoch
@@ -233,6 +242,8 @@ class Trainer:
         state = self.state
         self._speed.begin()
         for k in range(state.batch, len(self.batches)):
+            if self.watch is not None:
+                self.watch.look(self.model, state.step)
             inputs, targets = self.batches[k]
             loss, norm = self.train_step(inputs, targets)
             state.add(loss, norm, targets.size)
@@ -380,6 +391,8 @@ class Trainer:
         )
         if resume and self.folder.checkpoint.exists():
             self._load_checkpoint(self.folder)
+            if self.watch is not None:
+                self.watch.go_on(self.folder.gradients, self.state.step - 1)
         else:
             self._seed()
             self.folder.write_metrics([])
@@ -440,6 +453,8 @@ class Trainer:
         """Everything the rest of the run depends on, in one file."""
         if self.folder is None:
             return
+        if self.watch is not None:
+            self.watch.save(self.folder.gradients, self.folder.gradient_figure)
         arrays, meta = pack_model(self.model)
         best, _ = split("best", self.best or {})
         optimizer, optimizer_numbers = split("optimizer", self.optimizer.state())

@@ -44,10 +44,10 @@ def test_a_model_learns(cell, tie, array_backend):
     ("options", "parameters"),
     [
         # Gulordava et al. 2018, Table 1: non-tied, tied and tied+L, in parameters
-        (dict(embed_size=200, hidden_size=200, tie="none"), 4_653_200),
-        (dict(embed_size=200, hidden_size=200, tie="tied"), 2_653_200),
-        (dict(embed_size=200, hidden_size=400, tie="tied+L"), 4_333_200),
-        (dict(embed_size=400, hidden_size=600, tie="tied+L"), 9_534_800),
+        ({"embed_size": 200, "hidden_size": 200, "tie": "none"}, 4_653_200),
+        ({"embed_size": 200, "hidden_size": 200, "tie": "tied"}, 2_653_200),
+        ({"embed_size": 200, "hidden_size": 400, "tie": "tied+L"}, 4_333_200),
+        ({"embed_size": 400, "hidden_size": 600, "tie": "tied+L"}, 9_534_800),
     ],
 )
 def test_sizes_of_the_published_models(options, parameters):
@@ -119,6 +119,19 @@ def test_the_forget_gate_starts_open():
     assert not asnumpy(RNNLM(V, H, H, forget_bias=0.0).layers[2].b.value).any()
 
 
+def test_a_model_that_starts_from_the_unigram_has_its_entropy():
+    counts = np.random.default_rng(0).integers(1, 100, size=V)
+    model = RNNLM(V, H, H, dtype="float64", embed_bound=1e-9)
+    model.start_from_unigram(counts)
+    p = (counts + 1) / (counts + 1).sum()
+    ids = asarray(np.arange(V)[None])
+    assert float(model.forward(ids, ids)) == pytest.approx(-np.log(p).mean(), rel=1e-6)
+    with pytest.raises(ValueError, match="count for each"):
+        model.start_from_unigram(counts[1:])
+    with pytest.raises(ValueError, match="output_bias"):
+        RNNLM(V, H, H, output_bias=False).start_from_unigram(counts)
+
+
 def test_state_is_carried_and_reset():
     rng = np.random.default_rng(5)
     model = RNNLM(V, H, H, dtype="float64").eval()
@@ -162,17 +175,17 @@ def test_the_same_seed_gives_the_same_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(embed_size=D), r"tied\+L"),
-        (dict(tie="knot"), "tie should be one of"),
-        (dict(cell="cnn"), "cell should be one of"),
-        (dict(init="zeros"), "init should be one of"),
-        (dict(layers=0), "layers should be"),
-        (dict(vocab_size=0), "vocab_size should be"),
-        (dict(hidden_size=2.5), "hidden_size should be"),
-        (dict(dropout=1.0), "p should be"),
-        (dict(input_matrix=False), "input_matrix"),
-        (dict(embedding=np.zeros((V, D), dtype="float32")), "embedding should have shape"),
-        (dict(cell="rnn", activation="step"), "activation should be"),
+        ({"embed_size": D}, r"tied\+L"),
+        ({"tie": "knot"}, "tie should be one of"),
+        ({"cell": "cnn"}, "cell should be one of"),
+        ({"init": "zeros"}, "init should be one of"),
+        ({"layers": 0}, "layers should be"),
+        ({"vocab_size": 0}, "vocab_size should be"),
+        ({"hidden_size": 2.5}, "hidden_size should be"),
+        ({"dropout": 1.0}, "p should be"),
+        ({"input_matrix": False}, "input_matrix"),
+        ({"embedding": np.zeros((V, D), dtype="float32")}, "embedding should have shape"),
+        ({"cell": "rnn", "activation": "step"}, "activation should be"),
     ],
 )
 def test_what_does_not_fit_is_an_error(options, message):

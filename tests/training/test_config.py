@@ -1,4 +1,4 @@
-import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,8 @@ def test_a_config_survives_its_toml(tmp_path: Path) -> None:
 def test_a_wrong_option_is_named_with_what_was_expected(
     options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
         configure(None, options)
-    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -63,7 +62,7 @@ def test_what_is_said_beats_the_recipe_and_the_recipe_the_defaults(tmp_path: Pat
 
 
 def test_an_unknown_recipe_is_answered_with_the_names_there_are() -> None:
-    with pytest.raises(ValueError, match="unknown recipe 'nothing': expected one of .*book-rnnlm"):
+    with pytest.raises(ValueError, match=r"unknown recipe 'nothing': expected one of .*book-rnnlm"):
         recipe("nothing")
 
 
@@ -80,19 +79,20 @@ def test_the_recipe_of_the_book_is_the_books() -> None:
     assert (config.schedule, config.init) == ("constant", "book")
 
 
+DECISIVE = {
+    *("corpus", "cell", "layers", "embed_size", "hidden_size", "tie", "dropout", "output_bias"),
+    *("init", "embed_bound", "forget_bias", "unigram_bias", "optimizer", "lr", "weight_decay"),
+    *("max_norm", "schedule", "lr_factor", "lr_floor", "warmup_steps"),
+    *("epochs", "batch_size", "time_size"),
+}
+
+
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_recipe_says_what_decides_a_result(name: str) -> None:
     """So that a change of the defaults never changes a recipe."""
     lines = [line for line in recipe_text(name).splitlines() if not line.startswith("#")]
     said = {line.split("=")[0].strip() for line in lines if "=" in line}
-    decisive = {
-        field.name
-        for field in dataclasses.fields(TrainConfig)
-        if field.name in ("corpus", "cell", "layers", "embed_size", "hidden_size", "tie", "init")
-        or field.name in ("dropout", "optimizer", "lr", "max_norm", "schedule", "lr_factor")
-        or field.name in ("epochs", "batch_size", "time_size", "weight_decay", "warmup_steps")
-    }
-    assert decisive <= said
+    assert said >= DECISIVE
     assert recipe_text(name).startswith("# ")
     assert recipe(name).replace() == recipe(name)
 

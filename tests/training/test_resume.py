@@ -1,7 +1,6 @@
 """A run that was stopped, in whatever way, and resumed ends with the same bits."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -102,32 +101,28 @@ def test_stopped_again_and_again(tmp_path: Path, uninterrupted: dict[str, Any]) 
     assert end_of(tmp_path) == uninterrupted
 
 
-@pytest.mark.parametrize("moment", ["best.npz", "checkpoint.npz", "learning_curve", "metrics"])
+@pytest.mark.parametrize(
+    "moment", ["_save_best", "append_metrics", "_save_checkpoint", "rename", "_draw"]
+)
 def test_killed_at_the_end_of_an_epoch(
     moment: str, tmp_path: Path, uninterrupted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between any two files that an epoch writes; the second epoch, so that there are old ones."""
+    """Before each file that the second epoch writes, when there are old ones."""
     trainer = tiny_trainer(tmp_path)
-    replace = os.replace
 
-    def killing(*args: Any, **kwargs: Any) -> Any:
-        if trainer.state.epoch == 2:
-            raise Killed
-        return replace(*args, **kwargs) if moment.endswith("npz") else None
+    def killing(replaced: Any) -> Any:
+        def function(*args: Any) -> Any:
+            if trainer.state.epoch == 2:
+                raise Killed
+            return replaced(*args)
 
+        return function
+
+    owners = {"append_metrics": RunFolder, "rename": Path}
+    name = "replace" if moment == "rename" else moment
     with monkeypatch.context() as patch:
-        if moment == "learning_curve":
-            patch.setattr("deepnlp.training.trainer.learning_curve", killing)
-        elif moment == "metrics":
-            patch.setattr(trainer, "_save_best", killing)
-        else:
-
-            def killing_one(source: Any, target: Any) -> None:
-                if trainer.state.epoch == 2 and Path(target).name == moment:
-                    raise Killed
-                replace(source, target)
-
-            patch.setattr(os, "replace", killing_one)
+        owner: Any = owners.get(moment, trainer)
+        patch.setattr(owner, name, killing(getattr(owner, name)))
         with pytest.raises(Killed):
             trainer.fit()
     tiny_trainer(tmp_path).fit(resume=True)
@@ -229,9 +224,7 @@ def test_killed_before_its_result_was_written(
 
 
 @pytest.mark.parametrize("schedule", [lambda: Constant(warmup_steps=5), lambda: Plateau(0.5)])
-def test_more_epochs_for_a_finished_run_are_a_longer_run(
-    schedule: Any, tmp_path: Path
-) -> None:
+def test_more_epochs_for_a_finished_run_are_a_longer_run(schedule: Any, tmp_path: Path) -> None:
     tiny_trainer(tmp_path / "a", epochs=5, schedule=schedule()).fit()
     tiny_trainer(tmp_path / "b", epochs=2, schedule=schedule()).fit()
     tiny_trainer(tmp_path / "b", epochs=5, schedule=schedule()).fit(resume=True)
@@ -244,7 +237,7 @@ def test_more_epochs_for_a_finished_run_are_a_longer_run(
         ({"batch_size": 2}, "another batch_size: the run began with 3, got 2"),
         ({"time_size": 4}, "another time_size"),
         ({"max_norm": None}, "another max_norm: the run began with 1.0, got 0.0"),
-        ({"lr": 0.1}, "another lr: the run began with 0.05, got 0.1"),
+        ({"lr": 0.2}, "another lr: the run began with 0.1, got 0.2"),
         ({"schedule": Cosine(99)}, "another schedule: the run began with 'Plateau', got 'Cosine'"),
         ({"corpus": tiny_corpus(seed=1)}, "corpus is not the one the run began with .fingerprint"),
     ],
@@ -262,7 +255,7 @@ def test_another_setup_is_refused(options: dict[str, Any], message: str, tmp_pat
 def test_another_optimizer_is_refused(tmp_path: Path) -> None:
     tiny_trainer(tmp_path, epochs=1).fit()
     trainer = tiny_trainer(tmp_path, epochs=2)
-    trainer.optimizer = SGD(trainer.parameters, lr=0.05)
+    trainer.optimizer = SGD(trainer.parameters, lr=0.1)
     with pytest.raises(ValueError, match="another optimizer: the run began with 'Adam'"):
         trainer.fit(resume=True)
 

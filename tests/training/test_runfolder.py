@@ -68,7 +68,7 @@ def test_metrics_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
     folder = RunFolder.open(tmp_path)
     folder.append_metrics({"epoch": 1, "valid_perplexity": float("inf")})
     folder.append_metrics({"epoch": 2})
-    with open(folder.metrics, "a", encoding="utf-8") as file:
+    with folder.metrics.open("a", encoding="utf-8") as file:
         file.write('{"epoch": 3, "valid')
     assert folder.read_metrics() == [{"epoch": 1, "valid_perplexity": None}, {"epoch": 2}]
 

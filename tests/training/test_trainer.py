@@ -65,7 +65,7 @@ def test_it_learns_and_the_result_is_of_the_best_weights_at_batch_1(tmp_path: Pa
         assert result.perplexity["test"] == perplexity(model, corpus.test)
         assert result.perplexity["valid"] == perplexity(model, corpus.valid)
         assert result.perplexity_batched["test"] == perplexity(model, corpus.test, 4)
-    assert result.perplexity["test"] < 6 < 11
+    assert result.perplexity["test"] < 6  # 11 words, so 11 for one that knows nothing
     splits = {"valid": corpus.valid, "test": corpus.test}
     assert result.baselines == baselines(corpus.train, splits, len(corpus.vocab))
     assert result.parameters == sum(p.value.size for p in trainer.parameters)
@@ -137,14 +137,14 @@ def test_annealing_follows_the_validation_of_each_epoch() -> None:
     trainer.fit()
     assert schedule.told == [row["valid_perplexity"] for row in trainer.history]
 
-    trainer = tiny_trainer(schedule=Plateau(factor=0.5), lr=1.0, max_norm=None, epochs=4)
+    trainer = tiny_trainer(schedule=Plateau(factor=0.5), lr=2.0, max_norm=None, epochs=4)
     trainer.fit()
-    rates, best = [1.0], math.inf
+    rates, best = [2.0], math.inf
     for row in trainer.history[:-1]:
         rates.append(rates[-1] * (1.0 if row["valid_perplexity"] < best else 0.5))
         best = min(best, row["valid_perplexity"])
     assert [row["lr"] for row in trainer.history] == rates
-    assert rates[-1] < 1.0
+    assert rates[-1] < 2.0
 
 
 def test_early_stop_after_epochs_without_a_better_validation(
@@ -190,7 +190,9 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(
     message = str(caught.value)
     assert "diverged at step 7" in message
     assert ("loss nan" if spoil == "loss" else "gradient norm inf") in message
-    assert "smaller than 0.05" in message and "clip" in message and "\n" not in message
+    assert "smaller than 0.1" in message
+    assert "clip" in message
+    assert "\n" not in message
     for now, then in zip(weights(model), before, strict=True):
         assert np.array_equal(now, then)
     assert load(tmp_path / "checkpoint.npz").vocab_size == 11
@@ -200,8 +202,9 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(
 def test_a_simple_model_trains_too(tmp_path: Path) -> None:
     corpus = tiny_corpus()
     model = SimpleRNNLM(11, 4, 5)
-    trainer = Trainer(model, corpus, epochs=1, batch_size=2, time_size=6, out=tmp_path,
-                      progress=False)  # fmt: skip
+    trainer = Trainer(
+        model, corpus, epochs=1, batch_size=2, time_size=6, out=tmp_path, progress=False
+    )
     trainer.fit()
     assert type(load(tmp_path)) is SimpleRNNLM
 

@@ -1,34 +1,21 @@
-"""Figures, drawn without a display and without touching pyplot.
-
-Every function returns a ``matplotlib.figure.Figure`` that the caller owns: it can be shown in a
-notebook, changed, or saved. Colours are those of Okabe and Ito (2008), which readers with any
-colour vision tell apart; lines differ in style and marker as well, for print without colour.
-"""
+"""The learning curve: perplexity by epoch, beside the baselines to beat."""
 
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#5A5A5A"
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, Label, label_in_margin
+
 BASELINE_DASHES = [(0, (6, 2)), (0, (4, 2, 1, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2, 1, 2))]
 WIDE_RANGE = 4.0  # highest perplexity over lowest, from which on the axis is logarithmic
 MOST_MARKERS = 15  # on more epochs than this, markers would hide the line
 MOST_MARKED_RATES = 6  # a schedule that moves more often than this is told in words
-LABEL_HEIGHT = 0.055  # of a label in the margin, as a part of the height of the axes
-
-
-class _Line(NamedTuple):
-    """A curve or a baseline: the label in the margin stands as near as it can to where it ends."""
-
-    name: str
-    end: float
-    colour: str
 
 
 def learning_curve(
@@ -90,7 +77,7 @@ def learning_curve(
     lines = _draw_curves(axes, curves) + _draw_baselines(axes, levels)
     _scale(axes, [row["epoch"] for row in history], curves, levels)
     _mark_learning_rates(axes, history)
-    _label_in_margin(axes, lines)
+    label_in_margin(axes, lines)
     axes.set_title(_message(curves, levels), loc="left", fontsize=10, pad=18)
     axes.set_xlabel("epoch")
     axes.set_ylabel("perplexity" + (" (log scale)" if axes.get_yscale() == "log" else ""))
@@ -98,55 +85,6 @@ def learning_curve(
     if path is not None:
         figure.savefig(path)
     return figure
-
-
-def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions apart until neighbours stand at least ``gap`` from each other.
-
-    Neighbours that would overlap are gathered into a block, which is centred on the mean of its
-    members and kept between ``low`` and ``high``; blocks that come to touch are joined in turn.
-
-    Parameters
-    ----------
-    positions : sequence of float
-        Where each label would like to be, in any order.
-    gap : float
-        The least distance between two labels.
-    low, high : float
-        The range to stay in; where it is too small for all, labels run over ``high``.
-
-    Returns
-    -------
-    list of float
-        The new position of each label, in the order given.
-
-    Examples
-    --------
-    >>> spread([0.5, 0.5, 0.0], gap=0.25, low=0.0, high=1.0)
-    [0.375, 0.625, 0.0]
-    """
-    order = sorted(range(len(positions)), key=lambda i: positions[i])
-    blocks: list[tuple[float, list[int]]] = []  # the lowest position of a block, and its members
-    for i in order:
-        members = [i]
-        start = _block_start(positions, members, gap, low, high)
-        while blocks and start < blocks[-1][0] + gap * len(blocks[-1][1]):
-            members = blocks.pop()[1] + members
-            start = _block_start(positions, members, gap, low, high)
-        blocks.append((start, members))
-    placed = [0.0] * len(positions)
-    for start, members in blocks:
-        for rank, i in enumerate(members):
-            placed[i] = start + rank * gap
-    return placed
-
-
-def _block_start(
-    positions: Sequence[float], members: list[int], gap: float, low: float, high: float
-) -> float:
-    length = gap * (len(members) - 1)
-    centre = sum(positions[i] for i in members) / len(members)
-    return max(low, min(centre - length / 2, high - length))
 
 
 def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:
@@ -158,7 +96,7 @@ def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float,
     ]
 
 
-def _draw_curves(axes: Axes, curves: Mapping[str, list[tuple[float, float]]]) -> list[_Line]:
+def _draw_curves(axes: Axes, curves: Mapping[str, list[tuple[float, float]]]) -> list[Label]:
     styles: dict[str, dict[str, Any]] = {
         "training": {"color": VERMILLION, "linestyle": "--", "marker": "s", "linewidth": 1.2},
         "validation": {"color": BLUE, "linestyle": "-", "marker": "o", "linewidth": 2.0},
@@ -168,7 +106,7 @@ def _draw_curves(axes: Axes, curves: Mapping[str, list[tuple[float, float]]]) ->
         epochs, values = zip(*points, strict=True)
         size = 4.5 if len(points) <= MOST_MARKERS else 0.0
         axes.plot(epochs, values, markersize=size, label=name, zorder=3, **styles[name])
-        lines.append(_Line(name, values[-1], styles[name]["color"]))
+        lines.append(_label(name, values[-1], styles[name]["color"]))
     if "validation" in curves:
         best = min(curves["validation"], key=lambda point: point[1])
         axes.plot(
@@ -184,11 +122,11 @@ def _draw_curves(axes: Axes, curves: Mapping[str, list[tuple[float, float]]]) ->
     return lines
 
 
-def _draw_baselines(axes: Axes, levels: Mapping[str, float]) -> list[_Line]:
+def _draw_baselines(axes: Axes, levels: Mapping[str, float]) -> list[Label]:
     for rank, value in enumerate(levels.values()):
         dashes: Any = BASELINE_DASHES[rank % len(BASELINE_DASHES)]
         axes.axhline(value, color=GREY, linewidth=1.1, linestyle=dashes, zorder=2)
-    return [_Line(name, value, GREY) for name, value in levels.items()]
+    return [_label(name, value, GREY) for name, value in levels.items()]
 
 
 def _scale(
@@ -244,32 +182,6 @@ def _mark_learning_rates(axes: Axes, history: Sequence[Mapping[str, Any]]) -> No
             free_from = epoch + 0.07 * (right - left)
 
 
-def _label_in_margin(axes: Axes, lines: Sequence[_Line]) -> None:
-    """Name and last value of every line, right of the axes, moved apart where they are close."""
-    to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((0.0, line.end))[1]) for line in lines]
-    for line, height, place in zip(
-        lines, heights, spread(heights, LABEL_HEIGHT, 0.0, 1.0), strict=True
-    ):
-        axes.plot(
-            [1.005, 1.035],
-            [height, place],
-            transform=axes.transAxes,
-            color=line.colour,
-            linewidth=0.8,
-            clip_on=False,
-        )
-        axes.text(
-            1.045,
-            place,
-            f"{line.name} {_number(line.end)}",
-            transform=axes.transAxes,
-            color=line.colour,
-            va="center",
-            fontsize=9.5,
-        )
-
-
 def _message(curves: Mapping[str, list[tuple[float, float]]], levels: Mapping[str, float]) -> str:
     """What the figure shows, in one line: the best perplexity and the baselines around it."""
     which = "validation" if "validation" in curves else "training"
@@ -293,6 +205,10 @@ def _message(curves: Mapping[str, list[tuple[float, float]]], levels: Mapping[st
 
 def _whose(value: float, name: str) -> str:
     return f"the {name}'s {_number(value)}"
+
+
+def _label(name: str, value: float, colour: str) -> Label:
+    return Label(f"{name} {_number(value)}", value, colour)
 
 
 def _number(value: float) -> str:

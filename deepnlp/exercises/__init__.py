@@ -1,0 +1,46 @@
+"""The exercises of the lessons: checks that say what is right, what is empty, and what is wrong.
+
+In a lesson a reader writes a function or a class and hands it over: ``check("1.2", my_affine)``
+prints a verdict and gives it back. A wrong backward pass is diagnosed by
+:mod:`deepnlp.gradcheck`; a wrong value by :func:`compare_values`.
+
+The checks of lesson K live in ``deepnlp/exercises/lessonK.py``, each registered by its name:
+``@exercise("1.2", stars=1, title="...")``.
+"""
+
+from deepnlp.exercises.backward import check_backward
+from deepnlp.exercises.registry import Exercise, check, exercise, exercises_of, short_form
+from deepnlp.exercises.values import compare_choice, compare_values
+from deepnlp.exercises.verdict import (
+    EMPTY,
+    ERROR,
+    NOT_SUMMED,
+    WRONG_CHOICE,
+    WRONG_SHAPE,
+    WRONG_TYPE,
+    WRONG_VALUE,
+    Verdict,
+    first_failure,
+    parts,
+)
+
+__all__ = [
+    "EMPTY",
+    "ERROR",
+    "NOT_SUMMED",
+    "WRONG_CHOICE",
+    "WRONG_SHAPE",
+    "WRONG_TYPE",
+    "WRONG_VALUE",
+    "Exercise",
+    "Verdict",
+    "check",
+    "check_backward",
+    "compare_choice",
+    "compare_values",
+    "exercise",
+    "exercises_of",
+    "first_failure",
+    "parts",
+    "short_form",
+]

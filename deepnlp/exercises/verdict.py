@@ -1,0 +1,169 @@
+"""What a check says of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+EMPTY = "empty"
+ERROR = "error"
+WRONG_TYPE = "wrong type"
+WRONG_SHAPE = "wrong shape"
+WRONG_VALUE = "wrong value"
+WRONG_CHOICE = "wrong choice"
+NOT_SUMMED = "not summed"
+"""Diagnoses that are not of a gradient; the others are the names of deepnlp.gradcheck.CAUSES."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check says of an answer.
+
+    Attributes
+    ----------
+    ok : bool
+    diagnosis : str or None
+        Name of the likeliest cause of a wrong answer: ``"empty"``, ``"transposed"``, ...
+    text : str
+        One or more sentences for the reader.
+
+    Examples
+    --------
+    >>> Verdict.empty("forward returned None")
+    Verdict(ok=False, diagnosis='empty', text='Not yet: forward returned None.')
+    """
+
+    ok: bool
+    diagnosis: str | None
+    text: str
+
+    @classmethod
+    def right(cls, text: str = "Right.") -> Verdict:
+        """Say that the answer is right.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Verdict
+        """
+        return cls(True, None, text)
+
+    @classmethod
+    def wrong(cls, diagnosis: str, text: str) -> Verdict:
+        """Say that the answer is wrong, and why.
+
+        Parameters
+        ----------
+        diagnosis : str
+        text : str
+
+        Returns
+        -------
+        Verdict
+        """
+        return cls(False, diagnosis, text)
+
+    @classmethod
+    def empty(cls, seen: str) -> Verdict:
+        """Say that there is no answer yet.
+
+        Parameters
+        ----------
+        seen : str
+            What shows it, such as ``"forward returned None"``.
+
+        Returns
+        -------
+        Verdict
+        """
+        return cls(False, EMPTY, f"Not yet: {seen}.")
+
+    def _ipython_display_(self) -> None:
+        """Show nothing as the value of a notebook cell: ``check`` has printed it already."""
+
+
+class Refused(Exception):
+    """An answer that a check cannot go on with; ``check`` gives its verdict.
+
+    Parameters
+    ----------
+    verdict : Verdict
+    """
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.text)
+        self.verdict = verdict
+
+
+def is_empty(answer: Any) -> bool:
+    """Whether there is no answer: None or an ellipsis.
+
+    Parameters
+    ----------
+    answer : object
+
+    Returns
+    -------
+    bool
+    """
+    return answer is None or answer is ...
+
+
+def parts(answer: Any, *names: str) -> tuple[Any, ...]:
+    """The parts of an answer that should have several, such as ``(dx, dh_prev)``.
+
+    Parameters
+    ----------
+    answer : object
+        What the reader's function returned.
+    *names : str
+        What the parts are called.
+
+    Returns
+    -------
+    tuple
+
+    Raises
+    ------
+    Refused
+        If it is empty or has another number of parts; ``check`` turns this into a verdict.
+
+    Examples
+    --------
+    >>> parts((1.0, 2.0), "dx", "dW")
+    (1.0, 2.0)
+    """
+    expected = f"({', '.join(names)})"
+    if is_empty(answer):
+        raise Refused(Verdict.empty(f"nothing was returned where {expected} is expected"))
+    if not isinstance(answer, tuple | list) or len(answer) != len(names):
+        seen = f"{len(answer)} values" if isinstance(answer, tuple | list) else "one value"
+        raise Refused(
+            Verdict.wrong(WRONG_TYPE, f"Return {expected}, {len(names)} values; got {seen}.")
+        )
+    for name, part in zip(names, answer, strict=True):
+        if is_empty(part):
+            raise Refused(Verdict.empty(f"{name} is None"))
+    return tuple(answer)
+
+
+def first_failure(*verdicts: Verdict) -> Verdict:
+    """The first verdict that is not right, or the last one if all are.
+
+    Parameters
+    ----------
+    *verdicts : Verdict
+
+    Returns
+    -------
+    Verdict
+
+    Examples
+    --------
+    >>> first_failure(Verdict.right(), Verdict.wrong("sign", "Turn it round.")).diagnosis
+    'sign'
+    """
+    return next((verdict for verdict in verdicts if not verdict.ok), verdicts[-1])

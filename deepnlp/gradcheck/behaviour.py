@@ -1,0 +1,119 @@
+"""What a layer must do besides giving right gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy
+
+from deepnlp.backend import asnumpy
+from deepnlp.gradcheck.causes import (
+    ASSIGNED,
+    CACHE,
+    INPUT_CHANGED,
+    STATE_WRONG,
+    TWO_BACKWARDS,
+    Cause,
+)
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.report import Check, Row
+from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.variables import Weight
+from deepnlp.layers.recurrent import OverTime
+
+
+def check_behaviour(
+    subject: Subject, analytic: dict[str, HostArray]
+) -> tuple[list[Check], list[Row]]:
+    """Everything but the gradients themselves.
+
+    Parameters
+    ----------
+    subject : Subject
+        Which has just gone backward.
+    analytic : dict of str to array
+        The gradients it gave.
+
+    Returns
+    -------
+    checks : list of Check
+    failed : list of Row
+        One for each check that failed, with its cause.
+    """
+    checks, failed = [], []
+    for check, cause in _all(subject, analytic):
+        checks.append(check)
+        if not check.ok:
+            evidence = Cause(cause, f"{subject.name}: {check.note}")
+            nothing = numpy.zeros(())
+            failed.append(Row(check.name, math.inf, (), False, nothing, nothing, [evidence]))
+    return checks, failed
+
+
+def _all(subject: Subject, analytic: dict[str, HostArray]) -> Iterator[tuple[Check, str]]:
+    # The order matters: the second backward must follow the first.
+    yield _second_backward(subject), TWO_BACKWARDS
+    yield _accumulation(subject, analytic), ASSIGNED
+    yield _inputs(subject), INPUT_CHANGED
+    yield _outputs(subject), CACHE
+    state = _state(subject)
+    if state is not None:
+        yield state, STATE_WRONG
+
+
+def _second_backward(subject: Subject) -> Check:
+    """One backward for one forward: what it kept may be gone, or another's."""
+    refused = subject.backward_again()
+    if refused:
+        return Check("second backward", True, "refused")
+    provided = type(subject.layer).__module__.startswith("deepnlp.")
+    return Check("second backward", not provided, "not refused: it runs on what is left")
+
+
+def _accumulation(subject: Subject, analytic: dict[str, HostArray]) -> Check:
+    """Two passes give twice the gradient, where gradients are Parameters."""
+    weights = [name for name, v in subject.variables.items() if isinstance(v, Weight)]
+    subject.zero_grad()
+    subject.pass_again(times=2)
+    twice = subject.read_gradients()
+    assigned = [
+        name
+        for name, variable in subject.variables.items()
+        if name not in subject.input_names
+        and variable.grad() is not None
+        and not numpy.allclose(twice[name], 2 * analytic[name], rtol=1e-6, atol=1e-12)
+        and not name.endswith(("h0", "c0"))
+    ]
+    broken = [name for name in assigned if name in weights]
+    if broken:
+        told = f"after two passes the gradient of {', '.join(broken)} is not twice that of one"
+        return Check("two passes", False, told)
+    if assigned:
+        return Check("two passes", True, f"not added up, for {', '.join(assigned)}")
+    return Check("two passes", True, "added up" if len(twice) else "nothing to add up")
+
+
+def _inputs(subject: Subject) -> Check:
+    changed = [told for told in subject.changed if not told.startswith("output")]
+    if changed:
+        return Check("inputs", False, f"changed in place: {', '.join(changed)}")
+    return Check("inputs", True, "left as they were")
+
+
+def _outputs(subject: Subject) -> Check:
+    changed = [told for told in subject.changed if told.startswith("output")]
+    if changed:
+        return Check("outputs", False, f"changed in place: {', '.join(changed)}")
+    if not subject.earlier_output_is_kept():
+        return Check("outputs", False, "an output is overwritten by the next forward")
+    return Check("outputs", True, "left as they were")
+
+
+def _state(subject: Subject) -> Check | None:
+    """The state of a layer over time after a forward is its output at the last step."""
+    if not isinstance(subject.layer, OverTime):
+        return None
+    (hs,) = subject.forward()
+    same = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])
+    return Check("state", same, "h is the last output" if same else "h is not the last output")

@@ -1,0 +1,76 @@
+"""What a learner's object carries from one forward to the next, to be put back before each."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from deepnlp.gradcheck.variables import containers
+
+
+class Carried:
+    """Hidden states, counters and random generators of any object.
+
+    What a forward changes of the attributes that were there before it is what it carries.
+
+    Parameters
+    ----------
+    owner : object
+        Left as it was.
+    forward : callable
+        Runs one forward of it.
+    """
+
+    def __init__(self, owner: Any, forward: Callable[[], Any]) -> None:
+        self._generators = [
+            (one, copy.deepcopy(one.bit_generator.state)) for one in _generators(owner)
+        ]
+        self._legacy = numpy.random.get_state()
+        before = [(holder, _copied(holder)) for holder in containers(owner)]
+        forward()
+        self._entries = [
+            (holder, key, value)
+            for holder, values in before
+            for key, value in values.items()
+            if _differs(_get(holder, key), value)
+        ]
+        self.restore()
+
+    def restore(self) -> None:
+        """Put everything back."""
+        for holder, key, value in self._entries:
+            holder[key] = copy.deepcopy(value)
+        for generator, state in self._generators:
+            generator.bit_generator.state = copy.deepcopy(state)
+        numpy.random.set_state(self._legacy)
+
+
+def _copied(holder: Any) -> dict[Any, Any]:
+    items = holder.items() if isinstance(holder, dict) else enumerate(holder)
+    plain = (numpy.ndarray, bool, int, float, str, type(None))
+    return {k: copy.deepcopy(v) for k, v in items if isinstance(v, plain)}
+
+
+def _get(holder: Any, key: Any) -> Any:
+    try:
+        return holder[key]
+    except (KeyError, IndexError):
+        return Carried  # gone: no array equals this
+
+
+def _differs(now: Any, before: Any) -> bool:
+    if isinstance(now, numpy.ndarray) and isinstance(before, numpy.ndarray):
+        return not numpy.array_equal(now, before, equal_nan=now.dtype.kind == "f")
+    return type(now) is not type(before) or (not isinstance(now, numpy.ndarray) and now != before)
+
+
+def _generators(owner: Any) -> list[Any]:
+    """Generators held by the object, by the objects inside, and by the module of its class."""
+    holders = [*containers(owner), vars(inspect.getmodule(type(owner)) or owner)]
+    values = [v for h in holders for v in (h.values() if isinstance(h, dict) else h)]
+    found = {id(v): v for v in values if isinstance(v, numpy.random.Generator)}
+    return list(found.values())

@@ -1,0 +1,187 @@
+"""Checking a backward pass against numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from deepnlp.backend import Generator
+from deepnlp.gradcheck.behaviour import check_behaviour
+from deepnlp.gradcheck.causes import FLOAT32, Cause
+from deepnlp.gradcheck.diagnosis import diagnose
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.report import Report, Row
+from deepnlp.gradcheck.subject import Subject
+
+METHODS = ("auto", "complex", "central", "direction")
+TOLERANCES = {"complex": 1e-10, "central": 1e-6}
+
+# A gradient this many times smaller than |f| is rounding: it counts as zero.
+_NOISE = {"complex": 1e-15, "central": 1e-12}
+# What a chain of operations in float32 may lose, relative to the largest entry.
+_FLOAT32_TOLERANCE = 2e-4
+
+
+def check_gradients(
+    layer: Any,
+    *inputs: Any,
+    method: str = "auto",
+    rng: Generator | None = None,
+    tolerance: float | None = None,
+) -> Report:
+    """Check every gradient that a backward gives: of inputs, parameters and initial states.
+
+    The layer is copied and checked in float64, so that it is left as it was. Before each forward,
+    hidden states, dropout counters and random generators are put back. Recurrent layers that
+    carry no state yet start from a random one, so that ``h0`` and ``c0`` are checked too. A wrong
+    gradient is compared with those that known mistakes would give: ``row.causes`` says which.
+
+    Parameters
+    ----------
+    layer : Layer, model, or any object with ``forward`` and ``backward``
+        A class of one's own keeps its gradients as Parameters, as two lists ``params`` and
+        ``grads``, or as pairs of attributes ``W`` and ``dW``.
+    *inputs : arrays
+        What forward takes. Integers (ids, targets) have no gradient; nor has what forward calls
+        ``targets``, ``labels`` or ``t``.
+    method : {"auto", "complex", "central", "direction"}
+        ``"auto"`` takes the complex step where it agrees with a central difference along one
+        random direction, that is, where the forward is analytic. ``"direction"`` is for large
+        models: all gradients at once, along one random direction, at the cost of a few forwards.
+    rng : numpy.random.Generator, optional
+        For the weights of the outputs; a fixed one by default.
+    tolerance : float, optional
+        Largest error that is ok: 1e-10 for the complex step, 1e-6 for central differences.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    TypeError
+        If the object has no forward or backward.
+    ValueError
+        If the method is unknown.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import Tanh
+    >>> import numpy as np
+    >>> print(check_gradients(Tanh(), np.array([[0.5, -1.0]])).ok)
+    True
+    """
+    if method not in METHODS:
+        raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
+    for name in ("forward", "backward"):
+        if not callable(getattr(layer, name, None)):
+            raise TypeError(f"check_gradients: a {type(layer).__name__} has no {name}")
+    rng = numpy.random.default_rng(0) if rng is None else rng
+    subject = Subject(layer, inputs)
+    subject.draw_states(rng)
+    subject.draw_weights(rng)
+    analytic = subject.analytic_gradients()
+    if method == "direction":
+        return _check_direction(subject, analytic, rng, tolerance)
+    if method == "auto":
+        method = "complex" if subject.is_analytic(rng) else "central"
+    tolerance = TOLERANCES[method] if tolerance is None else tolerance
+    noise = _NOISE[method] * subject.scale()
+    rows = [
+        compare(name, analytic[name], subject.numeric_gradient(name, method), tolerance, noise)
+        for name in subject.variables
+    ]
+    _forgive_float32(rows)
+    checks, failed = check_behaviour(subject, analytic)
+    if not all(row.ok for row in rows):
+        diagnose(subject, rows, failed)
+    return Report(subject.name, method, tolerance, rows + failed, checks)
+
+
+def compare(
+    name: str, analytic: HostArray, numeric: HostArray, tolerance: float, noise: float = 0.0
+) -> Row:
+    """One row: how far two gradients are apart, relative to the largest numeric entry.
+
+    Parameters
+    ----------
+    name : str
+    analytic, numeric : numpy.ndarray of one shape
+    tolerance : float
+        Largest error that is ok.
+    noise : float
+        Rounding: where both gradients stay below it, they are zero.
+
+    Returns
+    -------
+    Row
+    """
+    if analytic.shape != numeric.shape:
+        return Row(name, math.inf, (), False, analytic, numeric)
+    if numeric.size == 0:
+        return Row(name, 0.0, (), True, analytic, numeric)
+    difference = numpy.abs(analytic - numeric)
+    difference = numpy.where(numpy.isnan(difference), math.inf, difference)
+    worst = numpy.unravel_index(int(difference.argmax()), difference.shape)
+    index = tuple(int(i) for i in worst)
+    largest, scale = float(difference[index]), float(numpy.abs(numeric).max())
+    if max(largest, scale) <= noise:
+        return Row(name, 0.0, index, True, analytic, numeric)
+    error = largest / scale if scale > 0 else math.inf
+    return Row(name, error, index, error <= tolerance, analytic, numeric)
+
+
+def _check_direction(
+    subject: Subject, analytic: dict[str, HostArray], rng: Generator, tolerance: float | None
+) -> Report:
+    """All gradients along one random direction; each by itself only where that disagrees."""
+    step = "complex" if subject.is_analytic(rng) else "central"
+    tolerance = TOLERANCES[step] if tolerance is None else tolerance
+    directions = subject.random_directions(rng)
+    groups = [("all gradients", list(directions))]
+    rows = [_directional_row(subject, analytic, directions, *groups[0], step, tolerance)]
+    if not rows[0].ok:
+        for name in directions:
+            row = _directional_row(
+                subject, analytic, directions, name, [name], step, tolerance
+            )
+            rows.append(row)
+    return Report(subject.name, "direction", tolerance, rows)
+
+
+def _directional_row(
+    subject: Subject,
+    analytic: dict[str, HostArray],
+    directions: dict[str, HostArray],
+    title: str,
+    names: list[str],
+    step: str,
+    tolerance: float,
+) -> Row:
+    """One number: the slope along a direction, relative to the size of its terms."""
+    if any(analytic[name].shape != directions[name].shape for name in names):
+        nothing = numpy.zeros(())
+        return Row(title, math.inf, (), False, nothing, nothing)
+    found = sum(float((analytic[name] * directions[name]).sum()) for name in names)
+    size = sum(float((analytic[name] ** 2).sum()) for name in names) ** 0.5
+    slope = subject.slope({name: directions[name] for name in names}, step)
+    error = abs(found - slope) / max(abs(slope), size, _NOISE[step] * subject.scale(), 1e-300)
+    ok = bool(error <= tolerance)
+    return Row(title, error, (), ok, numpy.array(found), numpy.array(slope))
+
+
+def _forgive_float32(rows: list[Row]) -> None:
+    """Gradients made of float32 numbers cannot be better than float32."""
+    for row in rows:
+        with numpy.errstate(all="ignore"):
+            rounded = row.analytic.astype("float32").astype("float64")
+        in_float32 = row.analytic.size > 0 and numpy.array_equal(rounded, row.analytic)
+        if not row.ok and row.error <= _FLOAT32_TOLERANCE and in_float32:
+            row.ok = True
+            evidence = (
+                f"every entry of the gradient of {row.name} is a float32 number, and it is off by "
+                f"{row.error:.0e}, about what float32 loses; the tolerance is {_FLOAT32_TOLERANCE}"
+            )
+            row.causes = [Cause(FLOAT32, evidence, row.error)]

@@ -1,0 +1,114 @@
+"""Mistakes that show in one gradient by itself, beside the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+
+from deepnlp.gradcheck.causes import (
+    DERIVATIVE_MISSING,
+    FACTOR,
+    NOT_SUMMED_N,
+    SIGN,
+    TRANSPOSED,
+    ZERO,
+)
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.problem import Guess, Problem
+
+
+def zero(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient was never computed, or never stored where it is looked for.
+
+    Wrong: ``self.db`` is set to zeros and forgotten. Right: ``self.db = dy.sum(axis=0)``.
+    """
+    told = f"{problem.owner}: every entry of the gradient of {name} is 0"
+    yield Guess(ZERO, told, {name: numpy.zeros_like(problem.right[name])})
+
+
+def multiple(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient is a multiple of the right one.
+
+    Wrong: ``dx = y * dy`` for y = x^2, or a mean whose backward does not divide.
+    Right: ``dx = 2 * x * dy``.
+    """
+    factor = ratio(problem.wrong[name], problem.right[name])
+    if factor is None:
+        return
+    predicted = {name: factor * problem.right[name]}
+    if abs(factor + 1) < 1e-6:
+        told = f"{problem.owner}: the gradient of {name} is -1 times the right one"
+        yield Guess(SIGN, told, predicted)
+    elif abs(factor) > 1e-12:
+        told = (
+            f"{problem.owner}: the gradient of {name} is {problem.name_factor(factor)} "
+            "times the right one"
+        )
+        yield Guess(FACTOR, told, predicted)
+
+
+def transposed(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient of a matrix came out as its transpose.
+
+    Wrong: ``dW = dy.T @ x``. Right: ``dW = x.T @ dy``, of the shape of W.
+    """
+    right = problem.right[name]
+    if right.ndim != 2:
+        return
+    told = f"{problem.owner}: the gradient of {name} is the transpose of the right one"
+    yield Guess(TRANSPOSED, told, {name: right.T})
+
+
+def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient has further axes, over which it should have been summed.
+
+    Wrong: ``db = dy``. Right: ``db = dy.sum(axis=0)``.
+    """
+    wrong, right = problem.wrong[name], problem.right[name]
+    if wrong.ndim <= right.ndim or wrong.shape[wrong.ndim - right.ndim :] != right.shape:
+        return
+    axes = tuple(range(wrong.ndim - right.ndim))
+    if numpy.allclose(wrong.sum(axis=axes), right, rtol=1e-5, atol=1e-9):
+        told = (
+            f"{problem.owner}: the gradient of {name} has shape {wrong.shape}; its sum over the "
+            f"first {len(axes)} would be right"
+        )
+        yield Guess(NOT_SUMMED_N, told, {name: wrong})
+
+
+def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
+    """What comes in goes out: the derivative of the function between is left out.
+
+    Wrong: ``return dy``. Right: ``return dy * (1 - self.y ** 2)``.
+    """
+    for weight in problem.subject.weights:
+        if weight.shape == problem.right[name].shape and weight.ndim > 0:
+            told = f"{problem.owner}: the gradient of {name} is dy as it came in"
+            yield Guess(DERIVATIVE_MISSING, told, {name: weight})
+
+
+def ratio(wrong: HostArray, right: HostArray) -> float | None:
+    """The number by which one array is a multiple of another, None if it is none.
+
+    Parameters
+    ----------
+    wrong, right : array
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> ratio(numpy.array([2.0, 4.0]), numpy.array([1.0, 2.0]))
+    2.0
+    """
+    if wrong.shape != right.shape or wrong.size == 0 or not numpy.isfinite(wrong).all():
+        return None
+    square = float((right * right).sum())
+    if square == 0:
+        return None
+    factor = float((wrong * right).sum()) / square
+    off = float(numpy.abs(wrong - factor * right).max())
+    return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None

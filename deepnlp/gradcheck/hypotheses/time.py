@@ -1,0 +1,90 @@
+"""Steps in the wrong order, or a step too early or too late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+
+from deepnlp.gradcheck.causes import TIME_REVERSED, TIME_SHIFTED
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.problem import Guess, Problem
+from deepnlp.gradcheck.tape import Adjoints, Node
+
+
+def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradients of the steps were joined in another order.
+
+    Wrong: ``dxs.append(dx)`` in a loop that runs backwards. Right: ``dxs[:, t] = dx``.
+    """
+    if name not in problem.subject.input_names or problem.right[name].ndim != 3:
+        return
+    axis = problem.trace.time_axis if problem.trace is not None else 1
+    for cause, told, moved in _moves(problem.right[name], axis):
+        yield Guess(cause, f"{problem.owner}: the gradient of {name} {told}", {name: moved})
+
+
+def outputs_moved(problem: Problem) -> Iterator[Guess]:
+    """The gradient that comes in is read from another step than it belongs to.
+
+    Wrong: ``dh = dhs[:, T - 1 - t] + dh_next``. Right: ``dh = dhs[:, t] + dh_next``.
+    """
+    trace = problem.trace
+    if trace is None:
+        return
+    for k, weight in enumerate(trace.weights):
+        if weight.ndim != 3:
+            continue
+        for cause, told, moved in _moves(weight, trace.time_axis):
+            weights = [moved if j == k else w for j, w in enumerate(trace.weights)]
+            evidence = f"{problem.owner}: the gradient by the outputs that is used {told}"
+            yield Guess(cause, evidence, trace.gradients(weights=weights))
+        only_last = numpy.zeros_like(weight)
+        last = (slice(None), -1) if trace.time_axis == 1 else (-1,)
+        only_last[last] = weight[last]
+        without_last = weight - only_last
+        for cause_told, changed in (
+            ("is that of the last step alone", only_last),
+            ("lacks that of the last step", without_last),
+        ):
+            weights = [changed if j == k else w for j, w in enumerate(trace.weights)]
+            evidence = f"{problem.owner}: the gradient by the outputs that is used {cause_told}"
+            yield Guess(TIME_SHIFTED, evidence, trace.gradients(weights=weights))
+
+
+def step_skipped(problem: Problem) -> Iterator[Guess]:
+    """The loop over time leaves out its first or its last step.
+
+    Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in range(T - 1, -1, -1)``.
+    """
+    trace = problem.trace
+    if trace is None or trace.steps.max(initial=-1) < 1:
+        return
+    last = int(trace.steps.max())
+    for step in (0, last):
+        skipped = trace.steps == step
+
+        def mistake(number: int, node: Node, g: HostArray, skipped: HostArray = skipped) -> Adjoints | None:
+            inside = skipped[node.tickets]
+            return trace.backward(number, g * ~inside) if inside.any() else None
+
+        told = f"{problem.owner}: step {step} (of 0 to {last}) is left out of the way back"
+        yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+
+
+def _moves(array: HostArray, axis: int) -> Iterator[tuple[str, str, HostArray]]:
+    size = array.shape[axis]
+    if size < 2:
+        return
+    yield TIME_REVERSED, "stands in reversed order of steps", numpy.flip(array, axis)
+    for shift, word in ((1, "later"), (-1, "earlier")):
+        rolled = numpy.roll(array, shift, axis)
+        edge = 0 if shift == 1 else size - 1
+        index = tuple(edge if k == axis else slice(None) for k in range(array.ndim))
+        padded = rolled.copy()
+        padded[index] = 0
+        repeated = rolled.copy()
+        repeated[index] = array[index]
+        for moved in (padded, rolled, repeated):
+            if moved.any():
+                yield TIME_SHIFTED, f"stands one step {word}", moved

@@ -1,0 +1,133 @@
+"""The gradient's way back, over the course of training."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from deepnlp.gradflow.microscope import GradientFlow
+
+HostArray = np.ndarray[Any, Any]
+
+
+class GradientHistory:
+    """Measurements of :func:`gradient_flow`, one every so many updates.
+
+    Parameters
+    ----------
+    layers : tuple of str
+        Paths of the recurrent layers, such as ``layers.2``.
+
+    Examples
+    --------
+    >>> from deepnlp.gradflow import gradient_flow
+    >>> from deepnlp.models import RNNLM
+    >>> model = RNNLM(vocab_size=9, embed_size=4, hidden_size=4, layers=2)
+    >>> history = GradientHistory()
+    >>> for update in (0, 10):
+    ...     flow = gradient_flow(model, np.arange(50) % 9, steps=6, spectra=False)
+    ...     history.add(update, flow)
+    >>> history.updates.tolist(), history.dh.shape        # updates, layers, steps back
+    ([0, 10], (2, 2, 7))
+    """
+
+    def __init__(self, layers: tuple[str, ...] = ()) -> None:
+        self.layers = layers
+        self._rows: list[dict[str, HostArray]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def updates(self) -> HostArray:
+        """After how many updates each measurement was made, (M,)."""
+        return np.array([row["update"] for row in self._rows], dtype=int)
+
+    @property
+    def dh(self) -> HostArray:
+        """Norms of dL/dh (M, layers, T), the last step of the window first."""
+        return np.array([row["dh"] for row in self._rows])
+
+    @property
+    def dh_share(self) -> HostArray:
+        """The norms of dL/dh as shares of those at the last step, (M, layers, T)."""
+        dh = self.dh
+        first = dh[:, :, :1]
+        return np.divide(dh, first, out=np.zeros_like(dh), where=first > 0)
+
+    def add(self, update: int, flow: GradientFlow) -> None:
+        """Keep a measurement.
+
+        Parameters
+        ----------
+        update : int
+            Number of updates before it.
+        flow : GradientFlow
+        """
+        self.layers = tuple(layer.name for layer in flow.layers)
+        row = {
+            "update": np.array(update),
+            "loss": np.array(flow.loss),
+            "dh": np.array([layer.dh for layer in flow.layers]),
+        }
+        cells = [layer.dc for layer in flow.layers if layer.dc is not None]
+        if cells:
+            row["dc"] = np.array(cells)
+        for name in flow.layers[0].gates:
+            uses = [layer.gates[name] for layer in flow.layers]
+            row[f"gate_{name}"] = np.array([[use.mean, use.shut, use.open] for use in uses])
+        self._rows.append(row)
+
+    def drop_after(self, update: int) -> None:
+        """Forget what was measured after an update, as going on from an older checkpoint wants.
+
+        Parameters
+        ----------
+        update : int
+        """
+        self._rows = [row for row in self._rows if row["update"] <= update]
+
+    def to_arrays(self) -> dict[str, HostArray]:
+        """Everything as arrays whose first axis is the measurement.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            ``layers`` (paths), ``update`` (M,), ``loss`` (M,), ``dh`` and ``dc`` (M, layers, T),
+            and for each gate, such as ``gate_f`` (M, layers, 3), its mean and its shares below
+            0.1 and above 0.9.
+        """
+        names = self._rows[0] if self._rows else {}
+        arrays = {name: np.array([row[name] for row in self._rows]) for name in names}
+        return {"layers": np.array(self.layers, dtype=str), **arrays}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write :meth:`to_arrays` to an ``.npz`` file.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        with open(path, "wb") as file:
+            np.savez(file, **self.to_arrays())  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> GradientHistory:
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        GradientHistory
+        """
+        with np.load(path) as file:
+            arrays = dict(file)
+        history = cls(tuple(str(name) for name in arrays.pop("layers")))
+        count = len(arrays.get("update", ()))
+        history._rows = [{name: array[m] for name, array in arrays.items()} for m in range(count)]
+        return history

@@ -1,0 +1,373 @@
+"""How the gradient of one loss flows back through a recurrent model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
+from deepnlp.gradflow.observer import Observation, Observer, observe
+from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
+from deepnlp.tables import table
+
+HostArray = np.ndarray[Any, Any]
+
+SHUT, OPEN = 0.1, 0.9  # a gate below or above is saturated
+SHOWN_STEPS = (0, 1, 2, 5, 10, 20, 35, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True)
+class GateUse:
+    """Mean of a gate over units, rows and steps, and the shares of it below 0.1 and above 0.9."""
+
+    mean: float
+    shut: float
+    open: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {"mean": self.mean, "below_0.1": self.shut, "above_0.9": self.open}
+
+
+@dataclass(frozen=True)
+class LayerFlow:
+    """The gradient's way back through one recurrent layer.
+
+    ``dh`` (T,) is the norm of dL/dh by step back in time, the last step of the window first, and
+    ``dc`` that of dL/dc where the layer has a memory cell. ``weights`` holds the spectrum of each
+    square block of W_h, ``jacobians`` those of the products of step Jacobians; both are empty
+    where only the gradients were asked for.
+    """
+
+    name: str
+    cell: str
+    dh: HostArray
+    dc: HostArray | None
+    gates: dict[str, GateUse]
+    weights: dict[str, Spectrum]
+    jacobians: Jacobians | None
+
+    @property
+    def dh_share(self) -> HostArray:
+        """The norm of dL/dh as a share of that at the last step, (T,)."""
+        return share(self.dh)
+
+    @property
+    def dc_share(self) -> HostArray | None:
+        """The norm of dL/dc as a share of that at the last step, (T,)."""
+        return None if self.dc is None else share(self.dc)
+
+    @property
+    def measured_rate(self) -> float:
+        """The factor by which the norm of dL/dh changes a step: the slope of its logarithm."""
+        return rate(self.dh)
+
+    @property
+    def predicted_rate(self) -> float | None:
+        """The factor that the mean step Jacobian predicts: its spectral radius."""
+        return None if self.jacobians is None else self.jacobians.predicted_rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists and numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "name": self.name,
+            "cell": self.cell,
+            "dh": self.dh.tolist(),
+            "dh_share": self.dh_share.tolist(),
+            "dc": None if self.dc is None else self.dc.tolist(),
+            "dc_share": None if self.dc_share is None else self.dc_share.tolist(),
+            "measured_rate": self.measured_rate,
+            "predicted_rate": self.predicted_rate,
+            "gates": {name: use.to_dict() for name, use in self.gates.items()},
+            "weights": {name: one.to_dict() for name, one in self.weights.items()},
+            "jacobians": None if self.jacobians is None else self.jacobians.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class GradientFlow:
+    """What the microscope saw: each recurrent layer, from the input upwards.
+
+    The loss is the mean, over ``batch_size`` windows of a text, of the cross-entropy at the last
+    of ``steps + 1`` tokens. Norms are over the whole batch (Frobenius).
+    """
+
+    loss: float
+    steps: int
+    batch_size: int
+    layers: tuple[LayerFlow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists and numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "loss": self.loss,
+            "steps": self.steps,
+            "batch_size": self.batch_size,
+            "layers": [layer.to_dict() for layer in self.layers],
+        }
+
+    def table(self) -> str:
+        """What a person reads: for each layer norms and shares by step, gates, and spectra.
+
+        Returns
+        -------
+        str
+        """
+        head = (
+            f"gradient of the loss at the last of {self.steps + 1} tokens, "
+            f"{self.batch_size} windows side by side"
+        )
+        return "\n\n".join([head, *(_layer_table(layer) for layer in self.layers)])
+
+
+def gradient_flow(
+    model: Any,
+    ids: HostArray,
+    steps: int = 50,
+    batch_size: int = 16,
+    spectra: bool = True,
+) -> GradientFlow:
+    r"""Follow the gradient of a loss at the last step of a window back in time.
+
+    .. math:: \left\| \frac{dL_t}{dh_{t-k}} \right\|, \quad
+        \left\| \frac{dL_t}{dc_{t-k}} \right\|, \qquad k = 0, \dots, \mathrm{steps}
+
+    The windows are spread evenly over the text and begin from a state of zeros. Dropout is off.
+    Model and state are left as they were, but for the gradients of the parameters, which are zero
+    afterwards.
+
+    Parameters
+    ----------
+    model : RNNLM
+        Or any model with ``forward(ids, targets)``, ``backward()``, a ``loss`` that ignores
+        targets with its ``ignore_id``, and recurrent layers inside.
+    ids : numpy.ndarray of int, shape (n,)
+        A text, on the host.
+    steps : int
+        How far back to look.
+    batch_size : int
+        N, the number of windows; fewer where the text has fewer tokens than that.
+    spectra : bool
+        Whether to look at W_h and at the products of step Jacobians (of the first window), too.
+
+    Returns
+    -------
+    GradientFlow
+
+    Raises
+    ------
+    ValueError
+        If a number is below 1, the text is too short, or the model has no recurrent layer.
+
+    Examples
+    --------
+    >>> from deepnlp.models import RNNLM
+    >>> model = RNNLM(vocab_size=9, embed_size=4, hidden_size=4, layers=1)
+    >>> flow = gradient_flow(model, np.arange(100) % 9, steps=6, batch_size=2)
+    >>> flow.layers[0].dh.shape, sorted(flow.layers[0].gates)
+    ((7,), ['f', 'i', 'o'])
+    """
+    inputs, targets = _windows(ids, steps, batch_size, model.loss.ignore_id)
+    carried = model.snapshot()
+    modes = [(layer, layer.training) for layer in model._layers()]
+    try:
+        model.reset_state()
+        model.eval()
+        with observe(model) as observers:
+            loss = model.forward(asarray(inputs), asarray(targets))
+            model.backward()
+    finally:
+        model.zero_grad()
+        model.restore(carried)
+        for layer, mode in modes:
+            layer.training = mode
+    layers = tuple(_layer_flow(path, one, spectra) for path, one in observers.items())
+    return GradientFlow(float(loss), steps, len(inputs), layers)
+
+
+def share(norms: HostArray) -> HostArray:
+    """Norms by step back in time, divided by the one at the last step.
+
+    Parameters
+    ----------
+    norms : array (T,)
+
+    Returns
+    -------
+    array (T,)
+        Zeros where there was no gradient to begin with.
+
+    Examples
+    --------
+    >>> share(np.array([4.0, 2.0, 1.0]))
+    array([1.  , 0.5 , 0.25])
+    """
+    return norms / norms[0] if norms[0] > 0 else np.zeros_like(norms)
+
+
+def rate(norms: HostArray) -> float:
+    """The factor by which norms change a step, from the slope of their logarithm.
+
+    Parameters
+    ----------
+    norms : array (T,)
+        By step back in time. Those that are zero, or not finite, do not count.
+
+    Returns
+    -------
+    float
+        Not a number where fewer than two count.
+
+    Examples
+    --------
+    >>> round(rate(np.array([4.0, 2.0, 1.0, 0.5])), 6)
+    0.5
+    """
+    k = np.flatnonzero(np.isfinite(norms) & (norms > 0))
+    if len(k) < 2:
+        return float("nan")
+    slope, _ = np.polyfit(k, np.log(norms[k]), 1)
+    return float(np.exp(slope))
+
+
+def _windows(
+    ids: HostArray, steps: int, batch_size: int, ignore_id: int
+) -> tuple[HostArray, HostArray]:
+    """Inputs and targets (N, steps + 1), of which only the last target counts."""
+    ids = np.asarray(ids)
+    if steps < 1 or batch_size < 1:
+        raise ValueError(
+            f"gradient_flow: steps and batch_size should be 1 or more, got {steps} and {batch_size}"
+        )
+    last = len(ids) - steps - 2  # where the last window can begin
+    if last < 0:
+        raise ValueError(
+            f"gradient_flow: a text of {len(ids)} tokens is too short to look {steps} steps back: "
+            f"it takes {steps + 2}; give a longer text or fewer steps"
+        )
+    begins = np.unique(np.linspace(0, last, batch_size).astype(int))
+    inputs = ids[begins[:, None] + np.arange(steps + 1)]
+    targets = np.full_like(inputs, ignore_id)
+    targets[:, -1] = ids[begins + steps + 1]
+    return inputs, targets
+
+
+def _layer_flow(path: str, observer: Observer, spectra: bool) -> LayerFlow:
+    layer, seen = observer.layer, observer.observation()
+    rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
+    gates = {name: _gate_use(gate) for name, gate in gate_values(layer, *rows).items()}
+    blocks = hidden_blocks(layer) if spectra else {}
+    return LayerFlow(
+        name=path,
+        cell=type(layer).__name__,
+        dh=_norms_back(seen.dh),
+        dc=None if seen.dc is None else _norms_back(seen.dc),
+        gates=gates,
+        weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
+        jacobians=_jacobians(observer, seen) if spectra else None,
+    )
+
+
+def _norms_back(gradients: Array) -> HostArray:
+    """Frobenius norms of (T, N, H), the last step first, (T,) in float64."""
+    norms = xp.sqrt(xp.sum(gradients.astype("float64") ** 2, axis=(1, 2)))
+    return asnumpy(norms)[::-1].copy()
+
+
+def _gate_use(gate: Array) -> GateUse:
+    return GateUse(
+        *(float(xp.mean(part)) for part in (gate, gate < SHUT, gate > OPEN))
+    )
+
+
+def _jacobians(observer: Observer, seen: Observation) -> Jacobians:
+    """Step Jacobians along the first window, from its second step on, and their products."""
+    steps = [
+        step_jacobian(
+            observer.layer,
+            seen.x[t, 0],
+            seen.h_prev[t, 0],
+            None if seen.c_prev is None else seen.c_prev[t, 0],
+        )
+        for t in range(1, len(seen.x))
+    ]
+    lags = [k for k in shown_steps(len(steps)) if k > 0]
+    return jacobian_products(steps, observer.layer.H, lags)
+
+
+def shown_steps(last: int, steps: Sequence[int] = SHOWN_STEPS) -> list[int]:
+    """Steps back that a table shows: a few round numbers, and the last.
+
+    Parameters
+    ----------
+    last : int
+    steps : sequence of int
+
+    Returns
+    -------
+    list of int
+
+    Examples
+    --------
+    >>> shown_steps(30)
+    [0, 1, 2, 5, 10, 20, 30]
+    """
+    return [*(k for k in steps if k < last), last]
+
+
+def _layer_table(layer: LayerFlow) -> str:
+    shown = shown_steps(len(layer.dh) - 1)
+    columns = {">|dL/dh|": layer.dh, ">share": layer.dh_share}
+    if layer.dc is not None and layer.dc_share is not None:
+        columns |= {">|dL/dc|": layer.dc, ">share of it": layer.dc_share}
+    rows = [[str(k), *(f"{values[k]:.3g}" for values in columns.values())] for k in shown]
+    headings = [">steps back", *columns]
+    if layer.jacobians is not None:
+        found = layer.jacobians
+        headings += [">largest sv of dh_t/dh_(t-k)", ">spectral radius"]
+        largest = {0: 1.0, **dict(zip(found.lags, found.singular_values[:, 0], strict=True))}
+        radius = {0: 1.0, **dict(zip(found.lags, found.spectral_radius, strict=True))}
+        rows = [[*row, f"{largest[k]:.3g}", f"{radius[k]:.3g}"] for row, k in zip(rows, shown)]
+    rates = f"measured rate {layer.measured_rate:.3f} a step"
+    if layer.predicted_rate is not None:
+        rates += f", predicted {layer.predicted_rate:.3f}"
+    parts = [f"{layer.name or 'layer'}  {layer.cell}: {rates}", table(headings, rows)]
+    parts.append(
+        table(
+            ["gate", ">mean", ">below 0.1", ">above 0.9"],
+            [
+                [name, f"{use.mean:.3f}", f"{use.shut:.1%}", f"{use.open:.1%}"]
+                for name, use in layer.gates.items()
+            ],
+        )
+    )
+    if layer.weights:
+        parts.append(
+            table(
+                ["weights", ">largest singular value", ">spectral radius"],
+                [
+                    [name, f"{one.largest:.3f}", f"{one.spectral_radius:.3f}"]
+                    for name, one in layer.weights.items()
+                ],
+            )
+        )
+    return "\n\n".join(parts)

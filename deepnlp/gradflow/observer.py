@@ -1,0 +1,124 @@
+"""Looking at a backward pass: what every recurrent layer saw, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from deepnlp.backend import Array, xp
+from deepnlp.gradflow.cells import cell_gradient
+from deepnlp.layer import Layer
+from deepnlp.layers.recurrent import OverTime
+
+
+class Observation(NamedTuple):
+    """One backward pass of one layer, in the order of time.
+
+    x (T, N, D), h_prev (T, N, H), dh (T, N, H) and, for an LSTM, c_prev and dc (T, N, H), where
+    dh is dL/dh_t and dc is dL/dc_t, each over all paths.
+    """
+
+    x: Array
+    h_prev: Array
+    dh: Array
+    c_prev: Array | None
+    dc: Array | None
+
+
+class Observer:
+    """Stands at one layer and keeps what its backward shows.
+
+    Parameters
+    ----------
+    layer : OverTime
+    """
+
+    def __init__(self, layer: OverTime) -> None:
+        self.layer = layer
+        self._steps: list[tuple[Any, ...]] = []
+
+    def __call__(self, t: int, *seen: Array) -> None:
+        self._steps.append(seen)
+
+    def observation(self) -> Observation:
+        """What was seen in one backward pass.
+
+        Returns
+        -------
+        Observation
+
+        Raises
+        ------
+        RuntimeError
+            If there was none.
+        """
+        if not self._steps:
+            raise RuntimeError(f"{type(self.layer).__name__}: no backward was observed")
+        seen = [xp.stack(arrays) for arrays in zip(*reversed(self._steps), strict=True)]
+        if len(seen) == 3:
+            return Observation(*seen, None, None)
+        x, h_prev, dh, c_prev, dc = seen
+        rows = [array.reshape(-1, array.shape[2]) for array in (x, h_prev, c_prev, dh, dc)]
+        return Observation(x, h_prev, dh, c_prev, cell_gradient(self.layer, *rows).reshape(dh.shape))
+
+
+@contextmanager
+def observe(model: Layer) -> Iterator[dict[str, Observer]]:
+    """Context in which every recurrent layer shows its backward pass.
+
+    Parameters
+    ----------
+    model : Layer
+        A recurrent layer, or anything that holds some.
+
+    Yields
+    ------
+    dict of str to Observer
+        By path, such as ``layers.2``, from the input upwards.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import TimeRNN
+    >>> layer = TimeRNN.init(3, 4)
+    >>> with observe(layer) as observers:
+    ...     h = layer.forward(xp.ones((2, 5, 3), dtype="float32"))
+    ...     dx = layer.backward(xp.ones_like(h))
+    >>> observers[""].observation().dh.shape
+    (5, 2, 4)
+    """
+    observers = recurrent_layers(model)
+    for observer in observers.values():
+        observer.layer.watch = observer
+    try:
+        yield observers
+    finally:
+        for observer in observers.values():
+            observer.layer.watch = None
+
+
+def recurrent_layers(model: Layer) -> dict[str, Observer]:
+    """An observer for each recurrent layer of a model, by path.
+
+    Parameters
+    ----------
+    model : Layer
+
+    Returns
+    -------
+    dict of str to Observer
+
+    Raises
+    ------
+    ValueError
+        If there is no recurrent layer.
+    """
+    found = {
+        path: Observer(layer) for path, layer in model._named_layers() if isinstance(layer, OverTime)
+    }
+    if not found:
+        raise ValueError(
+            f"{type(model).__name__} has no recurrent layer over time: the microscope looks at "
+            "TimeRNN, TimeLSTM and TimeGRU"
+        )
+    return found

@@ -1,0 +1,143 @@
+"""Singular values and spectral radius: of a matrix, and of products of step Jacobians."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Singular values (n,), the largest first, and the spectral radius of a square matrix."""
+
+    singular_values: HostArray
+    spectral_radius: float
+
+    @property
+    def largest(self) -> float:
+        """The largest singular value: the most that one product can stretch a vector."""
+        return float(self.singular_values[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists and numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "singular_values": self.singular_values.tolist(),
+            "spectral_radius": self.spectral_radius,
+        }
+
+
+def spectrum(W: HostArray) -> Spectrum:
+    r"""Singular values and spectral radius.
+
+    .. math:: \sigma_1 = \max_{|v| = 1} |v W|, \qquad
+        \rho = \max_i |\lambda_i(W)| = \lim_{k \to \infty} \|W^k\|^{1/k} \le \sigma_1
+
+    Parameters
+    ----------
+    W : array (n, n)
+
+    Returns
+    -------
+    Spectrum
+
+    Examples
+    --------
+    A shear stretches at first, and a hundred of its products leave nothing:
+
+    >>> found = spectrum(np.array([[0.5, 4.0], [0.0, 0.5]]))
+    >>> round(found.largest, 2), round(found.spectral_radius, 2)
+    (4.06, 0.5)
+    """
+    singular_values = np.linalg.svd(W, compute_uv=False)
+    return Spectrum(singular_values, spectral_radius(W))
+
+
+def spectral_radius(W: HostArray) -> float:
+    """The largest absolute value of an eigenvalue.
+
+    Parameters
+    ----------
+    W : array (n, n)
+
+    Returns
+    -------
+    float
+    """
+    return float(np.abs(np.linalg.eigvals(W)).max())
+
+
+@dataclass(frozen=True)
+class Jacobians:
+    """Products of step Jacobians along one sequence, ending at its last step.
+
+    ``singular_values`` (K, H) and ``spectral_radius`` (K,) are those of dh_t / dh_(t-k) for the K
+    lags k in ``lags``; ``predicted_rate`` is the spectral radius of the mean step Jacobian, the
+    factor by which a gradient should change a step.
+    """
+
+    lags: tuple[int, ...]
+    singular_values: HostArray
+    spectral_radius: HostArray
+    predicted_rate: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists and numbers, for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "lags": list(self.lags),
+            "singular_values": self.singular_values.tolist(),
+            "spectral_radius": self.spectral_radius.tolist(),
+            "predicted_rate": self.predicted_rate,
+        }
+
+
+def jacobian_products(steps: Sequence[HostArray], H: int, lags: Sequence[int]) -> Jacobians:
+    r"""Multiply step Jacobians back from the last step, and look at the product at some lags.
+
+    .. math:: \frac{dh_t}{dh_{t-k}} = \text{the block of } h \text{ in } J_t J_{t-1} \cdots J_{t-k+1}
+
+    Parameters
+    ----------
+    steps : sequence of array (S, S)
+        Step Jacobians in the order of time, S = H, or 2H where the state is h and c.
+    H : int
+        Size of h, which comes first in the state.
+    lags : sequence of int
+        Between 1 and the number of steps, rising.
+
+    Returns
+    -------
+    Jacobians
+
+    Examples
+    --------
+    >>> half = np.array([[0.5]])
+    >>> jacobian_products([half, half, half], H=1, lags=[1, 3]).singular_values.ravel()
+    array([0.5  , 0.125])
+    """
+    product = np.eye(len(steps[0]))[:H]  # (H, S): the rows of h are all that is asked for
+    found = []
+    for k, step in enumerate(reversed(steps), start=1):
+        product = product @ step
+        if k in lags:
+            found.append(spectrum(product[:, :H]))
+    return Jacobians(
+        tuple(lags),
+        np.array([one.singular_values for one in found]),
+        np.array([one.spectral_radius for one in found]),
+        spectral_radius(np.mean(steps, axis=0)),
+    )

@@ -1,0 +1,106 @@
+"""A few numbers for a few things, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION
+
+FACES = [(BLUE, ""), (SKY, "///"), (VERMILLION, ""), (ORANGE, "..."), (GREEN, "")]
+
+
+def bars(
+    values: Mapping[str, Mapping[str, float]],
+    *,
+    title: str,
+    ylabel: str,
+    levels: Mapping[str, float] | None = None,
+    number: str = ".0f",
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw groups of bars, each with its number above.
+
+    Parameters
+    ----------
+    values : mapping of str to mapping of str to float
+        By group, along the axis, the bars by name; the same names in every group, at most five.
+    title : str
+        What the figure says; line breaks are kept.
+    ylabel : str
+        With units.
+    levels : mapping of str to float, optional
+        Thin horizontal lines to compare with.
+    number : str
+        How the numbers are written, a format such as ``".2f"``.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw, or the groups differ in their bars.
+
+    Examples
+    --------
+    >>> figure = bars({"RNN": {"train": 5.0, "valid": 7.0}, "LSTM": {"train": 4.0, "valid": 6.0}},
+    ...               title="The LSTM is ahead", ylabel="perplexity")
+    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    ['RNN', 'LSTM']
+    """
+    names = list(next(iter(values.values()), {}))
+    if not 0 < len(names) <= len(FACES) or any(list(one) != names for one in values.values()):
+        raise ValueError(
+            f"bars: every group should have the same 1 to {len(FACES)} bars, got "
+            f"{[list(one) for one in values.values()]}"
+        )
+    lines = 1 + title.count("\n")
+    height = 3.3 + 0.2 * lines
+    figure = Figure(figsize=(7.0, height), dpi=150)
+    labels_below = 1 + max(group.count("\n") for group in values)
+    bottom = (0.18 + 0.19 * labels_below) / height
+    legend = 0.3 if len(names) > 1 else 0.06
+    top = 1 - (0.12 + 0.2 * lines + legend) / height
+    right = 0.97 if not levels else 0.97 - 0.0135 * max(map(len, levels))
+    axes = figure.add_axes((0.095, bottom, right - 0.095, top - bottom))
+    width = 0.8 / len(names)
+    highest = max(max(one.values()) for one in values.values())
+    for place, (name, (colour, hatch)) in enumerate(zip(names, FACES, strict=False)):
+        heights = [one[name] for one in values.values()]
+        xs = np.arange(len(values)) + (place - (len(names) - 1) / 2) * width
+        axes.bar(
+            xs, heights, 0.92 * width, color=colour, hatch=hatch, edgecolor="white", label=name
+        )
+        for x, value in zip(xs, heights, strict=True):
+            axes.text(
+                x, value + 0.015 * highest, format(value, number), ha="center", fontsize=8.5,
+                color=BLACK,
+            )  # fmt: skip
+    for name, level in (levels or {}).items():
+        axes.axhline(level, color=GREY, lw=1.0, ls=(0, (5, 2)), zorder=3)
+        axes.text(
+            1.01, level, name, color=GREY, fontsize=9, va="center",
+            transform=axes.get_yaxis_transform(),
+        )  # fmt: skip
+    axes.set_xticks(np.arange(len(values)), list(values), fontsize=9.5)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylim(0, 1.12 * max([highest, *(levels or {}).values()]))
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_ylabel(ylabel)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(names) > 1:
+        figure.legend(
+            loc="upper left", bbox_to_anchor=(0.085, 1 - (0.1 + 0.2 * lines) / height),
+            ncols=len(names), frameon=False, fontsize=9, borderaxespad=0,
+        )  # fmt: skip
+    figure.text(0.02, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
+    if path is not None:
+        figure.savefig(path)
+    return figure

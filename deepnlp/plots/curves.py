@@ -1,0 +1,130 @@
+"""Any few lines over a common axis, each named where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+from deepnlp.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    Label,
+    label_in_margin,
+    plain,
+)
+
+LINE_STYLES = [
+    (BLUE, "-", "o"),
+    (VERMILLION, "--", "s"),
+    (GREEN, "-.", "D"),
+    (ORANGE, (0, (1, 1)), "^"),
+    (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"),
+    (SKY, (0, (8, 2)), "P"),
+    (BLACK, (0, (3, 3)), "X"),
+]
+MOST_MARKERS = 25  # with more points than this a line has no markers
+Points = tuple[Sequence[float], Sequence[float]]
+
+
+def curves(
+    lines: Mapping[str, Points],
+    *,
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    levels: Mapping[str, float] | None = None,
+    logx: bool = False,
+    logy: bool = False,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw a few lines, each with its name at its end and a style of its own.
+
+    Parameters
+    ----------
+    lines : mapping of str to (x, y)
+        At most seven. Points that are not finite are left out.
+    title : str
+        What the figure says; line breaks are kept.
+    xlabel, ylabel : str
+        With units.
+    levels : mapping of str to float, optional
+        Thin horizontal lines to compare with.
+    logx, logy : bool
+        Logarithmic axes. A logarithmic x axis has a tick at every x where there are few.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no line, or there are more than seven.
+
+    Examples
+    --------
+    >>> figure = curves({"square": ([1, 2, 3], [1, 4, 9])}, title="Squares grow",
+    ...                 xlabel="n", ylabel="n squared")
+    >>> figure.axes[0].get_title(loc="left")
+    'Squares grow'
+    """
+    if not 0 < len(lines) <= len(LINE_STYLES):
+        raise ValueError(f"curves: expected 1 to {len(LINE_STYLES)} lines, got {len(lines)}")
+    longest = max(len(name) for name in [*lines, *(levels or {})])
+    margin = min(0.30, 0.04 + 0.0125 * longest)
+    figure = Figure(figsize=(7.0, 3.8), dpi=150)
+    height = 0.79 - 0.05 * title.count("\n")
+    axes = figure.add_axes((0.105, 0.14, 0.895 - margin, height - 0.05))
+    labels = []
+    for (name, (x, y)), (colour, dash, marker) in zip(lines.items(), LINE_STYLES, strict=False):
+        xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        kept = np.isfinite(xs) & np.isfinite(ys)
+        size = 5 if kept.sum() <= MOST_MARKERS else 0
+        axes.plot(
+            xs[kept], ys[kept], color=colour, ls=dash, marker=marker, markersize=size, lw=1.8
+        )
+        if kept.any():
+            labels.append(Label(name, float(ys[kept][-1]), colour))
+    for name, level in (levels or {}).items():
+        axes.axhline(level, color=GREY, lw=1.0, ls=(0, (5, 2)), zorder=1)
+        labels.append(Label(name, level, GREY))
+    if logx:
+        _log_x(axes, [x for xs, _ in lines.values() for x in xs])
+    if logy:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.margins(x=0.02)
+    axes.set_ylim(axes.get_ylim())
+    plain(axes)
+    label_in_margin(axes, labels, height=0.075)
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.09)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _log_x(axes: Axes, values: list[Any]) -> None:
+    axes.set_xscale("log")
+    places = sorted({float(x) for x in values})
+    if len(places) <= 12:
+        axes.xaxis.set_major_locator(FixedLocator(places))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

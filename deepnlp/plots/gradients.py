@@ -1,0 +1,300 @@
+"""How gradients flow back in time: through one model now, and over the course of training."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from deepnlp.gradflow import GradientFlow, GradientHistory, LayerFlow
+from deepnlp.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    Label,
+    label_in_margin,
+    log_scale,
+    percent,
+    plain,
+)
+
+LEAST_SHARE = 1e-12  # what is drawn at most; less than that is nothing
+BLOCK_STYLES = [(BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":")]
+
+
+def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -> Figure:
+    """Draw what the gradient microscope saw, a column for each layer.
+
+    Above: the share of the gradient that is left by step back in time, with the predicted rate
+    beside the measured one, and the largest singular value of the product of step Jacobians.
+    Below: how far the gates are open, and the singular values of the blocks of W_h.
+
+    Parameters
+    ----------
+    flow : GradientFlow
+    path : str or path, optional
+        Where to save the figure; the suffix chooses the format (``.png``, ``.pdf``, ``.svg``).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from deepnlp import gradflow
+    >>> from deepnlp.models import RNNLM
+    >>> model = RNNLM(vocab_size=9, embed_size=4, hidden_size=4, layers=1, cell="rnn")
+    >>> flow = gradflow.gradient_flow(model, np.arange(60) % 9, steps=8)
+    >>> len(gradient_flow(flow).axes)
+    3
+    """
+    with_weights = any(layer.weights for layer in flow.layers)
+    columns, rows = len(flow.layers), 3 if with_weights else 2
+    figure = Figure(figsize=(0.9 + 6.0 * columns, 8.6 if with_weights else 6.4), dpi=150)
+    grid = figure.add_gridspec(
+        rows,
+        columns,
+        height_ratios=[3.0, 1.0, 1.5][:rows],
+        left=0.75 / (0.9 + 6.0 * columns),
+        right=1 - 1.75 / (0.9 + 6.0 * columns),
+        top=0.88,
+        bottom=0.07,
+        wspace=0.58,
+        hspace=0.42,
+    )
+    lowest = min(_lowest(layer) for layer in flow.layers)
+    highest = max(_highest(layer) for layer in flow.layers)
+    for column, layer in enumerate(flow.layers):
+        shares = figure.add_subplot(grid[0, column])
+        _draw_shares(shares, layer, lowest, highest)
+        _draw_gates(figure.add_subplot(grid[1, column]), layer)
+        if with_weights:
+            _draw_singular_values(figure.add_subplot(grid[2, column]), layer)
+    left = 0.75 / (0.9 + 6.0 * columns)
+    figure.text(left, 0.965, _flow_message(flow), fontsize=11.5, va="top", weight="bold")
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def gradient_heat_map(
+    history: GradientHistory, path: str | PathLike[str] | None = None
+) -> Figure:
+    """Draw the share of the gradient that is left, by step back in time, over training.
+
+    Parameters
+    ----------
+    history : GradientHistory
+        At least one measurement.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If nothing was measured.
+
+    Examples
+    --------
+    >>> from deepnlp import gradflow
+    >>> from deepnlp.models import RNNLM
+    >>> model, history = RNNLM(9, 4, 4, layers=2), GradientHistory()
+    >>> for update in (0, 50):
+    ...     history.add(update, gradflow.gradient_flow(model, np.arange(60) % 9, steps=8))
+    >>> len(gradient_heat_map(history).axes)     # two layers and the scale of colours
+    3
+    """
+    if not len(history):
+        raise ValueError("a heat map of gradients needs at least one measurement, got none")
+    shares, updates = history.dh_share, history.updates
+    _, layers, T = shares.shape
+    figure = Figure(figsize=(8.0, 1.7 + 2.5 * layers), dpi=150)
+    height = 1.7 + 2.5 * layers
+    axes: Any = figure.subplots(
+        layers,
+        1,
+        sharex=True,
+        squeeze=False,
+        gridspec_kw={
+            "left": 0.09,
+            "right": 0.84,
+            "bottom": 0.6 / height,
+            "top": 1 - 0.85 / height,
+            "hspace": 0.28,
+        },
+    )[:, 0]
+    low = max(min(1e-3, float(shares[shares > 0].min(initial=1.0))), LEAST_SHARE)
+    norm = LogNorm(low, max(1.0, float(shares.max())))
+    edges = _edges(updates)
+    for number, (one, name) in enumerate(zip(axes, history.layers, strict=True)):
+        values = np.clip(shares[:, number, :], low, None).T
+        image = one.pcolormesh(edges, np.arange(T + 1) - 0.5, values, norm=norm, cmap="cividis")
+        reach = [_reach(row) for row in shares[:, number, :]]
+        one.plot(updates, reach, color="white", linewidth=1.8, drawstyle="steps-mid")
+        one.plot(updates, reach, color=BLACK, linewidth=0.9, drawstyle="steps-mid")
+        one.set_ylim(-0.5, T - 0.5)
+        one.set_ylabel("steps back in time")
+        one.set_title(_layer_name(number, name, layers), loc="left", fontsize=10)
+    axes[-1].set_xlabel("updates")
+    axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+    scale = figure.add_axes((0.865, 0.6 / height, 0.02, 1 - 1.45 / height))
+    figure.colorbar(image, cax=scale)
+    scale.set_ylabel("share of the gradient by h that is left")
+    scale.yaxis.set_major_locator(LogLocator(numticks=7))
+    figure.text(0.09, 1 - 0.15 / height, _history_message(history), va="top", fontsize=11)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+# --- One layer now ----------------------------------------------------------------------------
+
+
+def _curves(layer: LayerFlow) -> list[np.ndarray[Any, Any]]:
+    return [one for one in (layer.dh_share, layer.dc_share) if one is not None]
+
+
+def _lowest(layer: LayerFlow) -> float:
+    values = np.concatenate([one[one > 0] for one in _curves(layer)])
+    return max(float(values.min(initial=0.1)), LEAST_SHARE)
+
+
+def _highest(layer: LayerFlow) -> float:
+    return max(1.0, *(float(one.max()) for one in _curves(layer)))
+
+
+def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float) -> None:
+    k = np.arange(len(layer.dh))
+    labels = []
+
+    def curve(values: Any, text: str, colour: str, **style: Any) -> None:
+        axes.plot(k, np.clip(values, lowest / 10, None), color=colour, **style)
+        labels.append(Label(text, max(float(values[-1]), lowest / 10), colour))
+
+    curve(layer.dh_share, r"measured by $h$" + f"\n{layer.measured_rate:.3f} a step", BLUE, lw=2.2)
+    if layer.dc_share is not None:
+        curve(layer.dc_share, r"measured by $c$", VERMILLION, lw=1.8, ls="--")
+    if layer.predicted_rate is not None:
+        text = f"predicted rate\n{layer.predicted_rate:.3f} a step"
+        curve(layer.predicted_rate**k, text, BLACK, lw=1.3, ls=":")
+    if layer.jacobians is not None:
+        found = layer.jacobians
+        largest = found.singular_values[:, 0]
+        axes.plot(found.lags, largest, "D", color=GREEN, markersize=4.5, clip_on=False, zorder=4)
+        end = max(float(largest[-1]), lowest / 10)
+        labels.append(Label("largest singular\nvalue of " + _DH_DH, end, GREEN))
+    log_scale(axes, lowest / 3, highest * 3)
+    axes.set_xlim(0, k[-1])
+    axes.set_xlabel(r"steps back in time, $k$")
+    axes.set_ylabel("share of the gradient that is left")
+    plain(axes)
+    label_in_margin(axes, labels, height=0.105, size=8.5)
+    axes.set_title(f"{layer.name}  {layer.cell}".strip(), loc="left", fontsize=10.5)
+
+
+_DH_DH = r"$\partial h_t / \partial h_{t-k}$"
+
+
+def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
+    """For each gate the shares shut, between and open, and a mark at its mean."""
+    for y, (name, use) in enumerate(reversed(layer.gates.items())):
+        between = 1 - use.shut - use.open
+        axes.barh(y, use.shut, color="#8C8C8C", height=0.62)
+        axes.barh(y, between, left=use.shut, color="#DDDDDD", height=0.62)
+        axes.barh(y, use.open, left=1 - use.open, color=SKY, height=0.62)
+        axes.plot([use.mean], [y], "|", color=BLACK, markersize=17, markeredgewidth=2)
+        text = f"mean {use.mean:.2f}"
+        axes.text(1.015, y, text, va="center", fontsize=8.5, transform=axes.get_yaxis_transform())
+    axes.set_yticks(range(len(layer.gates)), list(reversed(layer.gates)))
+    axes.set_ylim(-0.6, len(layer.gates) - 0.4)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of the values, and the mean (bar)", fontsize=9)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.text(0.0, 1.06, "below 0.1", color=GREY, transform=axes.transAxes, fontsize=9)
+    axes.text(
+        0.5, 1.06, "between", color="#999999", transform=axes.transAxes, fontsize=9, ha="center"
+    )
+    axes.text(1.0, 1.06, "above 0.9", color=BLUE, transform=axes.transAxes, fontsize=9, ha="right")
+
+
+def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
+    labels = []
+    for (name, found), (colour, dash) in zip(layer.weights.items(), BLOCK_STYLES, strict=False):
+        values = found.singular_values
+        axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
+        text = f"{name}, spectral radius {found.spectral_radius:.2f}"
+        labels.append(Label(text, found.spectral_radius, colour))
+    axes.axhline(1.0, color=BLACK, lw=0.8)
+    top = max(found.largest for found in layer.weights.values())
+    axes.set_ylim(0, 1.1 * max(top, 1.0))
+    axes.set_xlim(1, max(2, len(values)))
+    axes.set_xlabel("singular values of $W_h$, the largest first", fontsize=9)
+    axes.set_ylabel("singular value")
+    plain(axes)
+    label_in_margin(axes, labels, height=0.16, size=8.5)
+
+
+def _flow_message(flow: GradientFlow) -> str:
+    parts = [
+        f"{percent(float(layer.dh_share[-1]))} in layer {number}"
+        for number, layer in enumerate(flow.layers, start=1)
+    ]
+    if len(parts) == 1:
+        return f"After {flow.steps} steps back, {percent(float(flow.layers[0].dh_share[-1]))} " + (
+            r"of the gradient by $h$ is left"
+        )
+    return (
+        f"After {flow.steps} steps back, of the gradient by $h$ are left\n"
+        + ", ".join(parts[:-1])
+        + f" and {parts[-1]}"
+    )
+
+
+# --- Over the course of training ---------------------------------------------------------------
+
+
+def _edges(updates: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Borders between measurements, halfway from one to the next."""
+    if len(updates) == 1:
+        return np.array([updates[0] - 0.5, updates[0] + 0.5])
+    middle = (updates[1:] + updates[:-1]) / 2
+    first, last = 2 * updates[0] - middle[0], 2 * updates[-1] - middle[-1]
+    return np.concatenate([[first], middle, [last]])
+
+
+def _reach(shares: np.ndarray[Any, Any], least: float = 0.01) -> int:
+    """The last step back at which at least 1 % of the gradient is left."""
+    return int(np.flatnonzero(shares >= least).max(initial=0))
+
+
+def _layer_name(number: int, path: str, layers: int) -> str:
+    where = "nearest the input" if number == 0 else "nearest the output"
+    ends = layers > 1 and number in (0, layers - 1)
+    return f"layer {number + 1} ({path}{', ' + where if ends else ''})"
+
+
+def _history_message(history: GradientHistory) -> str:
+    shares = history.dh_share
+    first, last = ([_reach(row) for row in shares[m]] for m in (0, -1))
+    told = [
+        (f"{a} to {b} steps" if a != b else f"{a} steps at both") + (f" in layer {number}" if len(first) > 1 else "")
+        for number, (a, b) in enumerate(zip(first, last, strict=True), start=1)
+    ]
+    return (
+        "How far back 1 % of the gradient reaches (black line), from the first update to the "
+        f"last:\n{', '.join(told)}"
+    )

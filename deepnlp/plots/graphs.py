@@ -1,0 +1,317 @@
+"""Computation graphs of layers: values go with blue arrows, gradients come back with red ones."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+
+from deepnlp.backend import asnumpy
+from deepnlp.layer import Layer, Sequential
+from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul
+from deepnlp.plots.graph_model import Exit, Graph, HostArray, Node, Point, Source
+from deepnlp.plots.graph_of_layer import graph_of
+from deepnlp.plots.style import BLACK, BLUE, VERMILLION
+
+RADIUS = 0.19  # of an operation, in inches
+LEAF_WIDTH, LEAF_HEIGHT = 0.36, 0.19  # half of what an input's text takes
+GAP = 0.03  # between an arrow and what it points to
+MOST_NUMBERS = 2  # arrays of more entries are drawn without their values
+BETWEEN = 0.055  # from the middle of an edge to its arrow of values, or of gradients
+
+
+def computation_graph(
+    layer: Layer,
+    *inputs: Any,
+    targets: Any = None,
+    backward: bool = True,
+    title: str | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw what a layer computes, from its own weights, and where its gradients go.
+
+    The graph is run on the inputs and compared with the layer: what is drawn is what the layer
+    does. Arrays of up to two entries show their values and gradients, those of the outputs
+    being 1.
+
+    Parameters
+    ----------
+    layer : Layer
+        A one-step RNN, LSTM or GRU, an Affine, or a Sequential of layers.
+    *inputs : arrays, optional
+        What forward takes; random numbers, which are not shown, by default.
+    targets : array of int, optional
+        With them, SoftmaxWithLoss follows, and the gradients are those of the loss.
+    backward : bool
+        Whether to draw the gradients.
+    title : str, optional
+        Instead of the graph's own message.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the number of inputs is not that of the layer.
+
+    Examples
+    --------
+    >>> figure = computation_graph(LSTM.init(3, 5))
+    >>> figure.axes[0].get_title(loc="left")
+    'One step of an LSTM: from $c_{prev}$ to $c$ there is one product and one sum'
+    """
+    arrays, shown = _inputs_of(layer, inputs)
+    graph = graph_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
+    drawing = _Drawing(graph, values=shown, backward=backward)
+    drawing.title(title or graph.title)
+    if path is not None:
+        drawing.figure.savefig(path)
+    return drawing.figure
+
+
+def _inputs_of(layer: Layer, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
+    """The inputs as host arrays, or random ones that fit; and whether to show their values."""
+    wanted = {LSTM: 3, GRU: 2, RNN: 2}.get(type(layer), 1)
+    if inputs:
+        if len(inputs) != wanted:
+            raise ValueError(
+                f"computation_graph: a {type(layer).__name__} takes {wanted} inputs, "
+                f"got {len(inputs)}"
+            )
+        return [np.asarray(asnumpy(x)) for x in inputs], True
+    rng = np.random.default_rng(0)
+    if isinstance(layer, RNN | LSTM | GRU):
+        shapes = [(2, layer.D)] + [(2, layer.H)] * (wanted - 1)
+    else:
+        first = layer.layers[0] if isinstance(layer, Sequential) else layer
+        if not isinstance(first, Affine | MatMul):
+            raise ValueError(
+                f"computation_graph: a {type(first).__name__} does not say how wide its input is; "
+                "give the input as well: computation_graph(layer, x)"
+            )
+        shapes = [(2, first.W.shape[0])]
+    return [rng.standard_normal(shape) for shape in shapes], False
+
+
+class _Drawing:
+    """A graph on a figure whose unit is the inch."""
+
+    def __init__(self, graph: Graph, values: bool, backward: bool) -> None:
+        self.graph, self.values, self.with_gradients = graph, values, backward
+        self.written: set[tuple[Point, str]] = set()
+        places = np.array([n.at for n in graph.nodes] + [exit.at for exit in graph.exits])
+        low, high = places.min(axis=0) - (0.55, 0.4), places.max(axis=0) + (0.5, 0.4)
+        width, height = high - low
+        self.figure = Figure(figsize=(width, height + 0.35), dpi=150)
+        self.axes: Axes = self.figure.add_axes((0.0, 0.0, 1.0, height / (height + 0.35)))
+        self.axes.set_axis_off()
+        self.axes.set_xlim(low[0], high[0])
+        self.axes.set_ylim(low[1], high[1])
+        for node in graph.nodes:
+            for source in node.sources:
+                self._edge(source, node)
+        for node, exit in zip(graph.outputs, graph.exits, strict=True):
+            self._exit(node, exit)
+        for node in graph.nodes:
+            self._node(node)
+
+    def title(self, text: str) -> None:
+        """The message, above on the left."""
+        self.axes.set_title(text, loc="left", x=0.02, fontsize=10)
+
+    # --- Nodes ------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> None:
+        if not node.operation:
+            self._label(node.at, self._text(node.name, node.shape, node.value))
+            return
+        shape: Circle | FancyBboxPatch
+        if _is_round(node):
+            shape = Circle(node.at, RADIUS)
+        else:
+            wide = _half_width(node)
+            corner = (node.at[0] - wide + 0.05, node.at[1] - RADIUS + 0.05)
+            shape = FancyBboxPatch(corner, 2 * wide - 0.1, 2 * RADIUS - 0.1, "round,pad=0.05")
+        shape.set(facecolor="white", edgecolor=BLACK, linewidth=1.0, zorder=3)
+        self.axes.add_patch(shape)
+        self._label(node.at, node.symbol)
+
+    def _label(self, at: Point, text: str) -> None:
+        self.axes.text(
+            *at, text, color=BLACK, fontsize=9.5, ha="center", va="center", zorder=4
+        )
+
+    # --- Edges ------------------------------------------------------------------------------
+
+    def _edge(self, source: Source, node: Node) -> None:
+        """Both arrows between two nodes, and what they carry."""
+        corners = [source.node.at, *source.via, node.at]
+        corners[0] = _trimmed(corners[0], corners[1], source.node)
+        corners[-1] = _trimmed(corners[-1], corners[-2], node)
+        has_gradient = self.with_gradients and source.node.value.dtype.kind == "f"
+        self._arrows(corners, has_gradient)
+        if not _is_variable(source.name):
+            return
+        if source.node.operation:
+            shape = source.node.shape if source.block is None else ""
+            text = self._text(source.name, shape, source.part(source.node.value))
+            self._beside(corners, text, BLUE, 1.0)
+        if has_gradient:
+            whole = source.node.grad is not None and _is_used_once(self.graph, source)
+            grad = source.part(source.node.grad) if whole else None  # type: ignore[arg-type]
+            self._beside(corners, self._gradient(source.name, grad), VERMILLION, -1.0)
+
+    def _exit(self, node: Node, exit: Exit) -> None:
+        end = (exit.at[0] - LEAF_WIDTH, exit.at[1])
+        corners = [_trimmed(node.at, exit.at, node), end]
+        self._arrows(corners, self.with_gradients)
+        self._label(exit.at, self._text(node.name, exit.shape, node.value))
+        if self.with_gradients:
+            used_once = not any(s.node is node for n in self.graph.nodes for s in n.sources)
+            grad = node.grad if used_once else None
+            self._beside(corners, self._gradient(node.name, grad), VERMILLION, -1.0)
+
+    def _arrows(self, corners: list[Point], has_gradient: bool) -> None:
+        shift = BETWEEN if has_gradient else 0.0
+        self._arrow(_parallel(corners, shift), BLUE, "-")
+        if has_gradient:
+            back = _parallel(corners, -shift)[::-1]
+            self._arrow(back, VERMILLION, (0, (3, 2)))
+
+    def _arrow(self, corners: list[Point], colour: str, style: Any) -> None:
+        """A line with a head at its end, solid whatever the line is."""
+        xs, ys = zip(*corners, strict=True)
+        self.axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1.1, zorder=2)
+        ux, uy = _direction(corners[-2], corners[-1])
+        (x, y) = corners[-1]
+        head = FancyArrowPatch(
+            (x - 0.02 * ux, y - 0.02 * uy),
+            (x, y),
+            arrowstyle="-|>",
+            mutation_scale=8,
+            color=colour,
+            linewidth=0,
+            shrinkA=0,
+            shrinkB=0,
+            zorder=2,
+        )
+        self.axes.add_patch(head)
+
+    def _beside(self, corners: list[Point], text: str, colour: str, side: float) -> None:
+        """Write beside the longest part of an edge: left of it (side 1) or right (side -1)."""
+        begin, end = max(pairwise(corners), key=lambda part: math.dist(*part))
+        ux, uy = _direction(begin, end)
+        normal = (-uy * side, ux * side)
+        place = (
+            (begin[0] + end[0]) / 2 + 0.1 * normal[0],
+            (begin[1] + end[1]) / 2 + 0.1 * normal[1],
+        )
+        if (place, text) in self.written:
+            return
+        self.written.add((place, text))
+        horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
+        vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
+        self.axes.text(
+            *place,
+            text,
+            color=colour,
+            fontsize=8.5,
+            ha=horizontal,
+            va=vertical,
+            multialignment="center",
+            zorder=4,
+            linespacing=1.05,
+        )
+
+    # --- Texts ------------------------------------------------------------------------------
+
+    def _text(self, name: str, shape: str, value: HostArray) -> str:
+        numbers = self._numbers(value)
+        if numbers:
+            return f"${_math(name)}$\n{numbers}"
+        return f"${_math(name)}$\n({shape})" if shape else f"${_math(name)}$"
+
+    def _gradient(self, name: str, grad: HostArray | None) -> str:
+        numbers = "" if grad is None else self._numbers(grad)
+        return f"$d{_math(name)}$" + (f"\n{numbers}" if numbers else "")
+
+    def _numbers(self, array: HostArray) -> str:
+        """The entries of a small array, where values are shown."""
+        if not self.values or array.size > MOST_NUMBERS:
+            return ""
+        return ", ".join(f"{number:.3g}" for number in array.ravel())
+
+
+def _is_round(node: Node) -> bool:
+    return node.layer is None and ("$" in node.symbol or len(node.symbol) < 3)
+
+
+def _half_width(node: Node) -> float:
+    """How far a node reaches to its sides, in inches."""
+    if not node.operation:
+        return LEAF_WIDTH
+    return RADIUS if _is_round(node) else max(0.25, 0.042 * len(node.symbol) + 0.08)
+
+
+def _trimmed(point: Point, towards: Point, node: Node) -> Point:
+    """Where an edge leaves a node, a little off its border."""
+    ux, uy = _direction(point, towards)
+    wide, high = _half_width(node), LEAF_HEIGHT if not node.operation else RADIUS
+    if _is_round(node):
+        reach = RADIUS
+    else:  # to the border of a box
+        reach = min(wide / abs(ux) if ux else math.inf, high / abs(uy) if uy else math.inf)
+    return point[0] + (reach + GAP) * ux, point[1] + (reach + GAP) * uy
+
+
+def _direction(begin: Point, end: Point) -> Point:
+    length = math.dist(begin, end)
+    return (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
+
+
+def _parallel(corners: list[Point], shift: float) -> list[Point]:
+    """The same way, moved to the left by a distance; corners stay corners."""
+    ways = [_direction(*part) for part in pairwise(corners)]
+    moved = []
+    for k, (x, y) in enumerate(corners):
+        before, after = ways[max(k - 1, 0)], ways[min(k, len(ways) - 1)]
+        turn = 1 + before[0] * after[0] + before[1] * after[1]
+        moved.append(
+            (
+                x - shift * (before[1] + after[1]) / turn,
+                y + shift * (before[0] + after[0]) / turn,
+            )
+        )
+    return moved
+
+
+def _is_variable(name: str) -> bool:
+    """Whether it is a name of an equation, and not an expression such as ``x Wx``."""
+    return re.fullmatch(r"[A-Za-z]+(_\w+)?", name) is not None
+
+
+def _is_used_once(graph: Graph, source: Source) -> bool:
+    """Whether the gradient that comes back here is the whole gradient of the variable."""
+    uses = [s for n in graph.nodes for s in n.sources if s[:2] == source[:2]]
+    return len(uses) + (source.node in graph.outputs) == 1
+
+
+def _math(name: str) -> str:
+    """A name as mathematical text: ``h_prev`` with an upright index, ``Wx`` with an index x."""
+    letter, _, index = name.partition("_")
+    if len(letter) == 2:
+        return f"{letter[0]}_{{{letter[1]}" + (f",{index}" if index else "") + "}"
+    if not index:
+        return letter
+    return f"{letter}_{{\\mathrm{{{index}}}}}" if len(index) > 2 else f"{letter}_{{{index}}}"

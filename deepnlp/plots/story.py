@@ -1,0 +1,101 @@
+"""A sentence whose last word depends on one far before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
+
+WORDS_A_LINE = 11
+LINE_HEIGHT = 0.62  # inches
+
+
+def long_link(
+    tokens: Sequence[str],
+    cause: int,
+    *,
+    title: str,
+    distractor: int | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw a text that ends in a question, with the word that answers it.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        The words; the last one is to be predicted.
+    cause : int
+        Place of the word that it depends on.
+    title : str
+    distractor : int, optional
+        Place of a word that might be taken for it.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the cause is not before the last word.
+
+    Examples
+    --------
+    >>> figure = long_link("Tom came . Mary came . hi Tom".split(), 0, title="Far away")
+    >>> len(figure.axes)
+    1
+    """
+    last = len(tokens) - 1
+    if not 0 <= cause < last:
+        raise ValueError(f"long_link: the cause should be from 0 to {last - 1}, got {cause}")
+    lines = -(-len(tokens) // WORDS_A_LINE)
+    width, height = 7.0, 1.15 + LINE_HEIGHT * lines
+    figure = Figure(figsize=(width, height), dpi=150)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(0, width)
+    axes.set_ylim(0, height)
+    axes.text(0.15, height - 0.15, title, fontsize=10.5, weight="bold", va="top")
+    for k, token in enumerate(tokens):
+        x, y = _place(k, height)
+        colour, weight = BLACK, "normal"
+        if k == cause:
+            colour, weight = BLUE, "bold"
+        elif k == distractor:
+            colour, weight = GREY, "bold"
+        shown = "?" if k == last else token
+        if k == last:
+            colour, weight = VERMILLION, "bold"
+        axes.text(x, y, shown, ha="center", va="center", fontsize=10, color=colour, weight=weight)
+        if k > cause:
+            _arrow_back(axes, k, height)
+    note = f"the gradient of “{tokens[last]}” must travel {last - cause} steps back in time"
+    axes.text(0.15, 0.2, note, fontsize=9.5, color=VERMILLION, va="center")
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _place(k: int, height: float) -> tuple[float, float]:
+    line, column = divmod(k, WORDS_A_LINE)
+    return 0.45 + 0.61 * column, height - 0.75 - LINE_HEIGHT * line
+
+
+def _arrow_back(axes: Axes, k: int, height: float) -> None:
+    """A dashed arrow under the words, from word k to the one before it."""
+    if k % WORDS_A_LINE == 0:
+        return  # the way on from one line to the next is not drawn
+    (x, y), (x_before, _) = _place(k, height), _place(k - 1, height)
+    axes.annotate(
+        "",
+        xy=(x_before + 0.02, y - 0.2),
+        xytext=(x - 0.02, y - 0.2),
+        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "lw": 1.0, "ls": (0, (3, 1.5)),
+                    "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7},
+    )  # fmt: skip

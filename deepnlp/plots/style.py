@@ -1,0 +1,169 @@
+"""What the figures share: colours, and labels that stand beside what they name."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+# The palette of Okabe and Ito (2008), without its yellow, which is too pale for lines.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#5A5A5A"
+
+LABEL_HEIGHT = 0.055  # of a label in the margin, as a part of the height of the axes
+
+
+class Label(NamedTuple):
+    """A text for the margin, which stands as near as it can to where its line ends."""
+
+    text: str
+    end: float
+    colour: str
+
+
+def label_in_margin(
+    axes: Axes, labels: Sequence[Label], height: float = LABEL_HEIGHT, size: float = 9.5
+) -> None:
+    """Write labels right of the axes, each joined to the end of its line, and apart from others.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Its limits should be final.
+    labels : sequence of Label
+    height : float
+        Of one label, as a part of the height of the axes.
+    size : float
+        Of the letters, in points.
+    """
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = [float(to_axes.transform((axes.get_xlim()[1], one.end))[1]) for one in labels]
+    for label, end, place in zip(labels, heights, spread(heights, height, 0.0, 1.0), strict=True):
+        inside = min(max(end, 0.0), 1.0)  # a line may leave the axes
+        axes.plot(
+            [1.005, 1.035],
+            [inside, place],
+            transform=axes.transAxes,
+            color=label.colour,
+            linewidth=0.8,
+            clip_on=False,
+        )
+        axes.text(
+            1.045,
+            place,
+            label.text,
+            transform=axes.transAxes,
+            color=label.colour,
+            va="center",
+            fontsize=size,
+        )
+
+
+def plain(axes: Axes) -> None:
+    """Leave away what does not speak: no frame above and right, a faint grid behind.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    """
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#E6E6E6", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def log_scale(axes: Axes, low: float, high: float, ticks: int = 7) -> None:
+    """A logarithmic vertical axis from low to high, with a few round ticks.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    low, high : float
+        Above zero.
+    ticks : int
+        The most there should be.
+    """
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(LogLocator(numticks=ticks))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def as_percent(axes: Axes) -> None:
+    """Write the numbers of the vertical axis as percentages, tiny ones as powers of ten.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    """
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that can be read at any size.
+
+    Parameters
+    ----------
+    share : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> percent(0.25), percent(0.00125), percent(3e-9), percent(4200.0)
+    ('25 %', '0.125 %', '3e-07 %', '4e+05 %')
+    """
+    value = 100 * share
+    if value == 0 or 1e-3 <= value < 1e5:
+        return f"{value:,.3g} %" if value < 1e3 else f"{value:,.0f} %"
+    return f"{value:.0e} %"
+
+
+def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move positions apart until neighbours stand at least ``gap`` from each other.
+
+    Neighbours that would overlap are gathered into a block, which is centred on the mean of its
+    members and kept between ``low`` and ``high``; blocks that come to touch are joined in turn.
+
+    Parameters
+    ----------
+    positions : sequence of float
+        Where each label would like to be, in any order.
+    gap : float
+        The least distance between two labels.
+    low, high : float
+        The range to stay in; where it is too small for all, labels run over ``high``.
+
+    Returns
+    -------
+    list of float
+        The new position of each label, in the order given.
+
+    Examples
+    --------
+    >>> spread([0.5, 0.5, 0.0], gap=0.25, low=0.0, high=1.0)
+    [0.375, 0.625, 0.0]
+    """
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    blocks: list[tuple[float, list[int]]] = []  # the lowest position of a block, and its members
+    for i in order:
+        members = [i]
+        start = _block_start(positions, members, gap, low, high)
+        while blocks and start < blocks[-1][0] + gap * len(blocks[-1][1]):
+            members = blocks.pop()[1] + members
+            start = _block_start(positions, members, gap, low, high)
+        blocks.append((start, members))
+    placed = [0.0] * len(positions)
+    for start, members in blocks:
+        for rank, i in enumerate(members):
+            placed[i] = start + rank * gap
+    return placed
+
+
+def _block_start(
+    positions: Sequence[float], members: list[int], gap: float, low: float, high: float
+) -> float:
+    length = gap * (len(members) - 1)
+    centre = sum(positions[i] for i in members) / len(members)
+    return max(low, min(centre - length / 2, high - length))

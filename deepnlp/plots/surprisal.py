@@ -1,0 +1,179 @@
+"""A text coloured by surprise: the darker a word, the less it was expected."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from deepnlp.plots.style import BLACK, GREY
+
+COLOURS = "Oranges"  # one hue, so that darkness alone says it: in print, and to any eye
+DARKEST = 0.92  # of the colour map
+WHITE_LETTERS_FROM = 0.72  # share of the scale from which letters are white
+WIDTH, LINE, LEFT, GAP = 7.0, 0.56, 0.18, 0.09  # inches
+
+
+@dataclass(frozen=True)
+class SurprisalText:
+    """A text with the surprisal of each word, as HTML in a notebook or as a figure.
+
+    Parameters
+    ----------
+    tokens : list of str
+    bits : list of float
+        One for each token.
+    title : str
+    most : float
+        Bits that have the darkest colour.
+
+    Examples
+    --------
+    >>> shown = SurprisalText(["a", "b"], [1.0, 9.0], "Two letters", most=10.0)
+    >>> "<ruby" in shown._repr_html_()
+    True
+    """
+
+    tokens: list[str]
+    bits: list[float]
+    title: str
+    most: float
+
+    def _repr_html_(self) -> str:
+        words = []
+        for token, bits in zip(self.tokens, self.bits, strict=True):
+            background, letters = self._colours(bits)
+            words.append(
+                f'<ruby style="background:{background};color:{letters};padding:2px 5px;'
+                f'border-radius:3px;margin:0 2px">{html.escape(token)}'
+                f'<rt style="color:#444">{bits:.1f}</rt></ruby>'
+            )
+        title = html.escape(self.title)
+        return f"<div><b>{title}</b><p style='line-height:2.6'>{' '.join(words)}</p></div>"
+
+    def figure(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw the text, line by line, with the bits under each word.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to save the figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        lines = self._lines()
+        head = 0.34 + 0.19 * self.title.count("\n")
+        height = head + LINE * len(lines) + 0.42
+        figure = Figure(figsize=(WIDTH, height), dpi=150)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        axes.set_xlim(0, WIDTH)
+        axes.set_ylim(height, 0)
+        axes.text(LEFT, 0.1, self.title, fontsize=10.5, weight="bold", va="top")
+        for number, line in enumerate(lines):
+            y = head + 0.2 + LINE * number
+            for token, bits, x, width in line:
+                background, letters = self._colours(bits)
+                box = FancyBboxPatch(
+                    (x, y - 0.125),
+                    width,
+                    0.25,
+                    boxstyle="round,pad=0,rounding_size=0.04",
+                    facecolor=background,
+                    edgecolor="#BBBBBB",
+                    lw=0.5,
+                )
+                axes.add_patch(box)
+                middle = x + width / 2
+                axes.text(
+                    middle, y, token, ha="center", va="center", fontsize=10.5, color=letters
+                )
+                axes.text(
+                    middle, y + 0.22, f"{bits:.1f}", ha="center", va="center", fontsize=8,
+                    color=GREY,
+                )  # fmt: skip
+        mean = sum(self.bits) / len(self.bits)
+        note = (
+            f"below each word its surprisal in bits; mean {mean:.2f} bits, "
+            f"perplexity {2**mean:,.1f}"
+        )
+        axes.text(LEFT, height - 0.14, note, fontsize=8.5, color=GREY, va="center")
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def _colours(self, bits: float) -> tuple[str, str]:
+        """Background and letters, as hexadecimal colours."""
+        share = min(max(bits / self.most, 0.0), 1.0)
+        red, green, blue, _ = colormaps[COLOURS](DARKEST * share)
+        background = "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
+        return background, "#FFFFFF" if share >= WHITE_LETTERS_FROM else BLACK
+
+    def _lines(self) -> list[list[tuple[str, float, float, float]]]:
+        """Words with their bits, places and widths in inches, broken into lines."""
+        ruler = Figure(dpi=150)
+        renderer = FigureCanvasAgg(ruler).get_renderer()
+        lines: list[list[tuple[str, float, float, float]]] = [[]]
+        x = LEFT
+        for token, bits in zip(self.tokens, self.bits, strict=True):
+            widths = [
+                ruler.text(0, 0, text, fontsize=size).get_window_extent(renderer).width / ruler.dpi
+                for text, size in ((token, 10.5), (f"{bits:.1f}", 8.0))
+            ]
+            width = max(widths) + 0.12
+            if lines[-1] and x + width > WIDTH - LEFT:
+                lines.append([])
+                x = LEFT
+            lines[-1].append((token, bits, x, width))
+            x += width + GAP
+        return lines
+
+
+def surprisal_text(
+    tokens: Sequence[str],
+    bits: Sequence[float],
+    title: str = "The darker a word, the less the model expected it",
+    most: float = 14.0,
+) -> SurprisalText:
+    """Colour a text by the surprisal of its words.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+    bits : sequence of float
+        Surprisal of each token, :math:`-\\log_2 p`.
+    title : str
+        What the picture says; line breaks are kept.
+    most : float
+        Bits that have the darkest colour; the same value makes two texts comparable.
+
+    Returns
+    -------
+    SurprisalText
+        HTML in a notebook (``_repr_html_``), a matplotlib figure with ``figure()``.
+
+    Raises
+    ------
+    ValueError
+        If there are no tokens, or not as many bits as tokens, or ``most`` is not above zero.
+
+    Examples
+    --------
+    >>> shown = surprisal_text(["hello", "world"], [9.2, 1.5])
+    >>> type(shown.figure()).__name__
+    'Figure'
+    """
+    if not tokens or len(tokens) != len(bits) or not most > 0:
+        raise ValueError(
+            "surprisal_text: expected one or more tokens, as many bits, and most above zero, got "
+            f"{len(tokens)} tokens, {len(bits)} bits and most={most}"
+        )
+    return SurprisalText(list(tokens), [float(value) for value in bits], title, most)

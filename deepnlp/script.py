@@ -1,0 +1,69 @@
+"""Options of a script from the fields of a small dataclass."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, TypeVar, get_type_hints
+
+Config = TypeVar("Config")
+
+
+def config_from_arguments(
+    config: type[Config], description: str | None = None, arguments: Sequence[str] | None = None
+) -> Config:
+    """Fill a dataclass from the command line: field ``n_words`` is the option ``--n-words``.
+
+    A field of type bool becomes ``--name`` and ``--no-name``; text after ``metadata["help"]``
+    is shown by ``--help``, with the default.
+
+    Parameters
+    ----------
+    config : type
+        A dataclass whose fields are int, float, str or bool, each with a default.
+    description : str, optional
+        What ``--help`` says first: the script's docstring.
+    arguments : sequence of str, optional
+        By default those of the command line.
+
+    Returns
+    -------
+    config
+        An object of the dataclass.
+
+    Raises
+    ------
+    TypeError
+        If the class is no dataclass, or a field has another type or no default.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Settings:
+    ...     n_words: int = 5
+    ...     tied: bool = True
+    >>> config_from_arguments(Settings, arguments=["--n-words", "3", "--no-tied"])
+    Settings(n_words=3, tied=False)
+    """
+    if not dataclasses.is_dataclass(config):
+        raise TypeError(f"config_from_arguments: {config.__name__} should be a dataclass")
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=_Formatter, allow_abbrev=False
+    )
+    types = get_type_hints(config)
+    for field in dataclasses.fields(config):
+        kind = types[field.name]
+        if kind not in (int, float, str, bool) or field.default is dataclasses.MISSING:
+            raise TypeError(
+                f"config_from_arguments: field {field.name} of {config.__name__} should be an "
+                "int, float, str or bool with a default"
+            )
+        options: dict[str, Any] = {"default": field.default, "help": field.metadata.get("help", "")}
+        options |= {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
+        parser.add_argument(f"--{field.name.replace('_', '-')}", **options)
+    return config(**vars(parser.parse_args(arguments)))
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    """Keeps the line breaks of the description and shows defaults."""

@@ -1,0 +1,161 @@
+"""From options to runs, on a text file of a few sentences."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deepnlp import DeepNLPError
+from deepnlp.optimizers import Optimizer
+from deepnlp.training import (
+    Schedule,
+    TrainConfig,
+    build_trainer,
+    plan,
+    recipe,
+    recipe_names,
+    resumed_config,
+    train,
+)
+from deepnlp.training.runs import OPTIMIZERS, build_model, build_optimizer, build_schedule
+
+SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> TrainConfig:
+    text = "\n".join(SENTENCES[k] for k in np.random.default_rng(0).integers(0, 3, 60))
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    return TrainConfig(
+        corpus=str(tmp_path / "text.txt"),
+        embed_size=6,
+        hidden_size=6,
+        epochs=2,
+        batch_size=3,
+        time_size=7,
+        eval_batch_size=2,
+        dropout=0.1,
+        lr=0.05,
+        schedule="plateau",
+    )
+
+
+def test_a_run_from_options_to_result(config: TrainConfig, tmp_path: Path) -> None:
+    result = train(config, tmp_path / "run", progress=False)
+    assert result.status == "finished"
+    assert set(result.baselines) == {"unigram", "bigram", "trigram"}
+    assert TrainConfig.load(tmp_path / "run" / "config.toml") == config
+    again = train(config, tmp_path / "twin", progress=False)
+    assert again.perplexity == result.perplexity
+    for name in ("checkpoint.npz", "best.npz"):
+        run, twin = tmp_path / "run" / name, tmp_path / "twin" / name
+        assert run.read_bytes() == twin.read_bytes()
+    other = train(config.replace(seed=1), tmp_path / "other", progress=False)
+    assert other.perplexity != result.perplexity
+
+
+def test_options_of_a_resumed_run_come_from_its_folder(config: TrainConfig, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    train(config, folder, progress=False)
+    assert resumed_config(folder) == config
+    assert resumed_config(folder, {"lr": 0.05, "epochs": 2}) == config
+    with pytest.raises(ValueError, match=r"with lr = 0\.1: it was begun with 0\.05; leave it out"):
+        resumed_config(folder, {"lr": 0.1})
+    with pytest.raises(ValueError, match=r"with epochs = 1: .* only a larger number"):
+        resumed_config(folder, {"epochs": 1})
+    with pytest.raises(FileNotFoundError, match="no run to resume"):
+        resumed_config(tmp_path / "none")
+
+    longer = resumed_config(folder, {"epochs": 3})
+    train(longer, folder, resume=True, progress=False)
+    train(config.replace(epochs=3), tmp_path / "whole", progress=False)
+    for name in ("checkpoint.npz", "best.npz", "config.toml"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_bad_options_touch_nothing(config: TrainConfig, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    train(config, folder, progress=False)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(DeepNLPError, match="already holds a run"):
+        train(config, folder, progress=False)
+    for bad in (
+        {"corpus": str(tmp_path / "missing.txt")},
+        {"tie": "tied", "embed_size": 5},
+        {"batch_size": 100000},
+    ):
+        with pytest.raises((ValueError, FileNotFoundError)):
+            train(config.replace(**bad), folder, overwrite=True, progress=False)
+        with pytest.raises((ValueError, FileNotFoundError)):
+            train(config.replace(**bad), tmp_path / "new", progress=False)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_text_that_has_changed_cannot_be_resumed(config: TrainConfig, tmp_path: Path) -> None:
+    train(config, tmp_path / "run", progress=False)
+    with Path(config.corpus).open("a", encoding="utf-8") as file:
+        file.write("\na cat saw a dog .")
+    with pytest.raises(ValueError, match=r"corpus is not the one the run began with \(tokens was"):
+        train(config.replace(epochs=3), tmp_path / "run", resume=True, progress=False)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_is_built_with_its_options(name: str) -> None:
+    config = TrainConfig(
+        embed_size=4, hidden_size=4, optimizer=name, lr=0.5, weight_decay=0.25, momentum=0.75
+    )
+    optimizer: Any = build_optimizer(config, build_model(config, 7))
+    assert isinstance(optimizer, Optimizer)
+    assert type(optimizer).__name__.lower() == name
+    assert (optimizer.lr, optimizer.weight_decay) == (0.5, 0.25)
+    assert getattr(optimizer, "momentum", 0.75) == 0.75
+
+
+@pytest.mark.parametrize("name", ["constant", "plateau", "step", "exponential", "linear", "cosine"])
+def test_every_schedule_is_built_with_its_options(name: str) -> None:
+    config = TrainConfig(
+        schedule=name, lr_factor=0.5, lr_floor=0.25, lr_every=2, warmup_steps=10, lr_patience=1
+    )
+    schedule = build_schedule(config, total_steps=110)
+    assert isinstance(schedule, Schedule)
+    assert type(schedule).__name__.lower() == name
+    assert schedule.scale(4) == 0.5
+    for _ in range(4):
+        schedule.epoch_end(100.0)
+    scales = [schedule.scale(10), schedule.scale(110)]
+    expected = {
+        "constant": [1.0, 1.0],
+        "plateau": [0.5, 0.5],
+        "step": [0.25, 0.25],
+        "exponential": [0.0625, 0.0625],
+        "linear": [1.0, 0.25],
+        "cosine": [1.0, 0.25],
+    }
+    assert scales == pytest.approx(expected[name])
+
+
+def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
+    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = plan(config)
+    trainer = build_trainer(config, progress=False)
+    assert found.parameters == trainer.model.size()
+    assert found.steps == 2 * len(trainer.batches)
+    assert found.memory_mb["weights and gradients"] == 2 * 4 * found.parameters / 2**20
+    assert json.loads(json.dumps(found.to_dict()))["parameters"] == found.parameters
+    assert "memory (estimate)" in found.table()
+    assert trainer.corpus.describe() in found.table()
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_model_of_every_recipe_can_be_built(name: str) -> None:
+    config = recipe(name)
+    model = build_model(config, vocab_size=50)
+    build_optimizer(config, model)
+    build_schedule(config, total_steps=10_000)
+    assert model.config()["hidden_size"] == config.hidden_size
