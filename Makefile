@@ -32,7 +32,7 @@ lessons: .venv/notebooks.stamp
 	$(BIN)/python -m deepnlp.exercises.build $(ARGS)
 
 test: .venv/test.stamp
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check .

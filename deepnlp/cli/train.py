@@ -24,6 +24,7 @@ examples:
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
 """
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
+SENTENCE_WORDS = 8
 METAVARS = {"corpus": "NAME|PATH", "tokenizer": "{words,chars,whitespace}"}
 
 
@@ -177,9 +178,11 @@ def _report(arguments: argparse.Namespace, result: "Result", model: "RNNLM") -> 
 
 
 def _sentence(model: "RNNLM") -> str:
-    """The first line that is not empty of a sample; the same each time for the same weights."""
+    """The first sampled line that is a sentence in length; the same for the same weights."""
     from deepnlp.generation import generate, vocabulary_of
 
-    length = 240 if vocabulary_of(model).tokenizer == "chars" else 60
+    length = 240 if vocabulary_of(model).tokenizer == "chars" else 120
     text = generate(model, length=length, temperature=0.8, top_p=0.95, seed=0)
-    return next((line for line in text.splitlines() if line.strip()), "")
+    lines = text.splitlines()
+    long_enough = [line for line in lines if len(line.split()) >= SENTENCE_WORDS]
+    return long_enough[0] if long_enough else max(lines, key=len, default="")

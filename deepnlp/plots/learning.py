@@ -167,13 +167,16 @@ def _mark_learning_rates(axes: Axes, history: Sequence[Mapping[str, Any]]) -> No
     if not changes:
         return
     top = axes.get_xaxis_transform()
-    note = f"learning rate {rates[0][1]:.3g} at first"
-    if len(changes) > MOST_MARKED_RATES:
+    smooth = len(changes) == len(rates) - 1 > 1  # the rate moves with every epoch
+    if smooth or len(changes) > MOST_MARKED_RATES:
+        changes = []
         note = f"learning rate from {rates[0][1]:.3g} to {rates[-1][1]:.3g}"
+    else:
+        note = f"learning rate {rates[0][1]:.3g} at first"
     axes.text(0.0, 1.02, note, transform=axes.transAxes, fontsize=8, color=GREY)
     left, right = axes.get_xlim()
     free_from = left + 0.21 * (right - left)  # the note stands before it
-    for epoch, rate in changes if len(changes) <= MOST_MARKED_RATES else []:
+    for epoch, rate in changes:
         axes.axvline(epoch, color="#B0B0B0", linewidth=0.8, zorder=1)
         if epoch >= free_from:
             axes.text(

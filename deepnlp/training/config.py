@@ -173,14 +173,14 @@ class TrainConfig:
     )
 
     schedule: str = option(
-        "linear",
+        "exponential",
         "how the learning rate changes",
         group="schedule",
         choices=("constant", "plateau", "step", "exponential", "linear", "cosine"),
     )
     lr_factor: float = option(
-        0.25,
-        "plateau, step, exponential: a cut multiplies the rate by this",
+        0.45,
+        "plateau, step: a cut multiplies the rate by this; exponential: an epoch does",
         group="schedule",
         above=0,
         high=1,
@@ -200,7 +200,7 @@ class TrainConfig:
     )
     lr_every: int = option(1, "step: epochs between cuts", group="schedule", low=1)
     lr_floor: float = option(
-        0.05,
+        0.0,
         "plateau, linear, cosine: never below this part of the first rate",
         group="schedule",
         low=0,

@@ -52,8 +52,9 @@ class RunFolder:
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        (self.config, self.metrics, self.checkpoint, self.best, self.figure, self.result,
-         self.gradients, self.gradient_figure) = (self.path / name for name in self.FILES)  # fmt: skip
+        paths = [self.path / name for name in self.FILES]
+        self.config, self.metrics, self.checkpoint, self.best = paths[:4]
+        self.figure, self.result, self.gradients, self.gradient_figure = paths[4:]
 
     @classmethod
     def open(

@@ -301,8 +301,8 @@ def build_schedule(config: TrainConfig, total_steps: int) -> Schedule:
     ----------
     config : TrainConfig
     total_steps : int
-        Updates of the whole run; ``linear`` and ``cosine`` end there, so that a run of more
-        epochs has another shape from its beginning.
+        Updates of the whole run, ``config.epochs`` epochs; ``linear`` and ``cosine`` end there, so
+        that a run of more epochs has another shape from its beginning.
 
     Returns
     -------
@@ -320,7 +320,7 @@ def build_schedule(config: TrainConfig, total_steps: int) -> Schedule:
             factor, config.lr_patience, config.lr_threshold, floor, warmup_steps=warmup
         ),
         "step": lambda: Step(config.lr_every, factor, warmup),
-        "exponential": lambda: Exponential(factor, warmup),
+        "exponential": lambda: Exponential(max(1, total_steps // config.epochs), factor, warmup),
         "linear": lambda: Linear(total_steps, floor, warmup),
         "cosine": lambda: Cosine(total_steps, floor, warmup),
     }

@@ -182,24 +182,37 @@ class Step(Schedule):
         return {"epochs": self.epochs}
 
 
-class Exponential(Step):
-    r"""A cut by the same factor after every epoch: :math:`s = \mathrm{factor}^e`.
+class Exponential(Schedule):
+    r"""A steady fall, the same factor over every so many updates.
+
+    .. math:: s = \mathrm{factor}^{(\mathrm{step} - \mathrm{warmup}) / \mathrm{steps}}
+
+    It does not depend on how long the run is, so a run that is resumed with more epochs goes on as
+    a longer one would have.
 
     Parameters
     ----------
+    steps : int
+        Updates in which the rate is multiplied by ``factor`` once, such as those of an epoch.
     factor : float
     warmup_steps : int
 
     Examples
     --------
-    >>> schedule = Exponential(factor=0.5)
-    >>> schedule.epoch_end(100.0)
-    >>> schedule.scale(step=0)
+    >>> Exponential(steps=100, factor=0.25).scale(step=50)
     0.5
     """
 
-    def __init__(self, factor: float = 0.95, warmup_steps: int = 0) -> None:
-        super().__init__(every=1, factor=factor, warmup_steps=warmup_steps)
+    def __init__(self, steps: int, factor: float = 0.5, warmup_steps: int = 0) -> None:
+        super().__init__(warmup_steps)
+        _check_factor(factor)
+        if steps < 1:
+            raise ValueError(f"steps should be 1 or more, got {steps}")
+        self.steps, self.factor = steps, factor
+
+    def shape(self, step: int) -> float:
+        """The equation above."""
+        return float(self.factor ** (max(0, step - self.warmup_steps) / self.steps))
 
 
 class Linear(Schedule):

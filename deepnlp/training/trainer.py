@@ -454,7 +454,7 @@ class Trainer:
         if self.folder is None:
             return
         if self.watch is not None:
-            self.watch.save(self.folder.gradients, self.folder.gradient_figure)
+            self.watch.save(self.folder.gradients)
         arrays, meta = pack_model(self.model)
         best, _ = split("best", self.best or {})
         optimizer, optimizer_numbers = split("optimizer", self.optimizer.state())
@@ -513,6 +513,8 @@ class Trainer:
         if drawable:  # the unigram's perplexity would flatten every other line
             levels = {n: b["valid"] for n, b in self.baselines.items() if n != "unigram"}
             learning_curve(self.history, levels, folder.figure)
+        if self.watch is not None:
+            self.watch.draw(folder.gradient_figure)
 
     def _result_of_finished_run(self) -> Result | None:
         """The result that is there already, if nothing is left to do."""

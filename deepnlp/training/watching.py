@@ -76,16 +76,22 @@ class GradientWatch:
             self.history = GradientHistory.load(path)
             self.history.drop_after(update)
 
-    def save(self, path: str | PathLike[str], figure: str | PathLike[str]) -> None:
-        """Write what was measured, and draw it.
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what was measured.
 
         Parameters
         ----------
         path : str or path
-            Of the arrays, an ``.npz`` file.
-        figure : str or path
-            Of the heat map.
+            An ``.npz`` file.
         """
         self.history.save(path)
+
+    def draw(self, path: str | PathLike[str]) -> None:
+        """Draw what was measured as a heat map, if anything was.
+
+        Parameters
+        ----------
+        path : str or path
+        """
         if len(self.history):
-            gradient_heat_map(self.history, figure)
+            gradient_heat_map(self.history, path)

@@ -117,9 +117,15 @@ def test_every_optimizer_is_built_with_its_options(name: str) -> None:
 @pytest.mark.parametrize("name", ["constant", "plateau", "step", "exponential", "linear", "cosine"])
 def test_every_schedule_is_built_with_its_options(name: str) -> None:
     config = TrainConfig(
-        schedule=name, lr_factor=0.5, lr_floor=0.25, lr_every=2, warmup_steps=10, lr_patience=1
+        schedule=name,
+        epochs=2,
+        lr_factor=0.5,
+        lr_floor=0.25,
+        lr_every=2,
+        warmup_steps=10,
+        lr_patience=1,
     )
-    schedule = build_schedule(config, total_steps=110)
+    schedule = build_schedule(config, total_steps=110)  # 55 an epoch
     assert isinstance(schedule, Schedule)
     assert type(schedule).__name__.lower() == name
     assert schedule.scale(4) == 0.5
@@ -130,7 +136,7 @@ def test_every_schedule_is_built_with_its_options(name: str) -> None:
         "constant": [1.0, 1.0],
         "plateau": [0.5, 0.5],
         "step": [0.25, 0.25],
-        "exponential": [0.0625, 0.0625],
+        "exponential": [1.0, 0.5 ** (100 / 55)],
         "linear": [1.0, 0.25],
         "cosine": [1.0, 0.25],
     }

@@ -9,7 +9,7 @@ MAKERS: dict[str, Callable[[], Schedule]] = {
     "constant": lambda: Constant(warmup_steps=3),
     "plateau": lambda: Plateau(factor=0.5, patience=1, threshold=0.01),
     "step": lambda: Step(every=2, factor=0.3),
-    "exponential": lambda: Exponential(factor=0.9),
+    "exponential": lambda: Exponential(steps=30, factor=0.9, warmup_steps=3),
     "linear": lambda: Linear(total_steps=40, floor=0.1, warmup_steps=5),
     "cosine": lambda: Cosine(total_steps=40, floor=0.1, warmup_steps=5),
 }
@@ -43,9 +43,16 @@ def test_plateau_takes_nan_for_no_better() -> None:
     assert scales(Plateau(factor=0.5), [9, math.nan, 8]) == [1, 1, 0.5, 0.5]
 
 
-def test_step_and_exponential_count_epochs() -> None:
+def test_exponential_falls_steadily_whatever_the_length_of_the_run() -> None:
+    schedule = Exponential(steps=10, factor=0.25, warmup_steps=2)
+    found = [schedule.scale(step) for step in (0, 2, 7, 12, 22)]
+    assert found == pytest.approx([0.5, 1, 0.5, 0.25, 0.0625])
+    with pytest.raises(ValueError, match="steps should be"):
+        Exponential(steps=0)
+
+
+def test_step_counts_epochs() -> None:
     assert scales(Step(every=2, factor=0.1), [1, 1, 1, 1]) == pytest.approx([1, 1, 0.1, 0.1, 0.01])
-    assert scales(Exponential(factor=0.5), [1, 1]) == [1, 0.5, 0.25]
 
 
 @pytest.mark.parametrize("kind", [Linear, Cosine])
