@@ -8,7 +8,7 @@ from deepnlp.cli.output import aside, print_json
 from deepnlp.cli.parser import add_json, at_least
 
 if TYPE_CHECKING:
-    from deepnlp.gradcheck import Report
+    from deepnlp.gradcheck import Report, Row
     from deepnlp.laboratory import Case
 
 EPILOG = """\
@@ -18,7 +18,13 @@ difference and is exact to rounding; central differences are right to about ten 
 examples:
   deepnlp gradcheck
   deepnlp gradcheck --layer TimeLSTM --method central --seed 3
+  deepnlp gradcheck mylayer.py:MyLayer --input "N=3,D=4"
+  deepnlp gradcheck mylayer.py:MyLSTM --input "N=3,T=4,D=2" --weight "Wx=D,4H" --weight "Wh=H,4H"
+  deepnlp gradcheck --museum
 """
+
+MUSEUM = "tests/museum"
+WANTED_SHARE = 0.9
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +36,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="FILE.py:CLASS",
+        help="a class of your own, with forward and backward",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SIZES",
+        help="shape of an input of its forward, such as N=3,D=4; once for each input",
+    )
+    parser.add_argument(
+        "--weight",
+        action="append",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="shape of what its constructor takes, such as Wx=D,4H; may be repeated",
+    )
+    parser.add_argument(
+        "--museum",
+        nargs="?",
+        const=MUSEUM,
+        metavar="DIR",
+        help=f"score the diagnosis on layers with a mistake (default {MUSEUM} of a checkout)",
+    )
+    parser.add_argument(
+        "--shapes",
+        type=at_least(1),
+        default=20,
+        metavar="K",
+        help="random shapes for each layer of the museum (default 20)",
+    )
+    parser.add_argument(
         "--layer",
         action="append",
         metavar="NAME",
@@ -37,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=["auto", "complex", "central"],
+        choices=["auto", "complex", "central", "direction"],
         default="auto",
         help="auto takes the complex step wherever forward allows it (default)",
     )
@@ -57,8 +97,73 @@ def run(arguments: argparse.Namespace) -> int:
     Returns
     -------
     int
-        The exit code: 1 if a gradient is wrong.
+        The exit code: 1 if a gradient is wrong, or the museum's score too low.
     """
+    if arguments.museum is not None:
+        return _run_museum(arguments)
+    if arguments.target is not None:
+        return _run_own(arguments)
+    return _run_table(arguments)
+
+
+def _run_own(arguments: argparse.Namespace) -> int:
+    """Check one class of a file."""
+    import numpy
+
+    from deepnlp.gradcheck import check_gradients
+    from deepnlp.laboratory.own import build_own, load_class
+
+    rng = numpy.random.default_rng(arguments.seed)
+    kind = load_class(arguments.target)
+    layer, inputs = build_own(kind, arguments.input, arguments.weight, rng)
+    report = check_gradients(layer, *inputs, method=arguments.method, rng=rng)
+    print(report, file=aside(arguments))
+    if arguments.json:
+        print_json(_to_dict(report.subject, report))
+    return 0 if report.ok else 1
+
+
+def _run_museum(arguments: argparse.Namespace) -> int:
+    """Score the diagnosis, and see that no right layer is accused."""
+    from deepnlp.laboratory.museum import (
+        MuseumScore,
+        false_accusations,
+        load_exhibits,
+        provided_layers,
+        score_exhibit,
+    )
+
+    out = aside(arguments)
+    exhibits = load_exhibits(arguments.museum)
+    broken = [one for one in exhibits if one.answer]
+    right = [one for one in exhibits if not one.answer] + provided_layers()
+    score = MuseumScore([])
+    width = max(len(one.name) for one in broken)
+    for shown in broken:
+        one = score_exhibit(shown, arguments.shapes, arguments.seed)
+        score.exhibits.append(one)
+        told = f"{one.name:{width}}  {one.right:3} of {one.shown:3}  {one.answer}"
+        others = [f"{name} ({k})" for name, k in one.named.items() if name != one.answer]
+        print(told + (f"; named: {', '.join(others)}" if others else ""), file=out, flush=True)
+    score.checked = 50 * arguments.shapes
+    score.accused = false_accusations(right, score.checked, arguments.seed)
+    print(
+        f"\n{len(broken)} broken layers in {arguments.shapes} shapes each: the cause is named "
+        f"first in {score.share:.1%}\n{score.checked} checks of {len(right)} right layers: "
+        f"{len(score.accused)} accused",
+        file=out,
+    )
+    for accused in score.accused:
+        print(f"  accused: {accused}", file=out)
+    if arguments.json:
+        print_json(score.to_dict())
+    return 0 if score.share >= WANTED_SHARE and not score.accused else 1
+
+
+def _run_table(arguments: argparse.Namespace) -> int:
+    """Check the table of cases."""
+    if arguments.method == "direction":
+        raise ValueError("--method direction is for a class of your own: name its file and class")
     from deepnlp.laboratory import CASES, check_all
 
     names = _chosen(arguments.layer, CASES)
@@ -74,6 +179,8 @@ def run(arguments: argparse.Namespace) -> int:
             verdict = "ok" if found.ok else f"WRONG, most at {list(found.index)}"
             line = row.format(name, found.name, shape, f"{found.error:.1e}", verdict)
             print(line, file=out, flush=True)  # central differences take seconds
+            if not found.ok and found.causes:
+                print(f"  likely cause: {found.causes[0]}", file=out)
 
     wrong = [
         (name, found.name) for name, report in reports for found in report.rows if not found.ok
@@ -107,14 +214,19 @@ def _to_dict(name: str, report: "Report") -> dict[str, Any]:
         "method": report.method,
         "tolerance": report.tolerance,
         "ok": report.ok,
-        "gradients": [
-            {
-                "name": row.name,
-                "shape": list(row.numeric.shape),
-                "error": row.error,
-                "index": list(row.index),
-                "ok": row.ok,
-            }
-            for row in report.rows
+        "gradients": [_row_to_dict(row) for row in report.rows],
+        "checks": [
+            {"name": check.name, "ok": check.ok, "note": check.note} for check in report.checks
         ],
+    }
+
+
+def _row_to_dict(row: "Row") -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "shape": list(row.numeric.shape),
+        "error": row.error,
+        "index": list(row.index),
+        "ok": row.ok,
+        "causes": [{"name": cause.name, "evidence": cause.evidence} for cause in row.causes],
     }

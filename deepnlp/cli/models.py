@@ -1,10 +1,13 @@
-"""Loading the model that a command was given."""
+"""Loading the model that a command was given, and the corpus that goes with it."""
 
+import sys
 from pathlib import Path
 
 from deepnlp import checkpoint
+from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.errors import DeepNLPError
 from deepnlp.models import RNNLM
+from deepnlp.text import Vocabulary
 
 
 def load_model(path: str) -> RNNLM:
@@ -60,3 +63,55 @@ def run_folder_of(path: str) -> Path | None:
     """
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return folder if (folder / "config.toml").is_file() else None
+
+
+def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus:
+    """The corpus that was asked for, or that of the run, in the words of the model.
+
+    Parameters
+    ----------
+    path : str
+        Of the model: a run folder, or a file in one.
+    vocab : Vocabulary
+        That of the model.
+    wanted : str, optional
+        Name or path of another corpus.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    ValueError
+        If none was asked for, and the model lies in no run folder.
+    FileNotFoundError
+        If the text is not where it was.
+
+    Examples
+    --------
+    >>> corpus_of("best.npz", Vocabulary.build(["cat"]))
+    Traceback (most recent call last):
+        ...
+    ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
+    """
+    from deepnlp.training import RunFolder, TrainConfig
+
+    if wanted is not None:
+        return load_corpus(wanted, vocab=vocab)
+    run_folder = run_folder_of(path)
+    if run_folder is None:
+        raise ValueError(
+            f"{path} lies in no run folder that would name its corpus: say which with --corpus"
+        )
+    folder = RunFolder(run_folder)
+    try:
+        corpus = load_corpus(TrainConfig.load(folder.config).corpus, vocab=vocab)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{error} ({folder.config} names it; with --corpus say where it is now)"
+        ) from error
+    result = folder.read_result()
+    if result is not None and result["corpus"]["fingerprint"] != corpus.fingerprint:
+        print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)
+    return corpus

@@ -2,8 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TextIO
+
+from deepnlp.tables import table
+
+__all__ = ["aside", "megabytes", "print_json", "table"]
 
 
 def aside(arguments: argparse.Namespace) -> TextIO:
@@ -40,42 +44,6 @@ def print_json(value: Mapping[str, Any]) -> None:
     from deepnlp.training.runfolder import to_json
 
     print(to_json(value, indent=2))
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out rows of text under headings, each column as wide as its widest entry.
-
-    A column stands to the right where its heading begins with ``>``.
-
-    Parameters
-    ----------
-    headings : sequence of str
-    rows : iterable of sequence of str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(table(["layer", ">error"], [["Affine", "1e-16"], ["LSTM", "3e-15"]]))
-    layer   error
-    ------  -----
-    Affine  1e-16
-    LSTM    3e-15
-    """
-    right = [heading.startswith(">") for heading in headings]
-    names = [heading.removeprefix(">") for heading in headings]
-    body = [list(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(names, *body, strict=True)]
-    lines = [names, ["-" * width for width in widths], *body]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in lines
-    )
 
 
 def megabytes(count: float) -> str:

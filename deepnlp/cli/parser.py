@@ -15,6 +15,8 @@ COMMANDS = {
     "generate": "continue a prompt with a trained model",
     "score": "surprisal of every word of a text, in bits",
     "gradcheck": "compare every layer's backward pass with numerical gradients",
+    "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
+    "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
 

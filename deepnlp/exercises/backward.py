@@ -53,7 +53,7 @@ def check_backward(
             return Verdict.empty(f"{owner} has no {method}")
     tried = copy.deepcopy(layer)
     outputs = tried.forward(*inputs)
-    if is_empty(outputs) or isinstance(outputs, tuple) and any(map(is_empty, outputs)):
+    if is_empty(outputs) or (isinstance(outputs, tuple) and any(map(is_empty, outputs))):
         return Verdict.empty("forward returned None")
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     if expected is not None:

@@ -101,6 +101,9 @@ def execute(source: Path, short: bool = False, timeout: float = 900.0) -> Any:
         record_timing=False,
     )
     client.execute(env=environment)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
     notebook.metadata["language_info"] = {"name": "python"}
     return notebook
 
@@ -141,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0, or 2 if a name is unknown or a package is missing.
+        0; 1 if a cell raises an error; 2 if a name is unknown or a package is missing.
     """
     parser = argparse.ArgumentParser(
         prog="python -m deepnlp.exercises.build", description="Run the lessons, keep their outputs."
@@ -153,7 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for source in sources(options.names):
             begun = time.perf_counter()
-            path = build(source, options.short, options.output)
+            path = _build_or_complain(source, options.short, options.output)
+            if path is None:
+                return 1
             print(f"{path.name}: {time.perf_counter() - begun:.0f} s", flush=True)
     except FileNotFoundError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -162,6 +167,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}; pip install 'deepnlp[notebooks]'", file=sys.stderr)
         return 2
     return 0
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Outputs with what was printed in one piece, however it arrived."""
+    joined: list[Any] = []
+    for output in outputs:
+        last = joined[-1] if joined else {}
+        if output.get("name") and output.get("name") == last.get("name"):
+            last["text"] += output["text"]
+        else:
+            joined.append(output)
+    return joined
+
+
+def _build_or_complain(source: Path, short: bool, output: Path | None) -> Path | None:
+    """The notebook, or None if a cell raised an error, which is then shown."""
+    from nbclient.exceptions import CellExecutionError
+
+    try:
+        return build(source, short, output)
+    except CellExecutionError as error:
+        print(f"error: {source.name}: {error}", file=sys.stderr)
+        return None
 
 
 def plain_text(output: Any) -> str:

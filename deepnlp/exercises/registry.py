@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from deepnlp.exercises.verdict import ERROR, Refused, Verdict, is_empty
+from deepnlp.exercises.verdict import ERROR, RefusedError, Verdict, is_empty
 
 Checker = Callable[[Any], Verdict]
 
@@ -151,7 +151,7 @@ def _judge(exercise: Exercise, answer: Any) -> Verdict:
         return Verdict.empty("there is no answer")
     try:
         return exercise.checker(answer)
-    except Refused as refused:
+    except RefusedError as refused:
         return refused.verdict
     except NotImplementedError:
         return Verdict.empty("it raises NotImplementedError")

@@ -85,7 +85,7 @@ class Verdict:
         """Show nothing as the value of a notebook cell: ``check`` has printed it already."""
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """An answer that a check cannot go on with; ``check`` gives its verdict.
 
     Parameters
@@ -128,7 +128,7 @@ def parts(answer: Any, *names: str) -> tuple[Any, ...]:
 
     Raises
     ------
-    Refused
+    RefusedError
         If it is empty or has another number of parts; ``check`` turns this into a verdict.
 
     Examples
@@ -138,15 +138,15 @@ def parts(answer: Any, *names: str) -> tuple[Any, ...]:
     """
     expected = f"({', '.join(names)})"
     if is_empty(answer):
-        raise Refused(Verdict.empty(f"nothing was returned where {expected} is expected"))
+        raise RefusedError(Verdict.empty(f"nothing was returned where {expected} is expected"))
     if not isinstance(answer, tuple | list) or len(answer) != len(names):
         seen = f"{len(answer)} values" if isinstance(answer, tuple | list) else "one value"
-        raise Refused(
+        raise RefusedError(
             Verdict.wrong(WRONG_TYPE, f"Return {expected}, {len(names)} values; got {seen}.")
         )
     for name, part in zip(names, answer, strict=True):
         if is_empty(part):
-            raise Refused(Verdict.empty(f"{name} is None"))
+            raise RefusedError(Verdict.empty(f"{name} is None"))
     return tuple(answer)
 
 

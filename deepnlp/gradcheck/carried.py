@@ -29,7 +29,7 @@ class Carried:
         self._generators = [
             (one, copy.deepcopy(one.bit_generator.state)) for one in _generators(owner)
         ]
-        self._legacy = numpy.random.get_state()
+        legacy = numpy.random.get_state()
         before = [(holder, _copied(holder)) for holder in containers(owner)]
         forward()
         self._entries = [
@@ -38,6 +38,8 @@ class Carried:
             for key, value in values.items()
             if _differs(_get(holder, key), value)
         ]
+        numpy_draws = not _same_state(legacy, numpy.random.get_state())
+        self._legacy: Any = legacy if numpy_draws else None
         self.restore()
 
     def restore(self) -> None:
@@ -46,7 +48,13 @@ class Carried:
             holder[key] = copy.deepcopy(value)
         for generator, state in self._generators:
             generator.bit_generator.state = copy.deepcopy(state)
-        numpy.random.set_state(self._legacy)
+        if self._legacy is not None:
+            numpy.random.set_state(self._legacy)
+
+
+def _same_state(a: Any, b: Any) -> bool:
+    """Whether NumPy's own generator was left alone."""
+    return bool(a[2] == b[2] and a[3] == b[3] and (a[1] == b[1]).all())
 
 
 def _copied(holder: Any) -> dict[Any, Any]:

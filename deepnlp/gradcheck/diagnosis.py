@@ -52,10 +52,11 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
             single = {row.name: explain_row(problem, row.name) for row in bad}
         else:
             single = {row.name: _not_numbers(problem, row) for row in bad}
-    observed = [row.causes[0] for row in failed if row.name in ("inputs", "outputs", "two passes")]
+    observed = [row.causes[0] for row in failed if row.name in ("inputs", "outputs")]
+    assigned = [row.causes[0] for row in failed if row.name == "two passes"]
     for row in bad:
         own = _ranked(problem, single[row.name])
-        row.causes = _each_once([*observed, *(found or own)])
+        row.causes = _each_once([*observed, *(found or own or assigned)])
         if not row.causes:
             row.causes = [Cause(c.UNKNOWN, describe(problem, row))]
 
@@ -85,8 +86,6 @@ def explain_together(problem: Problem) -> list[Guess]:
             for guess in hypothesis(problem):
                 if problem.fits(guess) <= TOLERANCE:
                     found.append(guess)
-                    if stage is not OF_ALL_ROWS[0]:
-                        break
     return found
 
 
@@ -131,7 +130,9 @@ def describe(problem: Problem, row: Row) -> str:
             f"{right.shape}"
         )
     off = numpy.abs(wrong - right) > 1e-6 * numpy.abs(right).max(initial=0)
-    told = f"{problem.owner}: the gradient of {row.name} is wrong in {off.sum()} of {off.size} entries"
+    told = (
+        f"{problem.owner}: the gradient of {row.name} is wrong in {off.sum()} of {off.size} entries"
+    )
     told += f", most at {list(row.index)}"
     for axis in range(off.ndim):
         others = tuple(k for k in range(off.ndim) if k != axis)
@@ -161,7 +162,8 @@ def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
     for guess in ordered:
         apart = max(
             distance(problem.wrong[n], guess.gradients[n])
-            for n in problem.bad if n in guess.gradients
+            for n in problem.bad
+            if n in guess.gradients
         )
         named.setdefault(guess.cause, Cause(guess.cause, guess.evidence, apart))
     return list(named.values())

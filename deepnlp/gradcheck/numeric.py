@@ -15,7 +15,9 @@ _CENTRAL_STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 HostArray = numpy.ndarray[Any, Any]
 
 
-def numerical_gradient(f: Callable[[HostArray], Any], x: Any, method: str = "central") -> HostArray:
+def numerical_gradient(
+    f: Callable[[HostArray], Any], x: Any, method: str = "central", rounding: float = 1e-15
+) -> HostArray:
     r"""Gradient of a scalar function of an array, entry by entry.
 
     .. math::
@@ -30,6 +32,8 @@ def numerical_gradient(f: Callable[[HostArray], Any], x: Any, method: str = "cen
     x : array_like
         Where; left as it is.
     method : {"central", "complex"}
+    rounding : float
+        Relative error of f: central differences do not take it for a kink.
 
     Returns
     -------
@@ -63,18 +67,18 @@ def numerical_gradient(f: Callable[[HostArray], Any], x: Any, method: str = "cen
         if method == "complex":
             gradient[index] = numpy.imag(along(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
         else:
-            gradient[index] = _central_slope(along)
+            gradient[index] = _central_slope(along, rounding)
         probe[index] = here
     return gradient
 
 
-def _central_slope(along: Callable[[float], Any]) -> float:
+def _central_slope(along: Callable[[float], Any], precision: float) -> float:
     """Slope at 0 of a function of one number, stepping around kinks."""
     for h in _CENTRAL_STEPS:
         above, below = along(h), along(-h)
         near = (above - below) / (2 * h)
         far = (along(2 * h) - along(-2 * h)) / (4 * h)
-        rounding = 1e-15 * max(abs(above), abs(below)) / h
+        rounding = precision * max(abs(above), abs(below)) / h
         if abs(near - far) <= 1e-5 * abs(near) + 10 * rounding:
             return float((4 * near - far) / 3)
     return float(near)

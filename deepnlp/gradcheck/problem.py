@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy
 
@@ -56,7 +57,24 @@ class Problem:
         self.right = {row.name: row.numeric for row in rows}
         self.bad = [row.name for row in rows if not row.ok]
         self.owner = subject.name
+        self._remembered: dict[str, Any] = {}
         self.explained: dict[str, list[Guess]] = {}  # by row, once it was asked
+
+    def recall(self, what: str, compute: Callable[[], Any]) -> Any:
+        """Compute something once, and remember it.
+
+        Parameters
+        ----------
+        what : str
+        compute : callable
+
+        Returns
+        -------
+        object
+        """
+        if what not in self._remembered:
+            self._remembered[what] = compute()
+        return self._remembered[what]
 
     @cached_property
     def trace(self) -> Trace | None:
@@ -67,6 +85,13 @@ class Problem:
         gradients = found.gradients()
         agrees = all(distance(gradients[name], self.right[name]) < 1e-5 for name in self.right)
         return found if agrees else None
+
+    @property
+    def followed(self) -> Trace:
+        """The tape, where it is known to be there."""
+        if self.trace is None:
+            raise ValueError(f"{self.owner}: its forward cannot be followed")
+        return self.trace
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -103,7 +128,7 @@ class Problem:
         for name, size in products.items():
             if size is not None and size > 1:
                 named += [(f"sqrt({name})", size**0.5), (f"1/sqrt({name})", size**-0.5)]
-        return named + [("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
+        return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
         """What a multiple is called here: all names that fit, such as ``"2 = N"``.

@@ -95,7 +95,8 @@ class Report:
 
     def __str__(self) -> str:
         gradients = [row for row in self.rows if row.name not in {c.name for c in self.checks}]
-        width = max([8, *(len(one.name) for one in [*gradients, *self.checks])])
+        names = [row.name for row in gradients] + [check.name for check in self.checks]
+        width = max([8, *map(len, names)])
         lines = [f"{self.subject}: {self.method} step, tolerance {self.tolerance:.0e}"]
         for row in gradients:
             shape = " x ".join(map(str, row.numeric.shape)) or "number"

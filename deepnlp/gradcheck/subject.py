@@ -55,6 +55,7 @@ class Subject:
         self.weights: list[Any] = []
         self._snapshot = self.layer.snapshot() if self.is_ours else None
         self._carried = None if self.is_ours else Carried(self.layer, self._call_forward)
+        self.in_single = False  # whether an output is in float32, whatever goes in
         self.changed: list[str] = []  # arrays of the caller that were changed in place
         for position, name in enumerate(self.input_names):
             if is_real(self.inputs[position]) and name not in LABELS:
@@ -97,6 +98,7 @@ class Subject:
         rng : numpy.random.Generator
         """
         outputs = self.forward()
+        self.in_single = any(y.dtype == numpy.float32 for y in outputs)
         takes_gradients = len(inspect.signature(self.layer.backward).parameters) > 0
         self.weights = [
             rng.normal(size=numpy.shape(y)) if takes_gradients else numpy.ones(()) for y in outputs
@@ -160,9 +162,7 @@ class Subject:
         kept = [numpy.array(asnumpy(y)) for y in outputs]
         other = [1.5 * v + 0.25 if is_real(v) else v for v in self._given_inputs()]
         self.layer.forward(*other)
-        return all(
-            numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in zip(outputs, kept)
-        )
+        return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in zip(outputs, kept))
 
     def zero_grad(self) -> None:
         """Forget all gradients, however they are kept."""
@@ -225,7 +225,7 @@ class Subject:
             # A complex number that lands in a real buffer loses its derivative.
             warnings.simplefilter("error", numpy.exceptions.ComplexWarning)
             try:
-                return numerical_gradient(f, original, method)
+                return numerical_gradient(f, original, method, self.rounding)
             finally:
                 variable.set(original)
 
@@ -250,7 +250,7 @@ class Subject:
 
         with self._in_numbers(method):
             try:
-                return float(numerical_gradient(along, numpy.zeros(()), method))
+                return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
             finally:
                 for name in directions:
                     self.variables[name].set(originals[name])
@@ -290,6 +290,11 @@ class Subject:
                     return False
         difference = abs(slopes["complex"] - slopes["central"])
         return bool(difference <= 1e-4 * max(abs(slopes["central"]), 1e-4 * self.scale()))
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of the outputs."""
+        return 1e-6 if self.in_single else 1e-15
 
     def loss(self) -> Any:
         """Sum of all outputs times their weights."""

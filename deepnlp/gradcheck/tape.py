@@ -112,8 +112,8 @@ class Node:
             A, B = operands
             A2 = A[None, :] if A.ndim == 1 else A
             B2 = B[:, None] if B.ndim == 1 else B
-            g2 = g.reshape(numpy.broadcast_shapes(A2.shape[:-2], B2.shape[:-2])
-                           + (A2.shape[-2], B2.shape[-1]))
+            batch = numpy.broadcast_shapes(A2.shape[:-2], B2.shape[:-2])
+            g2 = g.reshape((*batch, A2.shape[-2], B2.shape[-1]))
             dA = g2 @ numpy.swapaxes(B2, -1, -2)
             dB = numpy.swapaxes(A2, -1, -2) @ g2
             return [
@@ -127,7 +127,8 @@ class Node:
             return self._einsum_vjp(g, operands)
         if self.op in UNARY:
             return [g * UNARY[self.op](operands[0], y)]
-        return [g * partial for partial in BINARY[self.op](*operands, y)]
+        a, b = operands
+        return [g * partial for partial in BINARY[self.op](a, b, y)]
 
     def _einsum_vjp(self, g: HostArray, operands: list[HostArray]) -> list[HostArray]:
         left, right = self.subscripts.split("->")
@@ -197,7 +198,9 @@ class Tape:
     @property
     def values(self) -> HostArray:
         """Value by ticket; of ticket 0, nothing of use."""
-        return numpy.concatenate(self._values)
+        if len(self._values) > 1:
+            self._values = [numpy.concatenate(self._values)]
+        return self._values[0]
 
     def variable(self, values: HostArray) -> Traced:
         """An array in which every number has a ticket of its own."""
@@ -222,7 +225,14 @@ class Tape:
 
 
 class Traced:
-    """An array whose numbers carry tickets; to a forward it looks like a NumPy array."""
+    """An array whose numbers carry tickets; to a forward it looks like a NumPy array.
+
+    Parameters
+    ----------
+    tape : Tape
+    values, tickets : array
+        Of one shape. Views of them are views of the array: writing goes through.
+    """
 
     __array_priority__ = 1000.0
 
@@ -231,15 +241,46 @@ class Traced:
 
     # --- What it looks like ------------------------------------------------------------------
 
-    shape = property(lambda self: self.values_.shape)
-    ndim = property(lambda self: self.values_.ndim)
-    size = property(lambda self: self.values_.size)
-    dtype = property(lambda self: self.values_.dtype)
-    T = property(lambda self: self._move(numpy.transpose))
-    real = property(lambda self: self)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.values_.shape
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self.values_.ndim
+
+    @property
+    def size(self) -> int:
+        """As of an array."""
+        return self.values_.size
+
+    @property
+    def dtype(self) -> Any:
+        """As of an array."""
+        return self.values_.dtype
+
+    @property
+    def T(self) -> Any:
+        """As of an array."""
+        return self._move(numpy.transpose)
+
+    @property
+    def real(self) -> Traced:
+        """Itself: nothing here is complex."""
+        return self
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
         return len(self.values_)
+
+    def __neg__(self) -> Any:
+        return numpy.negative(self)
+
+    def __abs__(self) -> Any:
+        return numpy.absolute(self)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
@@ -370,28 +411,72 @@ def _in_place(name: str) -> Any:
 
 
 for _symbol, _name in {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
-    "pow": "power", "matmul": "matmul",
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+    "matmul": "matmul",
 }.items():
     setattr(Traced, f"__{_symbol}__", _operator(_name))
     setattr(Traced, f"__r{_symbol}__", _operator(_name, swapped=True))
     setattr(Traced, f"__i{_symbol}__", _in_place(_name))
 for _symbol, _name in {
-    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-    "eq": "equal", "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
 }.items():
     setattr(Traced, f"__{_symbol}__", _operator(_name))
-Traced.__neg__ = lambda self: numpy.negative(self)  # type: ignore[attr-defined]
-Traced.__abs__ = lambda self: numpy.absolute(self)  # type: ignore[attr-defined]
-Traced.__hash__ = None  # type: ignore[assignment]
 
 _MOVERS = frozenset(
-    "concatenate stack hstack vstack column_stack dstack split array_split hsplit vsplit reshape "
-    "transpose swapaxes moveaxis rollaxis expand_dims squeeze ravel copy broadcast_to repeat tile "
-    "flip fliplr flipud roll rot90 atleast_1d atleast_2d atleast_3d diagonal tril triu pad append "
-    "delete insert ascontiguousarray broadcast_arrays".split()
+    [
+        "concatenate",
+        "stack",
+        "hstack",
+        "vstack",
+        "column_stack",
+        "dstack",
+        "split",
+        "array_split",
+        "hsplit",
+        "vsplit",
+        "reshape",
+        "transpose",
+        "swapaxes",
+        "moveaxis",
+        "rollaxis",
+        "expand_dims",
+        "squeeze",
+        "ravel",
+        "copy",
+        "broadcast_to",
+        "repeat",
+        "tile",
+        "flip",
+        "fliplr",
+        "flipud",
+        "roll",
+        "rot90",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "diagonal",
+        "tril",
+        "triu",
+        "pad",
+        "append",
+        "delete",
+        "insert",
+        "ascontiguousarray",
+        "broadcast_arrays",
+    ]
 )
-_PLAIN = frozenset("argmax argmin argsort any all isnan isfinite tolist searchsorted".split())
+_PLAIN = frozenset(
+    ["argmax", "argmin", "argsort", "any", "all", "isnan", "isfinite", "tolist", "searchsorted"]
+)
 
 
 def _apply_to_both(tape: Tape, function: Any, args: Any, options: Any) -> Any:
@@ -438,8 +523,8 @@ def _looks_up(index: Any) -> bool:
     """Whether an index picks by an array of integers, so that a row may be picked twice."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(
-        isinstance(part, list) or (isinstance(part, numpy.ndarray) and part.dtype.kind in "iu"
-                                   and part.ndim > 0)
+        isinstance(part, list)
+        or (isinstance(part, numpy.ndarray) and part.dtype.kind in "iu" and part.ndim > 0)
         for part in parts
     )
 
@@ -447,7 +532,9 @@ def _looks_up(index: Any) -> bool:
 # --- Functions that compute -------------------------------------------------------------------
 
 
-def _sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _sum(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
@@ -459,13 +546,21 @@ def _sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     return total
 
 
-def _mean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _mean(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     total = _sum(x, axis, keepdims=keepdims)
     return total / (x.size / max(total.size, 1))
 
 
-def _var(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0,
-         keepdims: bool = False) -> Any:
+def _var(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
     centred = x - _mean(x, axis, keepdims=True)
     squares = _sum(centred * centred, axis, keepdims=keepdims)
     return squares / (x.size / max(squares.size, 1) - ddof)
@@ -500,8 +595,10 @@ def _dot(a: Any, b: Any) -> Any:
 def _einsum(subscripts: str, *operands: Any, **options: Any) -> Any:
     tape = next(one.tape for one in operands if isinstance(one, Traced))
     subscripts = subscripts.replace(" ", "")
-    if "->" not in subscripts or "." in subscripts or any(
-        len(set(part)) < len(part) for part in subscripts.split("->")[0].split(",")
+    if (
+        "->" not in subscripts
+        or "." in subscripts
+        or any(len(set(part)) < len(part) for part in subscripts.split("->")[0].split(","))
     ):
         raise TraceError("this form of numpy.einsum is not followed")
     left, right = subscripts.split("->")
@@ -551,10 +648,24 @@ def _like(value: float) -> Any:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": _sum, "mean": _mean, "var": _var, "std": _std, "dot": _dot, "einsum": _einsum,
-    "max": _extreme("max"), "amax": _extreme("max"), "min": _extreme("min"),
-    "amin": _extreme("min"), "outer": _outer, "clip": _clip, "norm": _norm, "take": _take, "where": _where,
-    "zeros_like": _like(0.0), "ones_like": _like(1.0), "empty_like": _like(0.0),
+    "sum": _sum,
+    "mean": _mean,
+    "var": _var,
+    "std": _std,
+    "dot": _dot,
+    "einsum": _einsum,
+    "max": _extreme("max"),
+    "amax": _extreme("max"),
+    "min": _extreme("min"),
+    "amin": _extreme("min"),
+    "outer": _outer,
+    "clip": _clip,
+    "norm": _norm,
+    "take": _take,
+    "where": _where,
+    "zeros_like": _like(0.0),
+    "ones_like": _like(1.0),
+    "empty_like": _like(0.0),
     "full_like": lambda x, value, **options: _like(value)(x, **options),
     "inner": lambda a, b: _dot(a, b.T),
 }
@@ -601,7 +712,7 @@ class TracingNumpy:
             if isinstance(value, Traced):
                 return value.copy() if name == "array" else value
             if isinstance(value, list | tuple) and _holds_traced(value):
-                return numpy.stack([self.asarray(one) for one in value])  # type: ignore[attr-defined]
+                return numpy.stack([convert(one) for one in value])
             return getattr(numpy, name)(value, dtype=dtype)
 
         return convert
@@ -645,12 +756,11 @@ def _site() -> Site:
             frames.append(frame)
         frame = frame.f_back
     key = tuple((f.f_code, f.f_lasti) for f in frames)
-    for depth, f in enumerate(frames):
-        if _ASSIGNMENT.match(linecache.getline(f.f_code.co_filename, f.f_lineno)):
-            break
-    else:
-        depth = 0
     if not frames:
         return Site((), (), "", 0)
+    assigns = [
+        bool(_ASSIGNMENT.match(linecache.getline(f.f_code.co_filename, f.f_lineno))) for f in frames
+    ]
+    depth = assigns.index(True) if any(assigns) else 0
     f = frames[depth]
     return Site(key, key[depth:], f.f_code.co_filename, f.f_lineno)

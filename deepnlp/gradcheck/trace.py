@@ -92,7 +92,9 @@ class Trace:
                 continue
             passed = mistake(number, node, g) if mistake is not None else None
             for tickets, value in self.backward(number, g) if passed is None else passed:
-                numpy.add.at(adjoint, numpy.broadcast_to(tickets, value.shape), value)
+                if tickets.shape != value.shape:
+                    tickets = numpy.broadcast_to(tickets, value.shape)
+                numpy.add.at(adjoint, tickets, value)
         return {name: adjoint[tickets] for name, tickets in self.variables.items()}
 
     def backward(self, number: int, g: HostArray) -> Adjoints:
@@ -112,9 +114,7 @@ class Trace:
         if node.op in ("matmul", "sum", "einsum"):
             values = [v for v, _ in node.operands]
             passed = node.vjp(g, values, node.values)
-            return [
-                (t, v) for (_, t), v in zip(node.operands, passed) if t.any()
-            ]
+            return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
         partials = self._partials.get(number)
         if partials is None:
             values = [v for v, _ in node.operands]
@@ -173,8 +173,9 @@ class Trace:
             shape = [1] * value.ndim
             shape[axis] = value.shape[axis]
             labels[tickets] = numpy.arange(value.shape[axis]).reshape(shape)
-        ids = [v for v in self.inputs.values() if isinstance(v, numpy.ndarray)
-               and v.dtype.kind in "iu"]
+        ids = [
+            v for v in self.inputs.values() if isinstance(v, numpy.ndarray) and v.dtype.kind in "iu"
+        ]
         for node in self.nodes:
             if node.op != "gather" or not ids or (labels[node.operands[0][1]] >= 0).any():
                 continue
@@ -209,10 +210,13 @@ class Trace:
         mixed = []
         for axis in (1, 0):
             low, high = self._range(axis)
-            mixed.append(sum(
-                1 for node in self.nodes
-                if node.tickets.ndim > 1 and (low[node.tickets] != high[node.tickets]).any()
-            ))
+            mixed.append(
+                sum(
+                    1
+                    for node in self.nodes
+                    if node.tickets.ndim > 1 and (low[node.tickets] != high[node.tickets]).any()
+                )
+            )
         return 0 if mixed[1] > mixed[0] and self._has_time else 1
 
     @cached_property
@@ -224,8 +228,29 @@ class Trace:
 
     @cached_property
     def steps(self) -> HostArray:
-        """The last step of the inputs that a ticket depends on, -1 if none."""
-        return self._range(self.time_axis)[1]
+        """The step to which a ticket belongs, -1 if none.
+
+        The last step of the inputs that it depends on; or, in a loop with one round a step, the
+        round: h_(t-1) Wh belongs to step t, though it depends on x_(t-1) alone.
+        """
+        steps = self._range(self.time_axis)[1]
+        count = int(steps.max(initial=-1)) + 1
+        for numbers in self.sites.values():
+            if len(numbers) == count > 1:
+                for step, number in enumerate(numbers):
+                    own = self.nodes[number].tickets
+                    steps[own] = numpy.maximum(steps[own], step)
+        return steps
+
+    @cached_property
+    def rounds(self) -> HostArray:
+        """In which round of a loop a ticket was made, -1 if in none."""
+        rounds = numpy.full(self.tape.size, -1)
+        for numbers in self.sites.values():
+            if len(numbers) > 1:
+                for one, number in enumerate(numbers):
+                    rounds[self.nodes[number].tickets] = one
+        return rounds
 
     @cached_property
     def samples(self) -> HostArray:
@@ -270,6 +295,7 @@ def trace(subject: Subject) -> Trace | None:
     tape = Tape()
     stand_in = TracingNumpy(tape)
     originals = {name: v.get() for name, v in subject.variables.items()}
+    inputs = dict(zip(subject.input_names, subject.inputs))
     followed: dict[str, Traced] = {}
     module = backend.xp._module
     backend.use_module(stand_in)
@@ -286,7 +312,6 @@ def trace(subject: Subject) -> Trace | None:
         return None
     finally:
         backend.use_module(module)
-    inputs = dict(zip(subject.input_names, subject.inputs))
     return Trace(tape, tickets, outputs, subject.weights, inputs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ class GradientHistory:
         ----------
         path : str or path
         """
-        with open(path, "wb") as file:
+        with Path(path).open("wb") as file:
             np.savez(file, **self.to_arrays())  # type: ignore[arg-type]
 
     @classmethod

@@ -10,12 +10,14 @@ import numpy as np
 
 from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
-from deepnlp.gradflow.observer import Observation, Observer, observe
+from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
+from deepnlp.layers.recurrent import OverTime
 from deepnlp.tables import table
 
 HostArray = np.ndarray[Any, Any]
 
+JACOBIAN_WINDOWS = 4  # whose step Jacobians are averaged
 SHUT, OPEN = 0.1, 0.9  # a gate below or above is saturated
 SHOWN_STEPS = (0, 1, 2, 5, 10, 20, 35, 50, 100, 200, 500, 1000)
 
@@ -46,6 +48,10 @@ class LayerFlow:
     ``dc`` that of dL/dc where the layer has a memory cell. ``weights`` holds the spectrum of each
     square block of W_h, ``jacobians`` those of the products of step Jacobians; both are empty
     where only the gradients were asked for.
+
+    ``predicted_rate`` is the largest spectral radius of a mean step Jacobian, of this layer and
+    of those above: the gradient comes down from them at every step, so that it lasts as long as
+    in the layer where it lasts longest.
     """
 
     name: str
@@ -55,6 +61,7 @@ class LayerFlow:
     gates: dict[str, GateUse]
     weights: dict[str, Spectrum]
     jacobians: Jacobians | None
+    predicted_rate: float | None
 
     @property
     def dh_share(self) -> HostArray:
@@ -70,11 +77,6 @@ class LayerFlow:
     def measured_rate(self) -> float:
         """The factor by which the norm of dL/dh changes a step: the slope of its logarithm."""
         return rate(self.dh)
-
-    @property
-    def predicted_rate(self) -> float | None:
-        """The factor that the mean step Jacobian predicts: its spectral radius."""
-        return None if self.jacobians is None else self.jacobians.predicted_rate
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON.
@@ -167,7 +169,8 @@ def gradient_flow(
     batch_size : int
         N, the number of windows; fewer where the text has fewer tokens than that.
     spectra : bool
-        Whether to look at W_h and at the products of step Jacobians (of the first window), too.
+        Whether to look at W_h and at step Jacobians, too: at their products along the first
+        window, and at their mean over four windows.
 
     Returns
     -------
@@ -200,8 +203,16 @@ def gradient_flow(
         model.restore(carried)
         for layer, mode in modes:
             layer.training = mode
-    layers = tuple(_layer_flow(path, one, spectra) for path, one in observers.items())
-    return GradientFlow(float(loss), steps, len(inputs), layers)
+    layers: list[LayerFlow] = []
+    rates: list[float] = []  # of this layer and those above
+    for path, observer in reversed(observers.items()):
+        seen = observer.observation()
+        jacobians = _jacobians(observer.layer, seen) if spectra else None
+        rates += [] if jacobians is None else [jacobians.rate]
+        layers.insert(
+            0, _layer_flow(path, observer.layer, seen, jacobians, max(rates, default=None))
+        )
+    return GradientFlow(float(loss), steps, len(inputs), tuple(layers))
 
 
 def share(norms: HostArray) -> HostArray:
@@ -271,11 +282,16 @@ def _windows(
     return inputs, targets
 
 
-def _layer_flow(path: str, observer: Observer, spectra: bool) -> LayerFlow:
-    layer, seen = observer.layer, observer.observation()
+def _layer_flow(
+    path: str,
+    layer: OverTime,
+    seen: Observation,
+    jacobians: Jacobians | None,
+    predicted_rate: float | None,
+) -> LayerFlow:
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
     gates = {name: _gate_use(gate) for name, gate in gate_values(layer, *rows).items()}
-    blocks = hidden_blocks(layer) if spectra else {}
+    blocks = {} if jacobians is None else hidden_blocks(layer)
     return LayerFlow(
         name=path,
         cell=type(layer).__name__,
@@ -283,7 +299,8 @@ def _layer_flow(path: str, observer: Observer, spectra: bool) -> LayerFlow:
         dc=None if seen.dc is None else _norms_back(seen.dc),
         gates=gates,
         weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
-        jacobians=_jacobians(observer, seen) if spectra else None,
+        jacobians=jacobians,
+        predicted_rate=predicted_rate,
     )
 
 
@@ -294,24 +311,27 @@ def _norms_back(gradients: Array) -> HostArray:
 
 
 def _gate_use(gate: Array) -> GateUse:
-    return GateUse(
-        *(float(xp.mean(part)) for part in (gate, gate < SHUT, gate > OPEN))
-    )
+    return GateUse(*(float(xp.mean(part)) for part in (gate, gate < SHUT, gate > OPEN)))
 
 
-def _jacobians(observer: Observer, seen: Observation) -> Jacobians:
-    """Step Jacobians along the first window, from its second step on, and their products."""
-    steps = [
-        step_jacobian(
-            observer.layer,
-            seen.x[t, 0],
-            seen.h_prev[t, 0],
-            None if seen.c_prev is None else seen.c_prev[t, 0],
-        )
-        for t in range(1, len(seen.x))
+def _jacobians(layer: OverTime, seen: Observation) -> Jacobians:
+    """Step Jacobians along a few windows, from their second step on, and what they make."""
+    T, N, _ = seen.x.shape
+    windows = np.unique(np.linspace(0, N - 1, JACOBIAN_WINDOWS).astype(int))
+    sequences = [
+        [
+            step_jacobian(
+                layer,
+                seen.x[t, n],
+                seen.h_prev[t, n],
+                None if seen.c_prev is None else seen.c_prev[t, n],
+            )
+            for t in range(1, T)
+        ]
+        for n in windows
     ]
-    lags = [k for k in shown_steps(len(steps)) if k > 0]
-    return jacobian_products(steps, observer.layer.H, lags)
+    lags = [k for k in shown_steps(T - 1) if k > 0]
+    return jacobian_products(sequences, layer.H, lags)
 
 
 def shown_steps(last: int, steps: Sequence[int] = SHOWN_STEPS) -> list[int]:

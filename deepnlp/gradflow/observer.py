@@ -39,6 +39,13 @@ class Observer:
         self._steps: list[tuple[Any, ...]] = []
 
     def __call__(self, t: int, *seen: Array) -> None:
+        """Keep what backward shows of step t, as :class:`deepnlp.layers.recurrent.OverTime` says.
+
+        Parameters
+        ----------
+        t : int
+        *seen : array
+        """
         self._steps.append(seen)
 
     def observation(self) -> Observation:
@@ -56,11 +63,14 @@ class Observer:
         if not self._steps:
             raise RuntimeError(f"{type(self.layer).__name__}: no backward was observed")
         seen = [xp.stack(arrays) for arrays in zip(*reversed(self._steps), strict=True)]
+        x, h_prev, dh = seen[:3]
         if len(seen) == 3:
-            return Observation(*seen, None, None)
-        x, h_prev, dh, c_prev, dc = seen
+            return Observation(x, h_prev, dh, None, None)
+        c_prev, dc = seen[3:]
         rows = [array.reshape(-1, array.shape[2]) for array in (x, h_prev, c_prev, dh, dc)]
-        return Observation(x, h_prev, dh, c_prev, cell_gradient(self.layer, *rows).reshape(dh.shape))
+        return Observation(
+            x, h_prev, dh, c_prev, cell_gradient(self.layer, *rows).reshape(dh.shape)
+        )
 
 
 @contextmanager
@@ -114,7 +124,9 @@ def recurrent_layers(model: Layer) -> dict[str, Observer]:
         If there is no recurrent layer.
     """
     found = {
-        path: Observer(layer) for path, layer in model._named_layers() if isinstance(layer, OverTime)
+        path: Observer(layer)
+        for path, layer in model._named_layers()
+        if isinstance(layer, OverTime)
     }
     if not found:
         raise ValueError(

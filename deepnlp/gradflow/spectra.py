@@ -78,17 +78,17 @@ def spectral_radius(W: HostArray) -> float:
 
 @dataclass(frozen=True)
 class Jacobians:
-    """Products of step Jacobians along one sequence, ending at its last step.
+    """Step Jacobians of one layer, multiplied and averaged.
 
     ``singular_values`` (K, H) and ``spectral_radius`` (K,) are those of dh_t / dh_(t-k) for the K
-    lags k in ``lags``; ``predicted_rate`` is the spectral radius of the mean step Jacobian, the
-    factor by which a gradient should change a step.
+    lags k in ``lags``, along one sequence that ends at step t; ``rate`` is the spectral radius of
+    the mean step Jacobian, the factor by which this layer should change a gradient a step.
     """
 
     lags: tuple[int, ...]
     singular_values: HostArray
     spectral_radius: HostArray
-    predicted_rate: float
+    rate: float
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON.
@@ -101,19 +101,22 @@ class Jacobians:
             "lags": list(self.lags),
             "singular_values": self.singular_values.tolist(),
             "spectral_radius": self.spectral_radius.tolist(),
-            "predicted_rate": self.predicted_rate,
+            "rate": self.rate,
         }
 
 
-def jacobian_products(steps: Sequence[HostArray], H: int, lags: Sequence[int]) -> Jacobians:
+def jacobian_products(
+    sequences: Sequence[Sequence[HostArray]], H: int, lags: Sequence[int]
+) -> Jacobians:
     r"""Multiply step Jacobians back from the last step, and look at the product at some lags.
 
-    .. math:: \frac{dh_t}{dh_{t-k}} = \text{the block of } h \text{ in } J_t J_{t-1} \cdots J_{t-k+1}
+    .. math:: \frac{dh_t}{dh_{t-k}} = [J_t J_{t-1} \cdots J_{t-k+1}]_{h, h}
 
     Parameters
     ----------
-    steps : sequence of array (S, S)
-        Step Jacobians in the order of time, S = H, or 2H where the state is h and c.
+    sequences : sequence of sequence of array (S, S)
+        Step Jacobians in the order of time, S = H, or 2H where the state is h and c. The first
+        sequence is multiplied; the mean is over all.
     H : int
         Size of h, which comes first in the state.
     lags : sequence of int
@@ -126,12 +129,13 @@ def jacobian_products(steps: Sequence[HostArray], H: int, lags: Sequence[int]) -
     Examples
     --------
     >>> half = np.array([[0.5]])
-    >>> jacobian_products([half, half, half], H=1, lags=[1, 3]).singular_values.ravel()
+    >>> jacobian_products([[half, half, half]], H=1, lags=[1, 3]).singular_values.ravel()
     array([0.5  , 0.125])
     """
-    product = np.eye(len(steps[0]))[:H]  # (H, S): the rows of h are all that is asked for
+    first = sequences[0]
+    product = np.eye(len(first[0]))[:H]  # (H, S): the rows of h are all that is asked for
     found = []
-    for k, step in enumerate(reversed(steps), start=1):
+    for k, step in enumerate(reversed(first), start=1):
         product = product @ step
         if k in lags:
             found.append(spectrum(product[:, :H]))
@@ -139,5 +143,5 @@ def jacobian_products(steps: Sequence[HostArray], H: int, lags: Sequence[int]) -
         tuple(lags),
         np.array([one.singular_values for one in found]),
         np.array([one.spectral_radius for one in found]),
-        spectral_radius(np.mean(steps, axis=0)),
+        spectral_radius(np.mean(sequences, axis=(0, 1))),
     )

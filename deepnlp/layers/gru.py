@@ -129,7 +129,7 @@ class GRU(Recurrent):
     Notes
     -----
     ``forward(x, h_prev)`` gives h (N, H); ``backward(dh)`` gives ``(dx, dh_prev)``. Cho et al.
-    2014 (who write z for 1 - z).
+    2014, eq. 5-8; Chung et al. 2014 write z for our 1 - z.
 
     Raises
     ------

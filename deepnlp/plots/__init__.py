@@ -5,11 +5,17 @@ notebook, changed, or saved. Colours are those of Okabe and Ito (2008), which re
 colour vision tell apart; lines differ in style and marker as well, for print without colour.
 """
 
+from deepnlp.plots.bars import bars
 from deepnlp.plots.curves import curves
 from deepnlp.plots.display import show_figures_in_notebooks
+from deepnlp.plots.embeddings import embeddings
+from deepnlp.plots.gates import gate_traces
 from deepnlp.plots.gradients import gradient_flow, gradient_heat_map
+from deepnlp.plots.graphs import computation_graph
 from deepnlp.plots.learning import learning_curve
 from deepnlp.plots.reach import gradient_reach
+from deepnlp.plots.regions import decision_regions
+from deepnlp.plots.story import long_link
 from deepnlp.plots.style import spread
 from deepnlp.plots.surprisal import SurprisalText, surprisal_text
 from deepnlp.plots.unrolled import unrolled
@@ -17,11 +23,17 @@ from deepnlp.plots.words import next_words
 
 __all__ = [
     "SurprisalText",
+    "bars",
+    "computation_graph",
     "curves",
+    "decision_regions",
+    "embeddings",
+    "gate_traces",
     "gradient_flow",
     "gradient_heat_map",
     "gradient_reach",
     "learning_curve",
+    "long_link",
     "next_words",
     "spread",
     "surprisal_text",

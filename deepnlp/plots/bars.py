@@ -20,6 +20,7 @@ def bars(
     ylabel: str,
     levels: Mapping[str, float] | None = None,
     number: str = ".0f",
+    missing: str = "none",
     path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw groups of bars, each with its number above.
@@ -36,6 +37,8 @@ def bars(
         Thin horizontal lines to compare with.
     number : str
         How the numbers are written, a format such as ``".2f"``.
+    missing : str
+        What stands in the place of a number that is not finite.
     path : str or path, optional
         Where to save the figure.
 
@@ -71,17 +74,20 @@ def bars(
     right = 0.97 if not levels else 0.97 - 0.0135 * max(map(len, levels))
     axes = figure.add_axes((0.095, bottom, right - 0.095, top - bottom))
     width = 0.8 / len(names)
-    highest = max(max(one.values()) for one in values.values())
+    finite = [value for one in values.values() for value in one.values() if np.isfinite(value)]
+    highest = max(finite, default=1.0)
     for place, (name, (colour, hatch)) in enumerate(zip(names, FACES, strict=False)):
-        heights = [one[name] for one in values.values()]
+        numbers = [one[name] for one in values.values()]
+        heights = [value if np.isfinite(value) else 0.0 for value in numbers]
         xs = np.arange(len(values)) + (place - (len(names) - 1) / 2) * width
         axes.bar(
             xs, heights, 0.92 * width, color=colour, hatch=hatch, edgecolor="white", label=name
         )
-        for x, value in zip(xs, heights, strict=True):
+        for x, height_of_bar, value in zip(xs, heights, numbers, strict=True):
+            text = format(value, number) if np.isfinite(value) else missing
             axes.text(
-                x, value + 0.015 * highest, format(value, number), ha="center", fontsize=8.5,
-                color=BLACK,
+                x, height_of_bar + 0.015 * highest, text, ha="center", fontsize=8.5, color=BLACK,
+                zorder=4, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
             )  # fmt: skip
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, lw=1.0, ls=(0, (5, 2)), zorder=3)

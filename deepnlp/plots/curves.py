@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from deepnlp.plots.style import (
     BLACK,
@@ -94,19 +93,26 @@ def curves(
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         kept = np.isfinite(xs) & np.isfinite(ys)
         size = 5 if kept.sum() <= MOST_MARKERS else 0
-        axes.plot(
-            xs[kept], ys[kept], color=colour, ls=dash, marker=marker, markersize=size, lw=1.8
-        )
+        axes.plot(xs[kept], ys[kept], color=colour, ls=dash, marker=marker, markersize=size, lw=1.8)
         if kept.any():
             labels.append(Label(name, float(ys[kept][-1]), colour))
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, lw=1.0, ls=(0, (5, 2)), zorder=1)
         labels.append(Label(name, level, GREY))
+    places = [float(x) for xs, _ in lines.values() for x in xs]
     if logx:
-        _log_x(axes, [x for xs, _ in lines.values() for x in xs])
+        _log_x(axes, places)
+    elif all(x.is_integer() for x in places):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if logy:
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
+        low, high = axes.get_ylim()
+        subs = [1.0]  # ticks at powers of ten, and between them where there is room
+        if high / low <= 1e4:
+            subs = [1.0, 2.0, 5.0]
+        if high / low < 10:
+            subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
+        axes.yaxis.set_major_locator(LogLocator(subs=subs, numticks=9))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axes.yaxis.set_minor_locator(NullLocator())
     axes.margins(x=0.02)
@@ -116,14 +122,25 @@ def curves(
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.09)
+    _make_room(figure, axes)
     if path is not None:
         figure.savefig(path)
     return figure
 
 
-def _log_x(axes: Axes, values: list[Any]) -> None:
+def _make_room(figure: Figure, axes: Axes) -> None:
+    """Move the left end of the axes so far in that wide numbers leave room for the label."""
+    figure.draw_without_rendering()
+    box = axes.yaxis.get_tightbbox(None)
+    missing = 0.012 - (box.x0 / figure.bbox.width if box is not None else 1.0)
+    if missing > 0:
+        place = axes.get_position()
+        axes.set_position((place.x0 + missing, place.y0, place.width - missing, place.height))
+
+
+def _log_x(axes: Axes, values: list[float]) -> None:
     axes.set_xscale("log")
-    places = sorted({float(x) for x in values})
+    places = sorted(set(values))
     if len(places) <= 12:
         axes.xaxis.set_major_locator(FixedLocator(places))
         axes.xaxis.set_minor_locator(NullLocator())

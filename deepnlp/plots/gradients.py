@@ -86,9 +86,7 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     return figure
 
 
-def gradient_heat_map(
-    history: GradientHistory, path: str | PathLike[str] | None = None
-) -> Figure:
+def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None = None) -> Figure:
     """Draw the share of the gradient that is left, by step back in time, over training.
 
     Parameters
@@ -164,7 +162,15 @@ def gradient_heat_map(
 
 
 def _curves(layer: LayerFlow) -> list[np.ndarray[Any, Any]]:
-    return [one for one in (layer.dh_share, layer.dc_share) if one is not None]
+    """Everything that is drawn of the shares, measured and predicted."""
+    curves = [layer.dh_share]
+    if layer.dc_share is not None:
+        curves.append(layer.dc_share)
+    if layer.jacobians is not None:
+        curves.append(layer.jacobians.singular_values[:, 0])
+    if layer.predicted_rate is not None:
+        curves.append(layer.predicted_rate ** np.arange(len(layer.dh)))
+    return curves
 
 
 def _lowest(layer: LayerFlow) -> float:
@@ -180,22 +186,22 @@ def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float) ->
     k = np.arange(len(layer.dh))
     labels = []
 
-    def curve(values: Any, text: str, colour: str, **style: Any) -> None:
-        axes.plot(k, np.clip(values, lowest / 10, None), color=colour, **style)
-        labels.append(Label(text, max(float(values[-1]), lowest / 10), colour))
+    def curve(x: Any, values: Any, text: str, colour: str, style: str, width: float) -> None:
+        seen = np.where(values >= lowest / 3, values, np.nan)  # what is lower is not drawn
+        axes.plot(x, seen, style, color=colour, lw=width, ms=4.5, clip_on=False, zorder=3)
+        labels.append(Label(text, max(float(values[-1]), lowest / 3), colour))
 
-    curve(layer.dh_share, r"measured by $h$" + f"\n{layer.measured_rate:.3f} a step", BLUE, lw=2.2)
+    measured = f"measured by $h$\n{layer.measured_rate:.3f} a step"
+    curve(k, layer.dh_share, measured, BLUE, "-", 2.2)
     if layer.dc_share is not None:
-        curve(layer.dc_share, r"measured by $c$", VERMILLION, lw=1.8, ls="--")
+        curve(k, layer.dc_share, "measured by $c$", VERMILLION, "--", 1.8)
     if layer.predicted_rate is not None:
         text = f"predicted rate\n{layer.predicted_rate:.3f} a step"
-        curve(layer.predicted_rate**k, text, BLACK, lw=1.3, ls=":")
+        curve(k, layer.predicted_rate**k, text, BLACK, ":", 1.3)
     if layer.jacobians is not None:
         found = layer.jacobians
-        largest = found.singular_values[:, 0]
-        axes.plot(found.lags, largest, "D", color=GREEN, markersize=4.5, clip_on=False, zorder=4)
-        end = max(float(largest[-1]), lowest / 10)
-        labels.append(Label("largest singular\nvalue of " + _DH_DH, end, GREEN))
+        largest = "largest singular\nvalue of " + _DH_DH
+        curve(found.lags, found.singular_values[:, 0], largest, GREEN, "D", 0.0)
     log_scale(axes, lowest / 3, highest * 3)
     axes.set_xlim(0, k[-1])
     axes.set_xlabel(r"steps back in time, $k$")
@@ -210,7 +216,7 @@ _DH_DH = r"$\partial h_t / \partial h_{t-k}$"
 
 def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
     """For each gate the shares shut, between and open, and a mark at its mean."""
-    for y, (name, use) in enumerate(reversed(layer.gates.items())):
+    for y, use in enumerate(reversed(layer.gates.values())):
         between = 1 - use.shut - use.open
         axes.barh(y, use.shut, color="#8C8C8C", height=0.62)
         axes.barh(y, between, left=use.shut, color="#DDDDDD", height=0.62)
@@ -236,13 +242,13 @@ def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     for (name, found), (colour, dash) in zip(layer.weights.items(), BLOCK_STYLES, strict=False):
         values = found.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
-        text = f"{name}, spectral radius {found.spectral_radius:.2f}"
+        text = rf"$\rho$({name}) = {found.spectral_radius:.2f}"
         labels.append(Label(text, found.spectral_radius, colour))
     axes.axhline(1.0, color=BLACK, lw=0.8)
     top = max(found.largest for found in layer.weights.values())
     axes.set_ylim(0, 1.1 * max(top, 1.0))
     axes.set_xlim(1, max(2, len(values)))
-    axes.set_xlabel("singular values of $W_h$, the largest first", fontsize=9)
+    axes.set_xlabel("singular values of $W_h$, the largest first (ρ: spectral radius)", fontsize=9)
     axes.set_ylabel("singular value")
     plain(axes)
     label_in_margin(axes, labels, height=0.16, size=8.5)
@@ -291,7 +297,8 @@ def _history_message(history: GradientHistory) -> str:
     shares = history.dh_share
     first, last = ([_reach(row) for row in shares[m]] for m in (0, -1))
     told = [
-        (f"{a} to {b} steps" if a != b else f"{a} steps at both") + (f" in layer {number}" if len(first) > 1 else "")
+        (f"{a} to {b} steps" if a != b else f"{a} steps at both")
+        + (f" in layer {number}" if len(first) > 1 else "")
         for number, (a, b) in enumerate(zip(first, last, strict=True), start=1)
     ]
     return (

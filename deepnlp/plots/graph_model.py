@@ -29,7 +29,7 @@ class Operation(NamedTuple):
 
 
 def _matmul_backward(
-    dy: HostArray, y: HostArray, a: HostArray, b: HostArray
+    dy: HostArray, _y: HostArray, a: HostArray, b: HostArray
 ) -> tuple[HostArray, HostArray]:
     """Of the rows of a, whatever axes they stand in."""
     return dy @ b.T, a.reshape(-1, a.shape[-1]).T @ dy.reshape(-1, dy.shape[-1])
@@ -45,15 +45,15 @@ OPERATIONS = {
     "add": Operation(
         "+",
         lambda *terms: sum(terms[1:], start=terms[0]),
-        lambda dy, y, *terms: tuple(_over_rows(dy, term) for term in terms),
+        lambda dy, _y, *terms: tuple(_over_rows(dy, term) for term in terms),
     ),
-    "multiply": Operation("$\\odot$", lambda a, b: a * b, lambda dy, y, a, b: (dy * b, dy * a)),
-    "one minus": Operation("$1-$", lambda a: 1 - a, lambda dy, y, a: (-dy,)),
+    "multiply": Operation("$\\odot$", lambda a, b: a * b, lambda dy, _y, a, b: (dy * b, dy * a)),
+    "one minus": Operation("$1-$", lambda a: 1 - a, lambda dy, _y, _a: (-dy,)),
     "sigmoid": Operation(
-        "$\\sigma$", functions.sigmoid, lambda dy, y, a: (dy * functions.sigmoid_grad(y),)
+        "$\\sigma$", functions.sigmoid, lambda dy, y, _a: (dy * functions.sigmoid_grad(y),)
     ),
-    "tanh": Operation("tanh", np.tanh, lambda dy, y, a: (dy * functions.tanh_grad(y),)),
-    "relu": Operation("ReLU", functions.relu, lambda dy, y, a: (dy * functions.relu_grad(y),)),
+    "tanh": Operation("tanh", np.tanh, lambda dy, y, _a: (dy * functions.tanh_grad(y),)),
+    "relu": Operation("ReLU", functions.relu, lambda dy, y, _a: (dy * functions.relu_grad(y),)),
 }
 
 
@@ -110,6 +110,8 @@ class Node:
         Letters of the equal blocks of columns, such as ``"ifgo"``.
     grad : array or None
         After :meth:`Graph.backward`.
+    parameter : str
+        The name of the layer's parameter that a leaf is; empty for others.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Node:
     sources: tuple[Source, ...] = ()
     blocks: str = ""
     grad: HostArray | None = None
+    parameter: str = ""
 
     @property
     def symbol(self) -> str:
@@ -151,6 +154,8 @@ class Graph:
     Parameters
     ----------
     title : str
+    blocks_labelled_at : float
+        How far along an edge the label of a block stands, from 0 to 1.
 
     Attributes
     ----------
@@ -159,18 +164,15 @@ class Graph:
         What the layer returns.
     exits : list of Exit
         Where the arrow of each output ends.
-    sizes : dict of str to int
-        What the letters of the shapes stand for.
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    def __init__(self, title: str, blocks_labelled_at: float = 0.5) -> None:
+        self.title, self.blocks_labelled_at = title, blocks_labelled_at
         self.nodes: list[Node] = []
         self.outputs: list[Node] = []
         self.exits: list[Exit] = []
-        self.sizes: dict[str, int] = {}
 
-    def leaf(self, name: str, value: Any, shape: str, at: Point) -> Node:
+    def leaf(self, name: str, value: Any, shape: str, at: Point, parameter: str = "") -> Node:
         """Add an input or a weight.
 
         Parameters
@@ -179,12 +181,14 @@ class Graph:
         value : array
         shape : str
         at : (float, float)
+        parameter : str
+            The name of the layer's parameter that it is.
 
         Returns
         -------
         Node
         """
-        return self._add(Node(name, shape, at, np.asarray(asnumpy(value))))
+        return self._add(Node(name, shape, at, np.asarray(asnumpy(value)), parameter=parameter))
 
     def apply(
         self,
@@ -268,13 +272,14 @@ class Graph:
         for node in self.nodes:
             node.grad = np.zeros_like(node.value, dtype=float)
         for output, gradient in zip(self.outputs, gradients, strict=True):
-            output.grad = output.grad + gradient
+            assert output.grad is not None
+            np.add(output.grad, gradient, out=output.grad)
         for node in reversed(self.nodes):
             if not node.operation:
                 continue
-            for source, gradient in zip(node.sources, node.passed_back(), strict=True):
-                if gradient is not None and source.node.grad is not None:
-                    source.part(source.node.grad)[...] += gradient
+            for source, passed in zip(node.sources, node.passed_back(), strict=True):
+                if passed is not None and source.node.grad is not None:
+                    source.part(source.node.grad)[...] += passed
 
     def leaves(self) -> list[Node]:
         """Inputs and weights.

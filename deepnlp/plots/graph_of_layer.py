@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,40 +41,48 @@ def graph_of(layer: Layer, inputs: list[HostArray], targets: HostArray | None = 
     layer = copy.deepcopy(layer).astype("float64")
     layer.zero_grad()
     inputs = [x.astype("float64") if x.dtype.kind == "f" else x for x in inputs]
-    builders = {RNN: _rnn, LSTM: _lstm, GRU: _gru}
-    builder = builders.get(type(layer))
-    if builder is None:
-        graph = _chain(layer, inputs[0], targets)
-        graph.backward(*[np.ones_like(node.value, dtype=float) for node in graph.outputs])
-        return graph
-    graph = builder(layer, *inputs)
-    N, H = inputs[1].shape
-    graph.sizes = {"N": N, "D": layer.D, "H": H}
-    _agree(graph, layer, inputs)
+    builders: dict[type, Callable[..., Graph]] = {RNN: _rnn, LSTM: _lstm, GRU: _gru}
+    if type(layer) in builders:
+        graph = builders[type(layer)](layer, *inputs)
+    else:
+        graph = _chain(copy.deepcopy(layer), inputs[0], targets)
+    graph.backward(*[np.ones_like(node.value) for node in graph.outputs])
+    _agree(graph, layer, inputs, targets)
     return graph
 
 
-def _agree(graph: Graph, layer: Any, inputs: list[HostArray]) -> None:
+def _agree(graph: Graph, layer: Any, inputs: list[HostArray], targets: HostArray | None) -> None:
     """Run the layer beside its graph: outputs and gradients are the same numbers."""
     outputs = layer.forward(*map(asarray, inputs))
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    gradients = [np.ones_like(node.value) for node in graph.outputs]
-    graph.backward(*gradients)
-    layer.backward(*map(asarray, gradients))
+    gradients = [asarray(np.ones_like(asnumpy(output))) for output in outputs]
+    if targets is not None:
+        loss = SoftmaxWithLoss()
+        outputs = (loss.forward(outputs[0], asarray(targets)),)
+        gradients = [loss.backward()]
+    layer.backward(*gradients)
     for node, output in zip(graph.outputs, outputs, strict=True):
         np.testing.assert_allclose(node.value, asnumpy(output), atol=1e-12)
+    drawn = _gradients_of_weights(graph)
     for name, parameter in layer.named_parameters():
-        # a weight that is used in parts is several leaves: Wh_rz and Wh_n
-        grads = [n.grad for n in graph.leaves() if n.name.partition("_")[0] == name]
-        drawn = np.concatenate([g for g in grads if g is not None], axis=-1)
-        np.testing.assert_allclose(drawn, asnumpy(parameter.grad), atol=1e-12)
+        if name in drawn:
+            np.testing.assert_allclose(drawn[name], asnumpy(parameter.grad), atol=1e-12)
+
+
+def _gradients_of_weights(graph: Graph) -> dict[str, HostArray]:
+    """By the name of the parameter; one that is used in parts has several leaves."""
+    parts: dict[str, list[HostArray]] = {}
+    for leaf in graph.leaves():
+        if leaf.parameter and leaf.grad is not None:
+            parts.setdefault(leaf.parameter, []).append(leaf.grad)
+    return {name: np.concatenate(grads, axis=-1) for name, grads in parts.items()}
 
 
 def _product(graph: Graph, layer: Any, x: Node, at: tuple[float, float], letters: str) -> Node:
     """The node x Wx, or x itself where there is no Wx."""
     if layer.Wx is None:
         return x
-    Wx = graph.leaf("Wx", layer.Wx.value, f"D, {letters}", (at[0], at[1] - 0.95))
+    Wx = graph.leaf("Wx", layer.Wx.value, f"D, {letters}", (at[0], at[1] - 0.95), "Wx")
     return graph.apply("x Wx", "matmul", x, Wx, shape="", at=at)
 
 
@@ -83,9 +92,9 @@ def _rnn(layer: Any, x_value: HostArray, h_value: HostArray) -> Graph:
     x = graph.leaf("x", x_value, "N, D", (0.0, 1.0))
     h_prev = graph.leaf("h_prev", h_value, "N, H", (0.0, 2.3))
     xw = _product(graph, layer, x, (1.5, 1.0), "H")
-    Wh = graph.leaf("Wh", layer.Wh.value, "H, H", (1.5, 3.25))
+    Wh = graph.leaf("Wh", layer.Wh.value, "H, H", (1.5, 3.25), "Wh")
     hw = graph.apply("h_prev Wh", "matmul", h_prev, Wh, shape="", at=(1.5, 2.3))
-    b = graph.leaf("b", layer.b.value, "H", (3.0, 0.75))
+    b = graph.leaf("b", layer.b.value, "H", (3.0, 0.75), "b")
     a = graph.apply("a", "add", xw, hw, b, shape="N, H", at=(3.0, 1.65))
     h = graph.apply("h", layer.activation, a, shape="N, H", at=(4.4, 1.65))
     graph.output(h, (5.7, 1.65), "N, H")
@@ -94,27 +103,29 @@ def _rnn(layer: Any, x_value: HostArray, h_value: HostArray) -> Graph:
 
 def _lstm(layer: Any, x_value: HostArray, h_value: HostArray, c_value: HostArray) -> Graph:
     """a = x Wx + h_prev Wh + b; c = f c_prev + i g; h = o tanh(c)."""
-    graph = Graph("One step of an LSTM: from $c_{prev}$ to $c$ there is one product and one sum")
+    graph = Graph(
+        "One step of an LSTM: from $c_{prev}$ to $c$ there is one product and one sum", 0.68
+    )
     c_prev = graph.leaf("c_prev", c_value, "N, H", (0.0, 4.9))
     x = graph.leaf("x", x_value, "N, D", (0.0, 1.0))
     h_prev = graph.leaf("h_prev", h_value, "N, H", (0.0, 2.6))
     xw = _product(graph, layer, x, (1.4, 1.0), "4H")
-    Wh = graph.leaf("Wh", layer.Wh.value, "H, 4H", (1.4, 3.55))
+    Wh = graph.leaf("Wh", layer.Wh.value, "H, 4H", (1.4, 3.55), "Wh")
     hw = graph.apply("h_prev Wh", "matmul", h_prev, Wh, shape="", at=(1.4, 2.6))
-    b = graph.leaf("b", layer.b.value, "4H", (2.6, 0.85))
+    b = graph.leaf("b", layer.b.value, "4H", (2.6, 0.85), "b")
     a = graph.apply("a", "add", xw, hw, b, shape="N, 4H", at=(2.6, 1.8), blocks="ifgo")
-    f = graph.apply("f", "sigmoid", Source(a, 1), shape="", at=(4.6, 4.0))
-    i = graph.apply("i", "sigmoid", Source(a, 0), shape="", at=(4.6, 2.85))
-    g = graph.apply("g", "tanh", Source(a, 2), shape="", at=(4.6, 1.55))
-    o = graph.apply("o", "sigmoid", Source(a, 3), shape="", at=(4.6, 0.4))
-    kept = graph.apply("f c_prev", "multiply", f, c_prev, shape="", at=(5.9, 4.9))
-    new = graph.apply("i g", "multiply", i, g, shape="", at=(5.9, 2.2))
-    c = graph.apply("c", "add", kept, new, shape="", at=(7.1, 4.9))
-    to_tanh = Source(c, via=((8.0, 4.9),))
-    tanh_c = graph.apply("tanh c", "tanh", to_tanh, shape="", at=(8.0, 2.7))
-    h = graph.apply("h", "multiply", o, tanh_c, shape="", at=(8.0, 0.4))
-    graph.output(h, (9.4, 0.4), "N, H")
-    graph.output(c, (9.4, 4.9), "N, H")
+    f = graph.apply("f", "sigmoid", Source(a, 1), shape="", at=(5.2, 4.1))
+    i = graph.apply("i", "sigmoid", Source(a, 0), shape="", at=(5.2, 3.15))
+    g = graph.apply("g", "tanh", Source(a, 2), shape="", at=(5.2, 1.45))
+    o = graph.apply("o", "sigmoid", Source(a, 3), shape="", at=(5.2, 0.4))
+    kept = graph.apply("f c_prev", "multiply", f, c_prev, shape="", at=(6.7, 4.9))
+    new = graph.apply("i g", "multiply", i, g, shape="", at=(6.7, 2.3))
+    c = graph.apply("c", "add", kept, new, shape="", at=(7.7, 4.9))
+    to_tanh = Source(c, via=((8.7, 4.9),))
+    tanh_c = graph.apply("tanh c", "tanh", to_tanh, shape="", at=(8.7, 2.7))
+    h = graph.apply("h", "multiply", o, tanh_c, shape="", at=(8.7, 0.4))
+    graph.output(h, (10.1, 0.4), "N, H")
+    graph.output(c, (10.1, 4.9), "N, H")
     return graph
 
 
@@ -122,12 +133,13 @@ def _gru(layer: Any, x_value: HostArray, h_value: HostArray) -> Graph:
     """h = (1 - z) n + z h_prev, with the reset gate before or after its product."""
     where = "after" if layer.reset_after else "before"
     graph = Graph(
-        f"One step of a GRU, reset {where} the product: $z$ weighs the old state against the new"
+        f"One step of a GRU, reset {where} the product: $z$ weighs the old state against the new",
+        0.44,
     )
     h_prev = graph.leaf("h_prev", h_value, "N, H", (0.0, 5.0))
     x = graph.leaf("x", x_value, "N, D", (0.0, 0.9))
     xw = _product(graph, layer, x, (1.25, 0.9), "3H")
-    b = graph.leaf("b", layer.b.value, "3H", (2.35, -0.05))
+    b = graph.leaf("b", layer.b.value, "3H", (2.35, -0.05), "b")
     ax = graph.apply("ax", "add", xw, b, shape="", at=(2.35, 0.9), blocks="rzn")
     parts = _reset_after if layer.reset_after else _reset_before
     z, n = parts(graph, layer, h_prev, ax)
@@ -135,8 +147,8 @@ def _gru(layer: Any, x_value: HostArray, h_value: HostArray) -> Graph:
     old = graph.apply("z h_prev", "multiply", Source(z, via=at_z), h_prev, shape="", at=(9.0, 5.0))
     rest = graph.apply("1 - z", "one minus", Source(z, via=at_z), shape="", at=(9.0, 2.6))
     new = graph.apply("(1 - z) n", "multiply", rest, n, shape="", at=(9.0, 0.9))
-    h = graph.apply("h", "add", old, new, shape="", at=(10.1, 2.95))
-    graph.output(h, (11.3, 2.95), "N, H")
+    h = graph.apply("h", "add", old, new, shape="", at=(10.3, 2.95))
+    graph.output(h, (11.5, 2.95), "N, H")
     return graph
 
 
@@ -144,13 +156,13 @@ def _reset_before(graph: Graph, layer: Any, h_prev: Node, ax: Node) -> tuple[Nod
     """n = tanh(ax_n + (r h_prev) Wh_n)."""
     H = layer.H
     Wh = layer.Wh.value
-    Wh_rz = graph.leaf("Wh_rz", Wh[:, : 2 * H], "H, 2H", (0.15, 3.2))
+    Wh_rz = graph.leaf("Wh_rz", Wh[:, : 2 * H], "H, 2H", (0.15, 3.2), "Wh")
     down = Source(h_prev, via=((1.5, 5.0),))
     p = graph.apply("p", "matmul", down, Wh_rz, shape="", at=(1.5, 3.2), blocks="rz")
     z, r = _gates(graph, p, ax)
     down = Source(h_prev, via=((6.3, 5.0),))
     u = graph.apply("u", "multiply", r, down, shape="", at=(6.3, 2.4))
-    Wh_n = graph.leaf("Wh_n", Wh[:, 2 * H :], "H, H", (7.4, 3.35))
+    Wh_n = graph.leaf("Wh_n", Wh[:, 2 * H :], "H, H", (7.4, 3.35), "Wh")
     un = graph.apply("u Wh_n", "matmul", u, Wh_n, shape="", at=(7.4, 2.4))
     a_n = graph.apply("a_n", "add", Source(ax, 2), un, shape="", at=(7.4, 0.9))
     return z, graph.apply("n", "tanh", a_n, shape="", at=(8.15, 0.9))
@@ -158,11 +170,11 @@ def _reset_before(graph: Graph, layer: Any, h_prev: Node, ax: Node) -> tuple[Nod
 
 def _reset_after(graph: Graph, layer: Any, h_prev: Node, ax: Node) -> tuple[Node, Node]:
     """n = tanh(ax_n + r (h_prev Wh_n + bh_n))."""
-    Wh = graph.leaf("Wh", layer.Wh.value, "H, 3H", (0.15, 3.2))
+    Wh = graph.leaf("Wh", layer.Wh.value, "H, 3H", (0.15, 3.2), "Wh")
     down = Source(h_prev, via=((1.5, 5.0),))
     p = graph.apply("p", "matmul", down, Wh, shape="", at=(1.5, 3.2), blocks="rzn")
     if layer.bh is not None:
-        bh = graph.leaf("bh", layer.bh.value, "3H", (1.5, 2.15))
+        bh = graph.leaf("bh", layer.bh.value, "3H", (1.5, 2.15), "bh")
         p = graph.apply("p", "add", p, bh, shape="", at=(2.35, 3.2), blocks="rzn")
     z, r = _gates(graph, p, ax)
     to_n = Source(p, 2, via=((4.0, 3.2), (7.4, 3.2)))
@@ -173,10 +185,10 @@ def _reset_after(graph: Graph, layer: Any, h_prev: Node, ax: Node) -> tuple[Node
 
 def _gates(graph: Graph, p: Node, ax: Node) -> tuple[Node, Node]:
     """z and r: the sigmoid of a sum of two blocks each."""
-    a_z = graph.apply("a_z", "add", Source(p, 1), Source(ax, 1), shape="", at=(4.1, 4.0))
-    z = graph.apply("z", "sigmoid", a_z, shape="", at=(5.2, 4.0))
-    a_r = graph.apply("a_r", "add", Source(p, 0), Source(ax, 0), shape="", at=(4.1, 2.4))
-    return z, graph.apply("r", "sigmoid", a_r, shape="", at=(5.2, 2.4))
+    a_z = graph.apply("a_z", "add", Source(p, 1), Source(ax, 1), shape="", at=(4.4, 4.0))
+    z = graph.apply("z", "sigmoid", a_z, shape="", at=(5.4, 4.0))
+    a_r = graph.apply("a_r", "add", Source(p, 0), Source(ax, 0), shape="", at=(4.4, 2.4))
+    return z, graph.apply("r", "sigmoid", a_r, shape="", at=(5.4, 2.4))
 
 
 def _chain(layer: Layer, x_value: HostArray, targets: HostArray | None) -> Graph:
@@ -184,6 +196,7 @@ def _chain(layer: Layer, x_value: HostArray, targets: HostArray | None) -> Graph
     layers = layer.layers if isinstance(layer, Sequential) else [layer]
     graph = Graph("Values go right (blue), gradients come back (red, dashed)")
     node = graph.leaf("x", x_value, _numbers(x_value), (0.0, 0.0))
+    prefix = "layers.{}." if isinstance(layer, Sequential) else ""
     affine = 0
     for number, one in enumerate(layers, start=1):
         last = number == len(layers)
@@ -191,7 +204,8 @@ def _chain(layer: Layer, x_value: HostArray, targets: HostArray | None) -> Graph
         if isinstance(one, Affine | MatMul):
             affine += 1
             several = sum(isinstance(other, Affine | MatMul) for other in layers) > 1
-            node = _affine(graph, one, node, f"_{affine}" if several else "", last)
+            index = f"_{affine}" if several else ""
+            node = _affine(graph, one, node, index, prefix.format(number - 1), last)
             continue
         name = "y" if last else f"z_{affine}" if affine else f"z_{number}"
         if type(one) in ELEMENT_WISE:
@@ -211,10 +225,14 @@ def _chain(layer: Layer, x_value: HostArray, targets: HostArray | None) -> Graph
     return graph
 
 
-def _affine(graph: Graph, layer: Affine | MatMul, x: Node, index: str, last: bool) -> Node:
+def _affine(
+    graph: Graph, layer: Affine | MatMul, x: Node, index: str, prefix: str, last: bool
+) -> Node:
     """y = x W + b as a product and a sum."""
     place = x.at[0] + STEP + _extra(x)
-    W = graph.leaf(f"W{index}", layer.W.value, _numbers(layer.W.value), (place, -1.05))
+    W = graph.leaf(
+        f"W{index}", layer.W.value, _numbers(layer.W.value), (place, -1.05), f"{prefix}W"
+    )
     b = getattr(layer, "b", None)
     name = "y" if last else f"a{index}"
     product = graph.apply(
@@ -224,7 +242,7 @@ def _affine(graph: Graph, layer: Affine | MatMul, x: Node, index: str, last: boo
         product.shape = _numbers(product.value)
         return product
     place += STEP - 0.2
-    bias = graph.leaf(f"b{index}", b.value, _numbers(b.value), (place, -1.05))
+    bias = graph.leaf(f"b{index}", b.value, _numbers(b.value), (place, -1.05), f"{prefix}b")
     total = graph.apply(name, "add", product, bias, shape="", at=(place, 0.0))
     total.shape = _numbers(total.value)
     return total

@@ -109,9 +109,9 @@ class _Drawing:
 
     def __init__(self, graph: Graph, values: bool, backward: bool) -> None:
         self.graph, self.values, self.with_gradients = graph, values, backward
-        self.written: set[tuple[Point, str]] = set()
         places = np.array([n.at for n in graph.nodes] + [exit.at for exit in graph.exits])
-        low, high = places.min(axis=0) - (0.55, 0.4), places.max(axis=0) + (0.5, 0.4)
+        margin = np.array([0.55, 0.4])
+        low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
         width, height = high - low
         self.figure = Figure(figsize=(width, height + 0.35), dpi=150)
         self.axes: Axes = self.figure.add_axes((0.0, 0.0, 1.0, height / (height + 0.35)))
@@ -128,7 +128,7 @@ class _Drawing:
 
     def title(self, text: str) -> None:
         """The message, above on the left."""
-        self.axes.set_title(text, loc="left", x=0.02, fontsize=10)
+        self.axes.set_title(text, loc="left", x=0.02, fontsize=10.5, weight="bold")
 
     # --- Nodes ------------------------------------------------------------------------------
 
@@ -148,9 +148,7 @@ class _Drawing:
         self._label(node.at, node.symbol)
 
     def _label(self, at: Point, text: str) -> None:
-        self.axes.text(
-            *at, text, color=BLACK, fontsize=9.5, ha="center", va="center", zorder=4
-        )
+        self.axes.text(*at, text, color=BLACK, fontsize=9.5, ha="center", va="center", zorder=4)
 
     # --- Edges ------------------------------------------------------------------------------
 
@@ -163,14 +161,15 @@ class _Drawing:
         self._arrows(corners, has_gradient)
         if not _is_variable(source.name):
             return
+        along = 0.5 if source.block is None or source.via else self.graph.blocks_labelled_at
         if source.node.operation:
             shape = source.node.shape if source.block is None else ""
             text = self._text(source.name, shape, source.part(source.node.value))
-            self._beside(corners, text, BLUE, 1.0)
+            self._beside(corners, text, BLUE, 1.0, along)
         if has_gradient:
-            whole = source.node.grad is not None and _is_used_once(self.graph, source)
-            grad = source.part(source.node.grad) if whole else None  # type: ignore[arg-type]
-            self._beside(corners, self._gradient(source.name, grad), VERMILLION, -1.0)
+            grad = source.node.grad if _is_used_once(self.graph, source) else None
+            grad = None if grad is None else source.part(grad)
+            self._beside(corners, self._gradient(source.name, grad), VERMILLION, -1.0, along)
 
     def _exit(self, node: Node, exit: Exit) -> None:
         end = (exit.at[0] - LEAF_WIDTH, exit.at[1])
@@ -208,18 +207,17 @@ class _Drawing:
         )
         self.axes.add_patch(head)
 
-    def _beside(self, corners: list[Point], text: str, colour: str, side: float) -> None:
-        """Write beside the longest part of an edge: left of it (side 1) or right (side -1)."""
-        begin, end = max(pairwise(corners), key=lambda part: math.dist(*part))
+    def _beside(
+        self, corners: list[Point], text: str, colour: str, side: float, along: float = 0.5
+    ) -> None:
+        """Write beside the last part of an edge: left of it (side 1) or right (side -1)."""
+        begin, end = corners[-2:]
         ux, uy = _direction(begin, end)
         normal = (-uy * side, ux * side)
         place = (
-            (begin[0] + end[0]) / 2 + 0.1 * normal[0],
-            (begin[1] + end[1]) / 2 + 0.1 * normal[1],
+            begin[0] + along * (end[0] - begin[0]) + 0.1 * normal[0],
+            begin[1] + along * (end[1] - begin[1]) + 0.1 * normal[1],
         )
-        if (place, text) in self.written:
-            return
-        self.written.add((place, text))
         horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
         vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
         self.axes.text(
@@ -254,13 +252,15 @@ class _Drawing:
 
 
 def _is_round(node: Node) -> bool:
-    return node.layer is None and ("$" in node.symbol or len(node.symbol) < 3)
+    return (
+        bool(node.operation) and node.layer is None and ("$" in node.symbol or len(node.symbol) < 3)
+    )
 
 
 def _half_width(node: Node) -> float:
     """How far a node reaches to its sides, in inches."""
     if not node.operation:
-        return LEAF_WIDTH
+        return max(LEAF_WIDTH, 0.06 * len(node.shape) + 0.12)
     return RADIUS if _is_round(node) else max(0.25, 0.042 * len(node.symbol) + 0.08)
 
 

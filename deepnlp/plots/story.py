@@ -55,7 +55,7 @@ def long_link(
     if not 0 <= cause < last:
         raise ValueError(f"long_link: the cause should be from 0 to {last - 1}, got {cause}")
     lines = -(-len(tokens) // WORDS_A_LINE)
-    width, height = 7.0, 1.15 + LINE_HEIGHT * lines
+    width, height = 7.0, 0.85 + LINE_HEIGHT * lines
     figure = Figure(figsize=(width, height), dpi=150)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
@@ -84,18 +84,21 @@ def long_link(
 
 def _place(k: int, height: float) -> tuple[float, float]:
     line, column = divmod(k, WORDS_A_LINE)
-    return 0.45 + 0.61 * column, height - 0.75 - LINE_HEIGHT * line
+    return 0.47 + 0.61 * column, height - 0.75 - LINE_HEIGHT * line
 
 
 def _arrow_back(axes: Axes, k: int, height: float) -> None:
     """A dashed arrow under the words, from word k to the one before it."""
-    if k % WORDS_A_LINE == 0:
-        return  # the way on from one line to the next is not drawn
-    (x, y), (x_before, _) = _place(k, height), _place(k - 1, height)
-    axes.annotate(
-        "",
-        xy=(x_before + 0.02, y - 0.2),
-        xytext=(x - 0.02, y - 0.2),
-        arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "lw": 1.0, "ls": (0, (3, 1.5)),
-                    "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7},
-    )  # fmt: skip
+    (x, y), (x_before, y_before) = _place(k, height), _place(k - 1, height)
+    if y == y_before:
+        ways = [((x - 0.02, y), (x_before + 0.02, y))]
+    else:  # out at the left of this line, in at the right of the one above
+        ways = [((x - 0.02, y), (x - 0.33, y)), ((x_before + 0.33, y_before), (x_before, y_before))]
+    for (start, start_y), (end, end_y) in ways:
+        axes.annotate(
+            "",
+            xy=(end, end_y - 0.2),
+            xytext=(start, start_y - 0.2),
+            arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "lw": 1.0, "ls": (0, (3, 1.5)),
+                        "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7},
+        )  # fmt: skip

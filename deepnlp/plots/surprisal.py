@@ -93,9 +93,7 @@ class SurprisalText:
                 )
                 axes.add_patch(box)
                 middle = x + width / 2
-                axes.text(
-                    middle, y, token, ha="center", va="center", fontsize=10.5, color=letters
-                )
+                axes.text(middle, y, token, ha="center", va="center", fontsize=10.5, color=letters)
                 axes.text(
                     middle, y + 0.22, f"{bits:.1f}", ha="center", va="center", fontsize=8,
                     color=GREY,
@@ -143,13 +141,13 @@ def surprisal_text(
     title: str = "The darker a word, the less the model expected it",
     most: float = 14.0,
 ) -> SurprisalText:
-    """Colour a text by the surprisal of its words.
+    r"""Colour a text by the surprisal of its words.
 
     Parameters
     ----------
     tokens : sequence of str
     bits : sequence of float
-        Surprisal of each token, :math:`-\\log_2 p`.
+        Surprisal of each token, :math:`-\log_2 p`.
     title : str
         What the picture says; line breaks are kept.
     most : float

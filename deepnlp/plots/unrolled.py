@@ -52,7 +52,7 @@ def unrolled(
             f"unrolled: expected two or more tokens and a window of one or more steps, "
             f"got {len(tokens)} and {window}"
         )
-    width = 2.3 + 0.93 * steps
+    width = 0.762 * ((steps - 1) * STEP + 2.9)  # so that circles are round
     figure = Figure(figsize=(width, 3.3), dpi=150)
     axes = figure.add_axes((0.01, 0.02, 0.98, 0.86))
     axes.set_axis_off()

@@ -88,22 +88,21 @@ def activations(trace: Trace) -> dict[tuple[str, object], list[Activation]]:
 
 
 def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
-    if node.op in SINGLE:
-        return Activation(node.op, number, *node.operands[0])
     y = node.values
+    single = Activation(node.op, number, *node.operands[0]) if node.op in SINGLE else None
     if node.op not in ("divide", "reciprocal", "multiply", "add", "log", "power", "log1p"):
-        return None
-    may_be = []
-    if y.size and y.min() > 0 and y.max() < 1:
-        sums = y.sum(axis=-1) if y.ndim else y
-        may_be = ["softmax"] if numpy.allclose(sums, 1) and y.shape[-1:] != (1,) else ["sigmoid"]
-    elif y.size and y.min() > 0:
-        may_be = ["softplus"]
+        return single
+    if not y.size or y.min() <= 0:
+        return single
+    sums = y.sum(axis=-1) if y.ndim else y
+    may_be = ["softplus"] if y.max() >= 1 else ["sigmoid", "softplus"]
+    if numpy.allclose(sums, 1) and y.shape[-1:] != (1,):
+        may_be = ["softmax"]
     for name in may_be:
         source = _furthest_source(trace, node, FUNCTIONS[name])
         if source is not None:
             return Activation(name, number, *source)
-    return None
+    return single
 
 
 def _furthest_source(
@@ -111,7 +110,8 @@ def _furthest_source(
 ) -> tuple[HostArray, HostArray] | None:
     """The earliest array before a node from which a function gives its result."""
     best: tuple[int, HostArray, HostArray] | None = None
-    waiting, seen = [node], set()
+    waiting = [node]
+    seen: set[int] = set()
     while waiting and len(seen) < 16:
         one = waiting.pop()
         for values, tickets in one.operands:
@@ -187,7 +187,11 @@ def _mistakes(function: str) -> list[tuple[str, str, Derivative]]:
         told = f"{function}'(y) in place of {function}'(x)"
         found.append((DERIVATIVE_AT_INPUT, told, _elementwise(lambda x, y: right(y, y))))
     found.append(
-        (DERIVATIVE_MISSING, "dy is passed on without the derivative", _elementwise(lambda x, y: 1.0))
+        (
+            DERIVATIVE_MISSING,
+            "dy is passed on without the derivative",
+            _elementwise(lambda x, y: 1.0),
+        )
     )
     others = {
         "1 - y^2, which is tanh's": lambda x, y: 1 - y * y,
@@ -205,12 +209,14 @@ def _mistakes(function: str) -> list[tuple[str, str, Derivative]]:
         (DERIVATIVE_MISSING, f"the derivative is {told}", _elementwise(slope))
         for told, slope in others.items()
     ]
-    found.append((SIGN, "the derivative has the wrong sign", _elementwise(lambda x, y: -right(x, y))))
-    for factor in (0.5, 2.0):
-        found.append(
-            (FACTOR, f"the derivative is {factor} times the right one",
-             _elementwise(lambda x, y, factor=factor: factor * right(x, y)))
-        )
+    found.append(
+        (SIGN, "the derivative has the wrong sign", _elementwise(lambda x, y: -right(x, y)))
+    )
+    half, double = "half the right one", "twice the right one"
+    found.append((FACTOR, f"the derivative is {half}", _elementwise(lambda x, y: right(x, y) / 2)))
+    found.append(
+        (FACTOR, f"the derivative is {double}", _elementwise(lambda x, y: right(x, y) * 2))
+    )
     return found
 
 
@@ -221,27 +227,53 @@ def _softmax_mistakes() -> list[tuple[str, str, Derivative]]:
     return [
         (WRONG_AXIS, "the sum of dy * y runs over axis 0", _softmax_with(over(0), -1)),
         (WRONG_AXIS, "the sum of dy * y runs over all axes", _softmax_with(over(None), -1)),
-        (WRONG_AXIS, "the sum of dy * y runs over axis 1",
-         lambda g, x, y: y * (g - (g * y).sum(axis=min(1, y.ndim - 1), keepdims=True))),
-        (TERM_MISSING, "the sum over the row is left out: dx = y dy",
-         lambda g, x, y: y * g),
-        (TERM_MISSING, "it is treated as element-wise: dx = dy y (1 - y)",
-         lambda g, x, y: g * y * (1 - y)),
-        (TERM_MISSING, "the sum is over dy and not over dy * y",
-         _softmax_with(lambda g, y: g.sum(axis=-1, keepdims=True), -1)),
-        (TERM_MISSING, "the sum is over dy y, but y does not multiply it: dx = y dy - sum",
-         lambda g, x, y: y * g - (g * y).sum(axis=-1, keepdims=True)),
-        (FACTOR, "y multiplies the difference twice",
-         lambda g, x, y: y * y * (g - (g * y).sum(axis=-1, keepdims=True))),
-        (FACTOR, "the mean of dy * y is taken, not the sum",
-         _softmax_with(lambda g, y: (g * y).mean(axis=-1, keepdims=True), -1)),
+        (
+            WRONG_AXIS,
+            "the sum of dy * y runs over axis 1",
+            lambda g, x, y: y * (g - (g * y).sum(axis=min(1, y.ndim - 1), keepdims=True)),
+        ),
+        (TERM_MISSING, "the sum over the row is left out: dx = y dy", lambda g, x, y: y * g),
+        (
+            TERM_MISSING,
+            "it is treated as element-wise: dx = dy y (1 - y)",
+            lambda g, x, y: g * y * (1 - y),
+        ),
+        (
+            TERM_MISSING,
+            "the sum is over dy and not over dy * y",
+            _softmax_with(lambda g, y: g.sum(axis=-1, keepdims=True), -1),
+        ),
+        (
+            TERM_MISSING,
+            "the sum is over dy y, but y does not multiply it: dx = y dy - sum",
+            lambda g, x, y: y * g - (g * y).sum(axis=-1, keepdims=True),
+        ),
+        (
+            FACTOR,
+            "y multiplies the difference twice",
+            lambda g, x, y: y * y * (g - (g * y).sum(axis=-1, keepdims=True)),
+        ),
+        (
+            FACTOR,
+            "the mean of dy * y is taken, not the sum",
+            _softmax_with(lambda g, y: (g * y).mean(axis=-1, keepdims=True), -1),
+        ),
         (SIGN, "the sum over the row is added, not subtracted", _softmax_with(over(-1), 1)),
-        (SIGN, "the derivative has the wrong sign",
-         lambda g, x, y: -y * (g - (g * y).sum(axis=-1, keepdims=True))),
-        (DERIVATIVE_AT_INPUT, "it is taken with x in place of y",
-         lambda g, x, y: x * (g - (g * x).sum(axis=-1, keepdims=True))),
-        (DERIVATIVE_AT_INPUT, "it is taken with softmax(y), though y is the softmax already",
-         lambda g, x, y: _softmax(y) * (g - (g * _softmax(y)).sum(axis=-1, keepdims=True))),
+        (
+            SIGN,
+            "the derivative has the wrong sign",
+            lambda g, x, y: -y * (g - (g * y).sum(axis=-1, keepdims=True)),
+        ),
+        (
+            DERIVATIVE_AT_INPUT,
+            "it is taken with x in place of y",
+            lambda g, x, y: x * (g - (g * x).sum(axis=-1, keepdims=True)),
+        ),
+        (
+            DERIVATIVE_AT_INPUT,
+            "it is taken with softmax(y), though y is the softmax already",
+            lambda g, x, y: _softmax(y) * (g - (g * _softmax(y)).sum(axis=-1, keepdims=True)),
+        ),
         (DERIVATIVE_MISSING, "dy is passed on without the derivative", lambda g, x, y: g),
     ]
 
@@ -250,6 +282,14 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     """The derivative of an activation, taken at the wrong place or left out.
 
     Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:

@@ -18,6 +18,16 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
     """The blocks of a finished gradient stand in another order than those of the weight.
 
     Wrong: ``db = hstack((df, di, dg, do))``. Right: ``db = hstack((di, df, dg, do))``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     right = problem.right[name]
     if name in problem.subject.input_names or right.ndim not in (1, 2):
@@ -26,7 +36,8 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
         if right.shape[-1] % count == 0 and _has_gates(problem, count):
             parts = numpy.split(right, count, axis=-1)
             for order in _orders(count):
-                told = f"{problem.owner}: in the gradient of {name}, {_told(order)}"
+                moved = _told(order, _names(problem, count))
+                told = f"{problem.owner}: in the gradient of {name}, {moved}"
                 yield Guess(
                     GATES_SWAPPED,
                     told,
@@ -38,6 +49,16 @@ def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
     """All blocks are right but one.
 
     Wrong: the gradient of one gate is left out, or has another sign.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     right, wrong = problem.right[name], problem.wrong[name]
     if right.ndim not in (1, 2) or right.shape != wrong.shape:
@@ -50,7 +71,7 @@ def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
         off = [k for k, m in enumerate(ratios) if m is None or abs(m - 1) > 1e-6]
         if len(off) != 1 or ratios[off[0]] is None:
             continue
-        gate, factor = gate_names(count)[off[0]], ratios[off[0]] or 0.0
+        gate, factor = _names(problem, count)[off[0]], ratios[off[0]] or 0.0
         told = f"{problem.owner}: in the gradient of {name}, the block of gate {gate} is "
         if factor == 0:
             yield Guess(ZERO, told + "0", {name: wrong})
@@ -65,6 +86,14 @@ def swapped_rows(problem: Problem) -> Iterator[Guess]:
     """Gates with weights of their own, whose gradients were exchanged.
 
     Wrong: ``self.dWi, self.dWf = x.T @ df, x.T @ di``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     for a, b in itertools.combinations(problem.bad, 2):
         if a in problem.subject.input_names or b in problem.subject.input_names:
@@ -79,11 +108,19 @@ def swapped_gates(problem: Problem) -> Iterator[Guess]:
     """The gradients of the pre-activations are joined in another order than they were split.
 
     Wrong: ``da = hstack((df, di, dg, do))`` where ``a`` was split into i, f, g, o.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
         return
-    for site, numbers in trace.sites.items():
+    for numbers in trace.sites.values():
         first = trace.nodes[numbers[0]]
         if first.values.ndim < 2 or first.op not in ("matmul", "add"):
             continue
@@ -99,6 +136,14 @@ def swapped_activations(problem: Problem) -> Iterator[Guess]:
     """The gradients by the values of two gates were exchanged.
 
     Wrong: ``di, dg = dc * i, dc * g``. Right: ``di, dg = dc * g, dc * i``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -120,8 +165,7 @@ def swapped_activations(problem: Problem) -> Iterator[Guess]:
 
 def _exchanged(problem: Problem, one: list[int], other: list[int]) -> Guess:
     """Exchange the gradients of two values: the one read later waits for the one read earlier."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     partner = {**dict(zip(one, other)), **dict(zip(other, one))}
     seen: dict[int, HostArray] = {}
 
@@ -144,8 +188,7 @@ def _exchanged(problem: Problem, one: list[int], other: list[int]) -> Guess:
 
 
 def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int, ...]) -> Guess:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
         if number not in numbers:
@@ -153,14 +196,14 @@ def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int,
         parts = numpy.split(g, count, axis=-1)
         return trace.backward(number, numpy.concatenate([parts[k] for k in order], axis=-1))
 
-    told = f"{problem.owner}: in the gradient by `{trace.line(min(numbers))}`, {_told(order)}"
+    moved = _told(order, _names(problem, count))
+    told = f"{problem.owner}: in the gradient by `{trace.line(min(numbers))}`, {moved}"
     return Guess(GATES_SWAPPED, told, trace.gradients(mistake))
 
 
 def _is_split(problem: Problem, number: int, count: int) -> bool:
     """Whether the blocks of a result go to different operations, or to one after the other."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     tickets = trace.nodes[number].tickets
     width = tickets.shape[-1] // count
     blocks = {int(t): k // width for k, t in enumerate(tickets.reshape(-1, tickets.shape[-1])[0])}
@@ -190,10 +233,36 @@ def _orders(count: int) -> list[tuple[int, ...]]:
     return sorted(orders, key=lambda order: sum(a != b for a, b in zip(order, right)))
 
 
-def _told(order: tuple[int, ...]) -> str:
-    names = gate_names(len(order))
+def _told(order: tuple[int, ...], names: list[str]) -> str:
     moved = [names[k] for k in range(len(order)) if order[k] != k]
     if len(moved) == 2:
         return f"the blocks of the gates {moved[0]} and {moved[1]} are swapped"
     found = ", ".join(names[k] for k in order)
     return f"the blocks of the gates stand in the order {found} instead of {', '.join(names)}"
+
+
+def _names(problem: Problem, count: int) -> list[str]:
+    """What the forward calls the gates, from the statements that take the blocks."""
+    names: list[str] = problem.recall(f"{count} gates", lambda: _read_names(problem, count))
+    return names
+
+
+def _read_names(problem: Problem, count: int) -> list[str]:
+    trace = problem.trace
+    for number, node in enumerate(trace.nodes if trace is not None else []):
+        if node.values.ndim < 2 or node.op not in ("matmul", "add"):
+            continue
+        if trace is None or node.values.shape[-1] % count or not _is_split(problem, number, count):
+            continue
+        width = node.values.shape[-1] // count
+        first = node.tickets.reshape(-1, node.tickets.shape[-1])[0]
+        found: list[str | None] = []
+        for k in range(count):
+            ticket = first[k * width]
+            users = (n for n in trace.nodes[number + 1 :] if (n.operands[0][1] == ticket).any())
+            user = next(users, None)
+            found.append(None if user is None else user.site.target)
+        names = [name for name in found if name is not None]
+        if len(set(names)) == count:
+            return names
+    return gate_names(count)

@@ -19,6 +19,14 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dz = dh * (n - h_prev)`` for h = (1 - z) n + z h_prev.
     Right: ``dz = dh * (h_prev - n)``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -45,11 +53,19 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
     """A square weight is used where its transpose should be.
 
     Wrong: ``dx = dy @ W``. Right: ``dx = dy @ W.T``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
         return
-    for site, numbers in trace.sites.items():
+    for numbers in trace.sites.values():
         first = trace.nodes[numbers[0]]
         if first.op != "matmul":
             continue
@@ -63,8 +79,7 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
 
 def _terms(problem: Problem) -> Iterator[tuple[object, int]]:
     """Every place and every operand; -1 stands for all of them, as one."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     for site, numbers in trace.sites.items():
         operands = trace.nodes[numbers[0]].operands
         followed = [j for j, (_, tickets) in enumerate(operands) if tickets.any()]
@@ -75,8 +90,7 @@ def _terms(problem: Problem) -> Iterator[tuple[object, int]]:
 
 
 def _scale(problem: Problem, site: object, j: int, factor: float) -> Mistake:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     chosen = set(trace.sites[site])
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
@@ -84,15 +98,9 @@ def _scale(problem: Problem, site: object, j: int, factor: float) -> Mistake:
             return None
         passed = trace.backward(number, g)
         target = node.operands[j][1] if j >= 0 else None
-        return [
-            (t, v * factor if target is None or _same(t, target) else v) for t, v in passed
-        ]
+        return [(t, v * factor if target is None or t is target else v) for t, v in passed]
 
     return mistake
-
-
-def _same(a: HostArray, b: HostArray) -> bool:
-    return a is b
 
 
 def _changes_the_bad_rows(
@@ -119,8 +127,7 @@ def _factor(
 
 
 def _named(problem: Problem, site: object, j: int, factor: float) -> tuple[str, str]:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     number = trace.sites[site][0]
     node, line = trace.nodes[number], trace.line(number)
     what = "the gradient through it" if j < 0 else f"the gradient by {_operand(problem, node, j)}"
@@ -135,8 +142,7 @@ def _named(problem: Problem, site: object, j: int, factor: float) -> tuple[str, 
 
 
 def _state(problem: Problem, node: Node, j: int) -> str | None:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     if j < 0:
         return None
     tickets = node.operands[j][1]
@@ -149,15 +155,14 @@ def _state(problem: Problem, node: Node, j: int) -> str | None:
 
 def _operand(problem: Problem, node: Node, j: int) -> str:
     """What an operand is called: a variable, or the name that a statement gave it."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     ticket = int(node.operands[j][1].max(initial=0))
     for name, tickets in trace.variables.items():
         if (tickets == ticket).any():
             return name
     owner = int(trace.owner[ticket])
-    name = trace.nodes[owner].site.target if owner >= 0 else None
-    return name or f"its {['first', 'second'][min(j, 1)]} operand"
+    target = trace.nodes[owner].site.target if owner >= 0 else None
+    return target or f"its {['first', 'second'][min(j, 1)]} operand"
 
 
 def _transposed(problem: Problem, chosen: set[int], j: int) -> Mistake:

@@ -17,6 +17,14 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
     """The forward takes a mean; the backward divides by nothing, or by another count.
 
     Wrong: ``ds = p - onehot``. Right: ``ds = (p - onehot) / M``, with M the targets that count.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     targets = targets_of(problem)
     if targets is None:
@@ -28,6 +36,8 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
     gradients = {name: factor * problem.right[name] for name in problem.bad}
     counts = _counts(problem, targets)
     for told, count in counts.items():
+        if told in "NT" and targets.ndim > 1 and targets.dtype.kind in "iu":
+            continue  # a mean over one of two axes: that is another count
         if abs(factor / count - 1) < 1e-6 and count > 1:
             evidence = (
                 f"{problem.owner}: the gradient is {told} = {count} times the right one: "
@@ -48,25 +58,33 @@ def ignored_counted(problem: Problem) -> Iterator[Guess]:
     """Targets that the forward leaves out get a gradient.
 
     Wrong: ``ds = (p - onehot) / M`` in all rows. Right: times 0 where the target is ignored.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     targets = targets_of(problem)
     if targets is None or targets.dtype.kind not in "iu":
         return
     for name in problem.bad:
         right, wrong = problem.right[name], problem.wrong[name]
-        if right.shape[:-1] != targets.shape or right.shape != wrong.shape:
+        if targets.shape not in (right.shape, right.shape[:-1]) or right.shape != wrong.shape:
             continue
-        size = right.shape[-1]
+        size = 1 if right.shape == targets.shape else right.shape[-1]
         rows_right = right.reshape(-1, size)
         rows_wrong = wrong.reshape(-1, size)
-        ignored = ~rows_right.any(axis=1)
+        ignored = numpy.asarray(~rows_right.any(axis=1))
         if not ignored.any() or not rows_wrong[ignored].any():
             continue
         factor = ratio(rows_wrong[~ignored], rows_right[~ignored])
         if factor is None and not ignored.all():
             continue
         told = (
-            f"{problem.owner}: {int(ignored.sum())} of {len(ignored)} targets have no part in the "
+            f"{problem.owner}: {int(ignored.sum())} of {ignored.size} targets have no part in the "
             f"loss, but their rows of the gradient of {name} are not 0"
         )
         yield Guess(IGNORED_COUNTED, told, {name: wrong})

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, MASK_SCALE
+from deepnlp.gradcheck.hypotheses.losses import targets_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.problem import Guess, Problem
 from deepnlp.gradcheck.tape import Adjoints, Node
@@ -17,11 +18,19 @@ def wrong_masks(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``return dy`` or ``return dy * mask / (1 - p) / (1 - p)``.
     Right: ``return dy * mask / (1 - p)``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
-    if trace is None:
+    if trace is None or targets_of(problem) is not None:
         return
-    for site, numbers in trace.sites.items():
+    for numbers in trace.sites.values():
         first = trace.nodes[numbers[0]]
         mask = _mask_of(first)
         if mask is None:
@@ -54,27 +63,38 @@ def rectifier_passed(problem: Problem) -> Iterator[Guess]:
     """A rectifier that lets the gradient through where it let nothing through.
 
     Wrong: ``return dy``. Right: ``return dy * (x > 0)``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
         return
-    for site, numbers in trace.sites.items():
+    for numbers in trace.sites.values():
         if trace.nodes[numbers[0]].op not in ("maximum", "minimum", "absolute"):
             continue
         chosen = set(numbers)
 
-        def mistake(number: int, node: Node, g: HostArray, chosen: set[int] = chosen) -> Adjoints | None:
+        def mistake(
+            number: int, node: Node, g: HostArray, chosen: set[int] = chosen
+        ) -> Adjoints | None:
             if number not in chosen:
                 return None
             return [(t, numpy.broadcast_to(g, g.shape)) for _, t in node.operands if t.any()]
 
-        told = f"{problem.owner}: behind `{trace.line(numbers[0])}`, what is cut off gets a gradient"
+        told = (
+            f"{problem.owner}: behind `{trace.line(numbers[0])}`, what is cut off gets a gradient"
+        )
         yield Guess(DERIVATIVE_MISSING, told, trace.gradients(mistake))
 
 
 def _with(problem: Problem, numbers: list[int], change) -> dict[str, HostArray]:  # type: ignore[no-untyped-def]
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     chosen = set(numbers)
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
@@ -97,7 +117,7 @@ def _mask_of(node: Node) -> HostArray | None:
         return None
     mask = numpy.asarray(constants[0], dtype="float64")
     values = numpy.unique(mask.round(12))
-    is_mask = len(values) == 2 and values[0] == 0 or len(values) == 1 and values[0] != 1
+    is_mask = (len(values) == 2 and values[0] == 0) or (len(values) == 1 and values[0] != 1)
     return mask if is_mask and values[-1] > 0 else None
 
 
@@ -107,8 +127,7 @@ def _is_rectifier(mask: HostArray, x: HostArray) -> bool:
 
 def _scales(problem: Problem, numbers: list[int]) -> set[float]:
     """Constant numbers by which the masked value is multiplied or divided elsewhere."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     found = set()
     for node in trace.nodes:
         for values, tickets in node.operands:

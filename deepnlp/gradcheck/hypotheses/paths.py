@@ -18,6 +18,16 @@ def state_is_cut(problem: Problem, name: str) -> Iterator[Guess]:
     """A one-step layer gives nothing back for a state.
 
     Wrong: ``return dx, np.zeros_like(h_prev)``. Right: ``return dx, da @ Wh.T``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     state = letter_of(problem, name)
     if state is not None:
@@ -30,6 +40,14 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
     """The gradient stops at a step instead of going on to the one before.
 
     Wrong: ``dh = dhs[:, t]``. Right: ``dh = dhs[:, t] + dh_next``; and likewise for c.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -62,16 +80,24 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
     """One of the ways from h_prev or c_prev into a one-step layer is forgotten.
 
     Wrong (GRU): ``dh_prev = da @ Wh.T``. Right: ``dh_prev = da @ Wh.T + dh * z``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
         return
     for name, variable in problem.subject.variables.items():
         letter = letter_of(problem, name)
-        if letter is None or not isinstance(variable, Input | State):
-            continue
         own = trace.variables[name]
-        low, high = int(own.min(initial=0)), int(own.max(initial=0))
+        if letter is None or not own.size or not isinstance(variable, Input | State):
+            continue
+        low, high = int(own.min()), int(own.max())
         consumers = _consumers(problem, low, high)
         if len(consumers) < 2:
             continue
@@ -79,14 +105,16 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
             chosen = set(trace.sites[site])
 
             def mistake(
-                number: int, node: Node, g: HostArray, chosen: set[int] = chosen,
-                low: int = low, high: int = high,
+                number: int,
+                node: Node,
+                g: HostArray,
+                chosen: set[int] = chosen,
+                low: int = low,
+                high: int = high,
             ) -> Adjoints | None:
                 if number not in chosen:
                     return None
-                return [
-                    (t, v * ~((t >= low) & (t <= high))) for t, v in trace.backward(number, g)
-                ]
+                return [(t, v * ~((t >= low) & (t <= high))) for t, v in trace.backward(number, g)]
 
             cause = H_PATH if letter == "h" else C_PATH
             line = trace.line(trace.sites[site][0])
@@ -98,11 +126,19 @@ def ignored_output(problem: Problem) -> Iterator[Guess]:
     """The gradient of one of several outputs is not used.
 
     Wrong: ``def backward(self, dh, dc)`` goes on with dh alone.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None or len(trace.weights) < 2:
         return
-    for k, weight in enumerate(trace.weights):
+    for k, _weight in enumerate(trace.weights):
         weights = [0 * w if j == k else w for j, w in enumerate(trace.weights)]
         cause = C_PATH if k == 1 and letter_of(problem, "c_prev") else TERM_MISSING
         told = f"{problem.owner}: the gradient by output {k} is not used"
@@ -136,38 +172,42 @@ def letter_of(problem: Problem, name: str) -> str | None:
 
 def _recurrent_edges(problem: Problem) -> list[tuple[object, object]]:
     """Pairs of places: a value made at the first is used at the second, one step later."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     found: dict[tuple[object, object], None] = {}
     for number, node in enumerate(trace.nodes):
         if node.op in ("sum", "gather"):
             continue
         for tickets in (t for _, t in node.operands if t.any()):
-            late = _earlier(problem, node, tickets)
+            late = earlier(problem, node, tickets)
             for owner in numpy.unique(trace.owner[tickets[late]]):
                 if owner >= 0:
                     found[(trace.site_of(int(owner)), trace.site_of(number))] = None
     return list(found)
 
 
-def _earlier(problem: Problem, node: Node, tickets: HostArray) -> HostArray:
-    """Which numbers of an operand come from an earlier step than the result."""
-    trace = problem.trace
-    assert trace is not None
-    steps = trace.steps
-    own = steps[tickets]
-    now = steps[node.tickets]
-    if node.op in ("matmul", "einsum") or now.shape != own.shape:
-        latest = numpy.full(own.shape, now.max(initial=-1))
-    else:
-        latest = now
-    made_here = trace.owner[tickets] >= 0
-    return made_here & (own >= 0) & (own < latest)
+def earlier(problem: Problem, node: Node, tickets: HostArray) -> HostArray:
+    """Which numbers of an operand come from an earlier round of a loop than the result.
+
+    Parameters
+    ----------
+    problem : Problem
+    node : Node
+    tickets : array
+        Of the operand.
+
+    Returns
+    -------
+    array of bool
+        Of the shape of the operand.
+    """
+    trace = problem.followed
+    now = int(trace.rounds[node.tickets].max(initial=-1))
+    then = trace.rounds[tickets]
+    return (tickets > 0) & (then >= 0) & (then < now)
 
 
 def _consumers(problem: Problem, low: int, high: int) -> list[object]:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     found: dict[object, None] = {}
     for number, node in enumerate(trace.nodes):
         for _, tickets in node.operands:
@@ -178,8 +218,7 @@ def _consumers(problem: Problem, low: int, high: int) -> list[object]:
 
 def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) -> Mistake:
     """Pass nothing from certain places to certain others, one step back; or from the first."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     consumers = {to for _, to in edges}
     states = [
         trace.variables[name]
@@ -196,7 +235,7 @@ def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) 
             return None
         passed = []
         for tickets, value in trace.backward(number, g):
-            late = _earlier(problem, node, tickets)
+            late = earlier(problem, node, tickets)
             gone = numpy.zeros(tickets.shape, dtype=bool)
             for owner in numpy.unique(trace.owner[tickets[late]]):
                 if owner >= 0 and (trace.site_of(int(owner)), site) in edges:
@@ -211,8 +250,7 @@ def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) 
 
 def _letter(problem: Problem, source: object, sources: list[object]) -> str:
     """Whether a recurrent value is h or c: by its name, and else h is what goes out."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     if len(sources) == 1:
         return "h"
     numbers = trace.sites[source]

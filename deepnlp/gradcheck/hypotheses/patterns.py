@@ -22,6 +22,16 @@ def zero(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradient was never computed, or never stored where it is looked for.
 
     Wrong: ``self.db`` is set to zeros and forgotten. Right: ``self.db = dy.sum(axis=0)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     told = f"{problem.owner}: every entry of the gradient of {name} is 0"
     yield Guess(ZERO, told, {name: numpy.zeros_like(problem.right[name])})
@@ -32,6 +42,16 @@ def multiple(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``dx = y * dy`` for y = x^2, or a mean whose backward does not divide.
     Right: ``dx = 2 * x * dy``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     factor = ratio(problem.wrong[name], problem.right[name])
     if factor is None:
@@ -52,6 +72,16 @@ def transposed(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradient of a matrix came out as its transpose.
 
     Wrong: ``dW = dy.T @ x``. Right: ``dW = x.T @ dy``, of the shape of W.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     right = problem.right[name]
     if right.ndim != 2:
@@ -64,6 +94,16 @@ def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradient has further axes, over which it should have been summed.
 
     Wrong: ``db = dy``. Right: ``db = dy.sum(axis=0)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     wrong, right = problem.wrong[name], problem.right[name]
     if wrong.ndim <= right.ndim or wrong.shape[wrong.ndim - right.ndim :] != right.shape:
@@ -81,11 +121,49 @@ def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
     """What comes in goes out: the derivative of the function between is left out.
 
     Wrong: ``return dy``. Right: ``return dy * (1 - self.y ** 2)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     for weight in problem.subject.weights:
         if weight.shape == problem.right[name].shape and weight.ndim > 0:
             told = f"{problem.owner}: the gradient of {name} is dy as it came in"
             yield Guess(DERIVATIVE_MISSING, told, {name: weight})
+
+
+def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
+    """A function made of straight pieces, with the slopes of another one.
+
+    Wrong: ``dx = dy * (x > 0)`` for a rectifier that leaks.
+    Right: ``dx = dy * np.where(x > 0, 1, a)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    for dy in problem.subject.weights:
+        if dy.shape != right.shape or wrong.shape != right.shape or not dy.all() or not dy.size:
+            continue
+        slopes = [numpy.unique((g / dy).round(6)) for g in (wrong, right)]
+        if len(slopes[0]) <= 2 and 2 <= len(slopes[1]) <= 3 and right.size > 4:
+            told = ", ".join(f"{slope:g}" for slope in slopes[0])
+            wanted = ", ".join(f"{slope:g}" for slope in slopes[1])
+            evidence = f"{problem.owner}: the slopes behind {name} are {told} in place of {wanted}"
+            yield Guess(DERIVATIVE_MISSING, evidence, {name: wrong})
 
 
 def ratio(wrong: HostArray, right: HostArray) -> float | None:

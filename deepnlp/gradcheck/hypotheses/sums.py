@@ -18,6 +18,7 @@ from deepnlp.gradcheck.causes import (
     TIME_SHIFTED,
     WRONG_AXIS,
 )
+from deepnlp.gradcheck.hypotheses.paths import letter_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.problem import Guess, Problem
 from deepnlp.gradcheck.tape import Adjoints, Node
@@ -57,11 +58,16 @@ def uses_of(problem: Problem, name: str) -> list[Use]:
     list of Use
         Empty where the forward cannot be followed.
     """
+    found: list[Use] = problem.recall(f"uses of {name}", lambda: _find_uses(problem, name))
+    return found
+
+
+def _find_uses(problem: Problem, name: str) -> list[Use]:
     trace = problem.trace
-    if trace is None or name in problem.subject.input_names:
+    if trace is None or name in problem.subject.input_names or not trace.variables[name].size:
         return []
     own = trace.variables[name]
-    first, size = int(own.min(initial=0)), own.size
+    first, size = int(own.min()), own.size
     found: list[Use] = []
 
     def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
@@ -78,8 +84,7 @@ def uses_of(problem: Problem, name: str) -> list[Use]:
 def _use(
     problem: Problem, number: int, node: Node, g: HostArray, j: int, first: int, size: int
 ) -> Use:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     values, tickets = node.operands[j]
     if node.op == "matmul" and values.ndim == 2 and node.operands[1 - j][0].ndim >= 2:
         other = node.operands[1 - j][0]
@@ -97,7 +102,7 @@ def _use(
     elif node.op in ("matmul", "sum", "einsum"):
         return _whole(trace.backward(number, g), number, node, j, first, size)
     else:
-        passed = [v for t, v in trace.backward(number, g) if t is node.operands[j][1]][0]
+        passed = next(v for t, v in trace.backward(number, g) if t is node.operands[j][1])
         passed = numpy.broadcast_to(passed, node.tickets.shape)
         where = numpy.broadcast_to(tickets, node.tickets.shape) - first
         width = node.tickets.shape[-1] if node.tickets.ndim else 1
@@ -112,9 +117,7 @@ def _use(
     return Use(number, node.op, parts, trace.samples[of_row], trace.steps[of_row])
 
 
-def _whole(
-    passed: Adjoints, number: int, node: Node, j: int, first: int, size: int
-) -> Use:
+def _whole(passed: Adjoints, number: int, node: Node, j: int, first: int, size: int) -> Use:
     """An operation that is not taken apart."""
     total = numpy.zeros((1, size))
     for tickets, value in passed:
@@ -132,16 +135,26 @@ def tied(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``self.dE = h.T @ dy`` after the look-up's gradient was stored in ``self.dE``.
     Right: ``self.dE += ...``, so that both uses count.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     uses = uses_of(problem, name)
-    kinds = {_kind(problem, use) for use in uses}
+    kinds = {trace_site(problem, use) for use in uses}
     if len(kinds) < 2:
         return
     shape = problem.right[name].shape
     has_lookup = any(use.op == "gather" for use in uses)
     for kind in sorted(kinds, key=str):
-        lost = [use for use in uses if _kind(problem, use) == kind]
-        kept = [use for use in uses if _kind(problem, use) != kind]
+        lost = [use for use in uses if trace_site(problem, use) == kind]
+        kept = [use for use in uses if trace_site(problem, use) != kind]
         line = problem.trace.line(lost[0].number) if problem.trace else ""
         told = f"{problem.owner}: the gradient of {name} lacks its use in `{line}`"
         cause = TERM_MISSING
@@ -155,6 +168,16 @@ def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``dW[ids] = dy``, or ``dW[ids] += dy``, which NumPy carries out once for each id.
     Right: ``np.add.at(dW, ids, dy)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     uses = uses_of(problem, name)
     lookups = [use for use in uses if use.op == "gather"]
@@ -179,7 +202,9 @@ def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
             for row in use.parts:
                 step[row != 0] = row[row != 0]
             kept += step
-        told = f"{problem.owner}: within a step, of a repeated id only the last one counts in {name}"
+        told = (
+            f"{problem.owner}: within a step, of a repeated id only the last one counts in {name}"
+        )
         yield Guess(REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
 
 
@@ -188,6 +213,16 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``db = dy[-1]`` or ``db = dy.mean(axis=0)``. Right: ``db = dy.sum(axis=0)``.
     And in a loop over time, wrong: ``db = da_t.sum(0)``. Right: ``db += da_t.sum(0)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     uses = uses_of(problem, name)
     if not uses:
@@ -210,12 +245,11 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
             continue
         for which in (known[-1], known[0]):
             told = f"holds {word} {which} alone"
-            causes = [cause]
-            if word == "step":
-                assigned_first = in_a_loop and (which == known[0] or not is_bias)
-                causes = [ASSIGNED, cause] if assigned_first or not is_bias else [cause, ASSIGNED]
-            for one in causes:
-                yield guess(one, told, labels == which)
+            # The loop on the way back ends with step 0: what it assigned last is what remains.
+            assigned = word == "step" and (not is_bias or (in_a_loop and which == known[0]))
+            yield guess(ASSIGNED if assigned else cause, told, labels == which)
+            if is_bias and in_a_loop and word == "step" and not assigned:
+                yield guess(ASSIGNED, told, labels == which)
         if is_bias:
             yield guess(
                 cause, f"is the mean over the {len(known)} {word}s", labels > -3, 1 / len(known)
@@ -225,17 +259,67 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
         yield guess(NOT_SUMMED_N, f"is the mean over all {rows} rows", steps > -3, 1 / rows)
         for which in (rows - 1, 0):
             yield guess(NOT_SUMMED_N, f"holds row {which} alone", numpy.arange(rows) == which)
-    if in_a_loop:
+    if in_a_loop and len({trace_site(problem, use) for use in uses}) == 1:
         for which in (0, len(uses) - 1):
             total = uses[which].parts.sum(axis=0).reshape(shape)
             told = f"{problem.owner}: the gradient of {name} holds one of {len(uses)} uses alone"
             yield Guess(ASSIGNED, told, {name: total})
 
 
+def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
+    """An entry of the input is used several times, and the last one to write its gradient wins.
+
+    Wrong: ``dx[:, k : k + T] = dy @ K[k].T``. Right: ``dx[:, k : k + T] += dy @ K[k].T``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
+    """
+    trace = problem.trace
+    is_input = name in problem.subject.input_names and letter_of(problem, name) is None
+    if trace is None or not is_input:
+        return
+    own = trace.variables[name]
+    parts: list[tuple[HostArray, HostArray]] = []
+
+    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
+        found, touched = numpy.zeros(trace.tape.size), numpy.zeros(trace.tape.size, dtype=bool)
+        for tickets, value in trace.backward(number, g):
+            numpy.add.at(found, numpy.broadcast_to(tickets, value.shape), value)
+            touched[tickets] = True
+        if touched[own].any():
+            parts.append((found[own], touched[own]))
+        return None
+
+    trace.gradients(look)
+    for ordered in (parts, parts[::-1]) if len(parts) > 1 else ():
+        kept = numpy.zeros(own.shape)
+        for part, touched in ordered:
+            kept[touched] = part[touched]
+        told = f"{problem.owner}: of {len(parts)} uses of {name}, each entry keeps one"
+        yield Guess(ASSIGNED, told, {name: kept})
+
+
 def step_left_out(problem: Problem, name: str) -> Iterator[Guess]:
     """The loop over time begins or ends one step too early.
 
     Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in reversed(range(T))``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     uses = uses_of(problem, name)
     if not uses:
@@ -255,6 +339,16 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
     """A bias gradient that was summed over another axis.
 
     Wrong: ``db = dy.sum(axis=1)``. Right: ``db = dy.sum(axis=0)``, one number for each column.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     trace, wrong = problem.trace, problem.wrong[name]
     if trace is None or name in problem.subject.input_names:
@@ -287,15 +381,23 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
 def _axes(ndim: int) -> list[tuple[int, ...]]:
     """All choices of axes, but for all of them except the last, which is the right one."""
     right = tuple(range(ndim - 1))
-    found = [
-        tuple(k for k in range(ndim) if mask >> k & 1) for mask in range(1, 1 << ndim)
-    ]
+    found = [tuple(k for k in range(ndim) if mask >> k & 1) for mask in range(1, 1 << ndim)]
     return [axes for axes in found if axes != right and (ndim - 1 in axes)]
 
 
-def _kind(problem: Problem, use: Use) -> object:
-    trace = problem.trace
-    assert trace is not None
+def trace_site(problem: Problem, use: Use) -> object:
+    """The place in the program of a use.
+
+    Parameters
+    ----------
+    problem : Problem
+    use : Use
+
+    Returns
+    -------
+    object
+    """
+    trace = problem.followed
     return trace.site_of(use.number)
 
 

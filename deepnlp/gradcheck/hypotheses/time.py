@@ -16,6 +16,16 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradients of the steps were joined in another order.
 
     Wrong: ``dxs.append(dx)`` in a loop that runs backwards. Right: ``dxs[:, t] = dx``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+
+    Yields
+    ------
+    Guess
     """
     if name not in problem.subject.input_names or problem.right[name].ndim != 3:
         return
@@ -28,6 +38,14 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
     """The gradient that comes in is read from another step than it belongs to.
 
     Wrong: ``dh = dhs[:, T - 1 - t] + dh_next``. Right: ``dh = dhs[:, t] + dh_next``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -56,6 +74,14 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
     """The loop over time leaves out its first or its last step.
 
     Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in range(T - 1, -1, -1)``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None or trace.steps.max(initial=-1) < 1:
@@ -64,7 +90,9 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
     for step in (0, last):
         skipped = trace.steps == step
 
-        def mistake(number: int, node: Node, g: HostArray, skipped: HostArray = skipped) -> Adjoints | None:
+        def mistake(
+            number: int, node: Node, g: HostArray, skipped: HostArray = skipped
+        ) -> Adjoints | None:
             inside = skipped[node.tickets]
             return trace.backward(number, g * ~inside) if inside.any() else None
 

@@ -8,16 +8,25 @@ import numpy
 
 from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED, WRONG_VALUE
 from deepnlp.gradcheck.hypotheses.activations import RIGHT, Activation, activations
+from deepnlp.gradcheck.hypotheses.paths import earlier
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.problem import Guess, Problem
 from deepnlp.gradcheck.tape import Adjoints, Node
-from deepnlp.gradcheck.trace import Mistake
+from deepnlp.gradcheck.trace import Mistake, Trace
 
 
 def overwritten(problem: Problem) -> Iterator[Guess]:
     """What forward kept was overwritten before backward used it.
 
     Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry a step.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -39,33 +48,47 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
             for number in numbers:
                 mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
             told = f"{problem.owner}: `{line}` is remembered from the {word} step alone"
-            yield Guess(CACHE, told, trace.gradients(_with_values(problem, mapped)))
+            for consumers in (None, {site}):
+                mistake = _with_values(problem, mapped, consumers)
+                yield Guess(CACHE, told, trace.gradients(mistake))
     for which, word in ((-1, "last"), (0, "first")):
         mapped = numpy.arange(size)
         for numbers in repeated.values():
             for number in numbers:
                 mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
         told = f"{problem.owner}: every step goes back with the values of the {word} one"
-        yield Guess(CACHE, told, trace.gradients(_with_values(problem, mapped)))
+        for keep_earlier in (False, True):
+            mistake = _with_values(problem, mapped, keep_earlier=keep_earlier)
+            yield Guess(CACHE, told, trace.gradients(mistake))
 
 
 def neighbouring_step(problem: Problem) -> Iterator[Guess]:
     """A value of the step before or after is used.
 
     Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
         return
     size = trace.tape.size
     repeated = _repeated(problem)
-    for site, numbers in repeated.items():
+    for numbers in repeated.values():
         line = trace.line(numbers[0])
         for shift, word in ((1, "after"), (-1, "before")):
             mapped = numpy.arange(size)
             for k, number in enumerate(numbers):
                 other = min(max(k + shift, 0), len(numbers) - 1)
                 mapped[trace.nodes[number].tickets] = trace.nodes[numbers[other]].tickets
+            if shift == 1:
+                yield from _one_round_later(problem, numbers)
             first = _first_states(problem, numbers)
             if shift == 1:
                 for tickets in first:
@@ -77,10 +100,35 @@ def neighbouring_step(problem: Problem) -> Iterator[Guess]:
     yield from _shifted_rows(problem)
 
 
+def _one_round_later(problem: Problem, numbers: list[int]) -> Iterator[Guess]:
+    """Where a value of the round before is used, its successor is used, from the first round on."""
+    trace = problem.followed
+    made = [trace.nodes[n].tickets for n in numbers]
+    for users in trace.sites.values():
+        if len(users) != len(numbers):
+            continue
+        for j, (_, tickets) in enumerate(trace.nodes[users[1]].operands):
+            if tickets.shape == made[0].shape and (tickets == made[0]).all():
+                told = (
+                    f"{problem.owner}: behind `{trace.line(users[0])}`, the new value of "
+                    f"`{trace.line(numbers[0])}` is used in place of the one before"
+                )
+                mistake = _with_operand(problem, users, j, made)
+                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+
+
 def one_step_ahead(problem: Problem) -> Iterator[Guess]:
     """The new state is used where the one before should be.
 
     Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -106,6 +154,14 @@ def other_values(problem: Problem) -> Iterator[Guess]:
     """Another array of the same shape is used in a product.
 
     Wrong: ``di = dc * i`` for c = f c_prev + i g. Right: ``di = dc * g``.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Yields
+    ------
+    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -117,7 +173,7 @@ def other_values(problem: Problem) -> Iterator[Guess]:
     ]
     candidates += [(name, [tickets]) for name, tickets in trace.variables.items()]
     tried = 0
-    for site, numbers in sites:
+    for _site, numbers in sites:
         first = trace.nodes[numbers[0]]
         if first.op not in ("multiply", "matmul", "divide"):
             continue
@@ -130,17 +186,19 @@ def other_values(problem: Problem) -> Iterator[Guess]:
                 tried += 1
                 if tried > 400:
                     return
-                told = f"{problem.owner}: behind `{trace.line(numbers[0])}`, {name} is used in place"
+                told = (
+                    f"{problem.owner}: behind `{trace.line(numbers[0])}`, {name} is used in place"
+                )
                 yield Guess(
-                    WRONG_VALUE, told + " of another value",
+                    WRONG_VALUE,
+                    told + " of another value",
                     trace.gradients(_with_operand(problem, numbers, j, arrays)),
                 )
 
 
 def _repeated(problem: Problem) -> dict[object, list[int]]:
     """Places that a loop over time comes by, each with its nodes in order of steps."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     found = {}
     for site, numbers in trace.sites.items():
         shapes = {trace.nodes[n].tickets.shape for n in numbers}
@@ -152,23 +210,20 @@ def _repeated(problem: Problem) -> dict[object, list[int]]:
 
 def _first_states(problem: Problem, numbers: list[int]) -> list[HostArray]:
     """Tickets of variables that are to the first step what a value is to the next."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     shape = trace.nodes[numbers[0]].tickets.shape
     names = [
-        name for name, tickets in trace.variables.items()
+        name
+        for name, tickets in trace.variables.items()
         if tickets.shape == shape and name.rpartition(".")[2][:1] in ("h", "c")
     ]
     letter = (trace.nodes[numbers[0]].site.target or "h")[0]
     return [trace.variables[n] for n in names if n.rpartition(".")[2][0] == letter]
 
 
-def _consumers(
-    problem: Problem, numbers: list[int], first: list[HostArray]
-) -> list[set[object]]:
+def _consumers(problem: Problem, numbers: list[int], first: list[HostArray]) -> list[set[object]]:
     """The places that use a value, each by itself."""
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     own = numpy.concatenate(
         [trace.nodes[n].tickets.ravel() for n in numbers] + [t.ravel() for t in first]
     )
@@ -176,8 +231,7 @@ def _consumers(
 
 
 def _users(problem: Problem, own: HostArray) -> list[object]:
-    trace = problem.trace
-    assert trace is not None
+    trace = problem.followed
     marked = numpy.zeros(trace.tape.size, dtype=bool)
     marked[own] = True
     found: dict[object, None] = {}
@@ -188,17 +242,19 @@ def _users(problem: Problem, own: HostArray) -> list[object]:
 
 
 def _with_values(
-    problem: Problem, mapped: HostArray, consumers: set[object] | None = None
+    problem: Problem,
+    mapped: HostArray,
+    consumers: set[object] | None = None,
+    keep_earlier: bool = False,
 ) -> Mistake:
-    """Compute derivatives with the values of other tickets."""
-    trace = problem.trace
-    assert trace is not None
+    """Compute derivatives with the values of other tickets.
+
+    ``mapped`` says whose value stands for that of a ticket; ``consumers`` at which places, or
+    everywhere; ``keep_earlier`` leaves what comes from an earlier round of a loop as it is.
+    """
+    trace = problem.followed
     values_of = trace.tape.values
-    known: dict[int, Activation] = {
-        one.number: one
-        for (function, _), ones in activations(trace).items() if function in RIGHT
-        for one in ones
-    }
+    known = problem.recall("activations", lambda: _activations_by_node(trace))
     changed = mapped != numpy.arange(len(mapped))
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
@@ -212,20 +268,27 @@ def _with_values(
             return [(one.tickets, g * RIGHT[one.function](x, y))]
         if not any(changed[t].any() for _, t in node.operands) and not own:
             return None
-        operands = [
-            numpy.where(t > 0, values_of[mapped[t]], v) for v, t in node.operands
-        ]
+        operands = []
+        for v, t in node.operands:
+            free = (t > 0) & ~earlier(problem, node, t) if keep_earlier else t > 0
+            operands.append(numpy.where(free, values_of[mapped[t]], v))
         passed = node.vjp(g, operands, values_of[mapped[node.tickets]])
         return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
 
     return mistake
 
 
-def _with_operand(
-    problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]
-) -> Mistake:
-    trace = problem.trace
-    assert trace is not None
+def _activations_by_node(trace: Trace) -> dict[int, Activation]:
+    return {
+        one.number: one
+        for (function, _), ones in activations(trace).items()
+        if function in RIGHT
+        for one in ones
+    }
+
+
+def _with_operand(problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]) -> Mistake:
+    trace = problem.followed
     values_of = trace.tape.values
     order = {number: k for k, number in enumerate(numbers)}
 
@@ -242,13 +305,12 @@ def _with_operand(
 
 def _shifted_rows(problem: Problem) -> Iterator[Guess]:
     """A product of all steps at once, whose input stands a step too early or too late."""
-    trace = problem.trace
-    assert trace is not None
-    for site, numbers in trace.sites.items():
+    trace = problem.followed
+    for numbers in trace.sites.values():
         node = trace.nodes[numbers[0]]
         if node.op != "matmul" or len(numbers) > 1 or node.operands[0][0].ndim < 2:
             continue
-        x, tickets = node.operands[0]
+        x, _tickets = node.operands[0]
         rows = x.reshape(-1, x.shape[-1])
         steps = trace.steps[node.tickets].reshape(len(rows), -1).max(axis=1)
         samples = trace.samples[node.tickets].reshape(len(rows), -1)[:, 0]
@@ -260,10 +322,14 @@ def _shifted_rows(problem: Problem) -> Iterator[Guess]:
             for (n, t), k in where.items():
                 if (n, t + shift) in where:
                     moved[k] = rows[where[(n, t + shift)]]
+            moved = moved.reshape(x.shape)
 
             def mistake(
-                number: int, one: Node, g: HostArray,
-                chosen: int = numbers[0], moved: HostArray = moved.reshape(x.shape),
+                number: int,
+                one: Node,
+                g: HostArray,
+                chosen: int = numbers[0],
+                moved: HostArray = moved,
             ) -> Adjoints | None:
                 if number != chosen:
                     return None

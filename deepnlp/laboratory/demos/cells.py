@@ -56,7 +56,7 @@ class Config:
     """Cells of H units with inputs of H normal numbers, N rows side by side, over T steps.
 
     All weights from U(-1/sqrt(H), 1/sqrt(H)). For the LSTM alone, W_h = s randn / sqrt(H) over
-    ``scales``, back through ``sweep_T`` steps.
+    ``scales``, back through ``sweep_steps`` steps.
     """
 
     seed: int = 0
@@ -66,7 +66,7 @@ class Config:
     shown: tuple[int, ...] = (10, 50, 200)
     scales: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0)
     forget_biases: tuple[float, ...] = (0.0, 1.0, 3.0)
-    sweep_T: int = 100
+    sweep_steps: int = 100
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Outcome(Result):
     """Shares of the gradient that are left.
 
     ``shares`` holds, by cell and path (``both``, ``h``, ``memory``), the share after 0 to T steps,
-    (T + 1,). ``sweep`` (forget biases, scales) is what an LSTM leaves after ``sweep_T`` steps.
+    (T + 1,). ``sweep`` (forget biases, scales) is what an LSTM leaves after ``sweep_steps`` steps.
     """
 
     config: Config
@@ -104,7 +104,8 @@ class Outcome(Result):
         return (
             "share of the gradient that is left\n\n"
             + table(["cell", "path", *steps], rows)
-            + f"\n\nan LSTM with W_h = s randn / sqrt(H): what {self.config.sweep_T} steps leave\n\n"
+            + "\n\nan LSTM with W_h = s randn / sqrt(H): what is left after "
+            + f"{self.config.sweep_steps} steps\n\n"
             + table([">s", *biases], weights)
         )
 
@@ -120,9 +121,9 @@ class Outcome(Result):
         self._draw_sweep(figure.add_axes((0.665, 0.11, 0.235, 0.68)))
         forgets, explodes = self.sweep.min(), self.sweep.max()
         message = (
-            "An LSTM keeps its gradient as far as its forget gate is open, and no longer;\n"
-            f"by the size of $W_h$ {self.config.sweep_T} steps leave from {_power(forgets)} to "
-            f"{_power(explodes)} of it: it can vanish and explode"
+            "The gradient of an LSTM can vanish and explode, too: by its forget bias and the size "
+            f"of $W_h$,\n{self.config.sweep_steps} steps leave from {_power(forgets)} to "
+            f"{_power(explodes)} of it"
         )
         figure.text(0.06, 0.965, message, fontsize=12.5, weight="bold", va="top")
         return figure
@@ -161,7 +162,7 @@ class Outcome(Result):
         log_scale(axes, self.sweep.min() / 10, self.sweep.max() * 10, ticks=9)
         axes.set_xlim(0, max(self.config.scales))
         axes.set_xlabel("scale $s$ of $W_h = s$ randn$/\\sqrt{H}$")
-        axes.set_ylabel(f"share left after {self.config.sweep_T} steps")
+        axes.set_ylabel(f"share left after {self.config.sweep_steps} steps")
         axes.set_title("The LSTM, by the size of $W_h$", loc="left", fontsize=10.5)
         plain(axes)
         label_in_margin(axes, labels, height=0.06, size=9)
@@ -180,7 +181,7 @@ def run(config: Config) -> Outcome:
 
     Examples
     --------
-    >>> small = Config(N=2, H=4, T=6, shown=(2, 6), scales=(1.0,), sweep_T=5)
+    >>> small = Config(N=2, H=4, T=6, shown=(2, 6), scales=(1.0,), sweep_steps=5)
     >>> sorted(run(small).shares["GRU"])
     ['both', 'h', 'memory']
     """
@@ -209,7 +210,7 @@ def _data(config: Config, T: int) -> tuple[list[Array], Array]:
 
 def _sweep(config: Config) -> HostArray:
     left = np.empty((len(config.forget_biases), len(config.scales)))
-    xs, dh = _data(config, config.sweep_T)
+    xs, dh = _data(config, config.sweep_steps)
     for b, bias in enumerate(config.forget_biases):
         for s, scale in enumerate(config.scales):
             rng = np.random.default_rng(config.seed)

@@ -191,8 +191,9 @@ class Outcome(Result):
         axes.set_xlabel("largest singular value of $W_h$")
         axes.set_ylabel("spectral radius of $W_h$")
         axes.set_title(
-            f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a singular "
-            f"value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius below 1",
+            f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
+            f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "
+            "below 1",
             loc="left",
             fontsize=10.5,
         )
@@ -230,8 +231,9 @@ def run(config: Config) -> Outcome:
 
     Examples
     --------
-    >>> run(Config(scale=0.5, matrices=10)).norms[[0, 19]]
-    array([1.23420342e+00, 2.37937577e-04])
+    >>> norms = run(Config(scale=0.5, matrices=10)).norms
+    >>> f"{norms[0]:.6f} after one step, {norms[19]:.6e} after 20"
+    '1.234203 after one step, 2.379376e-04 after 20'
     """
     random = np.random.RandomState(config.seed)  # the generator of the book
     Wh = random.randn(config.H, config.H) * config.scale

@@ -208,9 +208,7 @@ def run(config: Config) -> Outcome:
     return Outcome(config, *free, *clipped)
 
 
-def _train(
-    config: Config, ids: HostArray, V: int, max_norm: float
-) -> tuple[HostArray, HostArray]:
+def _train(config: Config, ids: HostArray, V: int, max_norm: float) -> tuple[HostArray, HostArray]:
     """Losses and norms of one run, until its end or until it is lost."""
     rng = np.random.default_rng(config.seed)
     model = RNNLM(

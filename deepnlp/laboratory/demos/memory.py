@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ HostArray = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 NAMES = ("Tom", "Mary", "Ann", "Bob", "Eve", "Jack", "Kim", "Leo")
-FIRST = "was watching TV in the room .".split()
+FIRST = ["was", "watching", "TV", "in", "the", "room", "."]
 MEANWHILE = [
     text.split()
     for text in (
@@ -47,9 +48,9 @@ MEANWHILE = [
         "then the rain was over .",
     )
 ]
-CAME = "came into the room .".split()
-QUESTION = "said hi to".split()
-WORDS = sorted({*FIRST, *sum(MEANWHILE, []), *CAME, *QUESTION})
+CAME = ["came", "into", "the", "room", "."]
+QUESTION = ["said", "hi", "to"]
+WORDS = sorted({*FIRST, *chain.from_iterable(MEANWHILE), *CAME, *QUESTION})
 VOCABULARY = [*NAMES, *WORDS]
 CELLS = ("RNN", "LSTM, bias 1", "GRU", "LSTM")
 SOLVED, LOOKED_AT = 0.995, 25  # accuracy over so many batches, at which learning stops
@@ -80,8 +81,8 @@ class Config:
     max_norm: float = 1.0
     names_distances: tuple[int, ...] = (5, 10, 20, 40)
     adding_distances: tuple[int, ...] = (10, 20, 40)
-    names_updates: int = 400
-    adding_updates: int = 1000
+    names_updates: int = 800
+    adding_updates: int = 1500
     tested: int = 500
 
 
@@ -140,7 +141,9 @@ class Outcome(Result):
         left = figure.add_axes((0.06, 0.15, 0.32, 0.61))
         right = figure.add_axes((0.555, 0.15, 0.32, 0.61))
         _draw(left, self.config.names_distances, self.names, self.names_chance)
-        left.set_title('Names: "Tom was watching TV ... Mary said hi to ?"', loc="left", fontsize=10.5)
+        left.set_title(
+            'Names: "Tom was watching TV ... Mary said hi to ?"', loc="left", fontsize=10.5
+        )
         left.set_xlabel("words from the name to the question")
         _draw(right, self.config.adding_distances, self.adding, self.adding_chance)
         right.set_title(f"Adding two marked numbers, within {CLOSE:g}", loc="left", fontsize=10.5)

@@ -206,11 +206,9 @@ def _growth(W_T: HostArray, slopes: HostArray, rng: np.random.Generator) -> Host
     """The mean factor a step, over the way back from the last step to the first, (B,)."""
     T, B, _, H = slopes.shape
     dh = rng.standard_normal((B, 1, H))
-    log_growth = np.zeros(B)
+    norms = np.empty((T, B))
     for t in reversed(range(T)):
         dh = (dh * slopes[t]) @ W_T
-        norm = np.linalg.norm(dh, axis=(1, 2))
-        if t < T - T // 4:  # the first steps only turn the gradient into its direction
-            log_growth += np.log(norm / norm_before)
-        norm_before = norm
-    return np.exp(log_growth / (T - T // 4))
+        norms[t] = np.linalg.norm(dh, axis=(1, 2))
+    settled = T - 1 - T // 4  # the steps before only turn the gradient into its direction
+    return (norms[0] / norms[settled]) ** (1 / settled)

@@ -119,7 +119,9 @@ class Outcome(Result):
         right.set_ylim(0, None)
         right.set_xlabel("occurrences of the word in the training text")
         right.set_ylabel("distance of its row from where it began")
-        right.set_title("What the rows of rare and frequent words learned", loc="left", fontsize=10.5)
+        right.set_title(
+            "What the rows of rare and frequent words learned", loc="left", fontsize=10.5
+        )
         plain(right)
         label_in_margin(right, labels, height=0.08)
         figure.text(0.06, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
@@ -149,7 +151,7 @@ def run(config: Config) -> Outcome:
 
     Examples
     --------
-    >>> small = Config(vocab_size=40, tokens=300, valid_tokens=60, H=4, N=4, T=5, epochs=1, groups=3)
+    >>> small = Config(vocab_size=40, tokens=300, valid_tokens=60, H=4, N=4, T=5, epochs=1)
     >>> outcome = run(small)
     >>> outcome.parameters["none"] - outcome.parameters["tied"] == 40 * 4
     True

@@ -1,0 +1,86 @@
+"""Clipping against a smaller learning rate: a ReLU RNN, every rate with every threshold.
+
+Each cell of the table is one run of plain SGD from the same weights over the same text.
+
+    python chapters/ch06_gated_networks/clipping.py
+
+Data: pydocs, the documentation inside this Python; vocabulary 500.
+Time: TIME_CLIPPING
+Expect: EXPECT_CLIPPING
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from deepnlp.laboratory.demos import clipping
+from deepnlp.plots import curves
+from deepnlp.script import config_from_arguments
+from deepnlp.tables import table
+
+RATES = (0.03, 0.1, 0.3, 1.0, 3.0)
+THRESHOLDS = (0.1, 0.5, 2.0)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Size of the network and length of a run."""
+
+    hidden_size: int = 64
+    updates: int = 800
+    seed: int = 0
+    out: str = "runs/ch06/clipping"
+
+
+QUICK = Config(hidden_size=8, updates=5)
+
+
+def main(config: Config) -> dict[str, list[float]]:
+    """Run all; gives the final perplexities by threshold, one a rate, nan where a run was lost."""
+    folder = Path(config.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[float]] = {"no clipping": []}
+    for threshold in THRESHOLDS:
+        found[f"clipped at {threshold:g}"] = []
+        for lr in RATES:
+            outcome = clipping.run(
+                clipping.Config(
+                    seed=config.seed,
+                    H=config.hidden_size,
+                    updates=config.updates,
+                    lr=lr,
+                    max_norm=threshold,
+                )
+            )
+            found[f"clipped at {threshold:g}"].append(outcome.final_perplexity)
+            if threshold == THRESHOLDS[0]:
+                found["no clipping"].append(final_perplexity(outcome))
+    rows = [
+        [name, *("lost" if np.isnan(value) else f"{value:.1f}" for value in values)]
+        for name, values in found.items()
+    ]
+    print(table(["perplexity at the end", *(f">rate {lr:g}" for lr in RATES)], rows))
+    figure = curves(
+        {name: (RATES, values) for name, values in found.items()},
+        title="Clipping allows learning rates at which a free run is lost",
+        xlabel="learning rate",
+        ylabel=f"perplexity after {config.updates} updates",
+        logx=True,
+        logy=True,
+    )
+    figure.savefig(folder / "clipping.png")
+    print(f"figure in {folder}")
+    return found
+
+
+def final_perplexity(outcome: clipping.Outcome) -> float:
+    """Of the run without clipping, over the last tenth of its updates; nan if it was lost."""
+    if outcome.diverged:
+        return float("nan")
+    last = max(1, len(outcome.free_loss) // 10)
+    return float(np.exp(outcome.free_loss[-last:].mean()))
+
+
+if __name__ == "__main__":
+    main(config_from_arguments(Config, __doc__))

@@ -1,0 +1,69 @@
+"""Exploding and vanishing gradients: the experiments of the lesson, at the size of real models.
+
+The two experiments of the book with its numbers, the phase diagram for matrices of H units, and
+the singular values and spectral radius of fresh weights U(-1/sqrt(H), 1/sqrt(H)) at several H.
+
+    python chapters/ch06_gated_networks/exploding_and_vanishing.py
+
+Data: random matrices.
+Time: TIME_EXPLODING
+Expect: EXPECT_EXPLODING
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from deepnlp.gradflow import spectrum
+from deepnlp.laboratory.demos import chapter, phase
+from deepnlp.script import config_from_arguments
+from deepnlp.tables import table
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of the matrices."""
+
+    hidden_size: int = 128  # of the phase diagram
+    steps: int = 100
+    matrices: int = 20  # at each scale
+    largest: int = 1500  # of the fresh weights
+    seed: int = 0
+    out: str = "runs/ch06/exploding"
+
+
+QUICK = Config(hidden_size=8, steps=10, matrices=3, largest=80)
+
+
+def main(config: Config) -> dict[int, tuple[float, float]]:
+    """Run all three; gives singular value and spectral radius of fresh weights, by H."""
+    folder = Path(config.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, scale in (("exploding", 1.0), ("vanishing", 0.5)):
+        outcome = chapter.run(chapter.Config(scale=scale))
+        print(outcome.table(), end="\n\n")
+        outcome.figure().savefig(folder / f"{name}.png")
+
+    settings = phase.Config(H=config.hidden_size, T=config.steps, matrices=config.matrices)
+    diagram = phase.run(replace(settings, seed=config.seed))
+    print(diagram.table(), end="\n\n")
+    diagram.figure().savefig(folder / "phase.png")
+
+    found = {H: fresh_weights(H, config.seed) for H in (20, 80, 200, 650, 1500) if H <= config.largest}
+    rows = [[f"{H:,}", f"{largest:.2f}", f"{radius:.2f}"] for H, (largest, radius) in found.items()]
+    print("fresh weights, U(-1/sqrt(H), 1/sqrt(H))")
+    print(table([">H", ">largest singular value", ">spectral radius"], rows))
+    print(f"\nfigures in {folder}")
+    return found
+
+
+def fresh_weights(H: int, seed: int) -> tuple[float, float]:
+    """Largest singular value and spectral radius of a fresh W_h."""
+    Wh = np.random.default_rng(seed).uniform(-1, 1, (H, H)) / np.sqrt(H)
+    found = spectrum(Wh)
+    return found.largest, found.spectral_radius
+
+
+if __name__ == "__main__":
+    main(config_from_arguments(Config, __doc__))

@@ -1,0 +1,85 @@
+"""``deepnlp demo``: experiments on gradients and memory, each with a table and a figure."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.parser import add_json, at_least
+from deepnlp.tables import table
+
+DEFAULT_OUT = "runs/demos"
+
+EPILOG = f"""\
+Without a name: a list. The figure is written to {DEFAULT_OUT}/NAME.png, or into --out.
+
+examples:
+  deepnlp demo
+  deepnlp demo vanishing
+  deepnlp demo memory --seed 1 --out figures --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.epilog = EPILOG
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the demonstration to run")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        default=DEFAULT_OUT,
+        help=f"folder of the figure, made where there is none (default {DEFAULT_OUT})",
+    )
+    parser.add_argument(
+        "--seed",
+        type=at_least(0),
+        metavar="N",
+        help="of the random numbers; by default that of the demonstration",
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one demonstration, or list them all.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from deepnlp.laboratory.demos import DEMOS
+
+    if arguments.name is None:
+        summaries = {name: demo.summary for name, demo in DEMOS.items()}
+        if arguments.json:
+            print_json({"demonstrations": summaries})
+        else:
+            print(table(["name", "what it shows"], summaries.items()))
+        return 0
+    if arguments.name not in DEMOS:
+        raise ValueError(
+            f"there is no demonstration {arguments.name!r}: choose one of {', '.join(DEMOS)}"
+        )
+    folder = Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)  # before the work begins
+    demo, config = DEMOS[arguments.name], DEMOS[arguments.name].config
+    if arguments.seed is not None:
+        config = dataclasses.replace(config, seed=arguments.seed)
+    result = demo.run(config)
+    figure = folder / f"{arguments.name}.png"
+    result.figure().savefig(figure)
+    if arguments.json:
+        print_json({"name": arguments.name, **result.to_dict(), "figure": str(figure)})
+    else:
+        print(result.table())
+    print(f"\nfigure: {figure}", file=aside(arguments))
+    return 0

@@ -1,0 +1,85 @@
+"""``deepnlp gradflow``: the gradient microscope."""
+
+import argparse
+from pathlib import Path
+
+from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.parser import add_json, add_model, at_least
+
+EPILOG = """\
+The loss is that of the last token of a window. For each recurrent layer and each step back in
+time: the norm of dL/dh and dL/dc and the share of it that is left; how far the gates are open;
+singular values and spectral radius of W_h and of the product of step Jacobians, and the rate they
+predict beside the one that is measured.
+
+examples:
+  deepnlp gradflow runs/book
+  deepnlp gradflow runs/book --steps 100 --figure flow.png
+  deepnlp gradflow runs/book/checkpoint.npz --corpus other.txt --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.epilog = EPILOG
+    add_model(parser)
+    parser.add_argument(
+        "--corpus",
+        metavar="NAME|PATH",
+        help="name of a corpus, or path of a text file or folder; by default the run's own",
+    )
+    parser.add_argument(
+        "--split", choices=["train", "valid", "test"], default="valid", help="default valid"
+    )
+    parser.add_argument(
+        "--steps", type=at_least(1), default=50, metavar="K", help="steps back (default 50)"
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=at_least(1),
+        default=16,
+        metavar="N",
+        help="windows, spread over the text (default 16)",
+    )
+    parser.add_argument("--figure", metavar="PATH", help="draw it, as .png, .pdf or .svg")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what the microscope saw.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from deepnlp import plots
+    from deepnlp.cli.models import corpus_of, load_model
+    from deepnlp.generation import vocabulary_of
+    from deepnlp.gradflow import gradient_flow
+
+    if arguments.figure is not None and not Path(arguments.figure).parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot write {arguments.figure}: there is no folder {Path(arguments.figure).parent}"
+        )
+    model = load_model(arguments.model)
+    corpus = corpus_of(arguments.model, vocabulary_of(model), arguments.corpus)
+    ids = corpus.splits[arguments.split]
+    flow = gradient_flow(model, ids, arguments.steps, arguments.batch_size)
+    if arguments.json:
+        print_json({"corpus": corpus.name, "split": arguments.split, **flow.to_dict()})
+    else:
+        print(flow.table())
+    if arguments.figure is not None:
+        plots.gradient_flow(flow, arguments.figure)
+        print(f"\nfigure: {arguments.figure}", file=aside(arguments))
+    return 0

@@ -1,0 +1,129 @@
+"""Decision regions: what a classifier says of every point of a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+
+COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
+MARKERS = ("o", "^", "s", "D", "v", "P")
+POINTS_A_SIDE = 200  # of the grid of points that are classified
+LIGHTER = 0.28  # how much of its colour a region shows
+
+
+def decision_regions(
+    scores: Callable[[Any], Any],
+    x: Any,
+    t: Any,
+    title: str | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw which class a model gives to every point of a plane, and the data over it.
+
+    Each class has a colour and a marker; a point that is classified wrongly has a black rim.
+
+    Parameters
+    ----------
+    scores : callable
+        Scores (n, C) from points (n, 2), such as ``model.forward`` inside ``no_backward``; the
+        largest decides.
+    x : array (n, 2)
+        Points of the data.
+    t : array of int (n,)
+        Their classes, from 0, at most six.
+    title : str, optional
+        By default how many points are on the wrong side.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the points are not in a plane, or there are more than six classes.
+
+    Examples
+    --------
+    >>> x = np.array([[-1.0, 0.0], [1.0, 0.0], [0.5, 1.0]])
+    >>> figure = decision_regions(lambda x: x, x, np.array([0, 0, 1]))
+    >>> figure.axes[0].get_title(loc="left")
+    '1 of 3 points lies in the region of another class'
+    """
+    points, classes = np.asarray(asnumpy(x)), np.asarray(asnumpy(t))
+    if points.ndim != 2 or points.shape[1] != 2 or classes.shape != points.shape[:1]:
+        raise ValueError(
+            "decision_regions: expected points (n, 2) and classes (n,), got "
+            f"{points.shape} and {classes.shape}"
+        )
+    if classes.max() >= len(COLOURS):
+        raise ValueError(f"decision_regions: at most {len(COLOURS)} classes can be told apart")
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.08 * float(np.max(high - low))
+    across, up = (np.linspace(low[k] - margin, high[k] + margin, POINTS_A_SIDE) for k in range(2))
+    grid = np.stack(np.meshgrid(across, up), axis=-1)  # (rows, columns, 2)
+    regions = _classes(scores, grid.reshape(-1, 2).astype(points.dtype))
+    found = _classes(scores, points)
+
+    figure = Figure(figsize=(5.8, 4.4), dpi=150)
+    axes = figure.add_axes((0.13, 0.12, 0.62, 0.79))
+    axes.pcolormesh(
+        across,
+        up,
+        regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE),
+        cmap=ListedColormap([_lighter(colour) for colour in COLOURS]),
+        vmin=-0.5,
+        vmax=len(COLOURS) - 0.5,
+        rasterized=True,
+    )
+    for k in range(int(classes.max()) + 1):
+        for right in (True, False):
+            chosen = points[(classes == k) & ((found == k) == right)]
+            axes.scatter(
+                chosen[:, 0],
+                chosen[:, 1],
+                s=16 if right else 30,
+                marker=MARKERS[k],
+                color=COLOURS[k],
+                edgecolors="white" if right else BLACK,
+                linewidths=0.4 if right else 1.1,
+                label=f"class {k}" if right else None,
+                zorder=3 if right else 4,
+            )
+    axes.set_aspect("equal")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.set_xlabel("$x_1$")
+    axes.set_ylabel("$x_2$")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
+    message = _message(int(np.sum(found != classes)), len(points))
+    axes.set_title(title or message, loc="left", fontsize=10.5, weight="bold")
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _classes(scores: Callable[[Any], Any], points: np.ndarray) -> np.ndarray:
+    return np.asarray(asnumpy(scores(asarray(points)))).argmax(axis=1)
+
+
+def _lighter(colour: str) -> tuple[float, ...]:
+    return tuple(1 - LIGHTER * (1 - part) for part in to_rgb(colour))
+
+
+def _message(wrong: int, points: int) -> str:
+    if not wrong:
+        return f"All {points} points lie in the region of their class"
+    lie = "lies" if wrong == 1 else "lie"
+    return f"{wrong} of {points} points {lie} in the region of another class"

@@ -1,0 +1,149 @@
+"""``deepnlp gradcheck``: a class of one's own, and the museum."""
+
+from pathlib import Path
+
+import pytest
+
+MUSEUM = Path(__file__).parents[1] / "museum"
+
+LAYERS = """
+import numpy as np
+
+
+class Affine:
+    def __init__(self, W, b):
+        self.W, self.b = W, b
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W + self.b
+
+    def backward(self, dy):
+        self.dW, self.db = self.x.T @ dy, dy.sum(axis=0)
+        return dy @ self.W.T
+
+
+class Doubled(Affine):
+    def backward(self, dy):
+        return 2 * super().backward(dy)
+
+
+class Cell:
+    def __init__(self, Wx, Wh, H):
+        self.Wx, self.Wh, self.H = Wx, Wh, H
+
+    def forward(self, x, h_prev):
+        a = x @ self.Wx + h_prev @ self.Wh
+        self.x, self.h_prev = x, h_prev
+        self.s = 1 / (1 + np.exp(-a))
+        return self.s[:, : self.H] * self.s[:, self.H :]
+
+    def backward(self, dh):
+        s, H = self.s, self.H
+        ds = np.hstack((dh * s[:, H:], dh * s[:, :H]))
+        da = ds * s * (1 - s)
+        self.dWx, self.dWh = self.x.T @ da, self.h_prev.T @ da
+        return da @ self.Wx.T, da @ self.Wh.T
+
+
+class Table:
+    def __init__(self, E):
+        self.E = E
+
+    def forward(self, ids):
+        self.ids = ids
+        return self.E[ids]
+
+    def backward(self, dy):
+        self.dE = np.zeros_like(self.E)
+        np.add.at(self.dE, self.ids, dy)
+
+
+class Strange:
+    def __init__(self, mystery):
+        pass
+
+    forward = backward = lambda self, x: x
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(LAYERS, encoding="utf-8")
+    return path
+
+
+def test_a_right_class(deepnlp, file):
+    done = deepnlp("gradcheck", f"{file}:Affine", "--input", "N=3,D=4")
+    assert done.code == 0
+    assert "3 x 4" in done.out
+    assert "second backward" in done.out
+
+
+def test_a_wrong_class_and_its_cause(deepnlp, file):
+    done = deepnlp("gradcheck", f"{file}:Doubled", "--input", "N=3,D=4", "--json")
+    assert done.code == 1
+    assert "likely cause: constant factor" in done.err
+    wrong = [row for row in done.json["gradients"] if not row["ok"]]
+    assert [row["name"] for row in wrong] == ["x"]
+    assert wrong[0]["causes"][0]["name"] == "constant factor"
+
+
+def test_weights_states_and_ids(deepnlp, file):
+    weights = ["--weight", "Wx=D,2H", "--weight", "Wh=H,2H"]
+    done = deepnlp("gradcheck", f"{file}:Cell", "--input", "N=3,D=4", *weights, "--json")
+    assert done.code == 0
+    assert {row["name"]: row["shape"] for row in done.json["gradients"]} == {
+        "x": [3, 4],
+        "h_prev": [3, 5],
+        "Wx": [4, 10],
+        "Wh": [5, 10],
+    }
+    done = deepnlp("gradcheck", f"{file}:Table", "--input", "N=3,T=4,V=6", "--json")
+    assert done.code == 0
+    assert done.json["gradients"][0]["shape"] == [6, 4]
+    done = deepnlp("gradcheck", f"{file}:Affine", "--input", "N=3,D=4", "--method", "direction")
+    assert done.code == 0
+    assert "all gradients" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["no.py:Layer"], "no file"),
+        (["{file}:Nobody"], "has no class 'Nobody'"),
+        (["{file}"], "it has: Affine, Doubled, Cell, Table"),
+        (["{file}:Affine"], "--input 'N=3,D=4'"),
+        (["{file}:Affine", "--input", "three"], "should read like"),
+        (["{file}:Affine", "--input", "N=3,D=4", "--weight", "W"], "should read like"),
+        (["{file}:Affine", "--input", "N=3,D=4", "--weight", "W=D,Q"], "cannot read the shape"),
+        (["{file}:Strange", "--input", "N=3"], "'mystery'"),
+        (["--museum", "nowhere"], "no bug museum in nowhere"),
+        (["--method", "direction"], "class of your own"),
+    ],
+)
+def test_mistakes_of_the_user(deepnlp, file, options, words):
+    done = deepnlp("gradcheck", *[option.format(file=file) for option in options])
+    assert done.code == 2
+    assert words in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_file_that_cannot_be_loaded(deepnlp, tmp_path):
+    path = tmp_path / "broken.py"
+    path.write_text("import nothing_of_the_kind", encoding="utf-8")
+    done = deepnlp("gradcheck", f"{path}:Layer")
+    assert done.code == 2
+    assert "cannot be loaded" in done.err
+
+
+def test_the_museum(deepnlp, tmp_path):
+    text = (MUSEUM / "dense.py").read_text(encoding="utf-8")
+    (tmp_path / "dense.py").write_text(text, encoding="utf-8")
+    done = deepnlp("gradcheck", "--museum", tmp_path, "--shapes", 2, "--json")
+    assert done.code == 0
+    assert done.json["share"] == 1
+    assert done.json["right_layers_checked"] == 100
+    assert done.json["falsely_accused"] == []
+    assert "AffineForgotBias" in done.err

@@ -1,0 +1,167 @@
+"""Lesson 1: the typical wrong answers, and what each is told."""
+
+import numpy as np
+import pytest
+
+from deepnlp.exercises import check
+from tests.exercises.tools import solution_of
+
+
+def wrong_affine(x, W, b):
+    return x @ W
+
+
+def wrong_merge(W1, b1, W2, b2):
+    return W1 @ W2, b2
+
+
+def softmax_over_columns(s):
+    return np.exp(s) / np.exp(s).sum(axis=0, keepdims=True)
+
+
+def softmax_without_keepdims(s):
+    return np.exp(s) / np.exp(s).sum(axis=1)
+
+
+def softmax_that_overflows(s):
+    return np.exp(s) / np.exp(s).sum(axis=1, keepdims=True)
+
+
+def summed_cross_entropy(p, t):
+    return -np.log(p[np.arange(len(t)), t]).sum()
+
+
+def positive_cross_entropy(p, t):
+    return np.log(p[np.arange(len(t)), t]).mean()
+
+
+def cross_entropy_of_all(p, t):
+    return -np.log(p).mean()
+
+
+def one_sided_slope(f, x, h):
+    return (f(x + h) - f(x)) / h
+
+
+def slope_over_h(f, x, h):
+    return (f(x + h) - f(x - h)) / h
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "diagnosis"),
+    [
+        ("1.1", wrong_affine, "term of a sum or product missing"),
+        ("1.1", lambda x, W, b: W @ x + b, "error"),
+        ("1.1", lambda x, W, b: (x @ W + b).T, "transposed"),
+        ("1.2", wrong_merge, "bias not carried through the second map"),
+        ("1.2", lambda *weights: weights[0] @ weights[2], "wrong type"),
+        ("1.3", softmax_over_columns, "summed or broadcast over the wrong axis"),
+        ("1.3", softmax_without_keepdims, "missing keepdims"),
+        ("1.3", softmax_that_overflows, "not a number"),
+        ("1.4", summed_cross_entropy, "loss not averaged"),
+        ("1.4", positive_cross_entropy, "sign"),
+        ("1.4", cross_entropy_of_all, "summed or broadcast over the wrong axis"),
+        ("1.9", one_sided_slope, "one-sided"),
+        ("1.9", slope_over_h, "constant factor"),
+        ("1.10", "random", "wrong choice"),
+        ("1.10", "twos", "wrong type"),
+    ],
+)
+def test_a_typical_mistake_is_named(name, answer, diagnosis):
+    verdict = check(name, answer)
+    assert not verdict.ok
+    assert verdict.diagnosis == diagnosis, verdict.text
+
+
+def variant(name, **methods):
+    """The solution of an exercise with other methods in it."""
+    return type("Mine", (solution_of(name),), methods)
+
+
+def turned(self, dy):
+    self.dW, self.db = (dy.T @ self.x).T * 1.0, dy.sum(axis=0)
+    return self.W @ dy.T
+
+
+def bias_not_summed(self, dy):
+    self.dW, self.db = self.x.T @ dy, dy
+    return dy @ self.W.T
+
+
+def weight_gradient_forgotten(self, dy):
+    self.dW, self.db = np.zeros_like(self.W), dy.sum(axis=0)
+    return dy @ self.W.T
+
+
+def slope_at_the_input(self, dy):
+    return dy * self.x * (1 - self.x)
+
+
+def slope_forgotten(self, dy):
+    return dy
+
+
+def keeping_the_input(self, x):
+    self.x, self.y = x, 1 / (1 + np.exp(-x))
+    return self.y
+
+
+def not_averaged(self, dloss=1):
+    return dloss * (self.p - np.eye(3)[self.t])
+
+
+def probabilities_alone(self, dloss=1):
+    return dloss * self.p / len(self.t)
+
+
+def one_way_only(self, dy):
+    return dy * self.gate
+
+
+@pytest.mark.parametrize(
+    ("name", "methods", "diagnosis"),
+    [
+        ("1.5", {"backward": turned}, "transposed"),
+        ("1.5", {"backward": bias_not_summed}, "bias gradient not summed over N"),
+        ("1.5", {"backward": weight_gradient_forgotten}, "zero or missing"),
+        ("1.5", {"backward": lambda self, dy: None}, "empty"),
+        (
+            "1.6",
+            {"forward": keeping_the_input, "backward": slope_at_the_input},
+            "derivative taken at the input instead of the output",
+        ),
+        (
+            "1.6",
+            {"backward": slope_forgotten},
+            "derivative of the activation missing or of another function",
+        ),
+        ("1.6", {"forward": lambda self, x: np.tanh(x)}, "wrong value"),
+        ("1.7", {"backward": not_averaged}, "loss not averaged"),
+        ("1.7", {"backward": probabilities_alone}, "term of a sum or product missing"),
+        ("1.8", {"backward": one_way_only}, "assigned instead of accumulated"),
+    ],
+)
+def test_a_wrong_layer_is_diagnosed(name, methods, diagnosis):
+    verdict = check(name, variant(name, **methods))
+    assert not verdict.ok
+    assert verdict.diagnosis == diagnosis, verdict.text
+
+
+def train_step(model, loss, x, t, lr, reset=True, sign=1.0):
+    value = loss.forward(model.forward(x), t)
+    if reset:
+        model.zero_grad()
+    model.backward(loss.backward())
+    for parameter in model.parameters():
+        parameter.value -= sign * lr * parameter.grad
+    return value
+
+
+@pytest.mark.parametrize(
+    ("options", "diagnosis"),
+    [({"reset": False}, "gradients not reset"), ({"sign": -1.0}, "sign"), ({"sign": 0}, "no step")],
+)
+def test_a_wrong_step_of_training_is_named(options, diagnosis):
+    verdict = check("1.11", lambda *arguments: train_step(*arguments, **options))
+    assert not verdict.ok
+    assert verdict.diagnosis == diagnosis, verdict.text
