@@ -3,6 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# One BLAS thread: at the sizes of the default model a second gains little, and on a machine that is
+# busy with anything else it loses much. OPENBLAS_NUM_THREADS=2 make train overrides it.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: help train test check format clean notebooks lessons
 
 help:

@@ -222,9 +222,7 @@ class Layer:
         """Check an input's world and shape: ``self._expect("x", x, "N T D", D=100)``."""
         expect(type(self).__name__, what, array, letters, **sizes)
 
-    def _expect_exactly(
-        self, what: str, array: Any, letters: str, shape: tuple[int, ...]
-    ) -> None:
+    def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
         """Check a gradient's world and shape, which is that of the output it belongs to."""
         self._expect(what, array, "...")
         if tuple(array.shape) != tuple(shape):

@@ -57,14 +57,20 @@ def main(config: Config) -> dict[str, Result]:
     corpus = load_corpus(config.corpus)
     if config.tokens:
         n = config.tokens
-        corpus = replace(corpus, train=corpus.train[:n], valid=corpus.valid[:n], test=corpus.test[:n])
+        corpus = replace(
+            corpus, train=corpus.train[:n], valid=corpus.valid[:n], test=corpus.test[:n]
+        )
     folder = Path(config.out)
     results = {}
     for number, (name, options) in enumerate(STEPS.items(), start=1):
         print(f"\n{number}. {name}")
         results[name] = train(config, corpus, {"dropout": config.dropout, **options}, str(number))
     rows = [
-        [name, f"{r.parameters:,}", *(f"{r.perplexity[s] or 0:.1f}" for s in ("train", "valid", "test"))]
+        [
+            name,
+            f"{r.parameters:,}",
+            *(f"{r.perplexity[s] or 0:.1f}" for s in ("train", "valid", "test")),
+        ]
         for name, r in results.items()
     ]
     print("\n" + table(["step", ">parameters", ">train", ">valid", ">test"], rows))

@@ -66,7 +66,9 @@ def main(config: Config) -> dict[str, float]:
         layer = flow.layers[0]
         shares[cell] = layer.dh_share
         valid = perplexity(model, corpus.valid, batch_size=10)
-        rows.append([cell, f"{valid:.1f}", f"{layer.measured_rate:.3f}", f"{layer.dh_share[-1]:.2g}"])
+        rows.append(
+            [cell, f"{valid:.1f}", f"{layer.measured_rate:.3f}", f"{layer.dh_share[-1]:.2g}"]
+        )
     head = ["cell", ">validation perplexity", ">factor a step", f">left after {config.steps} steps"]
     print(table(head, rows))
     figure = curves(

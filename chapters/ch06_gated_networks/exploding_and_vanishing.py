@@ -50,7 +50,9 @@ def main(config: Config) -> dict[int, tuple[float, float]]:
     print(diagram.table(), end="\n\n")
     diagram.figure().savefig(folder / "phase.png")
 
-    found = {H: fresh_weights(H, config.seed) for H in (20, 80, 200, 650, 1500) if H <= config.largest}
+    found = {
+        H: fresh_weights(H, config.seed) for H in (20, 80, 200, 650, 1500) if config.largest >= H
+    }
     rows = [[f"{H:,}", f"{largest:.2f}", f"{radius:.2f}"] for H, (largest, radius) in found.items()]
     print("fresh weights, U(-1/sqrt(H), 1/sqrt(H))")
     print(table([">H", ">largest singular value", ">spectral radius"], rows))

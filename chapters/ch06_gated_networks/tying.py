@@ -48,7 +48,9 @@ def main(config: Config) -> dict[str, Result]:
     corpus = load_corpus(config.corpus)
     if config.tokens:
         n = config.tokens
-        corpus = replace(corpus, train=corpus.train[:n], valid=corpus.valid[:n], test=corpus.test[:n])
+        corpus = replace(
+            corpus, train=corpus.train[:n], valid=corpus.valid[:n], test=corpus.test[:n]
+        )
     H, small = config.hidden_size, config.small_embedding
     plan = [(H, "none"), (H, "tied"), (H, "tied+L"), (small, "none"), (small, "tied+L")]
     results, rows = {}, []

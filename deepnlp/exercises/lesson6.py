@@ -497,8 +497,6 @@ def _compare_tied(dE: Any, E: np.ndarray, L: np.ndarray, ids: np.ndarray, ds: np
     overwritten[ids] = dx
     names = ("tied use lost: lookup side", "tied use lost: output side", "repeated ids overwritten")
     values = (output, lookup, output + overwritten)
-    alternatives = {
-        name: (value, CAUSES[name]) for name, value in zip(names, values, strict=True)
-    }
+    alternatives = {name: (value, CAUSES[name]) for name, value in zip(names, values, strict=True)}
     verdict = compare_values(dE, output + lookup, "dE", 1e-8, alternatives)
     return verdict if not verdict.ok else Verdict.right("Two uses, one sum: dE is whole.")

@@ -106,7 +106,7 @@ def _label(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, st
         best = int(np.argmin([sum(_overlap(box, other) for other in taken) for box in boxes]))
         taken.append(boxes[best])
         axes.annotate(
-            word, place, xytext=sides[best], textcoords="offset points", fontsize=9,
+            word, (place[0], place[1]), xytext=sides[best], textcoords="offset points", fontsize=9,
             color=colours[word],
         )  # fmt: skip
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
-from tqdm.auto import tqdm
+import tqdm.notebook
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 
@@ -32,10 +33,10 @@ class Progress:
 
     def __init__(self, total: int, done: int = 0, enabled: bool = True) -> None:
         self.enabled = enabled
-        self._bar: Any = tqdm(
+        self._bar: Any = (tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm)(
             total=total,
             initial=done,
-            disable=not (enabled and _is_watched()),
+            disable=not (enabled and (_has_widgets() or sys.stderr.isatty())),
             bar_format=BAR,
             dynamic_ncols=True,
             leave=False,
@@ -76,9 +77,11 @@ class Progress:
         text : str
         """
         if self.enabled:
-            tqdm.write(text, file=sys.stderr)
+            tqdm.tqdm.write(text, file=sys.stderr)
 
 
-def _is_watched() -> bool:
-    """On a terminal or in a notebook: elsewhere a bar would fill the log with its moves."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+def _has_widgets() -> bool:
+    """In a notebook that can draw a bar; elsewhere than there and on a terminal, a bar would fill
+    the log with its moves.
+    """
+    return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
