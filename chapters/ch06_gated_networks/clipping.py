@@ -28,7 +28,7 @@ class Config:
     """Size of the network and length of a run."""
 
     hidden_size: int = 64
-    updates: int = 800
+    updates: int = 400
     seed: int = 0
     out: str = "runs/ch06/clipping"
 
@@ -53,9 +53,9 @@ def main(config: Config) -> dict[str, list[float]]:
                     max_norm=threshold,
                 )
             )
-            found[f"clipped at {threshold:g}"].append(outcome.final_perplexity)
+            found[f"clipped at {threshold:g}"].append(at_the_end(outcome.clipped_loss, config))
             if threshold == THRESHOLDS[0]:
-                found["no clipping"].append(final_perplexity(outcome))
+                found["no clipping"].append(at_the_end(outcome.free_loss, config))
     rows = [
         [name, *("lost" if np.isnan(value) else f"{value:.1f}" for value in values)]
         for name, values in found.items()
@@ -74,12 +74,11 @@ def main(config: Config) -> dict[str, list[float]]:
     return found
 
 
-def final_perplexity(outcome: clipping.Outcome) -> float:
-    """Of the run without clipping, over the last tenth of its updates; nan if it was lost."""
-    if outcome.diverged:
-        return float("nan")
-    last = max(1, len(outcome.free_loss) // 10)
-    return float(np.exp(outcome.free_loss[-last:].mean()))
+def at_the_end(losses: np.ndarray, config: Config) -> float:
+    """Perplexity over the last tenth of a run; nan if it was lost or is worse than guessing."""
+    mean = float(np.mean(losses[-max(1, len(losses) // 10) :]))
+    lost = len(losses) < config.updates or not mean < 2 * losses[0]
+    return float("nan") if lost else float(np.exp(mean))
 
 
 if __name__ == "__main__":

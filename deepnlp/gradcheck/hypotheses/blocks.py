@@ -164,27 +164,29 @@ def swapped_activations(problem: Problem) -> Iterator[Guess]:
 
 
 def _exchanged(problem: Problem, one: list[int], other: list[int]) -> Guess:
-    """Exchange the gradients of two values: the one read later waits for the one read earlier."""
+    """Exchange the gradients of two values, at every step of a loop.
+
+    The gradient that a value is to get may not be complete when the other one is met; so it is
+    taken from the pass before. Every pass sets one more step right, the last one first.
+    """
     trace = problem.followed
     partner = {**dict(zip(one, other)), **dict(zip(other, one))}
-    seen: dict[int, HostArray] = {}
+    before: dict[int, HostArray] = {}
+    now: dict[int, HostArray] = {}
 
-    # First find both gradients as they are; then pass each to the other.
-    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number in partner:
-            seen[number] = g
-        return None
-
-    trace.gradients(look)
-
-    def exchange(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number not in partner or partner[number] not in seen:
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
+        if number not in partner:
             return None
-        return trace.backward(number, seen[partner[number]])
+        now[number] = g
+        return trace.backward(number, before.get(partner[number], 0 * g))
 
+    gradients = {}
+    for _ in range(len(one) + 1):
+        gradients = trace.gradients(mistake)
+        before = dict(now)
     a, b = trace.nodes[one[0]].site.target, trace.nodes[other[0]].site.target
     told = f"{problem.owner}: the gradients of {a} and {b} are in each other's place"
-    return Guess(GATES_SWAPPED, told, trace.gradients(exchange))
+    return Guess(GATES_SWAPPED, told, gradients)
 
 
 def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int, ...]) -> Guess:

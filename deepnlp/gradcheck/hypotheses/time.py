@@ -32,6 +32,14 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
     axis = problem.trace.time_axis if problem.trace is not None else 1
     for cause, told, moved in _moves(problem.right[name], axis):
         yield Guess(cause, f"{problem.owner}: the gradient of {name} {told}", {name: moved})
+    shares = _shares(problem, name)
+    for share in shares if len(shares) > 1 else []:
+        rest = problem.right[name] - share
+        for cause, told, moved in _moves(share, axis):
+            evidence = (
+                f"{problem.owner}: one of {len(shares)} parts of the gradient of {name} {told}"
+            )
+            yield Guess(cause, evidence, {name: rest + moved})
 
 
 def outputs_moved(problem: Problem) -> Iterator[Guess]:
@@ -57,6 +65,14 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
             weights = [moved if j == k else w for j, w in enumerate(trace.weights)]
             evidence = f"{problem.owner}: the gradient by the outputs that is used {told}"
             yield Guess(cause, evidence, trace.gradients(weights=weights))
+        groups = _groups(problem, trace.outputs[k])
+        for group in groups if len(groups) > 1 else []:
+            for cause, told, moved in _moves(weight * group, trace.time_axis):
+                weights = [
+                    weight * ~group + moved if j == k else w for j, w in enumerate(trace.weights)
+                ]
+                evidence = f"{problem.owner}: a part of the gradient by the outputs {told}"
+                yield Guess(cause, evidence, trace.gradients(weights=weights))
         only_last = numpy.zeros_like(weight)
         last = (slice(None), -1) if trace.time_axis == 1 else (-1,)
         only_last[last] = weight[last]
@@ -98,6 +114,37 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
 
         told = f"{problem.owner}: step {step} (of 0 to {last}) is left out of the way back"
         yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+
+
+def _shares(problem: Problem, name: str) -> list[HostArray]:
+    """What each place that uses an input gives to its gradient."""
+    trace = problem.trace
+    if trace is None:
+        return []
+    own = trace.variables[name]
+    shares: dict[object, HostArray] = {}
+
+    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
+        found = numpy.zeros(trace.tape.size)
+        for tickets, value in trace.backward(number, g):
+            numpy.add.at(found, numpy.broadcast_to(tickets, value.shape), value)
+        site = trace.site_of(number)
+        if found[own].any():
+            shares[site] = shares.get(site, 0.0) + found[own]
+        return None
+
+    trace.gradients(look)
+    return list(shares.values())
+
+
+def _groups(problem: Problem, tickets: HostArray) -> list[HostArray]:
+    """Which entries of an output each place in the program made."""
+    trace = problem.followed
+    owners = trace.owner[tickets]
+    places: dict[object, list[int]] = {}
+    for owner in numpy.unique(owners):
+        places.setdefault(trace.site_of(int(owner)) if owner >= 0 else None, []).append(int(owner))
+    return [numpy.isin(owners, numbers) for numbers in places.values()]
 
 
 def _moves(array: HostArray, axis: int) -> Iterator[tuple[str, str, HostArray]]:
