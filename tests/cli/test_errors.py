@@ -58,7 +58,10 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         ([*TRAIN, "--cell", "lstm", "--no-input-matrix"], "input_matrix=False"),
         ([*TRAIN, "--batch-size", "5000"], "too few"),
         ([*TRAIN, "--hidden-size", "10000000000000", "--tie", "none"], "out of memory"),
-        ([*TRAIN, "--recipe", "nonesuch"], "unknown recipe 'nonesuch': expected one of book-rnnlm"),
+        (
+            [*TRAIN, "--recipe", "nonesuch"],
+            "unknown recipe 'nonesuch': expected one of book-better",
+        ),
         ([*TRAIN, "--recipe", "missing.toml"], "no configuration missing.toml"),
         ([*TRAIN, "--recipe", "bad.toml"], "bad.toml: epochs should be a whole number"),
         ([*TRAIN, "--out", "run"], "run already holds a run"),
