@@ -6,8 +6,11 @@ the singular values and spectral radius of fresh weights U(-1/sqrt(H), 1/sqrt(H)
     python chapters/ch06_gated_networks/exploding_and_vanishing.py
 
 Data: random matrices.
-Time: TIME_EXPLODING
-Expect: EXPECT_EXPLODING
+Time: 12 seconds on one core.
+Expect: norms 2.468407 and 249.496 after 1 and 20 steps, scaled by 0.5 1.234203 and 2.379e-4;
+growth begins at g = 0.97 without an activation, at 1.28 with tanh, while the largest singular
+value passes 1 at 0.51; fresh weights have a largest singular value of 1.14 to 1.16 and a spectral
+radius of 0.59 to 0.66 at every H.
 """
 
 from dataclasses import dataclass, replace

@@ -6,8 +6,9 @@ tying or with L, the embedding may be smaller than the state.
     python chapters/ch06_gated_networks/tying.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
-Time: TIME_TYING
-Expect: EXPECT_TYING
+Time: 9 minutes on one core.
+Expect: validation perplexity 78.8 without tying, 70.5 tied and 68.5 tied+L at D = H = 128; at D =
+64 80.6 without tying and 72.0 tied+L, the latter with 564 thousand parameters, 36 % of the first.
 """
 
 from dataclasses import dataclass, replace

@@ -6,7 +6,27 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from deepnlp.plots import bars, embeddings, gate_traces, long_link
 
-STORY = "Tom was watching TV in the room . Mary came into the room . Mary said hi to Tom".split()
+STORY = [
+    *[
+        "Tom",
+        "was",
+        "watching",
+        "TV",
+        ".",
+        "Mary",
+        "came",
+        "in",
+        ".",
+        "It",
+        "rained",
+        ".",
+        "Mary",
+        "said",
+        "hi",
+    ],
+    "to",
+    "Tom",
+]
 
 
 def assert_inside(figure):
@@ -14,7 +34,10 @@ def assert_inside(figure):
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw_without_rendering()
     for axes in figure.axes:
-        texts = [*axes.texts, axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels()]
+        texts = [*axes.texts, axes.xaxis.label, axes.yaxis.label]
+        if axes.axison:
+            low, high = sorted(axes.get_xlim())
+            texts += [x for x in axes.get_xticklabels() if low <= x.get_position()[0] <= high]
         for text in [*texts, *figure.texts]:
             if text.get_text():
                 box = text.get_window_extent(renderer)
@@ -111,14 +134,14 @@ def test_a_word_without_a_vector_is_named():
 
 
 def test_the_last_word_is_asked_for():
-    figure = long_link(STORY, 0, distractor=8, title="Who?")
+    figure = long_link(STORY, 0, distractor=5, title="Who?")
     shown = [text.get_text() for text in figure.axes[0].texts]
     assert "?" in shown
-    assert any("must travel 18 steps" in text for text in shown)
+    assert any("must travel 16 steps" in text for text in shown)
     assert_inside(figure)
 
 
-@pytest.mark.parametrize("cause", [-1, 18, 99])
+@pytest.mark.parametrize("cause", [-1, 16, 99])
 def test_a_cause_after_the_question_is_refused(cause):
-    with pytest.raises(ValueError, match="from 0 to 17"):
+    with pytest.raises(ValueError, match="from 0 to 15"):
         long_link(STORY, cause, title="")
