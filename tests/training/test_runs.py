@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
+from deepnlp.backend import asnumpy
 from deepnlp.optimizers import Optimizer
 from deepnlp.training import (
     Schedule,
     TrainConfig,
     build_trainer,
+    load,
     plan,
     recipe,
     recipe_names,
@@ -100,6 +102,43 @@ def test_a_text_that_has_changed_cannot_be_resumed(config: TrainConfig, tmp_path
         file.write("\na cat saw a dog .")
     with pytest.raises(ValueError, match=r"corpus is not the one the run began with \(tokens was"):
         train(config.replace(epochs=3), tmp_path / "run", resume=True, progress=False)
+
+
+def test_a_model_may_know_the_word_frequencies_before_the_first_step(config: TrainConfig) -> None:
+    trainer = build_trainer(config.replace(unigram_bias=True), out=False, progress=False)
+    ids = trainer.corpus.train
+    counts = np.bincount(ids, minlength=len(trainer.corpus.vocab)) + 1
+    bias = asnumpy(trainer.model.layers[-1].b.value)
+    np.testing.assert_allclose(np.exp(bias), counts / counts.sum(), rtol=1e-5)
+    without = build_trainer(config.replace(unigram_bias=False), out=False, progress=False)
+    assert not asnumpy(without.model.layers[-1].b.value).any()
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_an_embedding_may_start_from_word_vectors(
+    config: TrainConfig, tmp_path: Path, frozen: bool
+) -> None:
+    path = tmp_path / "vectors.txt"
+    vectors = {"cat": np.arange(6) / 8, "dog": np.arange(6) / 4 - 1}
+    lines = (f"{word} {' '.join(map(str, numbers))}" for word, numbers in vectors.items())
+    path.write_text("\n".join(lines), encoding="utf-8")
+    config = config.replace(vectors=str(path), freeze_embedding=frozen, unigram_bias=False)
+    trainer = build_trainer(config, tmp_path / "run", progress=False)
+    row = trainer.corpus.vocab.id("dog")
+    embedding = trainer.model.layers[0].W
+    np.testing.assert_allclose(asnumpy(embedding.value)[row], vectors["dog"], rtol=1e-6)
+    trainer.fit()
+    assert np.allclose(asnumpy(embedding.value)[row], vectors["dog"]) == frozen
+    again = load(tmp_path / "run")
+    assert again.layers[0].W.trainable == (not frozen)
+    assert np.array_equal(asnumpy(again.layers[0].W.value), asnumpy(embedding.value))
+
+
+def test_vectors_of_another_size_are_refused(config: TrainConfig, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("cat 1.0 2.0\ndog 3.0 4.0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="embed_size should be 2, the size of the vectors"):
+        build_trainer(config.replace(vectors=str(path)), progress=False)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
