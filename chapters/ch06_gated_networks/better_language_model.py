@@ -5,8 +5,10 @@ Each step changes one thing and trains from fresh weights; the table shows what 
     python chapters/ch06_gated_networks/better_language_model.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
-Time: TIME_BETTER
-Expect: EXPECT_BETTER
+Time: 6 minutes on one core.
+Expect: validation perplexity 102.6 for one RNN layer, 80.9 for one LSTM layer, 83.7 for two, 81.8
+with dropout and 74.0 with tied weights, which halve the number of parameters; on so little text
+the second layer does not pay.
 """
 
 from dataclasses import dataclass, replace

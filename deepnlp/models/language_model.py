@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from deepnlp.backend import Array, xp
@@ -60,13 +61,18 @@ class LanguageModel(Layer):
         return sum(parameter.value.size for parameter in self.parameters())
 
     def summary(self) -> str:
-        """Table of the parameters: names, shapes, sizes, what is tied to what.
+        """Options that are not the defaults, and a table of the parameters: what is tied to what.
 
         Returns
         -------
         str
         """
-        options = ", ".join(f"{name}={value!r}" for name, value in self._config.items())
+        defaults = inspect.signature(type(self)).parameters
+        options = ", ".join(
+            f"{name}={value!r}"
+            for name, value in self._config.items()
+            if value != defaults[name].default
+        )
         first_names: dict[int, str] = {}
         rows = []
         for name, weight in self._owned(Parameter | Transpose):
