@@ -213,7 +213,31 @@ def rng() -> Generator:
     return _generator
 
 
-def check_ids(owner: str, ids: Array, size: int) -> None:
+def host_generator(rng: Generator | None) -> Generator:
+    """The generator that was given, or the one that :func:`seed` set.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Raises
+    ------
+    TypeError
+        If something else was given, such as a seed.
+    """
+    if rng is not None and not isinstance(rng, numpy.random.Generator):
+        raise TypeError(
+            f"rng should be a numpy.random.Generator, such as numpy.random.default_rng(0), got a "
+            f"{type(rng).__name__}"
+        )
+    return _generator if rng is None else rng
+
+
+def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
     """Raise an error if an id lies outside 0 ... size - 1.
 
     On a GPU this would wait for the device at every step, so there it is left to whoever brings
@@ -226,6 +250,8 @@ def check_ids(owner: str, ids: Array, size: int) -> None:
     ids : array of int
     size : int
         Number of ids there are.
+    what : str
+        What they are called.
 
     Raises
     ------
@@ -237,10 +263,10 @@ def check_ids(owner: str, ids: Array, size: int) -> None:
     low, high = int(ids.min()), int(ids.max())
     if low < 0 or high >= size:
         outsider = low if low < 0 else high
-        raise ValueError(f"{owner}: ids should be from 0 to {size - 1}, got {outsider}")
+        raise ValueError(f"{owner}: {what} should be from 0 to {size - 1}, got {outsider}")
 
 
-def cache_blocks(shape: tuple[int, ...]) -> list[slice]:
+def cache_blocks(shape: tuple[int, ...]) -> list[Any]:
     """Slices of rows, each small enough to stay in a processor's cache.
 
     A formula of several operations, applied block by block, reads and writes memory once instead
@@ -254,15 +280,16 @@ def cache_blocks(shape: tuple[int, ...]) -> list[slice]:
     Returns
     -------
     list of slice
+        For a number, shape (), the one index that keeps it an array.
 
     Examples
     --------
     >>> cache_blocks((10, 1 << 14))
     [slice(0, 4, None), slice(4, 8, None), slice(8, 12, None)]
     """
-    n = shape[0] if shape else 1
     if name() == "cupy" or not shape:
-        return [slice(0, n)]
+        return [...]
+    n = shape[0]
     rows = max(1, _BLOCK // max(1, math.prod(shape[1:])))
     return [slice(start, start + rows) for start in range(0, n, rows)]
 

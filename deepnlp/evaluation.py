@@ -298,8 +298,32 @@ def _windows(
         yield inputs[:, start : start + window], targets[:, start : start + window]
 
 
+def expect_language_model(owner: str, model: Any) -> None:
+    """Raise an error unless a model has what training and evaluation ask of one.
+
+    Parameters
+    ----------
+    owner : str
+        Who asks: it begins the message.
+    model : RNNLM
+        Or any model with the same methods.
+
+    Raises
+    ------
+    TypeError
+        If it has not, as a Sequential, which has no loss.
+    """
+    if not (hasattr(model, "vocab_size") and hasattr(model, "logits")):
+        raise TypeError(
+            f"{owner}: expected a language model such as RNNLM, with forward(ids, targets), logits "
+            f"and vocab_size, got a {type(model).__name__}; layers plugged together by hand need a "
+            "training loop by hand, as in the README, or a class derived from LanguageModel"
+        )
+
+
 def _checked(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
     """The ids as a vector, or an error: an id out of range would read another word's row."""
+    expect_language_model("perplexity", model)
     array = np.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(

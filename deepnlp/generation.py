@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.evaluation import evaluating
+from deepnlp.evaluation import evaluating, expect_language_model
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 
@@ -466,6 +466,7 @@ def vocabulary_of(model: RNNLM) -> Vocabulary:
     ValueError
         If the model was built without one.
     """
+    expect_language_model("generate", model)
     if model.vocab is None:
         raise ValueError(
             "this model has no vocabulary, so it cannot read or write text: "

@@ -7,8 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp import backend
-from deepnlp.backend import Array, Generator, asarray
+from deepnlp.backend import Array, Generator, asarray, host_generator
 
 
 def uniform(
@@ -36,7 +35,7 @@ def uniform(
     >>> bool(abs(uniform((3, 4), 0.1)).max() <= 0.1)
     True
     """
-    rng = rng or backend.rng()
+    rng = host_generator(rng)
     return asarray(rng.uniform(-bound, bound, size=shape).astype(dtype))
 
 
@@ -65,7 +64,7 @@ def normal(
     >>> normal((3, 4), 0.01).shape
     (3, 4)
     """
-    rng = rng or backend.rng()
+    rng = host_generator(rng)
     return asarray((std * rng.standard_normal(size=shape)).astype(dtype))
 
 
@@ -81,9 +80,16 @@ def fan_in_bound(fan_in: int) -> float:
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        If there are none.
+
     Examples
     --------
     >>> fan_in_bound(100)
     0.1
     """
+    if fan_in < 1:
+        raise ValueError(f"the sizes of a layer should be 1 or more, got {fan_in}")
     return 1 / math.sqrt(fan_in)

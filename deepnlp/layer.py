@@ -41,9 +41,10 @@ class Layer:
     """A step of the computation that knows its forward and its backward.
 
     A subclass writes ``forward`` and ``backward`` and assigns its Parameters and inner layers as
-    attributes (or lists of them) in its constructor; they are found there, in that order. What
-    backward needs, forward hands to :meth:`_keep`, and backward takes with :meth:`_take`: one
-    backward for one forward.
+    attributes (or lists or dicts of them) in its constructor; they are found there, in that order.
+    What backward needs, forward hands to :meth:`_keep`, and backward takes with :meth:`_take`: one
+    backward for one forward. What is kept is not copied: an input or output may be changed in
+    place only after backward.
 
     Attributes
     ----------
@@ -238,7 +239,11 @@ class Layer:
         for name, value in vars(self).items():
             if name.startswith("_"):
                 continue
-            items = enumerate(value) if isinstance(value, list | tuple) else [("", value)]
+            items: Any = [("", value)]
+            if isinstance(value, list | tuple):
+                items = enumerate(value)
+            elif isinstance(value, dict):
+                items = value.items()
             for index, item in items:
                 here = f"{path}{name}.{index}" if index != "" else f"{path}{name}"
                 if isinstance(item, kind):
@@ -332,8 +337,8 @@ def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> Non
     if not isinstance(array, xp.ndarray):
         raise TypeError(
             f"{owner}: {what} should be an array of the backend in use ({xp.__name__}), got a "
-            f"{type(array).__module__}.{type(array).__name__}; deepnlp.backend.asarray brings "
-            "host data over"
+            f"{type(array).__module__.replace('builtins', 'Python')} {type(array).__name__}; "
+            "deepnlp.backend.asarray brings host data over"
         )
     axes = letters.split()
     shape = tuple(array.shape)

@@ -92,15 +92,15 @@ class Optimizer:
         self._check(lr=lr, weight_decay=weight_decay)
         self.lr = lr
         self.weight_decay = weight_decay
-        self.steps = 0
+        self._steps: dict[Parameter, int] = {}  # updates of each: a frozen one has none
         self._kept: dict[Parameter, dict[str, Array]] = {}
 
     def step(self) -> None:
         """Update every trainable parameter from its gradient, in place."""
-        self.steps += 1
         for parameter in self.parameters:
             if not parameter.trainable:
                 continue
+            t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
             g = self._decayed(parameter)
             if self._slots and parameter not in self._kept:
                 self._kept[parameter] = {
@@ -109,7 +109,7 @@ class Optimizer:
             kept = self._kept.get(parameter, {})
             for rows in cache_blocks(parameter.shape):
                 block = {slot: array[rows] for slot, array in kept.items()}
-                self._update(parameter.value[rows], g[rows], **block)
+                self._update(parameter.value[rows], g[rows], t, **block)
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on, besides the parameters.
@@ -117,14 +117,15 @@ class Optimizer:
         Returns
         -------
         dict of str to array or number
-            ``steps``, ``lr``, and arrays such as ``3.m`` for parameter number 3.
+            ``lr``, and for parameter number 3 ``3.steps`` and arrays such as ``3.m``.
         """
-        arrays = {
-            f"{number}.{slot}": array
-            for number, parameter in enumerate(self.parameters)
-            for slot, array in self._kept.get(parameter, {}).items()
-        }
-        return {"steps": self.steps, "lr": self.lr, **arrays}
+        state: dict[str, Any] = {"lr": self.lr}
+        for number, parameter in enumerate(self.parameters):
+            if parameter in self._steps:
+                state[f"{number}.steps"] = self._steps[parameter]
+            for slot, array in self._kept.get(parameter, {}).items():
+                state[f"{number}.{slot}"] = array
+        return state
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Put back what :meth:`state` gave, so that the next step has the same bits.
@@ -138,34 +139,31 @@ class Optimizer:
         ValueError
             If it is the state of another optimizer or of other parameters.
         """
-        shapes = {
-            f"{number}.{slot}": parameter.shape
-            for number, parameter in enumerate(self.parameters)
-            for slot in self._slots
-            if parameter.trainable and state.get("steps", 0) > 0
-        }
-        expected = {"steps", "lr", *shapes}
+        updated = [n for n in range(len(self.parameters)) if f"{n}.steps" in state]
+        shapes = {f"{n}.{slot}": self.parameters[n].shape for n in updated for slot in self._slots}
+        expected = {"lr", *(f"{n}.steps" for n in updated), *shapes}
         if set(state) != expected:
             strange = sorted(set(state) ^ expected)
             raise ValueError(f"{type(self).__name__}: not a state of this optimizer: {strange}")
-        self._kept = {}
         for key, shape in shapes.items():
             if tuple(state[key].shape) != shape:
                 raise ValueError(
                     f"{type(self).__name__}: state {key} should have shape {shape}, "
                     f"got {tuple(state[key].shape)}"
                 )
-            number, slot = key.split(".")
-            kept = self._kept.setdefault(self.parameters[int(number)], {})
-            kept[slot] = asarray(state[key]).copy()
-        self.steps, self.lr = int(state["steps"]), float(state["lr"])
+        self.lr = float(state["lr"])
+        self._steps = {self.parameters[n]: int(state[f"{n}.steps"]) for n in updated}
+        self._kept = {
+            self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
+            for n in updated
+        }
 
     def _decayed(self, parameter: Parameter) -> Array:
         if self.weight_decay:
             return parameter.grad + self.weight_decay * parameter.value
         return parameter.grad
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         raise TypeError(f"{type(self).__name__} has no _update")
 
     def _check(self, **at_least_zero: float) -> None:
@@ -200,7 +198,7 @@ class SGD(Optimizer):
     array([0.5])
     """
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         W -= self.lr * g
 
 
@@ -240,7 +238,7 @@ class Momentum(Optimizer):
         _check_fraction(self, momentum=momentum)
         self.momentum = momentum
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         v = kept["v"]
         v *= self.momentum
         v += g
@@ -270,7 +268,7 @@ class Nesterov(Momentum):
     >>> optimizer = Nesterov([Parameter([1.0])], lr=0.1, momentum=0.9)
     """
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         v = kept["v"]
         v *= self.momentum
         v += g
@@ -312,7 +310,7 @@ class AdaGrad(Optimizer):
         self._check(eps=eps)
         self.eps = eps
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         s = kept["s"]
         s += g * g
         W -= self.lr * g / (xp.sqrt(s) + self.eps)
@@ -359,7 +357,7 @@ class RMSprop(Optimizer):
         self._check(eps=eps)
         self.alpha, self.eps = alpha, eps
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         s = kept["s"]
         s *= self.alpha
         s += (1 - self.alpha) * g * g
@@ -416,9 +414,9 @@ class Adam(Optimizer):
         self.betas = (betas[0], betas[1])
         self.eps = eps
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         m, s = kept["m"], kept["s"]
-        correction = _Correction.at(self.steps, self.betas)
+        correction = _Correction.at(t, self.betas)
         m += (1 - self.betas[0]) * (g - m)
         s *= self.betas[1]
         s += (1 - self.betas[1]) * g * g
@@ -463,9 +461,9 @@ class AdamW(Adam):
     def _decayed(self, parameter: Parameter) -> Array:
         return parameter.grad
 
-    def _update(self, W: Array, g: Array, **kept: Array) -> None:
+    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
         W *= 1 - self.lr * self.weight_decay
-        super()._update(W, g, **kept)
+        super()._update(W, g, t, **kept)
 
 
 class _Correction(NamedTuple):

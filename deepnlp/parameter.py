@@ -73,7 +73,8 @@ class Parameter:
         value = asarray(value)
         if value.dtype.kind not in "fc":
             raise TypeError(
-                f"a Parameter is made of floating-point numbers, got an array of {value.dtype}"
+                f"a Parameter is made of floating-point numbers (1.0, not 1), got an array of "
+                f"{value.dtype}"
             )
         self._value = value.copy()
         self._grad: Array | None = None
@@ -109,11 +110,15 @@ class Parameter:
     @value.setter
     def value(self, value: Array) -> None:
         self._expect_own_shape(value)
-        self._value = value
+        if value is not self._value:  # as it is after W.value -= ...
+            self._value = value.copy()  # the caller keeps its array
 
     @property
     def grad(self) -> Array:
-        """Gradient of the loss by the weight, accumulated since the last :meth:`zero_grad`."""
+        """Gradient of the loss by the weight, accumulated since the last :meth:`zero_grad`.
+
+        It is the array that the next ``accumulate`` adds to; :meth:`zero_grad` begins another.
+        """
         if self._grad is None:
             self._grad = xp.zeros_like(self._value)
         return self._grad
@@ -121,7 +126,8 @@ class Parameter:
     @grad.setter
     def grad(self, grad: Array) -> None:
         self._expect_own_shape(grad)
-        self._grad = grad
+        if grad is not self._grad:
+            self._grad = grad.copy()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -191,7 +197,7 @@ class Parameter:
         if not self.trainable:
             return
         if self._grad is None:
-            self._grad = xp.matmul(A, B)
+            self._grad = xp.matmul(A, B).astype(self.dtype, copy=False)
         else:
             self._grad += xp.matmul(A, B)
 
@@ -219,6 +225,8 @@ class Parameter:
         self._grad = None
 
     def _expect_own_shape(self, array: Array) -> None:
+        if not hasattr(array, "shape"):
+            raise TypeError(f"{self._title()}: expected an array, got a {type(array).__name__}")
         if tuple(array.shape) != self.shape:
             raise ValueError(
                 f"{self._title()}: should have shape {self.shape}, got {tuple(array.shape)}"

@@ -208,7 +208,7 @@ def test_wrong_options_are_errors(array_backend):
         lambda state: {**state, "0.v": state["0.m"]},
         lambda state: {**state, "7.m": state["0.m"]},
         lambda state: {**state, "0.m": state["1.m"]},
-        lambda state: {key: value for key, value in state.items() if key != "steps"},
+        lambda state: {key: value for key, value in state.items() if key != "0.steps"},
         lambda state: {key: value for key, value in state.items() if key != "1.s"},
     ],
     ids=["slot", "number", "shape", "no steps", "no array"],
@@ -219,6 +219,42 @@ def test_the_state_of_another_optimizer_is_refused(array_backend, spoil):
     run(optimizer, params, range(2))
     with pytest.raises(ValueError, match="Adam"):
         Adam(params).load_state(spoil(optimizer.state()))
+
+
+@pytest.mark.parametrize("kind", [Adam, AdamW])
+def test_a_parameter_that_thaws_later_counts_its_own_updates(kind):
+    """As torch.optim does: the first update of a parameter is its first, whenever it comes."""
+    late, fresh = Parameter(values()[0]), Parameter(values()[0])
+    late.trainable = False
+    optimizer, other = kind([late, Parameter(values()[1])]), kind([fresh])
+    for _ in range(5):
+        optimizer.step()
+    late.trainable = True
+    for parameter in (late, fresh):
+        parameter.accumulate(gradients(0)[0])
+    optimizer.step()
+    other.step()
+    np.testing.assert_array_equal(late.value, fresh.value)
+
+
+def test_a_state_with_frozen_parameters_can_be_loaded_before_and_after_the_thaw(array_backend):
+    params = parameters()
+    params[0].trainable = False
+    optimizer = Adam(params)
+    run(optimizer, params, range(2))
+    params[0].trainable = True
+    again = Adam(params)
+    again.load_state(optimizer.state())
+    assert set(again.state()) == set(optimizer.state())
+    run(again, params, range(1))
+    assert "0.steps" in again.state()
+
+
+def test_a_number_is_a_parameter_too(array_backend):
+    p = Parameter(1.5)
+    p.accumulate(array_backend.asarray(2.0))
+    SGD([p], lr=0.1).step()
+    assert float(p.value) == pytest.approx(1.3)
 
 
 # Clipping.

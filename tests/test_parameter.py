@@ -153,3 +153,26 @@ def test_copies_share_nothing_but_keep_the_transpose(array_backend):
     pair[0].value += 1
     same(W.value, W0)
     same(pair[1].value, W0.T + 1)
+
+
+def test_what_is_assigned_stays_the_callers(array_backend):
+    mine = array_backend.asarray([1.0, 2.0])
+    p = Parameter([0.0, 0.0])
+    p.value = mine
+    p.grad = mine
+    p.value -= p.grad
+    p.accumulate(mine)
+    assert asnumpy(mine).tolist() == [1.0, 2.0]
+    assert asnumpy(p.grad).tolist() == [2.0, 4.0]
+
+
+def test_a_gradient_has_the_number_type_of_its_parameter(array_backend):
+    p = Parameter(array_backend.zeros((2, 2), dtype="float32"))
+    for _ in range(2):
+        p.accumulate_product(array_backend.ones((2, 3)), array_backend.ones((3, 2)))
+        assert p.grad.dtype == np.float32
+
+
+def test_a_list_is_no_gradient():
+    with pytest.raises(TypeError, match="expected an array, got a list"):
+        Parameter([1.0]).accumulate([1.0])

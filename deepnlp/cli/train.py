@@ -114,8 +114,6 @@ def run(arguments: argparse.Namespace) -> int:
     int
         The exit code: 0, or 130 after Ctrl-C.
     """
-    import numpy as np
-
     from deepnlp.training import RunFolder, build_trainer, plan
 
     config = _config(arguments)
@@ -136,8 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         watch_gradients=arguments.watch_gradients,
     )
     print(trainer.model.summary(), file=aside(arguments), flush=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # the trainer says it, and with advice
-        result = trainer.fit(resume=arguments.resume)
+    result = trainer.fit(resume=arguments.resume)
     _report(arguments, result, trainer.model)
     if result.status == "interrupted":
         folder = shlex.quote(str(result.folder))
@@ -178,11 +175,11 @@ def _report(arguments: argparse.Namespace, result: "Result", model: "RNNLM") -> 
 
 
 def _sentence(model: "RNNLM") -> str:
-    """The first sampled line that is a sentence in length; the same for the same weights."""
+    """The first sampled line with words enough for a sentence; the same for the same weights."""
     from deepnlp.generation import generate, vocabulary_of
 
     length = 240 if vocabulary_of(model).tokenizer == "chars" else 120
     text = generate(model, length=length, temperature=0.8, top_p=0.95, seed=0)
     lines = text.splitlines()
-    long_enough = [line for line in lines if len(line.split()) >= SENTENCE_WORDS]
+    long_enough = [line for line in lines if sum(map(str.isalpha, line.split())) >= SENTENCE_WORDS]
     return long_enough[0] if long_enough else max(lines, key=len, default="")

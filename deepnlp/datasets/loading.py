@@ -67,8 +67,8 @@ def load_corpus(
     name_or_path : str or path
         ``pydocs`` (built in, no download, vocabulary 5,000 by default), ``ptb``, ``wikitext-2``,
         ``tinyshakespeare`` (characters), or the path of a UTF-8 text file, plain or ``.gz``, or of
-        a folder. In a folder, files with train, valid (or val, dev) and test in their names are
-        those splits; in any other folder all ``.txt`` files are read in the order of their names.
+        a folder. In a folder, subfolders included, files with train, valid (or val, dev) and test
+        in their names are those splits; in any other all ``.txt`` files are read, by name.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
@@ -160,12 +160,13 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
             f"unknown corpus {str(path)!r}: expected one of {', '.join(CORPORA)},"
             " or the path of a text file or a folder"
         )
-    files = sorted(file for file in path.iterdir() if file.is_file())
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
     # Where a file lies there packed and unpacked, the unpacked one is read.
     files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in files:
-        said = {SPLIT_WORDS[w] for w in re.split("[^a-z]+", file.name.lower()) if w in SPLIT_WORDS}
+        words = re.split("[^a-z]+", str(file.relative_to(path)).lower())
+        said = {SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS}
         if len(said) == 1:
             splits[said.pop()].append(file)
     missing = [split for split in SPLITS if not splits[split]]
@@ -180,6 +181,10 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
     if not texts:
         raise FileNotFoundError(f"the folder {path} holds no .txt file: expected UTF-8 text in it")
     return {"all": texts}
+
+
+def _hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tokens:

@@ -11,6 +11,7 @@ from deepnlp.backend import asarray
 from deepnlp.exercises.values import compare_values
 from deepnlp.exercises.verdict import ERROR, Verdict, is_empty
 from deepnlp.gradcheck import CAUSES, Report, check_gradients
+from deepnlp.gradcheck.causes import ZERO
 
 
 def check_backward(
@@ -19,6 +20,7 @@ def check_backward(
     expected: Any = None,
     tolerance: float = 1e-6,
     hints: dict[str, str] | None = None,
+    weights: tuple[str, ...] = (),
 ) -> Verdict:
     """Check forward against the right outputs, then backward against numerical gradients.
 
@@ -35,6 +37,9 @@ def check_backward(
         Of the outputs, relative to the largest.
     hints : dict of str to str, optional
         A further sentence by the name of the diagnosis.
+    weights : tuple of str
+        Names of the weights whose gradients backward must give; without them a class that
+        forgets to set one would have nothing wrong with it.
 
     Returns
     -------
@@ -64,8 +69,19 @@ def check_backward(
     gradients = tried.backward(*dys)
     has_float_input = any(np.asarray(x).dtype.kind in "fc" for x in inputs)
     if has_float_input and is_empty(gradients):
+        kept = [name for name in weights if not is_empty(getattr(tried, f"d{name}", None))]
+        if kept:
+            set_ = ", ".join(f"d{name}" for name in kept)
+            return Verdict.wrong("dx missing", f"backward set {set_}; it must also return dx.")
         return Verdict.empty("backward returned None")
     report = check_gradients(layer, *inputs)
+    found = {row.name for row in report.rows}
+    missing = [name for name in weights if name not in found]
+    if missing and not any(name.startswith("params") for name in found):
+        named = ", ".join(f"d{name}" for name in missing)
+        return Verdict.wrong(
+            ZERO, f"backward left no {named}. Is it set in backward, and spelt so?"
+        )
     if report.ok:
         return Verdict.right(f"Every gradient agrees with the numbers, to {report.error:.0e}.")
     return _diagnosis(report, hints or {})

@@ -109,7 +109,7 @@ def _check_cross_entropy(answer: Any) -> Verdict:
 def _check_affine_layer(answer: Any) -> Verdict:
     """A class with W, b, forward, backward; dW and db are set in backward."""
     x, W, b = _draw(5, 3), _draw(3, 2, seed=1), _draw(2, seed=2)
-    return check_backward(answer(W, b), x, expected=x @ W + b)
+    return check_backward(answer(W, b), x, expected=x @ W + b, weights=("W", "b"))
 
 
 @exercise("1.6", stars=2, title="The sigmoid, backward")

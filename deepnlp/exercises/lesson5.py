@@ -194,7 +194,8 @@ def step_backward(answer: Any) -> Verdict:
     weights = _weights(3, 4, seed=54)
     x, h_prev = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
     expected = asnumpy(RNN(*weights).forward(asarray(x), asarray(h_prev)))
-    return check_backward(answer(*(w.copy() for w in weights)), x, h_prev, expected=expected)
+    layer = answer(*(w.copy() for w in weights))
+    return check_backward(layer, x, h_prev, expected=expected, weights=("Wx", "Wh", "b"))
 
 
 @exercise("5.5", stars=2, title="Three steps, or three hundred")
@@ -219,7 +220,8 @@ def through_time(answer: Any) -> Verdict:
         ASSIGNED: every_step,
         NOT_SUMMED_T: every_step,
     }
-    return check_backward(answer(*(w.copy() for w in weights)), x, expected=expected, hints=hints)
+    layer = answer(*(w.copy() for w in weights))
+    return check_backward(layer, x, expected=expected, hints=hints, weights=("Wx", "Wh", "b"))
 
 
 @exercise("5.6", stars=1, title="Before you run it")

@@ -189,6 +189,7 @@ def lstm_over_time(answer: Any) -> Verdict:
             "path through h_prev dropped": "Carry dh_prev = da @ Wh.T to the step before.",
             "assigned instead of accumulated": "T steps share the weights: dWx += ..., not =.",
         },
+        weights=("Wx", "Wh", "b"),
     )
 
 

@@ -9,8 +9,12 @@ import textwrap
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import deepnlp
 from deepnlp.exercises.verdict import ERROR, RefusedError, Verdict, is_empty
 
 Checker = Callable[[Any], Verdict]
@@ -159,12 +163,15 @@ def _judge(exercise: Exercise, answer: Any) -> Verdict:
         return Verdict.wrong(ERROR, _describe(error))
 
 
+_LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]
+
+
 def _describe(error: Exception) -> str:
     """An error in one sentence, with the reader's own line that raised it."""
     own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "deepnlp" not in frame.filename and "numpy" not in frame.filename
+        if not any(Path(frame.filename).is_relative_to(folder) for folder in _LIBRARIES)
     ]
     where = f" In {own[-1].name}: {own[-1].line}" if own and own[-1].line else ""
     return f"It raises {type(error).__name__}: {error}.{where}"

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
+from deepnlp.functions import add_bias
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
@@ -168,7 +169,7 @@ class Affine(Layer):
         self._keep(x)
         y = rows(x) @ self.W.value
         if self.b is not None:
-            y += self.b.value
+            y = add_bias(y, self.b.value)
         return y.reshape(*x.shape[:-1], M)
 
     def backward(self, dy: Array) -> Array:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp import backend
-from deepnlp.backend import Array, Generator, asarray, philox_uint16
+from deepnlp.backend import Array, Generator, asarray, host_generator, philox_uint16
 from deepnlp.layer import Layer
 
 _LEVELS = 1 << 16  # masks are made from 16-bit integers
@@ -51,7 +50,7 @@ class Dropout(Layer):
         if not 0 <= p < 1:
             raise ValueError(f"{type(self).__name__}: p should be in [0, 1), got {p}")
         self.p = p
-        self._key = int((rng or backend.rng()).integers(1 << 63))
+        self._key = int(host_generator(rng).integers(1 << 63))
         self._calls = 0
 
     def forward(self, x: Array) -> Array:

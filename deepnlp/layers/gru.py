@@ -292,8 +292,9 @@ class TimeGRU(OverTime):
 
         x = time_first(x)
         ax = self._input_product(steps_as_rows(x)).reshape(T, N, 3 * self.H)
-        h = xp.empty((T + 1, N, self.H), dtype=ax.dtype)  # h[t] before step t, h[t + 1] after
-        (h[0],) = self._start(N, ax.dtype)
+        dtype = xp.result_type(ax.dtype, self.Wh.dtype)
+        h = xp.empty((T + 1, N, self.H), dtype=dtype)  # h[t] before step t, h[t + 1] after
+        (h[0],) = self._start(N, dtype)
         steps = []
         for t in range(T):
             h[t + 1], kept = hidden.step(ax[t], h[t])

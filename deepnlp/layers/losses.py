@@ -63,7 +63,7 @@ class SoftmaxWithLoss(Layer):
         s, t = rows(logits), targets.reshape(-1)
         counts = t != self.ignore_id
         t = xp.where(counts, t, 0)
-        check_ids("SoftmaxWithLoss", t, s.shape[1])
+        check_ids("SoftmaxWithLoss", t, s.shape[1], "targets")
         n = xp.arange(len(t))
 
         s = s - s.real.max(axis=1, keepdims=True)  # cancels in p, and nothing overflows
@@ -126,4 +126,4 @@ class SigmoidWithLoss(Layer):
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
         s, t = self._take()
-        return (functions.sigmoid(s) - t) * (dloss / s.size)
+        return ((functions.sigmoid(s) - t) * (dloss / s.size)).astype(t.dtype, copy=False)

@@ -149,10 +149,6 @@ class TimeLSTM(OverTime):
     _gates = 4
     _states = ("h", "c")
 
-    def __init__(self, Wx: Any, Wh: Any, b: Any, stateful: bool = False) -> None:
-        super().__init__(Wx, Wh, b, stateful)
-        self.dc0: Array | None = None
-
     @classmethod
     def init(
         cls,
@@ -182,25 +178,6 @@ class TimeLSTM(OverTime):
         weights = _with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias)
         return cls(*weights, stateful=stateful)
 
-    def set_state(self, h: Array, c: Array | None = None) -> None:
-        """Set the state from which the next forward starts.
-
-        Parameters
-        ----------
-        h : array (N, H)
-        c : array (N, H), optional
-            Zeros by default.
-
-        Raises
-        ------
-        ValueError
-            If a shape is another.
-        """
-        self._expect("h", h, "N H", H=self.H)
-        c = xp.zeros_like(h) if c is None else c
-        self._expect("c", c, "N H", N=h.shape[0], H=self.H)
-        self._give_state(h=h, c=c)
-
     def forward(self, x: Array) -> Array:
         """All states h_1 ... h_T from all inputs x_1 ... x_T."""
         self._expect("x", x, "N T D", D=self.D)
@@ -209,9 +186,10 @@ class TimeLSTM(OverTime):
 
         x = time_first(x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, 4 * self.H)
-        h = xp.empty((T + 1, N, self.H), dtype=a.dtype)  # h[t] before step t, h[t + 1] after
+        dtype = xp.result_type(a.dtype, Wh.dtype)
+        h = xp.empty((T + 1, N, self.H), dtype=dtype)  # h[t] before step t, h[t + 1] after
         c = xp.empty_like(h)
-        h[0], c[0] = self._start(N, a.dtype)
+        h[0], c[0] = self._start(N, dtype)
         gates = []
         for t in range(T):
             h[t + 1], c[t + 1], kept = lstm_step(a[t] + h[t] @ Wh, c[t])

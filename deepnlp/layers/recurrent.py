@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, xp
+from deepnlp.functions import add_bias
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
@@ -58,9 +59,7 @@ class Recurrent(Layer):
         """x Wx + b for the rows (n, D) of the input, all at once: (n, G H)."""
         if self.Wx is None:
             return x + self.b.value
-        a = x @ self.Wx.value
-        a += self.b.value
-        return a
+        return add_bias(x @ self.Wx.value, self.b.value)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
@@ -104,6 +103,8 @@ class OverTime(Recurrent):
     watch: Callable[..., None] | None = None
     _states: tuple[str, ...] = ("h",)
     h: Array | None
+    c: Array | None = None  # only an LSTM has a memory cell
+    dc0: Array | None = None
 
     def __init__(self, Wx: Any, Wh: Any, b: Any, stateful: bool = False) -> None:
         super().__init__(Wx, Wh, b)
@@ -111,23 +112,29 @@ class OverTime(Recurrent):
         self.dh0: Array | None = None
         self._reset_own_state()
 
-    def set_state(self, h: Array) -> None:
+    def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the state from which the next forward starts.
 
         Parameters
         ----------
         h : array (N, H)
+        c : array (N, H), optional
+            Of an LSTM only; zeros by default.
 
         Raises
         ------
         ValueError
-            If the shape is another.
+            If a shape is another, or there is a c where the layer has no memory cell.
         """
-        self._give_state(h=h)
+        if c is not None and "c" not in self._states:
+            raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
+        states = {"h": h, "c": xp.zeros_like(h) if c is None else c}
+        for name in self._states:
+            self._expect(name, states[name], "N H", N=h.shape[0], H=self.H)
+        self._give_state(**{name: states[name] for name in self._states})
 
     def _give_state(self, **states: Array) -> None:
         for name, state in states.items():
-            self._expect(name, state, "N H", H=self.H)
             setattr(self, name, state.copy())
         self._given = True
 

@@ -177,8 +177,9 @@ class TimeRNN(OverTime):
 
         x = time_first(x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, self.H)
-        h = xp.empty((T + 1, N, self.H), dtype=a.dtype)  # h[t] before step t, h[t + 1] after
-        (h[0],) = self._start(N, a.dtype)
+        dtype = xp.result_type(a.dtype, Wh.dtype)
+        h = xp.empty((T + 1, N, self.H), dtype=dtype)  # h[t] before step t, h[t + 1] after
+        (h[0],) = self._start(N, dtype)
         for t in range(T):
             h[t + 1] = f(a[t] + h[t] @ Wh)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from numbers import Integral
 from typing import Any
 
 from deepnlp.backend import Array, xp
@@ -33,10 +34,10 @@ class LanguageModel(Layer):
 
     def _remember(self, **arguments: Any) -> None:
         """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
+        for name in ("vocab_size", "embed_size", "hidden_size"):
+            arguments[name] = check_size(type(self).__name__, name, arguments[name])
         self._config = arguments
         self.vocab_size = arguments["vocab_size"]
-        for name in ("vocab_size", "embed_size", "hidden_size"):
-            check_size(type(self).__name__, name, arguments[name])
         self._cast_state(arguments["dtype"])
 
     def config(self) -> dict[str, Any]:
@@ -99,14 +100,19 @@ class LanguageModel(Layer):
         )
 
 
-def check_size(owner: str, name: str, size: Any) -> None:
-    """Raise an error unless a size is an integer of one or more.
+def check_size(owner: str, name: str, size: Any) -> int:
+    """A size as an int, if it is an integer of one or more.
 
     Parameters
     ----------
     owner, name : str
         They begin the message.
     size : int
+        NumPy's integers are welcome.
+
+    Returns
+    -------
+    int
 
     Raises
     ------
@@ -119,5 +125,6 @@ def check_size(owner: str, name: str, size: Any) -> None:
         ...
     ValueError: RNNLM: layers should be an integer of 1 or more, got 0
     """
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
         raise ValueError(f"{owner}: {name} should be an integer of 1 or more, got {size!r}")
+    return int(size)

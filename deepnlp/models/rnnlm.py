@@ -7,6 +7,7 @@ from typing import Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.initialisers import normal, uniform
+from deepnlp.kernels import ACTIVATIONS
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers import (
     Embedding,
@@ -127,15 +128,17 @@ class RNNLM(LanguageModel):
         dtype: Any = "float32",
         rng: Generator | None = None,
     ) -> None:
-        V, D, H = vocab_size, embed_size, hidden_size
         _choose("cell", cell, CELLS)
         _choose("tie", tie, TIES)
         _choose("init", init, INITS)
-        check_size("RNNLM", "layers", layers)
+        _choose("activation", activation, tuple(ACTIVATIONS))
+        if reset_after and cell != "gru":
+            raise ValueError(f"RNNLM: reset_after is a form of cell='gru', got cell={cell!r}")
+        layers = check_size("RNNLM", "layers", layers)
         self._remember(
-            vocab_size=V,
-            embed_size=D,
-            hidden_size=H,
+            vocab_size=vocab_size,
+            embed_size=embed_size,
+            hidden_size=hidden_size,
             layers=layers,
             cell=cell,
             tie=tie,
@@ -151,6 +154,7 @@ class RNNLM(LanguageModel):
             freeze_embedding=freeze_embedding,
             dtype=dtype,
         )
+        V, D, H = (self._config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
         if tie == "tied" and D != H:
             raise ValueError(
                 f"RNNLM: tie='tied' makes the output weight the embedding's transpose, so it needs "
@@ -229,6 +233,7 @@ class RNNLM(LanguageModel):
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
     def _scores(self, ids: Array) -> Array:
+        self._expect("ids", ids, "N T")
         x = ids
         for layer in self.layers:
             x = layer.forward(x)

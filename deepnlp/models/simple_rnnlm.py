@@ -51,8 +51,10 @@ class SimpleRNNLM(LanguageModel):
         dtype: Any = "float32",
         rng: Generator | None = None,
     ) -> None:
+        self._remember(
+            vocab_size=vocab_size, embed_size=embed_size, hidden_size=hidden_size, dtype=dtype
+        )
         V, D, H = vocab_size, embed_size, hidden_size
-        self._remember(vocab_size=V, embed_size=D, hidden_size=H, dtype=dtype)
         self.embed = Embedding.init(V, D, rng, dtype)
         self.rnn = TimeRNN.init(D, H, rng, dtype, stateful=True)
         self.affine = TimeAffine.init(H, V, rng, dtype)
@@ -60,6 +62,7 @@ class SimpleRNNLM(LanguageModel):
 
     def forward(self, ids: Array, targets: Array) -> Array:
         """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
+        self._expect("ids", ids, "N T")
         x = self.embed.forward(ids)  # (N, T, D)
         h = self.rnn.forward(x)  # (N, T, H)
         s = self.affine.forward(h)  # (N, T, V)

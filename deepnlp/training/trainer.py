@@ -27,7 +27,7 @@ from deepnlp.checkpoint import (
 )
 from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError
-from deepnlp.evaluation import exponential, perplexity
+from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.models.ngrams import baselines as measure_baselines
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.plots import learning_curve
@@ -87,8 +87,11 @@ class Trainer:
 
     Raises
     ------
+    TypeError
+        If the model is no language model.
     ValueError
-        If a number is out of its range, or the model's vocabulary is not the corpus's.
+        If a number is out of its range, the model's vocabulary is not the corpus's, or the
+        optimizer is that of another model.
     DeepNLPError
         If the folder already holds a run (raised by :meth:`fit`).
 
@@ -134,6 +137,7 @@ class Trainer:
         _check_at_least(1, epochs=epochs, eval_batch_size=eval_batch_size)
         _check_at_least(0, early_stop=early_stop or 0, checkpoint_every=checkpoint_every)
         _check_at_least(0, max_norm=max_norm or 0)
+        expect_language_model("Trainer", model)
         if model.vocab_size != len(corpus.vocab):
             raise ValueError(
                 f"the model has {model.vocab_size} words and the vocabulary of {corpus.name} "
@@ -143,6 +147,10 @@ class Trainer:
         self.model, self.corpus = model, corpus
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
+        if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
+            raise ValueError(
+                "the optimizer updates no parameter of this model: build it with model.parameters()"
+            )
         self.first_lr = self.optimizer.lr
         self.schedule = Constant() if schedule is None else schedule
         self.batches = Batches(corpus.train, batch_size, time_size)
@@ -203,7 +211,11 @@ class Trainer:
             return result
 
         total = self.epochs * len(self.batches)
-        with Interrupt() as interrupt, Progress(total, self.state.step, self.progress) as progress:
+        with (
+            Interrupt() as interrupt,
+            Progress(total, self.state.step, self.progress) as progress,
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # told by _diverged
+        ):
             progress.line(self._introduction())
             self._measure_baselines()
             self.model.train()
@@ -286,26 +298,27 @@ class Trainer:
         loss, norm = float(loss), float(norm)
         self.optimizer.lr = self.first_lr * self.schedule.scale(self.state.step)
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise DeepNLPError(self._divergence(loss, norm))
+            raise DeepNLPError(self._diverged(f"loss {loss:g}, gradient norm {norm:g}"))
         self.optimizer.step()
         return loss, norm
 
-    def _divergence(self, loss: float, norm: float) -> str:
+    def _diverged(self, what: str) -> str:
         clipping = (
             f"clip the gradient below {self.max_norm:g}"
             if math.isfinite(self.max_norm)
             else "clip the gradient (max_norm=0.25)"
         )
         return (
-            f"training diverged at step {self.state.step + 1}: loss {loss:g}, gradient norm "
-            f"{norm:g}. Try a learning rate smaller than {self.optimizer.lr:g}, or {clipping}; "
-            "the last checkpoint is kept"
+            f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
+            f"than {self.optimizer.lr:g}, or {clipping}; the last checkpoint is kept"
         )
 
     def _end_epoch(self, progress: Progress) -> None:
         """Validate, keep the weights if they are the best, anneal, and write it all down."""
         state = self.state
         valid = perplexity(self.model, self.corpus.valid, self.eval_batch_size)
+        if not math.isfinite(valid):
+            raise DeepNLPError(self._diverged(f"validation perplexity {valid:g}"))
         is_best = state.judge(valid)
         if is_best:
             self.best = get_parameters(self.model)

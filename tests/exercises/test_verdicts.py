@@ -154,3 +154,31 @@ def test_the_short_form_is_chosen_by_the_environment(monkeypatch, value, short):
     if value:
         monkeypatch.setenv("DEEPNLP_LESSON", value)
     assert short_form() is short
+
+
+class ForgetsItsGradients:
+    def __init__(self, W):
+        self.W = W
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W
+
+    def backward(self, dy):
+        self.dw = self.x.T @ dy  # another spelling
+        return dy @ self.W.T
+
+
+class ReturnsNothing(ForgetsItsGradients):
+    def backward(self, dy):
+        self.dW = self.x.T @ dy
+
+
+def test_a_gradient_that_is_not_set_is_missing():
+    rng = np.random.default_rng(0)
+    W, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
+    verdict = check_backward(ForgetsItsGradients(W), x, weights=("W",))
+    assert verdict.diagnosis == "zero or missing"
+    assert "no dW" in verdict.text
+    verdict = check_backward(ReturnsNothing(W), x, weights=("W",))
+    assert verdict.diagnosis == "dx missing"

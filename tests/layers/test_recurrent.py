@@ -473,3 +473,32 @@ def test_a_carried_state_of_another_batch_is_an_error(array_backend, kind):
         layer.forward(asarray(x[:2].copy()))
     layer.reset_state()
     layer.forward(asarray(x[:2].copy()))
+
+
+@pytest.mark.parametrize("kind", [TimeRNN, TimeLSTM, TimeGRU])
+def test_a_wider_number_type_among_the_weights_decides(array_backend, kind):
+    layer = kind.init(2, 3)
+    layer.Wh.astype("float64")
+    x = array_backend.ones((1, 2, 2), dtype="float32")
+    assert layer.forward(x).dtype == np.float64
+    layer = kind.init(2, 3)
+    layer.b.astype("float64")
+    assert layer.forward(x).dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", [TimeRNN, TimeGRU])
+def test_only_an_lstm_has_a_memory_cell(array_backend, kind):
+    layer = kind.init(2, 3)
+    h = array_backend.ones((1, 3), dtype="float32")
+    layer.set_state(h, None)
+    assert layer.c is None
+    assert layer.dc0 is None
+    with pytest.raises(ValueError, match="no memory cell"):
+        layer.set_state(h, h)
+
+
+def test_mistakes_in_making_a_layer(array_backend):
+    with pytest.raises(ValueError, match="sizes of a layer should be 1 or more, got 0"):
+        TimeLSTM.init(3, 0)
+    with pytest.raises(TypeError, match=r"rng should be a numpy\.random\.Generator"):
+        TimeLSTM.init(3, 2, rng=3)

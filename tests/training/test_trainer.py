@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deepnlp
-from deepnlp import DeepNLPError
+from deepnlp import DeepNLPError, Sequential
 from deepnlp.checkpoint import load
 from deepnlp.evaluation import perplexity
 from deepnlp.models import RNNLM, SimpleRNNLM
@@ -222,6 +222,31 @@ def test_lines_go_to_standard_error_and_no_bar_without_a_terminal(
     assert [line[:9] for line in lines[1:]] == ["epoch 1/2", "epoch 2/2"]
     tiny_trainer(epochs=1, progress=False).fit()
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_validation_that_is_not_finite_stops_and_is_never_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = tiny_trainer(tmp_path)
+    monkeypatch.setattr("deepnlp.training.trainer.perplexity", lambda *_: float("inf"))
+    with pytest.raises(DeepNLPError, match=r"diverged .* validation perplexity inf"):
+        trainer.fit()
+    assert not (tmp_path / "best.npz").exists()
+    assert not (tmp_path / "result.json").exists()
+
+
+def test_layers_without_a_loss_are_no_language_model() -> None:
+    corpus = tiny_trainer().corpus
+    with pytest.raises(TypeError, match=r"Trainer: expected a language model .* got a Sequential"):
+        Trainer(Sequential(), corpus)
+    with pytest.raises(TypeError, match="perplexity: expected a language model"):
+        perplexity(Sequential(), [0, 1])
+
+
+def test_an_optimizer_of_another_model_is_refused() -> None:
+    one, other = tiny_trainer(), tiny_trainer()
+    with pytest.raises(ValueError, match=r"build it with model\.parameters"):
+        Trainer(one.model, one.corpus, other.optimizer)
 
 
 def test_a_terminal_gets_a_bar(
