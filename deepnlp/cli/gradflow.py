@@ -1,6 +1,7 @@
 """``deepnlp gradflow``: the gradient microscope."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from deepnlp.cli.output import aside, print_json
@@ -72,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"cannot write {arguments.figure}: there is no folder {Path(arguments.figure).parent}"
         )
     model = load_model(arguments.model)
+    print("following gradients back in time (a minute for the default model) ...", file=sys.stderr)
     corpus = corpus_of(arguments.model, vocabulary_of(model), arguments.corpus)
     ids = corpus.splits[arguments.split]
     flow = gradient_flow(model, ids, arguments.steps, arguments.batch_size)

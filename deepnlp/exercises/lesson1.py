@@ -67,6 +67,10 @@ def _check_softmax(answer: Any) -> Verdict:
         "softmax(s)",
         alternatives={
             WRONG_AXIS: (over_columns, "Each row should sum to 1; here each column does."),
+            "one sum for all": (
+                np.exp(s) / np.exp(s).sum(),
+                "Each row should sum to 1; here all rows together do: sum over the last axis.",
+            ),
             "missing keepdims": (
                 np.exp(s) / np.exp(s).sum(axis=1),
                 "Row n is divided by the sums of all rows in turn: keep the axis of the sum, "
@@ -101,6 +105,10 @@ def _check_cross_entropy(answer: Any) -> Verdict:
             LOSS_NOT_AVERAGED: (price.sum(), "This is the sum over the samples; take their mean."),
             SIGN: (-price.mean(), "The logarithm of a probability is negative: turn the sign."),
             WRONG_AXIS: (-np.log(p).mean(), "Only the probability of the right class counts."),
+            "base of the logarithm": (
+                price.mean() / np.log(2),
+                "This is in bits; the loss is in nats, the natural logarithm.",
+            ),
         },
     )
 

@@ -142,6 +142,8 @@ def short_form() -> bool:
 
 
 def _find(name: str) -> Exercise:
+    if not isinstance(name, str):
+        raise ValueError(f'the name of an exercise is a text: check("{name}", ...)')
     lesson = name.partition(".")[0]
     known = [e.name for e in exercises_of(int(lesson))] if lesson.isdigit() else []
     if name not in known:

@@ -122,8 +122,8 @@ class RunFolder:
             )
         if self.holds_run() and not (resume or overwrite):
             raise DeepNLPError(
-                f"{self.path} already holds a run: go on with it (resume), replace it "
-                "(overwrite), or choose another folder"
+                f"{self.path} already holds a run: go on with it (--resume), replace it "
+                "(--overwrite), or choose another folder"
             )
 
     def holds_run(self) -> bool:
