@@ -375,3 +375,74 @@ def test_one_direction_steps_around_kinks():
     rng = np.random.default_rng(0)
     layer = layers.TimeRNN.init(3, 4, rng=rng, activation="relu")
     assert check_gradients(layer, rng.normal(size=(2, 3, 3)), method="direction").ok
+
+
+# --- Neighbouring causes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("off", [3e-7, 3e-6, 9e-6])
+def test_a_factor_that_prints_as_one_is_no_cause(off):
+    class Nearly(layers.TimeLSTM):
+        def backward(self, dhs):
+            dx = super().backward(dhs)
+            self.Wh.grad = (1 + off) * self.Wh.grad
+            return dx
+
+    rng = np.random.default_rng(0)
+    report = check_gradients(Nearly.init(3, 4, rng=rng), rng.normal(size=(2, 3, 3)))
+    assert [row.name for row in report.rows if not row.ok] == ["Wh"]
+    (cause,) = report.causes
+    assert cause.name == "epsilon added inside a function"
+    assert f"{off:.1e}" in cause.evidence
+
+
+class Residual:
+    """y = x + tanh(x)."""
+
+    def forward(self, x):
+        self.h = np.tanh(x)
+        return x + self.h
+
+    def backward(self, dy):
+        return dy * (1 - self.h**2)
+
+
+class Scaled:
+    """y = x sum(x)."""
+
+    def forward(self, x):
+        self.x, self.total = x, x.sum()
+        return x * self.total
+
+    def backward(self, dy):
+        return dy * self.total
+
+
+@pytest.mark.parametrize("kind", [Residual, Scaled])
+def test_a_term_that_is_missing_was_not_assigned(kind):
+    report = check_gradients(kind(), np.random.default_rng(0).normal(size=(3, 4)))
+    assert first_cause(report).name == "term of a sum or product missing"
+
+
+def test_gates_without_names_are_blocks():
+    class Gated:
+        def __init__(self, W):
+            self.W = W
+
+        def forward(self, x):
+            self.x = x
+            self.s = np.tanh(x @ self.W).reshape(len(x), 4, -1)
+            return self.s[:, 0] * self.s[:, 1] + self.s[:, 2] ** 2 * self.s[:, 3]
+
+        def backward(self, dy):
+            a, b, c, d = (self.s[:, k] for k in range(4))
+            ds = np.stack((dy * b, dy * a, 2 * dy * c * d, -dy * c**2), axis=1)
+            da = (ds * (1 - self.s**2)).reshape(len(dy), -1)
+            self.dW = self.x.T @ da
+            da[:, -len(dy[0]) :] *= -1
+            return da @ self.W.T
+
+    rng = np.random.default_rng(0)
+    report = check_gradients(Gated(rng.normal(size=(3, 20))), rng.normal(size=(4, 3)))
+    assert first_cause(report).name == "sign"
+    assert "block 4 of 4 is -1 times" in first_cause(report).evidence

@@ -264,3 +264,233 @@ def test_masks_and_states_are_put_back_before_each_forward(array_backend):
     layer.forward(xp.asarray(rng.normal(size=(2, 3, 4))))
     assert check_gradients(layer, rng.normal(size=(2, 3, 4))).ok
     assert asnumpy(layer.forward(xp.ones((2, 3, 4)))).shape == (2, 3, 4)
+
+
+# --- Buffers, saturation, and what is not found ----------------------------------------------
+
+
+class BufferOfInput:
+    def __init__(self, W):
+        self.W = W
+
+    def forward(self, x):
+        self.x = x
+        y = np.empty((len(x), self.W.shape[1]), dtype=x.dtype)
+        for n in range(len(x)):
+            y[n] = x[n] @ self.W
+        return y
+
+    def backward(self, dy):
+        self.dW = self.x.T @ dy
+        return dy @ self.W.T
+
+
+class AddsInPlace(BufferOfInput):
+    def forward(self, x):
+        self.x = x
+        y = np.zeros((len(x), self.W.shape[1]), dtype=x.dtype)
+        y += x @ self.W
+        return y
+
+
+class RealBuffer(BufferOfInput):
+    def forward(self, x):
+        self.x = x
+        y = np.zeros((len(x), self.W.shape[1]))
+        y += x @ self.W
+        return y
+
+
+class BookTimeRNN:
+    def __init__(self, Wx, Wh):
+        self.params, self.grads = [Wx, Wh], [np.zeros_like(Wx), np.zeros_like(Wh)]
+
+    def forward(self, xs):
+        Wx, Wh = self.params
+        N, T, _ = xs.shape
+        self.xs, self.hs = xs, np.empty((N, T, len(Wh)), dtype=xs.dtype)
+        h = np.zeros((N, len(Wh)), dtype=xs.dtype)
+        for t in range(T):
+            h = np.tanh(xs[:, t] @ Wx + h @ Wh)
+            self.hs[:, t] = h
+        return self.hs
+
+    def backward(self, dhs):
+        Wx, Wh = self.params
+        self.grads[0][...], self.grads[1][...] = 0, 0
+        dxs, dh = np.empty_like(self.xs), 0
+        for t in reversed(range(self.xs.shape[1])):
+            da = (dhs[:, t] + dh) * (1 - self.hs[:, t] ** 2)
+            self.grads[0] += self.xs[:, t].T @ da
+            if t:
+                self.grads[1] += self.hs[:, t - 1].T @ da
+            dxs[:, t], dh = da @ Wx.T, da @ Wh.T
+        return dxs
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [(BufferOfInput, "complex"), (AddsInPlace, "complex"), (RealBuffer, "central")],
+)
+def test_a_buffer_may_take_its_dtype_from_the_input(kind, method):
+    rng = np.random.default_rng(0)
+    W, x = rng.normal(size=(4, 3)), rng.normal(size=(5, 4))
+    report = check_gradients(kind(W), x)
+    assert report.ok, report
+    assert report.method == method
+    if method == "central":
+        with pytest.raises(ValueError, match=r"RealBuffer is not analytic.*method='central'"):
+            check_gradients(kind(W), x, method="complex")
+
+
+def test_a_recurrent_layer_with_a_buffer_of_the_inputs_dtype():
+    rng = np.random.default_rng(0)
+    layer = BookTimeRNN(rng.normal(size=(3, 4)), rng.normal(size=(4, 4)))
+    report = check_gradients(layer, rng.normal(size=(2, 5, 3)))
+    assert report.ok, report
+    assert report.method == "complex"
+
+
+def test_a_norm_is_not_accused_by_the_complex_step():
+    class Norm:
+        def forward(self, x):
+            self.x = x
+            self.norm = np.linalg.norm(x)
+            return self.norm
+
+        def backward(self, dy):
+            return dy * self.x / self.norm
+
+    x = np.random.default_rng(0).normal(size=(2, 3))
+    assert check_gradients(Norm(), x).ok
+    with pytest.raises(ValueError, match="not analytic"):
+        check_gradients(Norm(), x, method="complex")
+
+
+def test_backward_may_return_none_for_ids():
+    class Looked:
+        def forward(self, ids, x):
+            self.x = x
+            return x**2 + ids[:, None]
+
+        def backward(self, dy):
+            return None, 2 * self.x * dy
+
+    rng = np.random.default_rng(0)
+    report = check_gradients(Looked(), rng.integers(0, 4, size=3), rng.normal(size=(3, 2)))
+    assert [row.name for row in report.rows] == ["x"]
+    assert report.ok, report
+
+
+def saturated_cases():
+    rng = np.random.default_rng(0)
+    signs = np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])
+    logits = np.array([[20.0, 0.0, -1.0], [-1.0, 20.0, 0.0]])
+    yield "Tanh", layers.Tanh(), (8 * signs,)
+    yield "Sigmoid", layers.Sigmoid(), (16 * signs,)
+    yield "Softmax", layers.Softmax(), (logits,)
+    yield "SoftmaxWithLoss", layers.SoftmaxWithLoss(), (logits, np.array([0, 1]))
+    for kind in (layers.TimeRNN, layers.TimeLSTM, layers.TimeGRU):
+        layer = kind.init(3, 4, rng=rng, dtype="float64")
+        yield kind.__name__, layer, (30 * rng.normal(size=(2, 5, 3)),)
+
+
+@pytest.mark.parametrize("case", list(saturated_cases()), ids=lambda case: case[0])
+@pytest.mark.parametrize("method", ["complex", "central", "auto", "direction"])
+def test_a_saturated_layer_is_not_accused(case, method):
+    _, layer, inputs = case
+    report = check_gradients(layer, *inputs, method=method)
+    assert report.ok, report
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, 1 + 1e-5, 2.0])
+def test_a_wrong_gradient_beside_large_inputs_is_found(factor):
+    rng = np.random.default_rng(0)
+    right = layers.Affine.init(4, 3, rng=rng, dtype="float64")
+    x = 1e6 * rng.normal(size=(5, 4))
+    for wrong, name in (
+        (Wrong(right, ("W", lambda g: factor * g)), "layer.W"),
+        (Wrong(right, ("b", lambda g: factor * g)), "layer.b"),
+        (Wrong(right, spoil_input=lambda g: factor * g), "input 0"),
+    ):
+        assert wrong_rows(wrong, x, method="complex") == [name]
+
+
+def test_weights_without_a_gradient_are_named():
+    class Forgetful:
+        def __init__(self, W, inner):
+            self.W, self.inner = W, inner
+            self.unused = np.ones(3)
+
+        def forward(self, x):
+            self.x = x
+            return self.inner.forward(x @ self.W)
+
+        def backward(self, dy):
+            return self.inner.backward(dy) @ self.W.T
+
+    rng = np.random.default_rng(0)
+    W, inner = rng.normal(size=(4, 3)), BufferOfInput(rng.normal(size=(3, 2)))
+    before = W.copy(), inner.W.copy()
+    report = check_gradients(Forgetful(W, inner), rng.normal(size=(5, 4)))
+    assert report.ok
+    (check,) = [check for check in report.checks if check.name == "not checked"]
+    assert check.note.startswith("no gradient found for W, inner.W: ")
+    assert check.note in str(report)
+    along = check_gradients(Forgetful(W, inner), rng.normal(size=(5, 4)), method="direction")
+    assert along.checks == [check]
+    assert np.array_equal(W, before[0])
+    assert np.array_equal(inner.W, before[1])
+    complete = check_gradients(inner, rng.normal(size=(5, 3)))
+    assert "not checked" not in {check.name for check in complete.checks}
+
+
+def test_a_report_without_gradients_is_refused():
+    class Table:
+        def __init__(self, E):
+            self.E = E
+
+        def forward(self, ids):
+            return self.E[ids]
+
+        def backward(self, dy):
+            return None
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"nothing to check: Table .* no gradient was found for E"):
+        check_gradients(Table(rng.normal(size=(5, 3))), rng.integers(0, 5, size=4))
+
+
+class WithDicts:
+    def __init__(self, W, factor=1.0):
+        self.params, self.grads, self.factor = {"W": W}, {}, factor
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.params["W"]
+
+    def backward(self, dy):
+        self.grads = {"W": self.factor * self.x.T @ dy}
+        return dy @ self.params["W"].T
+
+
+def test_params_and_grads_may_be_dicts():
+    rng = np.random.default_rng(0)
+    W, x = rng.normal(size=(3, 4)), rng.normal(size=(5, 3))
+    report = check_gradients(WithDicts(W), x)
+    assert report.ok, report
+    assert [row.name for row in report.rows] == ["x", "W"]
+    report = check_gradients(WithDicts(W, factor=1.1), x)
+    assert [row.name for row in report.rows if not row.ok] == ["W"]
+
+
+def test_a_forward_that_returns_nothing_is_told():
+    class Silent:
+        def forward(self, x):
+            self.y = x
+
+        def backward(self, dy):
+            return dy
+
+    with pytest.raises(TypeError, match=r"Silent\.forward should return an array"):
+        check_gradients(Silent(), np.ones((2, 2)))

@@ -111,12 +111,13 @@ def _run_own(arguments: argparse.Namespace) -> int:
     import numpy
 
     from deepnlp.gradcheck import check_gradients
-    from deepnlp.laboratory.own import build_own, load_class
+    from deepnlp.laboratory.own import build_own, failures_in_one_line, load_class
 
     rng = numpy.random.default_rng(arguments.seed)
     kind = load_class(arguments.target)
-    layer, inputs = build_own(kind, arguments.input, arguments.weight, rng)
-    report = check_gradients(layer, *inputs, method=arguments.method, rng=rng)
+    with failures_in_one_line(kind):
+        layer, inputs = build_own(kind, arguments.input, arguments.weight, rng)
+        report = check_gradients(layer, *inputs, method=arguments.method, rng=rng)
     print(report, file=aside(arguments))
     if arguments.json:
         print_json(_to_dict(report.subject, report))

@@ -34,6 +34,7 @@ WRONG_VALUE = "another value in its place"
 NOT_A_NUMBER = "not a number"
 TWO_BACKWARDS = "second backward not refused"
 STATE_WRONG = "state is not the last output"
+EPSILON = "epsilon added inside a function"
 FLOAT32 = "float32 round-off and not a bug"
 UNKNOWN = "unknown"
 
@@ -68,6 +69,7 @@ CAUSES: dict[str, str] = {
     NOT_A_NUMBER: "The gradient holds nan or infinity.",
     TWO_BACKWARDS: "A layer lets backward run twice for one forward.",
     STATE_WRONG: "The state a layer over time ends in is not its last output.",
+    EPSILON: "The gradient is off by a trace: log(y + 1e-7) differentiated as if it were log(y).",
     FLOAT32: "The layer computes in float32; the difference is no larger than its rounding.",
     UNKNOWN: "None of the above explains it; the evidence says where and how it differs.",
 }

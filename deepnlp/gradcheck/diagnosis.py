@@ -14,7 +14,7 @@ import numpy
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
-from deepnlp.gradcheck.problem import TOLERANCE, Guess, Problem, distance
+from deepnlp.gradcheck.problem import Guess, Problem, distance
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
 
@@ -28,6 +28,9 @@ SPECIFIC = (
     c.NOT_A_NUMBER, c.CACHE, c.FACTOR, c.TERM_MISSING, c.WRONG_VALUE,
 )  # fmt: skip
 """Where several causes explain a gradient equally well, the one that says more comes first."""
+
+TRACE = 1e-4
+"""An error no larger than this comes of a small constant, not of a wrong formula."""
 
 
 def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
@@ -58,7 +61,8 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         own = _ranked(problem, single[row.name])
         row.causes = _each_once([*observed, *(found or own or assigned)])
         if not row.causes:
-            row.causes = [Cause(c.UNKNOWN, describe(problem, row))]
+            told = describe(problem, row)
+            row.causes = [Cause(c.EPSILON if row.error <= TRACE else c.UNKNOWN, told)]
 
 
 def explain_together(problem: Problem) -> list[Guess]:
@@ -84,7 +88,7 @@ def explain_together(problem: Problem) -> list[Guess]:
             break
         for hypothesis in stage:
             for guess in hypothesis(problem):
-                if problem.fits(guess) <= TOLERANCE:
+                if problem.fits(guess):
                     found.append(guess)
     return found
 
@@ -106,7 +110,7 @@ def explain_row(problem: Problem, name: str) -> list[Guess]:
             guess
             for hypothesis in OF_ONE_ROW
             for guess in hypothesis(problem, name)
-            if distance(guess.gradients[name], problem.wrong[name]) <= TOLERANCE
+            if distance(guess.gradients[name], problem.wrong[name]) <= problem.tolerance(name)
         ]
     return problem.explained[name]
 
@@ -129,11 +133,17 @@ def describe(problem: Problem, row: Row) -> str:
             f"{problem.owner}: the gradient of {row.name} has shape {wrong.shape}, it should have "
             f"{right.shape}"
         )
-    off = numpy.abs(wrong - right) > 1e-6 * numpy.abs(right).max(initial=0)
+    least = min(1e-6, 0.1 * row.error)
+    off = numpy.abs(wrong - right) > least * numpy.abs(right).max(initial=0)
     told = (
         f"{problem.owner}: the gradient of {row.name} is wrong in {off.sum()} of {off.size} entries"
     )
     told += f", most at {list(row.index)}"
+    if row.error <= TRACE:
+        return (
+            f"{told}, but by no more than {row.error:.1e} of the largest: as where forward adds a "
+            "small constant, log(y + 1e-7), and backward does not know of it"
+        )
     for axis in range(off.ndim):
         others = tuple(k for k in range(off.ndim) if k != axis)
         lines = numpy.flatnonzero(off.any(axis=others))

@@ -15,12 +15,14 @@ from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.carried import Carried
 from deepnlp.gradcheck.numeric import HostArray, numerical_gradient
 from deepnlp.gradcheck.variables import (
+    Attribute,
     Input,
     State,
     Variable,
     containers,
     find_parameters,
     is_real,
+    named_arrays,
 )
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.recurrent import OverTime
@@ -98,6 +100,11 @@ class Subject:
         rng : numpy.random.Generator
         """
         outputs = self.forward()
+        if any(y.dtype.kind not in "fiub" for y in outputs):
+            raise TypeError(
+                f"check_gradients: {self.name}.forward should return an array of numbers, or "
+                "several; does it end in a return?"
+            )
         self.in_single = any(y.dtype == numpy.float32 for y in outputs)
         takes_gradients = len(inspect.signature(self.layer.backward).parameters) > 0
         self.weights = [
@@ -126,10 +133,17 @@ class Subject:
         self._note_changes(outputs, kept, outputs_named, "backward")
         for name, variable in find_parameters(self.layer):
             self.variables[name] = variable
-        inputs = [v for v in self.variables.values() if isinstance(v, Input)]
-        for variable, dx in zip(inputs, self._as_tuple(returned), strict=False):
-            variable.gradient = dx
+        self._hand_over(self._as_tuple(returned))
         return self.read_gradients()
+
+    def _hand_over(self, returned: tuple[Any, ...]) -> None:
+        """What backward returned, to the inputs it belongs to."""
+        inputs = [v for v in self.variables.values() if isinstance(v, Input)]
+        # One for each input, such as (None, dx) for (ids, x); or one for each that has a gradient.
+        if len(returned) == len(self.inputs):
+            returned = tuple(returned[variable.position] for variable in inputs)
+        for variable, dx in zip(inputs, returned, strict=False):
+            variable.gradient = dx
 
     def read_gradients(self) -> dict[str, HostArray]:
         """The gradients as they stand now, copied."""
@@ -175,8 +189,8 @@ class Subject:
             for name, value in holder.items():
                 if isinstance(value, Parameter):
                     value.zero_grad()
-                elif name == "grads" and isinstance(value, list):
-                    for grad in value:
+                elif name == "grads" and isinstance(value, list | dict):
+                    for grad in value.values() if isinstance(value, dict) else value:
                         if isinstance(grad, numpy.ndarray):
                             grad[...] = 0
                 elif name.startswith("d") and name[1:] in holder and is_real(value):
@@ -224,10 +238,7 @@ class Subject:
         with self._in_numbers(method), warnings.catch_warnings():
             # A complex number that lands in a real buffer loses its derivative.
             warnings.simplefilter("error", numpy.exceptions.ComplexWarning)
-            try:
-                return numerical_gradient(f, original, method, self.rounding)
-            finally:
-                variable.set(original)
+            return numerical_gradient(f, original, method, self.rounding)
 
     def slope(self, directions: dict[str, HostArray], method: str) -> float:
         """Derivative of the weighted sum along a direction in several variables at once.
@@ -249,11 +260,7 @@ class Subject:
             return self.loss()
 
         with self._in_numbers(method):
-            try:
-                return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
-            finally:
-                for name in directions:
-                    self.variables[name].set(originals[name])
+            return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
 
     def random_directions(self, rng: Generator) -> dict[str, HostArray]:
         """A random direction in every variable.
@@ -317,6 +324,51 @@ class Subject:
         terms = zip(self.weights, self.forward(), strict=True)
         return max((float(numpy.abs(w * y).sum()) for w, y in terms), default=0.0)
 
+    def rounding_of_slopes(self, name: str) -> float:
+        """What the analytic gradient of a variable may lose where a function is saturated.
+
+        A backward computes 1 - y^2 from a y near 1: right to an absolute eps, however small the
+        result is. That error is weighted by dy and multiplied by the other variables.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        float
+        """
+        others = [v.get() for other, v in self.variables.items() if other != name]
+        largest = max((float(numpy.abs(v).max(initial=1.0)) for v in others), default=1.0)
+        weighted = sum(float(numpy.abs(w).sum()) for w in self.weights)
+        return 100 * float(numpy.finfo("float64").eps) * max(weighted * largest, self.scale())
+
+    def without_gradient(self) -> list[str]:
+        """Names of the float arrays that change the outputs, and have no gradient beside them.
+
+        Returns
+        -------
+        list of str
+        """
+        known = {id(v.array) for v in self.variables.values() if isinstance(v, Attribute)}
+        before = self.forward()
+        found = []
+        for name, array in named_arrays(self.layer):
+            if id(array) in known or not array.flags.writeable:
+                continue
+            known.add(id(array))
+            original = array.copy()
+            array *= 1.25
+            array += 0.125
+            try:
+                after = self.forward()
+            except Exception:  # with other numbers in it, it may be of no use to the forward
+                after = before
+            array[...] = original
+            if not all(map(numpy.array_equal, after, before)):
+                found.append(name)
+        return found
+
     def restore(self) -> None:
         """Put back hidden states, counters and random generators."""
         if self.is_ours:
@@ -342,17 +394,25 @@ class Subject:
 
     @contextmanager
     def _in_numbers(self, method: str) -> Iterator[None]:
-        """Turn a layer of ours to complex numbers and back."""
-        if not (self.is_ours and method == "complex"):
-            yield
-            return
-        self.layer.astype("complex128")
+        """Turn every variable to complex numbers where they are needed; put all back after.
+
+        Every one: a buffer may take its dtype from any of them.
+        """
+        originals = {name: variable.get() for name, variable in self.variables.items()}
         try:
+            if method == "complex":
+                if self.is_ours:
+                    self.layer.astype("complex128")
+                for name, variable in self.variables.items():
+                    variable.set(originals[name].astype("complex128"))
             yield
         finally:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", numpy.exceptions.ComplexWarning)
-                self.layer.astype("float64")
+                if self.is_ours:
+                    self.layer.astype("float64")
+            for name, variable in self.variables.items():
+                variable.set(originals[name])
 
 
 def _input_names(layer: Any, count: int) -> list[str]:

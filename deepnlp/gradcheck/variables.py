@@ -159,7 +159,8 @@ def find_parameters(layer: Any) -> Iterator[tuple[str, Variable]]:
     Parameters
     ----------
     layer : Layer, or any object
-        With Parameters, with lists ``params`` and ``grads``, or with pairs ``W`` and ``dW``.
+        With Parameters, with lists or dicts ``params`` and ``grads``, or with pairs ``W`` and
+        ``dW``.
 
     Returns
     -------
@@ -176,10 +177,14 @@ def find_parameters(layer: Any) -> Iterator[tuple[str, Variable]]:
         for name, base in {id(base): (name, base) for name, base in weights}.values():
             yield name, Weight(base)
     elif "params" in own and "grads" in own:
-        for k, array in enumerate(own["params"]):
+        keys_are_names = isinstance(own["params"], dict)
+        for k, array in list(_items(own["params"])):
             names = [name for name, value in own.items() if value is array]
-            grad = partial(own["grads"].__getitem__, k)
-            if names:
+            grad = partial(_gradient_at, own, k)
+            if keys_are_names:
+                if k in own["grads"]:
+                    yield str(k), Attribute(layer, own["params"], k, grad)
+            elif names:
                 yield names[0], Attribute(layer, own, names[0], grad)
             else:
                 yield f"params[{k}]", Attribute(layer, own["params"], k, grad)
@@ -187,6 +192,10 @@ def find_parameters(layer: Any) -> Iterator[tuple[str, Variable]]:
         for name, value in list(own.items()):
             if f"d{name}" in own and is_real(value):
                 yield name, Attribute(layer, own, name, partial(own.__getitem__, f"d{name}"))
+
+
+def _gradient_at(own: dict[str, Any], key: Any) -> Any:
+    return own["grads"][key]
 
 
 def containers(owner: Any, depth: int = 4) -> list[Any]:
@@ -201,18 +210,43 @@ def containers(owner: Any, depth: int = 4) -> list[Any]:
     -------
     list of dict or list
     """
-    found: dict[int, Any] = {}
+    return [holder for _, _, holder in _named_containers(owner, depth)]
 
-    def walk(value: Any, depth: int) -> None:
+
+def named_arrays(owner: Any) -> Iterator[tuple[str, HostArray]]:
+    """The float arrays of an object and of the objects inside, but for those of Parameters.
+
+    Parameters
+    ----------
+    owner : object
+
+    Returns
+    -------
+    iterator of (str, array)
+        The name reads as in the object: ``"W"``, ``"first.W"``, ``"layers.0.W"``.
+    """
+    for path, one, holder in _named_containers(owner):
+        if isinstance(one, Parameter):
+            continue
+        for key, value in list(_items(holder)):
+            if is_real(value):
+                yield f"{path}{key}", value
+
+
+def _named_containers(owner: Any, depth: int = 4) -> list[tuple[str, Any, Any]]:
+    """Path, object, and its dictionary or list."""
+    found: dict[int, tuple[str, Any, Any]] = {}
+
+    def walk(path: str, value: Any, depth: int) -> None:
         holder = value if isinstance(value, list | dict) else getattr(value, "__dict__", None)
         plain = isinstance(value, type | numpy.ndarray | numpy.random.Generator) or callable(value)
         if holder is None or plain or id(holder) in found or depth == 0:
             return
-        found[id(holder)] = holder
-        for _, inner in list(_items(holder)):
-            walk(inner, depth - 1)
+        found[id(holder)] = (path, value, holder)
+        for key, inner in list(_items(holder)):
+            walk(f"{path}{key}.", inner, depth - 1)
 
-    walk(owner, depth)
+    walk("", owner, depth)
     return list(found.values())
 
 

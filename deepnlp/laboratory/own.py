@@ -7,12 +7,16 @@ import inspect
 import math
 import re
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator, asarray
+from deepnlp.errors import DeepNLPError
 
 DEFAULTS = {"N": 3, "T": 4, "D": 4, "H": 5, "V": 7}
 """Sizes of letters that are not given."""
@@ -122,6 +126,34 @@ def build_own(
         spec = specs[position] if position < len(specs) else None
         arrays.append(_input(parameter.name, spec, specs, sizes, rng))
     return layer, tuple(arrays)
+
+
+@contextmanager
+def failures_in_one_line(kind: type) -> Iterator[None]:
+    """Say of what a learner's class raises where it was, in one line.
+
+    Parameters
+    ----------
+    kind : type
+        A class of :func:`load_class`.
+
+    Raises
+    ------
+    ValueError
+        For any error of the class itself, with its file and line; and for any but a ValueError,
+        TypeError or DeepNLPError that came of checking it.
+    """
+    try:
+        yield
+    except Exception as error:
+        file = inspect.getfile(kind)
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == file]
+        if not lines and isinstance(error, ValueError | TypeError | DeepNLPError):
+            raise
+        place = f"{file}, line {lines[-1]}" if lines else file
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{place}: {kind.__name__} raised {told}") from error
 
 
 def _read_sizes(text: str) -> dict[str, int]:

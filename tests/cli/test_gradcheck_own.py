@@ -147,3 +147,61 @@ def test_the_museum(deepnlp, tmp_path):
     assert done.json["right_layers_checked"] == 100
     assert done.json["falsely_accused"] == []
     assert "AffineForgotBias" in done.err
+
+
+FAILING = """
+import numpy as np
+
+
+class Stumbles:
+    def forward(self, x):
+        return x
+
+    def backward(self, dy):
+        return dy * self.mask
+
+
+class Divides:
+    def __init__(self):
+        self.scale = 1 / 0
+
+    def forward(self, x):
+        return x
+
+    def backward(self, dy):
+        return dy
+
+
+class Mute:
+    def forward(self, x):
+        pass
+
+    def backward(self, dy):
+        return dy
+
+
+class OnlyIds:
+    def forward(self, ids):
+        return ids * 2.0
+
+    def backward(self, dy):
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Stumbles", ["failing.py, line 10", "Stumbles raised AttributeError", "'mask'"]),
+        ("Divides", ["failing.py, line 15", "Divides raised ZeroDivisionError"]),
+        ("Mute", ["Mute.forward should return an array"]),
+        ("OnlyIds", ["nothing to check: OnlyIds"]),
+    ],
+)
+def test_a_class_that_raises_is_told_in_one_line(deepnlp, tmp_path, name, words):
+    path = tmp_path / "failing.py"
+    path.write_text(FAILING, encoding="utf-8")
+    done = deepnlp("gradcheck", f"{path}:{name}", "--input", "N=3,V=5")
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert [word for word in words if word not in line] == []

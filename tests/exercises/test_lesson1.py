@@ -140,7 +140,7 @@ def one_way_only(self, dy):
         ("1.6", {"forward": lambda self, x: np.tanh(x)}, "wrong value"),
         ("1.7", {"backward": not_averaged}, "loss not averaged"),
         ("1.7", {"backward": probabilities_alone}, "term of a sum or product missing"),
-        ("1.8", {"backward": one_way_only}, "assigned instead of accumulated"),
+        ("1.8", {"backward": one_way_only}, "term of a sum or product missing"),
     ],
 )
 def test_a_wrong_layer_is_diagnosed(name, methods, diagnosis):

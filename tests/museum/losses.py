@@ -159,3 +159,30 @@ class BinaryLossCountsAll:
 
     def backward(self, dout=1.0):
         return dout * (self.p - (self.t == 1)) / self.mask.sum()
+
+
+@exhibit(
+    "epsilon added inside a function",
+    "Of what is the logarithm taken?",
+    "-np.log(self.p[np.arange(len(t)), t])",
+    scores,
+)
+class CrossEntropyWithEpsilon(CrossEntropy):
+    def forward(self, x, t):
+        self.t, self.p = t, softmax(x)
+        return -np.log(self.p[np.arange(len(t)), t] + 1e-7).sum() / len(t)
+
+
+@exhibit(
+    "epsilon added inside a function",
+    "Of what is the root taken?",
+    "np.sqrt(x**2 + 1)",
+    lambda kind, rng, s: (kind(), (rng.normal(size=(s.N, s.D)),)),
+)
+class RootWithEpsilon:
+    def forward(self, x):
+        self.x = x
+        return np.sqrt(x**2 + 1 + 1e-6)
+
+    def backward(self, dy):
+        return dy * self.x / np.sqrt(self.x**2 + 1)

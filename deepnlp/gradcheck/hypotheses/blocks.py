@@ -8,10 +8,13 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.gradcheck.causes import FACTOR, GATES_SWAPPED, SIGN, ZERO
-from deepnlp.gradcheck.hypotheses.patterns import ratio
+from deepnlp.gradcheck.hypotheses.patterns import is_one, ratio
 from deepnlp.gradcheck.numeric import HostArray
-from deepnlp.gradcheck.problem import Guess, Problem, gate_names
+from deepnlp.gradcheck.problem import Guess, Problem, block_names
 from deepnlp.gradcheck.tape import Adjoints, Node
+
+GATES = {4: "ifgo", 3: "rzn"}
+"""Gates of the package's layers, in the order of their blocks."""
 
 
 def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
@@ -68,11 +71,12 @@ def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
             continue
         halves = zip(numpy.split(wrong, count, axis=-1), numpy.split(right, count, axis=-1))
         ratios = [ratio(w, r) for w, r in halves]
-        off = [k for k, m in enumerate(ratios) if m is None or abs(m - 1) > 1e-6]
+        off = [k for k, m in enumerate(ratios) if m is None or not is_one(m)]
         if len(off) != 1 or ratios[off[0]] is None:
             continue
         gate, factor = _names(problem, count)[off[0]], ratios[off[0]] or 0.0
-        told = f"{problem.owner}: in the gradient of {name}, the block of gate {gate} is "
+        kind = "block" if gate in block_names(count) else "the block of gate"
+        told = f"{problem.owner}: in the gradient of {name}, {kind} {gate} is "
         if factor == 0:
             yield Guess(ZERO, told + "0", {name: wrong})
         elif abs(factor + 1) < 1e-6:
@@ -237,10 +241,11 @@ def _orders(count: int) -> list[tuple[int, ...]]:
 
 def _told(order: tuple[int, ...], names: list[str]) -> str:
     moved = [names[k] for k in range(len(order)) if order[k] != k]
+    kind = "the gates" if names != block_names(len(names)) else "the gradient"
     if len(moved) == 2:
-        return f"the blocks of the gates {moved[0]} and {moved[1]} are swapped"
+        return f"the blocks of {kind} {moved[0]} and {moved[1]} are swapped"
     found = ", ".join(names[k] for k in order)
-    return f"the blocks of the gates stand in the order {found} instead of {', '.join(names)}"
+    return f"the blocks of {kind} stand in the order {found} instead of {', '.join(names)}"
 
 
 def _names(problem: Problem, count: int) -> list[str]:
@@ -249,7 +254,18 @@ def _names(problem: Problem, count: int) -> list[str]:
     return names
 
 
+def _is_of_the_package(problem: Problem) -> bool:
+    """Whether a layer of :mod:`deepnlp.layers`, or one derived from it, is in it."""
+    if not problem.subject.is_ours:
+        return False
+    kinds = [type(one) for _, one in problem.subject.layer._named_layers()]
+    bases = [base for kind in kinds for base in kind.__mro__]
+    return any(base.__module__.startswith("deepnlp.layers.") for base in bases)
+
+
 def _read_names(problem: Problem, count: int) -> list[str]:
+    if _is_of_the_package(problem):
+        return list(GATES.get(count, "")) or block_names(count)
     trace = problem.trace
     for number, node in enumerate(trace.nodes if trace is not None else []):
         if node.values.ndim < 2 or node.op not in ("matmul", "add"):
@@ -267,4 +283,4 @@ def _read_names(problem: Problem, count: int) -> list[str]:
         names = [name for name in found if name is not None]
         if len(set(names)) == count:
             return names
-    return gate_names(count)
+    return block_names(count)

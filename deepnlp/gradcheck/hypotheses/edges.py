@@ -8,6 +8,7 @@ import numpy
 
 from deepnlp.gradcheck.causes import C_PATH, FACTOR, H_PATH, SIGN, TERM_MISSING, TRANSPOSED
 from deepnlp.gradcheck.hypotheses.paths import letter_of
+from deepnlp.gradcheck.hypotheses.patterns import is_one
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.problem import Guess, Problem
 from deepnlp.gradcheck.tape import Adjoints, Node
@@ -38,7 +39,7 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
             continue
         factors = [0.0, -1.0]
         found = _factor(problem, right, without)
-        if found is not None and min(abs(found), abs(found + 1), abs(found - 1)) > 1e-6:
+        if found is not None and min(abs(found), abs(found + 1)) > 1e-6 and not is_one(found):
             factors.append(found)
         factors += [2.0, 0.5]
         for factor in dict.fromkeys(factors):

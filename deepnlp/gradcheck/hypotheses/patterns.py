@@ -54,7 +54,7 @@ def multiple(problem: Problem, name: str) -> Iterator[Guess]:
     Guess
     """
     factor = ratio(problem.wrong[name], problem.right[name])
-    if factor is None:
+    if factor is None or is_one(factor):
         return
     predicted = {name: factor * problem.right[name]}
     if abs(factor + 1) < 1e-6:
@@ -164,6 +164,25 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
             wanted = ", ".join(f"{slope:g}" for slope in slopes[1])
             evidence = f"{problem.owner}: the slopes behind {name} are {told} in place of {wanted}"
             yield Guess(DERIVATIVE_MISSING, evidence, {name: wrong})
+
+
+def is_one(factor: float) -> bool:
+    """Whether a multiple is no more than a trace away from 1: it is no multiple then.
+
+    Parameters
+    ----------
+    factor : float
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_one(1.000001), is_one(1.01)
+    (True, False)
+    """
+    return abs(factor - 1) <= 1.001e-5
 
 
 def ratio(wrong: HostArray, right: HostArray) -> float | None:

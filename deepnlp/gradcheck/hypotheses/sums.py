@@ -267,9 +267,10 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
-    """An entry of the input is used several times, and the last one to write its gradient wins.
+    """An entry of the input is used several times, and the gradient of one use is kept.
 
     Wrong: ``dx[:, k : k + T] = dy @ K[k].T``. Right: ``dx[:, k : k + T] += dy @ K[k].T``.
+    Where two statements use the whole input, nothing is written over: a term is left out.
 
     Parameters
     ----------
@@ -287,6 +288,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
         return
     own = trace.variables[name]
     parts: list[tuple[HostArray, HostArray]] = []
+    sites: set[object] = set()
 
     def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
         found, touched = numpy.zeros(trace.tape.size), numpy.zeros(trace.tape.size, dtype=bool)
@@ -295,15 +297,21 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
             touched[tickets] = True
         if touched[own].any():
             parts.append((found[own], touched[own]))
+            sites.add(trace.site_of(number))
         return None
 
     trace.gradients(look)
+    in_whole = all(touched.all() for _, touched in parts) and len(sites) > 1
+    cause = TERM_MISSING if in_whole else ASSIGNED
     for ordered in (parts, parts[::-1]) if len(parts) > 1 else ():
         kept = numpy.zeros(own.shape)
         for part, touched in ordered:
             kept[touched] = part[touched]
-        told = f"{problem.owner}: of {len(parts)} uses of {name}, each entry keeps one"
-        yield Guess(ASSIGNED, told, {name: kept})
+        told = f"of {len(parts)} uses of {name}, each entry keeps one"
+        if in_whole:
+            told = f"of {len(parts)} ways from {name} to the outputs, one alone is in its gradient"
+        told = f"{problem.owner}: {told}"
+        yield Guess(cause, told, {name: kept})
 
 
 def step_left_out(problem: Problem, name: str) -> Iterator[Guess]:
