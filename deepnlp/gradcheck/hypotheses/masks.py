@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy
 
@@ -93,7 +94,7 @@ def rectifier_passed(problem: Problem) -> Iterator[Guess]:
         yield Guess(DERIVATIVE_MISSING, told, trace.gradients(mistake))
 
 
-def _with(problem: Problem, numbers: list[int], change) -> dict[str, HostArray]:  # type: ignore[no-untyped-def]
+def _with(problem: Problem, numbers: list[int], change: Callable[..., Any]) -> dict[str, HostArray]:
     trace = problem.followed
     chosen = set(numbers)
 
