@@ -13,7 +13,7 @@ help:
 	@echo "make train      train the default model on the documentation inside every Python"
 	@echo "make notebooks  open JupyterLab on the lessons"
 	@echo "make lessons    run the lessons in full and keep their outputs (ARGS=01 for one)"
-	@echo "make test       run the tests (twice the gradient of everything, and the doctests)"
+	@echo "make test       run the tests: every gradient, and everything else"
 	@echo "make check      ruff, format, types"
 	@echo "make format     put the code into shape"
 	@echo "make clean      remove .venv and caches (runs/ stays)"

@@ -3,7 +3,7 @@
 import argparse
 
 from deepnlp.cli.output import print_json, table
-from deepnlp.cli.parser import add_json, add_model, at_least
+from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
 
 EPILOG = """\
 Every target counts once and the state is carried through the whole split. With a batch size
@@ -25,14 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     add_model(parser)
-    parser.add_argument(
-        "--corpus",
-        metavar="NAME|PATH",
-        help="name of a corpus, or path of a text file or folder; by default the run's own",
-    )
-    parser.add_argument(
-        "--split", choices=["train", "valid", "test"], default="test", help="default test"
-    )
+    add_corpus(parser, split="test")
     parser.add_argument(
         "--batch-size", type=at_least(1), default=1, metavar="N", help="streams (default 1)"
     )

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, add_model, at_least
+from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
 
 EPILOG = """\
 The loss is that of the last token of a window. For each recurrent layer and each step back in
@@ -29,14 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     add_model(parser)
-    parser.add_argument(
-        "--corpus",
-        metavar="NAME|PATH",
-        help="name of a corpus, or path of a text file or folder; by default the run's own",
-    )
-    parser.add_argument(
-        "--split", choices=["train", "valid", "test"], default="valid", help="default valid"
-    )
+    add_corpus(parser, split="valid")
     parser.add_argument(
         "--steps", type=at_least(1), default=50, metavar="K", help="steps back (default 50)"
     )

@@ -137,6 +137,28 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
+    """Add the text that a command measures a model on.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    split : {"train", "valid", "test"}
+        The default.
+    """
+    parser.add_argument(
+        "--corpus",
+        metavar="NAME|PATH",
+        help="name of a corpus, or path of a text file or folder; by default the run's own",
+    )
+    parser.add_argument(
+        "--split",
+        choices=["train", "valid", "test"],
+        default=split,
+        help=f"default {split}",
+    )
+
+
 def at_least(low: int) -> Callable[[str], int]:
     """Make the type of an option that is a whole number from ``low`` on.
 

@@ -126,4 +126,4 @@ class SigmoidWithLoss(Layer):
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
         s, t = self._take()
-        return ((functions.sigmoid(s) - t) * (dloss / s.size)).astype(t.dtype, copy=False)
+        return ((functions.sigmoid(s) - t) * (dloss / s.size)).astype(s.dtype, copy=False)

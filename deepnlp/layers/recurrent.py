@@ -128,9 +128,10 @@ class OverTime(Recurrent):
         """
         if c is not None and "c" not in self._states:
             raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
+        self._expect("h", h, "N H", H=self.H)
         states = {"h": h, "c": xp.zeros_like(h) if c is None else c}
-        for name in self._states:
-            self._expect(name, states[name], "N H", N=h.shape[0], H=self.H)
+        if c is not None:
+            self._expect("c", c, "N H", N=h.shape[0], H=self.H)
         self._give_state(**{name: states[name] for name in self._states})
 
     def _give_state(self, **states: Array) -> None:

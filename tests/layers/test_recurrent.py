@@ -497,6 +497,12 @@ def test_only_an_lstm_has_a_memory_cell(array_backend, kind):
         layer.set_state(h, h)
 
 
+@pytest.mark.parametrize("kind", [TimeRNN, TimeLSTM, TimeGRU])
+def test_a_list_is_no_state(array_backend, kind):
+    with pytest.raises(TypeError, match=f"{kind.__name__}: h should be an array"):
+        kind.init(2, 3).set_state([[1.0, 2.0, 3.0]])
+
+
 def test_mistakes_in_making_a_layer(array_backend):
     with pytest.raises(ValueError, match="sizes of a layer should be 1 or more, got 0"):
         TimeLSTM.init(3, 0)
