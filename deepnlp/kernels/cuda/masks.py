@@ -1,0 +1,72 @@
+"""Dropout whose kernel draws the mask: nothing but its name is kept for the way back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy
+
+from deepnlp.backend import Array, xp
+from deepnlp.kernels import plain
+from deepnlp.kernels.cuda import launching
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, form_of, is_dense
+from deepnlp.kernels.plain import MASK_LEVELS
+
+
+class Mask(NamedTuple):
+    """What a mask is a function of.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    key, call : int
+    p : float
+    """
+
+    shape: tuple[int, ...]
+    key: int
+    call: int
+    p: float
+
+
+def _repeats(shape: tuple[int, ...], mask_shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """How often each run of the mask stands in the array, and how long a run is.
+
+    None if the mask is neither as large as the array nor (N, 1, D) beside (N, T, D).
+    """
+    if mask_shape == shape:
+        return 1, 1
+    if len(shape) == 3 and mask_shape == (shape[0], 1, shape[2]):
+        return shape[1], shape[2]
+    return None
+
+
+@form_of(plain.dropout)
+def dropout(
+    x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float
+) -> tuple[Array, Any]:
+    """The mask is drawn where it is applied, and never written to memory."""
+    letter = x.dtype.char
+    repeats = _repeats(x.shape, tuple(mask_shape))
+    if letter not in REALS or not is_dense(x, letter) or repeats is None:
+        return plain.dropout(x, mask_shape, key, call, p)
+    y = xp.empty(x.shape, x.dtype)
+    if x.size:
+        entries = math.prod(mask_shape)
+        pointer = launching.device.pointer
+        arguments = (
+            *(entries, *repeats, pointer(x), pointer(y)),
+            *(numpy.uint64(key), numpy.uint64(call), round(p * MASK_LEVELS), 1 / (1 - p)),
+        )
+        grid = (min(-(-entries // (4 * BLOCK)) * repeats[0], launching.most_blocks),)
+        launching.device.launch("dropout", letter, grid, BLOCK, arguments)
+    return y, Mask(tuple(mask_shape), key, call, p)
+
+
+@form_of(plain.dropout_backward)
+def dropout_backward(dy: Array, kept: Any) -> Array:
+    """Forward again, with the same mask and the gradient in place of x."""
+    if isinstance(kept, Mask):
+        return dropout(dy, *kept)[0]
+    return plain.dropout_backward(dy, kept)

@@ -1,0 +1,153 @@
+"""Clipping and updating all weights in a launch or two, without waiting for the device.
+
+What a kernel has to know of each weight (pointers, a size, the numbers of the optimizer's formula)
+travels with the launch itself, as a structure by value. So nothing is copied to the device first,
+though gradients are new arrays at every step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from deepnlp.backend import Array, xp
+from deepnlp.kernels import plain
+from deepnlp.kernels.cuda import launching
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, form_of, is_dense
+from deepnlp.kernels.plain import Update
+
+# The structures Weight and Weights of common.cuh.
+_WEIGHT = numpy.dtype(
+    [
+        ("W", numpy.int64),
+        ("g", numpy.int64),
+        ("kept", numpy.int64, 2),
+        ("size", numpy.int64),
+        ("first", numpy.int64),
+        ("blocks", numpy.int64),
+        ("scalars", numpy.float64, 7),
+    ]
+)
+_WEIGHTS = numpy.dtype([("count", numpy.int64), ("list", _WEIGHT, WEIGHTS)])
+
+# Blocks for one weight. Of parts of a sum there should not be too many, for each block of the next
+# launch adds all of them up.
+_MOST_FOR_A_SUM = 256
+_MOST_FOR_AN_UPDATE = 1024
+
+
+class Rule(NamedTuple):
+    """A kernel that knows an optimizer's formula.
+
+    Attributes
+    ----------
+    kernel : str
+    kept : tuple of str
+        Names of the arrays that the optimizer keeps, in the kernel's order.
+    scalars : tuple of str
+        Names of the formula's numbers, in the kernel's order.
+    """
+
+    kernel: str
+    kept: tuple[str, ...]
+    scalars: tuple[str, ...]
+
+
+_OF_ADAM = ("beta1", "beta2", "step", "root", "eps", "decay")
+RULES = {
+    "SGD": Rule("update_sgd", (), ("lr", "decay")),
+    "Momentum": Rule("update_momentum", ("v",), ("lr", "momentum", "decay")),
+    "Nesterov": Rule("update_nesterov", ("v",), ("lr", "momentum", "decay")),
+    "AdaGrad": Rule("update_adagrad", ("s",), ("lr", "eps", "decay")),
+    "RMSprop": Rule("update_rmsprop", ("s",), ("lr", "alpha", "eps", "decay")),
+    "Adam": Rule("update_adam", ("m", "s"), _OF_ADAM),
+    "AdamW": Rule("update_adam", ("m", "s"), (*_OF_ADAM, "shrink")),
+}
+"""The optimizers that there are kernels for, by their names."""
+
+
+class _Row(NamedTuple):
+    """What the device is told of one weight; 0 points nowhere."""
+
+    W: int
+    g: int
+    kept: tuple[int, int]
+    size: int
+    scalars: tuple[float, ...]
+
+
+def _launches(rows: Sequence[_Row], most: int) -> Iterator[tuple[Any, int]]:
+    """The structure for each launch, and the number of its blocks."""
+    for start in range(0, len(rows), WEIGHTS):
+        some = rows[start : start + WEIGHTS]
+        weights = numpy.zeros(1, _WEIGHTS)
+        weights["count"] = len(some)
+        blocks = 0
+        for k, row in enumerate(some):
+            own = min(-(-row.size // (4 * BLOCK)), most)
+            scalars = row.scalars + (1.0,) * (7 - len(row.scalars))  # Adam does not shrink: 1
+            weights["list"][0, k] = (row.W, row.g, row.kept, row.size, blocks, own, scalars)
+            blocks += own
+        yield weights, blocks
+
+
+@form_of(plain.clip_all)
+def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
+    """A launch for the sum of squares, and one that ends the norm and scales by it."""
+    gradients = [g for g in gradients if g.size]
+    letter = gradients[0].dtype.char if gradients else ""
+    if letter not in REALS or not all(is_dense(g, letter) for g in gradients):
+        return plain.clip_all(gradients, max_norm)
+    device = launching.device
+    rows = [_Row(0, device.pointer(g), (0, 0), g.size, ()) for g in gradients]
+    launches = list(_launches(rows, _MOST_FOR_A_SUM))
+    count = sum(blocks for _, blocks in launches)
+    parts, norm = xp.empty(count, xp.float64), xp.empty((), xp.float64)
+    start = device.pointer(parts)
+    for weights, blocks in launches:
+        device.launch("clip_sum", letter, (blocks,), BLOCK, (weights, start))
+        start += blocks * parts.itemsize
+    if math.isinf(max_norm):
+        launches = [(numpy.zeros(1, _WEIGHTS), 1)]  # the norm of all, and no weight to scale
+    end = (device.pointer(parts), count, float(max_norm), device.pointer(norm))
+    for weights, blocks in launches:
+        device.launch("clip_scale", letter, (blocks,), BLOCK, (weights, *end))
+    return norm
+
+
+@form_of(plain.update_all)
+def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Update]) -> None:
+    """A launch for every 32 weights; weights that have no kernel are left to the formula."""
+    known = RULES.get(rule)
+    rows: dict[str, list[_Row]] = {letter: [] for letter in REALS}
+    others = []
+    for update in updates:
+        row = _row_of(update, known) if known is not None else None
+        if row is None:
+            others.append(update)
+        elif row.size:
+            rows[update.W.dtype.char].append(row)
+    for letter in REALS:
+        for weights, blocks in _launches(rows[letter], _MOST_FOR_AN_UPDATE):
+            assert known is not None
+            launching.device.launch(known.kernel, letter, (blocks,), BLOCK, (weights,))
+    plain.update_all(rule, formula, others)
+
+
+def _row_of(update: Update, rule: Rule) -> _Row | None:
+    """What the kernel needs to know, or None if it cannot take this weight."""
+    W, g, kept, scalars = update
+    letter = W.dtype.char
+    named = kept.keys() == set(rule.kept) and scalars.keys() == set(rule.scalars)
+    if letter not in REALS or not named:
+        return None
+    if not all(is_dense(a, letter) and a.shape == W.shape for a in (W, g, *kept.values())):
+        return None
+    pointer = launching.device.pointer
+    arrays = [pointer(kept[name]) for name in rule.kept]
+    numbers = tuple(float(scalars[name]) for name in rule.scalars)
+    first, second = (*arrays, 0, 0)[:2]
+    return _Row(pointer(W), pointer(g), (first, second), W.size, numbers)

@@ -1,0 +1,130 @@
+"""The CUDA sources through NVIDIA's own compiler, which needs no GPU to compile for one.
+
+It is in the package `nvidia-cuda-nvrtc`; a CUDA toolkit has it too. CuPy compiles with it as well.
+"""
+
+import ctypes
+import ctypes.util
+import importlib.metadata
+import os
+import re
+import tomllib
+
+import pytest
+
+from deepnlp.kernels.cuda import launching
+from tests.kernels.emulator import SOURCES, kernels_of
+from tests.test_architecture import ROOT
+
+ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]  # A100, H100 and H200, B200
+
+WHERE_DOUBLE = {"clip", "update"}
+"""Sources that compute in double precision on purpose: a norm, the numbers of a formula."""
+
+
+def find_nvrtc() -> str | None:
+    """Path or name of the compiler's library, if this machine has one."""
+    try:
+        files = importlib.metadata.files("nvidia-cuda-nvrtc") or []
+    except importlib.metadata.PackageNotFoundError:
+        return ctypes.util.find_library("nvrtc")
+    return next(str(f.locate()) for f in files if re.match(r"(lib)?nvrtc(\.so|64)", f.name))
+
+
+LIBRARY = find_nvrtc()
+
+
+def test_the_compiler_is_there_where_it_must_be():
+    if os.environ.get("DEEPNLP_REQUIRE_PARITY") == "1":
+        assert LIBRARY, "DEEPNLP_REQUIRE_PARITY=1 but there is no NVRTC: pip install '.[parity]'"
+
+
+needs_nvrtc = pytest.mark.skipif(LIBRARY is None, reason="needs NVRTC: nvidia-cuda-nvrtc")
+
+
+@pytest.fixture(scope="session")
+def nvrtc():
+    return ctypes.CDLL(LIBRARY)
+
+
+def compiled(nvrtc, text: str, options: tuple[str, ...], form: str) -> bytes:
+    """A source as machine code (form "CUBIN") or in the assembly language PTX."""
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"source.cu", 0, None, None)
+    arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    status = nvrtc.nvrtcCompileProgram(program, len(options), arguments)
+    log = fetched(nvrtc, program, "ProgramLog").rstrip(b"\0").decode()
+    assert status == 0, log
+    assert not log.strip(), log  # no warnings either
+    result = fetched(nvrtc, program, form)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return result
+
+
+def fetched(nvrtc, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    assert nvrtc[f"nvrtcGet{what}Size"](program, ctypes.byref(size)) == 0
+    buffer = ctypes.create_string_buffer(size.value)
+    assert nvrtc[f"nvrtcGet{what}"](program, buffer) == 0
+    return buffer.raw
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("letter", launching.REALS)
+@pytest.mark.parametrize("file", SOURCES)
+def test_every_source_compiles(nvrtc, file, letter, architecture):
+    text = launching.source(file)
+    options = (*launching.options(letter), f"--gpu-architecture={architecture}")
+    code = compiled(nvrtc, text, options, "CUBIN")
+    assert code.startswith(b"\x7fELF")
+    for name in kernels_of(text):
+        assert name.encode() in code
+
+
+def assembly(nvrtc, file: str, letter: str) -> str:
+    options = (*launching.options(letter), "--gpu-architecture=compute_90")
+    return compiled(nvrtc, launching.source(file), options, "PTX").decode()
+
+
+def doubles(ptx: str) -> list[str]:
+    """Operations in double precision."""
+    return re.findall(r"\b(?:add|sub|mul|fma|div|sqrt|rcp)\.(?:\w+\.)?f64", ptx)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("file", SOURCES)
+def test_single_precision_stays_single_and_everything_in_registers(nvrtc, file):
+    ptx = assembly(nvrtc, file, "f")
+    assert ".local" not in ptx
+    assert bool(doubles(ptx)) == (file in WHERE_DOUBLE)
+    assert doubles(assembly(nvrtc, file, "d"))
+
+
+@needs_nvrtc
+def test_an_error_would_be_seen(nvrtc):
+    with pytest.raises(AssertionError, match="undeclared_name"):
+        compiled(nvrtc, "__global__ void f() { undeclared_name(); }", (), "PTX")
+
+
+@pytest.mark.parametrize("file", SOURCES)
+def test_kernels_are_in_the_file_of_their_first_word(file):
+    names = kernels_of(SOURCES[file].read_text(encoding="utf-8"))
+    assert names
+    assert {name.split("_")[0] for name in names} == {file}
+    for name in names:
+        assert f" {name}(" in launching.source(name)
+
+
+def test_the_structure_of_a_launch_fits_where_arguments_go():
+    from deepnlp.kernels.cuda import weights
+
+    others = 4 * 8
+    assert weights._WEIGHTS.itemsize + others <= 4096
+
+
+def test_the_sources_travel_with_the_package():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["deepnlp"]
+    for file in [launching.HERE / "common.cuh", *SOURCES.values()]:
+        assert any(file.match(pattern) for pattern in patterns), f"package-data leaves out {file}"

@@ -1,0 +1,187 @@
+"""The CUDA kernels on a GPU, against the formulas on NumPy."""
+
+import numpy as np
+import pytest
+
+import deepnlp
+from deepnlp import backend, kernels, optimizers
+from deepnlp.kernels import cuda, plain
+from deepnlp.kernels.cuda import launching, weights
+from tests.kernels import cases
+from tests.kernels.cases import MASKS, SCALARS, SIZES, STEPS, assert_all_close
+from tests.layers.tools import CASES, run
+
+pytestmark = pytest.mark.gpu
+
+DTYPES = ["float32", "float64"]
+LARGE = (5, 40, 650)
+
+
+class Recorder(launching.Gpu):
+    """The GPU, with the names of the kernels that it was given."""
+
+    def __init__(self):
+        super().__init__()
+        self.launches = []
+
+    def launch(self, name, *how):
+        super().launch(name, *how)
+        self.launches.append(name)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(launching, "device", recorder)
+    yield recorder
+    backend.use("numpy")
+
+
+def on_both(function, *arguments):
+    """What the formulas give on NumPy, and the kernels on the GPU."""
+    deepnlp.use("numpy")
+    reference = function(plain, *arguments)
+    deepnlp.use("cupy")
+    return reference, function(cuda, *arguments)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("label", STEPS)
+def test_a_step_is_one_launch_that_equals_the_formula(gpu, label, dtype):
+    sizes = [*SIZES, LARGE]
+    for size in sizes:
+        reference, ours = on_both(cases.run_step, label, dtype, size)
+        assert_all_close(ours, reference, dtype)
+    assert gpu.launches == [STEPS[label].name] * len(sizes)
+
+
+@pytest.mark.parametrize("label", STEPS)
+def test_a_step_larger_than_its_grid(gpu, monkeypatch, label):
+    monkeypatch.setattr(launching, "most_rows", 2)
+    monkeypatch.setattr(launching, "most_blocks", 1)
+    reference, ours = on_both(cases.run_step, label, "float64", (2, 3, 400))
+    assert_all_close(ours, reference, "float64")
+
+
+@pytest.mark.parametrize("label", STEPS)
+def test_complex_numbers_follow_the_formula(gpu, label):
+    reference, ours = on_both(cases.run_step, label, "complex128", (2, 3, 4))
+    for a, e in zip(ours, reference, strict=True):
+        np.testing.assert_allclose(a, e, rtol=1e-12)
+    assert gpu.launches == []
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [(1, 1), (5, 3), (3, 700), (70, 10_000)], ids=str)
+def test_softmax_is_one_launch_each_way(gpu, dtype, size):
+    reference, ours = on_both(cases.run_softmax, dtype, *size)
+    assert_all_close(ours, reference, dtype)
+    assert gpu.launches == ["softmax_nll", "softmax_nll_backward"]
+
+
+def test_a_target_that_is_none_reads_no_foreign_memory(gpu):
+    import cupy
+
+    deepnlp.use("cupy")
+    s = cupy.zeros((3, 5))
+    nll, _ = cuda.softmax_nll(s, None, cupy.asarray([10**15, -1, 2]))
+    np.testing.assert_array_equal(np.isnan(nll.get()), [True, True, False])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("shape", "mask_shape"), [*MASKS, ((20, 35, 650), (20, 1, 650)), ((999_983,),) * 2], ids=str
+)
+def test_masks_are_equal_to_the_last_bit(gpu, dtype, shape, mask_shape):
+    reference, ours = on_both(cases.run_dropout, dtype, shape, mask_shape, 2**64 - 1, 2**40, 0.3)
+    np.testing.assert_array_equal(ours, reference)
+    assert gpu.launches == ["dropout"] * (2 if np.prod(shape) else 0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("max_norm", [0.25, 1e4, np.inf])
+@pytest.mark.parametrize("copies", [1, 9])
+def test_clipping(gpu, dtype, max_norm, copies):
+    reference, ours = on_both(cases.run_clip, dtype, max_norm, copies)
+    assert_all_close(ours, reference, dtype)
+    assert set(gpu.launches) == {"clip_sum", "clip_scale"}
+
+
+def test_clipping_has_the_same_bits_every_time(gpu):
+    deepnlp.use("cupy")
+    first, second = (cases.run_clip(cuda, "float32", 0.25, 9) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rule", SCALARS)
+def test_an_update_is_one_launch(gpu, rule, dtype):
+    reference, ours = on_both(cases.run_update, getattr(optimizers, rule), dtype)
+    assert_all_close(ours, reference, dtype)
+    assert gpu.launches == [weights.RULES[rule].kernel]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_layers_use_the_kernels(gpu, case):
+    deepnlp.use("cupy")
+    layer, inputs = case.make("float32")
+    run(layer, inputs)
+    wanted = ("TimeRNN", "TimeLSTM", "TimeGRU", "SoftmaxWithLoss", "Dropout", "TimeDropout")
+    if case.layer.__name__ in wanted:
+        assert gpu.launches
+    with kernels.using("plain"):
+        run(layer, inputs)
+
+
+WAIT = r"""
+extern "C" __global__ void wait(long long cycles) {
+    const long long start = clock64();
+    while (clock64() - start < cycles) {}
+}
+"""
+
+
+def clip(draw):
+    gradients = [draw.normal(*shape) for shape in cases.SHAPES]
+    return lambda: cuda.clip_all(gradients, 0.25)
+
+
+def update(draw):
+    W, g, m, s = (draw.gate(50, 40) for _ in range(4))
+    updates = [plain.Update(W, g, {"m": m, "s": s}, SCALARS["Adam"])]
+    return lambda: cuda.update_all("Adam", optimizers.Adam._formula, updates)
+
+
+def softmax(draw):
+    s, b, t, dnll = draw.normal(5, 30), draw.normal(30), draw.ids(5, 30), draw.normal(5)
+    return lambda: cuda.softmax_nll_backward(s, b, t, cuda.softmax_nll(s, b, t)[1], dnll)
+
+
+def drop(draw):
+    x = draw.normal(5, 30)
+    return lambda: cuda.dropout_backward(x, cuda.dropout(x, x.shape, 1, 2, 0.5)[1])
+
+
+def lstm(_):
+    arguments = STEPS["lstm_step"].arguments(cases.DrawSteps("float32", (1, 5, 30)))
+    return lambda: cuda.lstm_step(*arguments)
+
+
+@pytest.mark.parametrize("make", [clip, update, softmax, drop, lstm])
+def test_no_launch_waits_for_the_device(gpu, make):
+    """While the device is kept busy, the call comes back."""
+    import cupy
+
+    deepnlp.use("cupy")
+    wait = cupy.RawKernel(WAIT, "wait")
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        work = make(cases.Draw("float32"))
+        work()  # compiles, and finds its memory
+        wait((1,), (1,), (1,))
+        stream.synchronize()
+        wait((1,), (1,), (10**9,))  # about half a second
+        work()
+        assert not stream.done
+        stream.synchronize()
+        assert stream.done
