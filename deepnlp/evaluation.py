@@ -18,6 +18,7 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy, xp
 from deepnlp.layer import no_backward
 from deepnlp.models import RNNLM
+from deepnlp.models.language_model import LanguageModel
 
 HostIds = np.ndarray[Any, Any]
 
@@ -26,13 +27,12 @@ IGNORED = -1  # the target that no loss counts
 
 
 @contextmanager
-def evaluating(model: RNNLM) -> Iterator[None]:
+def evaluating(model: LanguageModel) -> Iterator[None]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
 
     Parameters
     ----------
-    model : RNNLM
-        Or any model with the same methods.
+    model : LanguageModel
 
     Examples
     --------
@@ -99,17 +99,18 @@ def perplexity(
     ids = _checked(model, ids)
     if batch_size < 1:
         raise ValueError(f"batch_size should be 1 or more, got {batch_size}")
-    inputs, targets = streams(ids, batch_size)
     total = 0.0
     with evaluating(model):
-        for x, t in _windows(inputs, targets, window):
+        for x, t in _windows(ids, batch_size, window):
             # the loss is a mean over the targets that count
             loss = float(model.forward(asarray(x), asarray(t)))
             total += loss * int((t != IGNORED).sum())
     return exponential(total / (len(ids) - 1))
 
 
-def streams(ids: HostIds, batch_size: int) -> tuple[HostIds, HostIds]:
+def streams(
+    ids: HostIds, batch_size: int, start: int = 0, stop: int | None = None
+) -> tuple[HostIds, HostIds]:
     """The n - 1 targets of a text in N contiguous streams, each target once.
 
     Where N does not divide n - 1, the last streams are one shorter, and end with a target that is
@@ -120,10 +121,13 @@ def streams(ids: HostIds, batch_size: int) -> tuple[HostIds, HostIds]:
     ids : numpy.ndarray of int, shape (n,)
     batch_size : int
         N; no more streams are made than there are targets.
+    start, stop : int
+        Which steps of the streams to give: all by default.
 
     Returns
     -------
     inputs, targets : numpy.ndarray of int, shape (N, L)
+        L is the length of the longest stream, or stop - start.
 
     Examples
     --------
@@ -135,10 +139,11 @@ def streams(ids: HostIds, batch_size: int) -> tuple[HostIds, HostIds]:
     N = min(batch_size, count)
     length, longer = divmod(count, N)  # the first `longer` streams hold one more
     n = np.arange(N)[:, None]
-    column = np.arange(length + (longer > 0))[None, :]
-    start = n * length + np.minimum(n, longer)
+    end = length + (longer > 0)
+    column = np.arange(start, end if stop is None else min(stop, end))[None, :]
+    first = n * length + np.minimum(n, longer)
     real = column < length + (n < longer)
-    place = np.where(real, start + column, 0)
+    place = np.where(real, first + column, 0)
     return np.where(real, ids[place], 0), np.where(real, ids[place + 1], IGNORED)
 
 
@@ -176,10 +181,9 @@ def surprisal(
     [1.609, 1.609]
     """
     ids = _checked(model, ids)
-    inputs, targets = streams(ids, batch_size=1)
     parts = []
     with evaluating(model):
-        for x, t in _windows(inputs, targets, window):
+        for x, t in _windows(ids, 1, window):
             s = model.logits(asarray(x))[0]  # (T, V)
             s = s - s.max(axis=1, keepdims=True)
             log_p = s[xp.arange(t.size), asarray(t[0])] - xp.log(xp.exp(s).sum(axis=1))
@@ -288,14 +292,15 @@ def exponential(mean: float) -> float:
 
 
 def _windows(
-    inputs: HostIds, targets: HostIds, window: int | None
+    ids: HostIds, batch_size: int, window: int | None
 ) -> Iterator[tuple[HostIds, HostIds]]:
-    N, length = inputs.shape
+    """The streams of a text, some steps at a time, each made when it is its turn."""
+    N = min(batch_size, len(ids) - 1)
     window = max(1, TOKENS_AT_ONCE // N) if window is None else window
     if window < 1:
         raise ValueError(f"window should be 1 or more steps, got {window}")
-    for start in range(0, length, window):
-        yield inputs[:, start : start + window], targets[:, start : start + window]
+    for start in range(0, -(-(len(ids) - 1) // N), window):
+        yield streams(ids, batch_size, start, start + window)
 
 
 def expect_language_model(owner: str, model: Any) -> None:

@@ -1,0 +1,33 @@
+"""Text from a language model: sample the next word, feed it back, repeat."""
+
+from deepnlp.generation.ids import generate_batch, generate_ids
+from deepnlp.generation.sampling import (
+    Sampler,
+    apply_temperature,
+    draw,
+    keep_top_k,
+    keep_top_p,
+)
+from deepnlp.generation.text import (
+    LINE_MEMORY,
+    text_pieces,
+    tokenize_prompt,
+    vocabulary_of,
+)
+from deepnlp.generation.writing import generate, generate_many
+
+__all__ = [
+    "LINE_MEMORY",
+    "Sampler",
+    "apply_temperature",
+    "draw",
+    "generate",
+    "generate_batch",
+    "generate_ids",
+    "generate_many",
+    "keep_top_k",
+    "keep_top_p",
+    "text_pieces",
+    "tokenize_prompt",
+    "vocabulary_of",
+]

@@ -1,0 +1,331 @@
+"""How the next word is chosen from the scores of a language model.
+
+What becomes of the scores z_i is a chain of small functions, each from probabilities to
+probabilities, and a :class:`Sampler` is one setting of it:
+
+    apply_temperature ──> keep_top_k ──> keep_top_p ──> draw
+
+All of it runs on the host in float64, whatever the backend and the dtype of the model.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Probabilities = NDArray[np.float64]
+FIRST_NUCLEUS = 256  # words among which a nucleus is looked for first
+BLOCK = 128  # words that a draw by blocks passes over in one step
+
+
+def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabilities:
+    r"""Turn scores into probabilities, sharper below temperature 1 and flatter above.
+
+    .. math:: p_i = \frac{\exp(z_i / \tau)}{\sum_j \exp(z_j / \tau)}
+
+    As tau goes to 0 all probability goes to the highest score, as tau grows p becomes uniform.
+
+    Parameters
+    ----------
+    logits : array, shape (V,)
+        Scores z; minus infinity gives probability 0.
+    temperature : float
+        tau, above 0.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (V,)
+
+    Raises
+    ------
+    ValueError
+        If the temperature is not a finite number above 0.
+
+    References
+    ----------
+    Holtzman, Buys, Du, Forbes, Choi 2020, "The curious case of neural text degeneration", eq. 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> logits = np.log([0.5, 0.25, 0.25])
+    >>> apply_temperature(logits, 0.5).round(3).tolist()
+    [0.667, 0.167, 0.167]
+    """
+    if not 0 < temperature < float("inf"):
+        raise ValueError(
+            f"temperature should be a number above 0, got {temperature}; "
+            "for the likeliest word at every step use greedy instead"
+        )
+    weights = _weights(np.asarray(logits, dtype=np.float64), temperature)
+    return np.asarray(weights / weights.sum())
+
+
+def keep_top_k(probabilities: Probabilities, k: int) -> Probabilities:
+    """Keep the k likeliest words and share the probability out among them.
+
+    Of equally likely words the one with the smaller id comes first.
+
+    Parameters
+    ----------
+    probabilities : array, shape (V,)
+    k : int
+        At least 1; from V on nothing changes.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (V,)
+
+    Raises
+    ------
+    ValueError
+        If k is below 1.
+
+    References
+    ----------
+    Fan, Lewis, Dauphin 2018, "Hierarchical neural story generation", section 5.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keep_top_k(np.array([0.125, 0.5, 0.25, 0.125]), 2).round(3).tolist()
+    [0.0, 0.667, 0.333, 0.0]
+    """
+    if k < 1:
+        raise ValueError(f"top_k should be 1 or more, got {k}; leave it out to keep all words")
+    return _keep(probabilities, _likeliest(probabilities, k))
+
+
+def keep_top_p(probabilities: Probabilities, p: float) -> Probabilities:
+    r"""Keep the nucleus: the fewest likeliest words whose probabilities reach p together.
+
+    .. math::
+
+        \sum_{i \in V^{(p)}} p_i \ge p, \qquad
+        p'_i = p_i / \sum_{j \in V^{(p)}} p_j \;\text{ for } i \in V^{(p)}, \text{ else } 0
+
+    Parameters
+    ----------
+    probabilities : array, shape (V,)
+    p : float
+        Above 0 and at most 1; 1 changes nothing.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (V,)
+
+    Raises
+    ------
+    ValueError
+        If p lies outside (0, 1].
+
+    References
+    ----------
+    Holtzman, Buys, Du, Forbes, Choi 2020, "The curious case of neural text degeneration", eq. 2
+    and 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> keep_top_p(np.array([0.125, 0.5, 0.25, 0.125]), 0.75).round(3).tolist()
+    [0.0, 0.667, 0.333, 0.0]
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p should be above 0 and at most 1, got {p}")
+    if p == 1:  # the rounded sum might reach 1 before the last word
+        return probabilities
+    guess, V = FIRST_NUCLEUS, len(probabilities)
+    while True:  # the nucleus is mostly small, and finding a few words is faster than sorting all
+        ids = _likeliest(probabilities, guess)
+        cumulative = np.cumsum(probabilities[ids])
+        if cumulative[-1] >= p or guess >= V:
+            size = int(np.searchsorted(cumulative, p)) + 1
+            return _keep(probabilities, ids[:size])
+        guess *= 16
+
+
+def draw(probabilities: Probabilities, rng: np.random.Generator) -> int:
+    """Draw an id by the inverse of the cumulative distribution.
+
+    One uniform number u in [0, 1) gives the first id at which p_0 + ... + p_id exceeds u.
+
+    Parameters
+    ----------
+    probabilities : array, shape (V,)
+        At least one above 0.
+    rng : numpy.random.Generator
+        One number is taken from it.
+
+    Returns
+    -------
+    int
+        An id whose probability is above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw(np.array([0.0, 1.0, 0.0]), np.random.default_rng(0))
+    1
+    """
+    return _invert(probabilities, rng.random())
+
+
+def _weights(z: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """exp((z - max z) / tau): probabilities before they are divided by their sum."""
+    weights = z - z.max()
+    if temperature != 1:
+        with np.errstate(over="ignore"):  # a tiny tau may give minus infinity: its exp is 0
+            weights /= temperature
+    return np.exp(weights, out=weights)
+
+
+def _likeliest(probabilities: Probabilities, k: int) -> NDArray[np.intp]:
+    """The k likeliest ids, the likeliest first and of equal ones the smaller first."""
+    V = len(probabilities)
+    if k < V:
+        least = np.partition(probabilities, V - k)[V - k]
+        ids = np.flatnonzero(probabilities >= least)  # more than k where several are equal to it
+    else:
+        ids = np.arange(V)
+    return ids[np.argsort(-probabilities[ids], kind="stable")][:k]
+
+
+def _keep(probabilities: Probabilities, ids: NDArray[np.intp]) -> Probabilities:
+    kept = np.zeros_like(probabilities)
+    kept[ids] = probabilities[ids]
+    return np.asarray(kept / kept.sum())
+
+
+def _invert(probabilities: Probabilities, u: float) -> int:
+    """First id at which the cumulative sum exceeds u times the whole sum."""
+    cumulative = np.cumsum(probabilities)
+    id_ = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
+    if id_ < len(probabilities):
+        return id_
+    # u times a sum just above 1 may round up to that sum, which no id exceeds.
+    return int(np.flatnonzero(probabilities)[-1])
+
+
+def _draw_by_blocks(weights: NDArray[np.float64], u: float) -> int:
+    """What :func:`_invert` gives for ``weights / weights.sum()``, mostly without passing over all.
+
+    Cumulative sums of whole blocks lead to the block, those inside it to the word. Sums in
+    another order, and without the division, round differently, but by less than the margin: where
+    the words a margin to the left and to the right are the same, that is the word; where they
+    differ, the plain form decides.
+    """
+    ends = np.add.reduceat(weights, np.arange(0, len(weights), BLOCK)).cumsum()
+    margin = len(weights) * 2.0**-50 * ends[-1]  # eight roundings of the whole sum for each word
+    around = (u * ends[-1] - margin, u * ends[-1] + margin)
+    block, same_block = ends.searchsorted(around, side="right").tolist()
+    if block == same_block:
+        start = block * BLOCK
+        inside = weights[start : start + BLOCK].cumsum()
+        if block:
+            inside += ends[block - 1]
+        word, same_word = inside.searchsorted(around, side="right").tolist()
+        if word == same_word:
+            return int(start + word)
+    return _invert(weights / weights.sum(), u)
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """How the next word is chosen from the model's scores.
+
+    Parameters
+    ----------
+    temperature : float
+        See :func:`apply_temperature`.
+    top_k : int, optional
+        See :func:`keep_top_k`; all words by default.
+    top_p : float, optional
+        See :func:`keep_top_p`, which comes after top_k; all words by default.
+    greedy : bool
+        Always the word with the highest score; then nothing is random and the rest is unused.
+    banned : tuple of int
+        Ids that are never chosen.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sampler = Sampler(greedy=True, banned=(0,))
+    >>> sampler.choose(np.array([3.0, 1.0, 2.0]), np.random.default_rng(0))
+    2
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    greedy: bool = False
+    banned: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        # An error in an option is an error here, before any word is chosen.
+        self.probabilities(np.zeros(max(self.banned, default=0) + 2))
+
+    def probabilities(self, logits: NDArray[Any]) -> Probabilities:
+        """Probability with which each word is chosen.
+
+        Parameters
+        ----------
+        logits : array, shape (V,)
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (V,)
+        """
+        p = apply_temperature(self._allowed(logits), self.temperature)
+        if self.top_k is not None:
+            p = keep_top_k(p, self.top_k)
+        if self.top_p is not None:
+            p = keep_top_p(p, self.top_p)
+        return p
+
+    def choose(self, logits: NDArray[Any], rng: np.random.Generator) -> int:
+        """Choose the next word, as ``draw(self.probabilities(logits), rng)`` would.
+
+        Parameters
+        ----------
+        logits : array, shape (V,)
+        rng : numpy.random.Generator
+            Where the random number comes from; a greedy choice takes none.
+
+        Returns
+        -------
+        int
+            The id of the word.
+
+        Raises
+        ------
+        ValueError
+            If no word is allowed, or a score is not a number.
+        """
+        if self.greedy:
+            return int(np.argmax(self._allowed(logits)))
+        if self.top_k is None and self.top_p is None:
+            weights = _weights(self._allowed(logits), self.temperature)
+            return _draw_by_blocks(weights, rng.random())
+        return draw(self.probabilities(logits), rng)
+
+    def _allowed(self, logits: NDArray[Any]) -> NDArray[np.float64]:
+        z = np.array(logits, dtype=np.float64)
+        for id_ in self.banned:
+            z[id_] = -np.inf
+        highest = z.max(initial=-np.inf)
+        if np.isnan(highest) or highest == np.inf:
+            raise ValueError(
+                "the model's scores are not finite, so no word can be chosen; "
+                "its weights have diverged: load an earlier checkpoint"
+            )
+        if highest == -np.inf:
+            raise ValueError(
+                "no word is left to choose from: the vocabulary holds only words that are banned"
+            )
+        return z
