@@ -7,13 +7,14 @@ BIN := .venv/bin
 # busy with anything else it loses much. OPENBLAS_NUM_THREADS=2 make train overrides it.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help train test check format clean notebooks lessons
+.PHONY: help train test check format clean notebooks lessons bench
 
 help:
 	@echo "make train      train the default model on the documentation inside every Python"
 	@echo "make notebooks  open JupyterLab on the lessons"
 	@echo "make lessons    run the lessons in full and keep their outputs (ARGS=01 for one)"
 	@echo "make test       run the tests: every gradient, and everything else"
+	@echo "make bench      time it against PyTorch, then write docs/performance.md (ARGS=lm for one suite)"
 	@echo "make check      ruff, format, types"
 	@echo "make format     put the code into shape"
 	@echo "make clean      remove .venv and caches (runs/ stays)"
@@ -37,6 +38,11 @@ lessons: .venv/notebooks.stamp
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+# The suites set their own number of threads: by default as many as there are cores.
+bench: .venv/bench.stamp
+	$(BIN)/deepnlp bench $(ARGS)
+	$(BIN)/deepnlp bench --page docs/performance.md
 
 check: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ COMMANDS = {
     "gradcheck": "compare every layer's backward pass with numerical gradients",
     "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
     "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
+    "bench": "time it against PyTorch and against the machine's limit, and write the page on speed",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
 

@@ -1,0 +1,56 @@
+"""Results without a measurement: every contestant answers at once what it is told to."""
+
+from deepnlp.benchmarks.contestants.layers import CASES
+from deepnlp.benchmarks.contestants.techniques import EXPERIMENTS, IDLE, families
+from deepnlp.benchmarks.run import run_suite
+from deepnlp.benchmarks.settings import Settings
+
+SOURCE = {"commit": "0123456789abcdef", "dirty": False}
+
+PARTS = {"embedding": 0.03, "dropout": 0.04, "LSTM": 0.25, "output and loss": 0.55}
+ENDS = {"clip": 0.03, "update": 0.05, "rest": 0.05}
+
+
+def both(forward, backward):
+    return {"forward_ms": forward, "backward_ms": backward}
+
+
+def answer(entry, settings):
+    """Numbers of about the right size, from the sizes alone."""
+    options = settings.shape | entry.options | entry.at
+    tokens = options["N"] * options["T"]
+    H = options.get("H", 0)
+    ms = tokens * (0.03 + 6e-6 * options["V"] + 4e-7 * H * options["V"] / 10 + 1e-6 * H * H)
+    slower = 1.3 if entry.work.startswith("torch_") else 1.0
+    step = {"train_ms": slower * ms, "memory_mb": 60 * slower, "eval_ms": slower * ms / 3}
+    if entry.work in ("language_model", "torch_language_model"):
+        return {"step": step}
+    if entry.work == "products":
+        whole = {"train_ms": ms / 1.2, "eval_ms": ms / 4}
+        return {"step": whole, "LSTM": both(0.04 * ms, 0.06 * ms), "output": both(ms / 6, ms / 3)}
+    if entry.work in ("layers", "torch_layers"):
+        names = [name for name in CASES if slower == 1 or name != "TimeGRU"]
+        return {name: both(slower, 2 * slower) for name in names}
+    if entry.work in ("generation", "torch_generation"):
+        return {"step": {"token_ms": slower * 4 * H / 1000}}
+    if entry.work == "memory_growth":
+        return {"step": {"memory_mb": 1.0 + options["length"] / 1e6}}
+    if entry.work == "profile":
+        parts = {part: both(share * ms / 3, share * ms * 2 / 3) for part, share in PARTS.items()}
+        ends = {part: {"ms": share * ms} for part, share in ENDS.items()}
+        return {"step": {"ms": ms}, **parts, **ends}
+    if entry.work == "peak":
+        return {"peak": {"gflops": 190.0, "gbytes": 20.0}}
+    if entry.work == "precision":
+        rows = {"float32": 1e-7, "TF32, emulated": 3e-4}
+        return {row: {"largest": error, "mean_square": error / 2} for row, error in rows.items()}
+    assert entry.work == "techniques"
+    rows = [f"kernels: {family}" for family in families()] + [*EXPERIMENTS, IDLE]
+    gains = {row: 1 + 0.07 * k for k, row in enumerate(reversed(rows))}
+    return {row: {"without_ms": gain * ms, "with_ms": ms} for row, gain in gains.items()}
+
+
+def fake_result(monkeypatch, suite, **options):
+    """A result of a suite in which nothing was measured."""
+    monkeypatch.setattr("deepnlp.benchmarks.harness.start", answer)
+    return run_suite(suite, Settings(**{"threads": 2, "rounds": 3} | options), SOURCE)
