@@ -5,6 +5,7 @@ training in ``deepnlp.training``. At the top: the backend switch, the seed, ``no
 what is plugged together.
 """
 
+from deepnlp.at_once import threads
 from deepnlp.backend import seed, use
 from deepnlp.errors import DeepNLPError
 from deepnlp.layer import Layer, Sequential, no_backward
@@ -20,5 +21,6 @@ __all__ = [
     "__version__",
     "no_backward",
     "seed",
+    "threads",
     "use",
 ]

@@ -9,30 +9,6 @@ from __future__ import annotations
 from deepnlp.backend import Array, xp
 
 
-def add_bias(a: Array, b: Array) -> Array:
-    """a + b, in the memory of a where its number type can hold the sum.
-
-    Parameters
-    ----------
-    a : array (n, M)
-        A fresh one: it may be changed.
-    b : array (M,)
-
-    Returns
-    -------
-    array (n, M)
-
-    Examples
-    --------
-    >>> add_bias(xp.zeros((1, 2)), xp.asarray([1.0, 2.0]))
-    array([[1., 2.]])
-    """
-    if xp.result_type(a.dtype, b.dtype) != a.dtype:
-        return a + b
-    a += b
-    return a
-
-
 def sigmoid(x: Array) -> Array:
     r"""Logistic function, by way of tanh.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 from deepnlp.backend import xp
@@ -35,6 +36,22 @@ def no_backward() -> Iterator[None]:
         yield
     finally:
         _keeping.reset(token)
+
+
+def keeping() -> bool:
+    """Whether forwards keep what a backward needs: true outside of :func:`no_backward`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> with no_backward():
+    ...     keeping()
+    False
+    """
+    return _keeping.get()
 
 
 class Layer:
@@ -74,6 +91,7 @@ class Layer:
 
     training: bool = True
     _kept: tuple[Any, ...] | None = None
+    _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def forward(self, *inputs: Any) -> Any:
         """Outputs from inputs; each layer states its equation."""
@@ -129,7 +147,7 @@ class Layer:
         for parameter in self.parameters():
             parameter.astype(dtype)
         for layer in self._layers():
-            layer._kept = None
+            layer._kept, layer._workspaces = None, {}
             layer._cast_state(dtype)
         return self
 
@@ -206,8 +224,28 @@ class Layer:
 
     def _keep(self, *values: Any) -> None:
         """Keep what backward will need, unless inside ``no_backward``."""
-        if _keeping.get():
+        if keeping():
             self._kept = values
+
+    def _workspace(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array of this layer's own for forward and backward to work in, uninitialised.
+
+        It is the same array again at the next call with this shape and type, so that a step of
+        training allocates little. Only what is kept for a backward may live in it, never a
+        result: a caller's arrays are not overwritten. Inside ``no_backward`` it is a fresh one,
+        for a forward outside may still wait for its backward.
+        """
+        if not keeping():
+            return xp.empty(shape, dtype=dtype)
+        array = self._workspaces.get(name)
+        if (
+            not isinstance(array, xp.ndarray)
+            or array.shape != tuple(shape)
+            or array.dtype != xp.dtype(dtype)
+        ):
+            array = xp.empty(shape, dtype=dtype)
+            self._workspaces = {**self._workspaces, name: array}
+        return array
 
     def _take(self) -> tuple[Any, ...]:
         """Take what forward kept, once."""

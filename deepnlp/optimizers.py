@@ -7,10 +7,11 @@ optimizer changes ``Parameter.value`` in place and keeps its own arrays by param
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from deepnlp.backend import Array, asarray, cache_blocks, xp
+from deepnlp.backend import Array, asarray, xp
+from deepnlp.kernels import Update, clip_all, update_all
 from deepnlp.parameter import Parameter, as_bases
 
 
@@ -54,13 +55,7 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
     if not max_norm > 0:
         raise ValueError(f"clip_gradients: max_norm should be positive, got {max_norm}")
     gradients = [p.grad for p in as_bases(parameters) if p.trainable]
-    norm = xp.sqrt(sum((xp.vdot(g, g) for g in gradients), start=xp.zeros(())))
-    if math.isinf(max_norm):
-        return norm
-    scale = xp.minimum(1, max_norm / (norm + 1e-6))
-    for g in gradients:
-        g *= scale.astype(g.dtype)
-    return norm
+    return clip_all(gradients, max_norm)
 
 
 class Optimizer:
@@ -85,6 +80,9 @@ class Optimizer:
 
     _slots: tuple[str, ...] = ()  # names of the arrays kept for each parameter
 
+    # Changes W and what is kept for it in place, element by element, on any block of rows.
+    _formula: Callable[..., None]
+
     def __init__(self, parameters: Iterable[Parameter], lr: float, weight_decay: float = 0.0):
         self.parameters = as_bases(parameters)
         if not self.parameters:
@@ -97,19 +95,18 @@ class Optimizer:
 
     def step(self) -> None:
         """Update every trainable parameter from its gradient, in place."""
+        updates = []
         for parameter in self.parameters:
             if not parameter.trainable:
                 continue
             t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
-            g = self._decayed(parameter)
             if self._slots and parameter not in self._kept:
                 self._kept[parameter] = {
                     slot: xp.zeros_like(parameter.value) for slot in self._slots
                 }
             kept = self._kept.get(parameter, {})
-            for rows in cache_blocks(parameter.shape):
-                block = {slot: array[rows] for slot, array in kept.items()}
-                self._update(parameter.value[rows], g[rows], t, **block)
+            updates.append(Update(parameter.value, parameter.grad, kept, self._scalars(t)))
+        update_all(type(self).__name__, self._formula, updates)
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on, besides the parameters.
@@ -158,13 +155,9 @@ class Optimizer:
             for n in updated
         }
 
-    def _decayed(self, parameter: Parameter) -> Array:
-        if self.weight_decay:
-            return parameter.grad + self.weight_decay * parameter.value
-        return parameter.grad
-
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        raise TypeError(f"{type(self).__name__} has no _update")
+    def _scalars(self, t: int) -> dict[str, float]:
+        """The numbers of the formula at update t of a parameter, by their names in it."""
+        return {"lr": self.lr, "decay": self.weight_decay}
 
     def _check(self, **at_least_zero: float) -> None:
         for name, value in at_least_zero.items():
@@ -198,8 +191,9 @@ class SGD(Optimizer):
     array([0.5])
     """
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        W -= self.lr * g
+    @staticmethod
+    def _formula(W: Array, g: Array, *, lr: float, decay: float) -> None:
+        W -= lr * _decayed(g, W, decay)
 
 
 class Momentum(Optimizer):
@@ -238,11 +232,14 @@ class Momentum(Optimizer):
         _check_fraction(self, momentum=momentum)
         self.momentum = momentum
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        v = kept["v"]
-        v *= self.momentum
-        v += g
-        W -= self.lr * v
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "momentum": self.momentum}
+
+    @staticmethod
+    def _formula(W: Array, g: Array, v: Array, *, lr: float, momentum: float, decay: float) -> None:
+        v *= momentum
+        v += _decayed(g, W, decay)
+        W -= lr * v
 
 
 class Nesterov(Momentum):
@@ -268,11 +265,12 @@ class Nesterov(Momentum):
     >>> optimizer = Nesterov([Parameter([1.0])], lr=0.1, momentum=0.9)
     """
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        v = kept["v"]
-        v *= self.momentum
+    @staticmethod
+    def _formula(W: Array, g: Array, v: Array, *, lr: float, momentum: float, decay: float) -> None:
+        g = _decayed(g, W, decay)
+        v *= momentum
         v += g
-        W -= self.lr * (g + self.momentum * v)
+        W -= lr * (g + momentum * v)
 
 
 class AdaGrad(Optimizer):
@@ -310,10 +308,14 @@ class AdaGrad(Optimizer):
         self._check(eps=eps)
         self.eps = eps
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        s = kept["s"]
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "eps": self.eps}
+
+    @staticmethod
+    def _formula(W: Array, g: Array, s: Array, *, lr: float, eps: float, decay: float) -> None:
+        g = _decayed(g, W, decay)
         s += g * g
-        W -= self.lr * g / (xp.sqrt(s) + self.eps)
+        W -= lr * g / (xp.sqrt(s) + eps)
 
 
 class RMSprop(Optimizer):
@@ -357,11 +359,17 @@ class RMSprop(Optimizer):
         self._check(eps=eps)
         self.alpha, self.eps = alpha, eps
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        s = kept["s"]
-        s *= self.alpha
-        s += (1 - self.alpha) * g * g
-        W -= self.lr * g / (xp.sqrt(s) + self.eps)
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "alpha": self.alpha, "eps": self.eps}
+
+    @staticmethod
+    def _formula(
+        W: Array, g: Array, s: Array, *, lr: float, alpha: float, eps: float, decay: float
+    ) -> None:
+        g = _decayed(g, W, decay)
+        s *= alpha
+        s += (1 - alpha) * g * g
+        W -= lr * g / (xp.sqrt(s) + eps)
 
 
 class Adam(Optimizer):
@@ -414,13 +422,37 @@ class Adam(Optimizer):
         self.betas = (betas[0], betas[1])
         self.eps = eps
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        m, s = kept["m"], kept["s"]
-        correction = _Correction.at(t, self.betas)
-        m += (1 - self.betas[0]) * (g - m)
-        s *= self.betas[1]
-        s += (1 - self.betas[1]) * g * g
-        W -= (self.lr / correction.m) * m / (xp.sqrt(s) / math.sqrt(correction.s) + self.eps)
+    def _scalars(self, t: int) -> dict[str, float]:
+        beta1, beta2 = self.betas
+        return {
+            "beta1": beta1,
+            "beta2": beta2,
+            # both moments started at zero: what divides them after t steps
+            "step": self.lr / (1 - beta1**t),
+            "root": math.sqrt(1 - beta2**t),
+            "eps": self.eps,
+            "decay": self.weight_decay,
+        }
+
+    @staticmethod
+    def _formula(
+        W: Array,
+        g: Array,
+        m: Array,
+        s: Array,
+        *,
+        beta1: float,
+        beta2: float,
+        step: float,
+        root: float,
+        eps: float,
+        decay: float,
+    ) -> None:
+        g = _decayed(g, W, decay)
+        m += (1 - beta1) * (g - m)
+        s *= beta2
+        s += (1 - beta2) * g * g
+        W -= step * m / (xp.sqrt(s) / root + eps)
 
 
 class AdamW(Adam):
@@ -458,23 +490,21 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
-    def _decayed(self, parameter: Parameter) -> Array:
-        return parameter.grad
+    def _scalars(self, t: int) -> dict[str, float]:
+        shrink = 1 - self.lr * self.weight_decay
+        return {**super()._scalars(t), "decay": 0.0, "shrink": shrink}
 
-    def _update(self, W: Array, g: Array, t: int, **kept: Array) -> None:
-        W *= 1 - self.lr * self.weight_decay
-        super()._update(W, g, t, **kept)
+    @staticmethod
+    def _formula(
+        W: Array, g: Array, m: Array, s: Array, *, shrink: float = 1.0, **adam: Any
+    ) -> None:
+        W *= shrink
+        Adam._formula(W, g, m, s, **adam)
 
 
-class _Correction(NamedTuple):
-    """What divides Adam's moments after t steps, since both started at zero."""
-
-    m: float
-    s: float
-
-    @classmethod
-    def at(cls, t: int, betas: tuple[float, float]) -> _Correction:
-        return cls(1 - betas[0] ** t, 1 - betas[1] ** t)
+def _decayed(g: Array, W: Array, decay: float) -> Array:
+    """Gradient of the loss with decay / 2 times the square of W added."""
+    return g + decay * W if decay else g
 
 
 def _check_fraction(optimizer: Optimizer, **fractions: float) -> None:

@@ -6,29 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from deepnlp.backend import Array, asarray, xp
-
-
-def add_rows(table: Array, ids: Array, rows: Array) -> None:
-    """Add row k of ``rows`` to row ``ids[k]`` of ``table``, in place; repeated ids add up.
-
-    ``table[ids] += rows`` would keep only the last row of each repeated id.
-
-    Parameters
-    ----------
-    table : array (V, D)
-        Changed in place.
-    ids : array of int (n,)
-    rows : array (n, D)
-
-    Examples
-    --------
-    >>> from deepnlp.backend import xp
-    >>> table = xp.zeros((3, 2))
-    >>> add_rows(table, xp.asarray([1, 1]), xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
-    >>> table[1]
-    array([4., 6.])
-    """
-    xp.add.at(table, ids, rows)
+from deepnlp.kernels import add_rows
 
 
 class Parameter:

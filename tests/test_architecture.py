@@ -12,15 +12,15 @@ PACKAGE = Path(deepnlp.__file__).parent
 ROOT = PACKAGE.parent
 
 FLOORS = [
-    {"backend.py", "errors.py", "script.py", "tables.py"},
-    {"parameter.py", "functions.py", "kernels.py", "initialisers.py"},
+    {"at_once.py", "backend.py", "errors.py", "script.py", "tables.py"},
+    {"parameter.py", "functions.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},
     {"optimizers.py", "gradcheck/", "gradflow/", "text/", "datasets/"},
     {"models/"},
-    {"checkpoint.py", "evaluation.py", "generation.py", "plots/"},
+    {"checkpoint.py", "evaluation.py", "generation/", "plots/"},
     {"training/"},
-    {"laboratory/", "exercises/"},
+    {"laboratory/", "exercises/", "benchmarks/"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

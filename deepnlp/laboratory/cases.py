@@ -194,6 +194,11 @@ def _rows() -> Iterator[Case]:
     )
     yield row("Embedding", lambda r: layers.Embedding(_weight(r, 5, 3)), _ids(5, 2, 7))
     yield row("SoftmaxWithLoss", lambda _: layers.SoftmaxWithLoss(), _scores_and_ids)
+    yield row(
+        "AffineSoftmaxWithLoss",
+        lambda r: layers.AffineSoftmaxWithLoss(_weight(r, 3, 7), Parameter(r.normal(size=7), "b")),
+        lambda r: (asarray(r.normal(size=(2, 4, 3))), asarray(r.integers(-1, 7, size=(2, 4)))),
+    )
     yield row("SigmoidWithLoss", lambda _: layers.SigmoidWithLoss(), _scores_and_labels)
 
     families: list[tuple[str, type, type, int, int | None, dict[str, Any]]] = [

@@ -53,6 +53,11 @@ def _softmax_loss(rng: Generator, s: Any) -> tuple[Layer, Inputs]:
     return layers.SoftmaxWithLoss(), (scores, _ids(rng, s.V, s.N, s.T, low=-1))
 
 
+def _affine_softmax_loss(rng: Generator, s: Any) -> tuple[Layer, Inputs]:
+    layer = layers.AffineSoftmaxWithLoss(_matrix(rng, s.D, s.V), _matrix(rng, s.V))
+    return layer, (_numbers(rng, s.N, s.T, s.D), _ids(rng, s.V, s.N, s.T, low=-1))
+
+
 def _sigmoid_loss(rng: Generator, s: Any) -> tuple[Layer, Inputs]:
     return layers.SigmoidWithLoss(), (_numbers(rng, s.N, s.D), _ids(rng, 2, s.N, s.D))
 
@@ -101,6 +106,7 @@ RANDOM_CASES: dict[str, Case] = {
     "TimeDropout": _plain(lambda rng: layers.TimeDropout(0.4, rng=rng), "NTD"),
     "Embedding": _embedding,
     "SoftmaxWithLoss": _softmax_loss,
+    "AffineSoftmaxWithLoss": _affine_softmax_loss,
     "SigmoidWithLoss": _sigmoid_loss,
     "RNN": _recurrent(layers.RNN, 1, False),
     "TimeRNN": _recurrent(layers.TimeRNN, 1, True),

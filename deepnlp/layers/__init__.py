@@ -6,7 +6,7 @@ from deepnlp.layers.dense import Affine, MatMul, TimeAffine
 from deepnlp.layers.dropout import Dropout, TimeDropout
 from deepnlp.layers.embedding import Embedding
 from deepnlp.layers.gru import GRU, TimeGRU
-from deepnlp.layers.losses import SigmoidWithLoss, SoftmaxWithLoss
+from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.rnn import RNN, TimeRNN
 
@@ -15,6 +15,7 @@ __all__ = [
     "LSTM",
     "RNN",
     "Affine",
+    "AffineSoftmaxWithLoss",
     "Dropout",
     "Embedding",
     "Layer",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import add_bias
+from deepnlp.backend import Array, Generator
 from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.kernels import add_bias, sum_rows
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
 
@@ -25,6 +25,7 @@ def rows(x: Array) -> Array:
 
     Examples
     --------
+    >>> from deepnlp.backend import xp
     >>> rows(xp.zeros((2, 3, 4))).shape
     (6, 4)
     """
@@ -52,6 +53,7 @@ class MatMul(Layer):
 
     Examples
     --------
+    >>> from deepnlp.backend import xp
     >>> MatMul([[1.0], [2.0]]).forward(xp.ones((3, 2))).shape
     (3, 1)
     """
@@ -118,6 +120,7 @@ class Affine(Layer):
 
     Examples
     --------
+    >>> from deepnlp.backend import xp
     >>> layer = Affine([[1.0], [2.0]], [0.5])
     >>> layer.forward(xp.asarray([[1.0, 1.0]]))
     array([[3.5]])
@@ -180,7 +183,7 @@ class Affine(Layer):
         dy_rows = rows(dy)
         # y = x W + b
         if self.b is not None:
-            self.b.accumulate(xp.sum(dy_rows, axis=0))
+            self.b.accumulate(sum_rows(dy_rows))
         self.W.accumulate_product(rows(x).T, dy_rows)
         return (dy_rows @ self.W.value.T).reshape(x.shape)
 
@@ -209,6 +212,7 @@ class TimeAffine(Affine):
 
     Examples
     --------
+    >>> from deepnlp.backend import xp
     >>> TimeAffine([[1.0], [2.0]]).forward(xp.ones((3, 4, 2))).shape
     (3, 4, 1)
     """

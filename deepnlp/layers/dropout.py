@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, host_generator, philox_uint16
+from deepnlp.backend import Array, Generator, host_generator
+from deepnlp.kernels import dropout, dropout_backward
 from deepnlp.layer import Layer
-
-_LEVELS = 1 << 16  # masks are made from 16-bit integers
 
 
 class Dropout(Layer):
@@ -59,24 +58,16 @@ class Dropout(Layer):
         if not self.training or self.p == 0:
             self._keep(None, x.shape)
             return x
-        scaled_mask = self._scaled_mask(self._mask_shape(x), x.real.dtype)
-        self._keep(scaled_mask, x.shape)
-        return x * scaled_mask
+        y, mask = dropout(x, self._mask_shape(x), self._key, self._calls, self.p)
+        self._calls += 1
+        self._keep(mask, x.shape)
+        return y
 
     def backward(self, dy: Array) -> Array:
         """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
-        scaled_mask, shape = self._take()
+        mask, shape = self._take()
         self._expect_exactly("dy", dy, "...", shape)
-        return dy if scaled_mask is None else dy * scaled_mask
-
-    def _scaled_mask(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """The mask of the next call, 0 or 1 / (1 - p)."""
-        size = 1
-        for n in shape:
-            size *= n
-        kept = philox_uint16(self._key, self._calls, size) >= round(self.p * _LEVELS)
-        self._calls += 1
-        return asarray(kept.reshape(shape)).astype(dtype) * (1 / (1 - self.p))
+        return dy if mask is None else dropout_backward(dy, mask)
 
     def _expect_input(self, x: Array) -> None:
         self._expect("x", x, "...")

@@ -2,87 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.kernels import gru_gates, gru_gates_backward, gru_output, gru_output_backward
+from deepnlp.kernels import (
+    gru_gates,
+    gru_gates_backward,
+    gru_output,
+    gru_output_backward,
+    gru_slopes,
+    gru_step,
+    gru_step_backward,
+    sum_rows,
+)
 from deepnlp.layer import expect
 from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
 from deepnlp.parameter import Parameter, Transpose, as_parameter
 
 
-class _Kept(NamedTuple):
-    """What the backward of one step needs."""
-
-    r: Array
-    z: Array
-    n: Array
-    u: Array  # (N, H): what the third block of Wh multiplied, r * h_prev or h_prev
-    p_n: Array | None  # (N, H): h_prev Wh_n + bh_n, where r multiplies it
-
-
 class _Hidden:
-    """The hidden side of a GRU: Wh, bh, and where the reset gate acts.
+    """The hidden side of a GRU for N rows: Wh, bh, and where the reset gate acts.
 
     With ax = x Wx + b given for one step, in blocks r, z, n, and Wh in the same blocks:
 
     before (Cho et al. 2014)     n = tanh(ax_n + (r h_prev) Wh_n)
     after (cuDNN, PyTorch)       n = tanh(ax_n + r (h_prev Wh_n + bh_n))
+
+    What a step keeps besides its gates is v: before, u = r h_prev (N, H); after, the product
+    p = h_prev Wh + bh (N, 3H).
     """
 
     def __init__(self, Wh: Parameter | Transpose, bh: Parameter | Transpose | None, after: bool):
         self.Wh, self.bh, self.after = Wh, bh, after
         self.H = Wh.shape[0]
+        self.width = 3 * self.H if after else self.H  # of v
 
-    def step(self, ax: Array, h_prev: Array) -> tuple[Array, _Kept]:
-        """New state (N, H) from the input's share ax (N, 3H) and the state before."""
+    def step(self, ax: Array, h_prev: Array, v: Array, h: Array) -> None:
+        """One step: ax (N, 3H) becomes the gates; v (N, width) and h (N, H) are written."""
         Wh, H2 = self.Wh.value, 2 * self.H
-        p_n = None
         if self.after:
-            p = h_prev @ Wh
-            if self.bh is not None:
-                p += self.bh.value
-            r, z = gru_gates(ax[:, :H2] + p[:, :H2])
-            u, p_n = h_prev, p[:, H2:]
-            a_n = ax[:, H2:] + r * p_n
+            xp.matmul(h_prev, Wh, out=v)
+            gru_step(ax, v, None if self.bh is None else self.bh.value, h_prev, h)
         else:
-            r, z = gru_gates(ax[:, :H2] + h_prev @ Wh[:, :H2])
-            u = r * h_prev
-            a_n = ax[:, H2:] + u @ Wh[:, H2:]
-        n = xp.tanh(a_n)
-        return gru_output(n, z, h_prev), _Kept(r, z, n, u, p_n)
+            gru_gates(ax, h_prev @ Wh[:, :H2], h_prev, v)
+            gru_output(ax, v @ Wh[:, H2:], h_prev, h)
 
-    def step_backward(self, dh: Array, h_prev: Array, kept: _Kept, dax: Array, dp: Array) -> Array:
-        """dh_prev from dh; dax (N, 3H) and dp (N, 3H), by the product with Wh, are written."""
-        r, z, n, _, p_n = kept
+    def slopes(self, gates: Array, h_prev: Array, v: Array, dax: Array) -> None:
+        """Factors of all steps, written into dax (T, N, 3H)."""
+        gru_slopes(gates, h_prev, v[..., 2 * self.H :] if self.after else None, dax)
+
+    def step_backward(
+        self, dh: Array, dh_next: Array, carry: Array, gates: Array, dax: Array, dp: Array
+    ) -> Array:
+        """Back through :meth:`step`: the gradient by h_prev that comes through Wh.
+
+        What comes past Wh is in carry (N, H). dax and dp (N, 3H) go from factors to gradients by
+        ax and by the product with Wh; before, they are one array.
+        """
         Wh, H2 = self.Wh.value, 2 * self.H
-        # h = (1 - z) n + z h_prev, n = tanh(a_n)
-        da_n, dz, dh_prev = gru_output_backward(dh, n, z, h_prev)
         if self.after:
-            # a_n = ax_n + r * p_n, p = h_prev Wh + bh
-            dr = da_n * p_n
-            dp[:, H2:] = da_n * r
-            gru_gates_backward(dr, dz, r, z, dp[:, :H2])
-            dh_prev = dh_prev + dp @ Wh.T
-        else:
-            # a_n = ax_n + u Wh_n, u = r * h_prev
-            du = da_n @ Wh[:, H2:].T
-            dr = du * h_prev
-            dp[:, H2:] = da_n
-            gru_gates_backward(dr, dz, r, z, dp[:, :H2])
-            dh_prev = dh_prev + du * r + dp[:, :H2] @ Wh[:, :H2].T
-        dax[:, :H2] = dp[:, :H2]
-        dax[:, H2:] = da_n
-        return dh_prev
+            # p = h_prev Wh + bh
+            gru_step_backward(dh, dh_next, carry, gates, dax, dp)
+            return (Wh @ dp.T).T
+        # a_n = ax_n + u Wh_n, u = r * h_prev, and a_r, a_z = ax_r, ax_z + h_prev Wh_r, Wh_z
+        gru_output_backward(dh, dh_next, carry, gates, dax)
+        du = (Wh[:, H2:] @ dax[:, H2:].T).T
+        gru_gates_backward(du, carry, gates, dax)
+        return (Wh[:, :H2] @ dax[:, :H2].T).T
 
-    def accumulate(self, h_prev: Array, u: Array, dp: Array) -> None:
+    def accumulate(self, h_prev: Array, v: Array, dp: Array) -> None:
         """Gradients of Wh and bh over the rows of one or all steps."""
-        H2 = 2 * self.H
+        if self.after:
+            self.Wh.accumulate_product(h_prev.T, dp)
+            if self.bh is not None:
+                self.bh.accumulate(sum_rows(dp))
+            return
         # the blocks r and z of Wh multiplied h_prev, the block n multiplied u
-        dWh = [h_prev.T @ dp[:, :H2], u.T @ dp[:, H2:]]
+        H2 = 2 * self.H
+        dWh = [h_prev.T @ dp[:, :H2], v.T @ dp[:, H2:]]
         self.Wh.accumulate(xp.concatenate(dWh, axis=1))
-        if self.bh is not None:
-            self.bh.accumulate(xp.sum(dp, axis=0))
 
 
 def _check_bh(owner: str, bh: Any, reset_after: bool, H: int) -> Parameter | Transpose | None:
@@ -180,20 +178,25 @@ class GRU(Recurrent):
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
         self._expect_step(x, h_prev=h_prev)
-        h, kept = self._hidden().step(self._input_product(x), h_prev)
-        self._keep(x, h_prev, kept)
+        hidden = self._hidden()
+        dtype = xp.result_type(x.dtype, h_prev.dtype, self.Wh.dtype)
+        gates = self._input_product(x).astype(dtype, copy=False)
+        v, h = (xp.empty((len(x), width), dtype=dtype) for width in (hidden.width, self.H))
+        hidden.step(gates, h_prev, v, h)
+        self._keep(x, h_prev, gates, v)
         return h
 
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh."""
-        x, h_prev, kept = self._take()
-        N = x.shape[0]
-        self._expect("dh", dh, "N H", N=N, H=self.H)
-        dax = xp.empty((N, 3 * self.H), dtype=h_prev.dtype)
-        dp = xp.empty_like(dax)
+        x, h_prev, gates, v = self._take()
+        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         hidden = self._hidden()
-        dh_prev = hidden.step_backward(dh, h_prev, kept, dax, dp)
-        hidden.accumulate(h_prev, kept.u, dp)
+        dax = xp.empty_like(gates)
+        dp = xp.empty_like(gates) if self.reset_after else dax
+        hidden.slopes(gates[None], h_prev[None], v[None], dax[None])
+        carry = xp.zeros(dh.shape, dtype=gates.dtype)
+        dh_prev = hidden.step_backward(dh, carry.copy(), carry, gates, dax, dp) + carry
+        hidden.accumulate(h_prev, v, dp)
         # ax = x Wx + b
         return self._input_product_backward(x, dax), dh_prev
 
@@ -293,38 +296,47 @@ class TimeGRU(OverTime):
         x = time_first(x)
         ax = self._input_product(steps_as_rows(x)).reshape(T, N, 3 * self.H)
         dtype = xp.result_type(ax.dtype, self.Wh.dtype)
-        h = xp.empty((T + 1, N, self.H), dtype=dtype)  # h[t] before step t, h[t + 1] after
+        ax = ax.astype(dtype, copy=False)
+        h = self._workspace("h", (T + 1, N, self.H), dtype)  # h[t] before step t, h[t + 1] after
+        v = self._workspace("v", (T, N, hidden.width), dtype)
         (h[0],) = self._start(N, dtype)
-        steps = []
         for t in range(T):
-            h[t + 1], kept = hidden.step(ax[t], h[t])
-            steps.append(kept)
+            hidden.step(ax[t], h[t], v[t], h[t + 1])  # ax[t] becomes the gates
 
-        self._keep(x, h, steps)
+        self._keep(x, h, ax, v)
         self._finish(h[T])
         return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
 
+    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        """One step from given states; see :meth:`deepnlp.layers.recurrent.OverTime.advance`."""
+        (h_prev,) = states
+        hidden = self._hidden()
+        v = xp.empty((len(x), hidden.width), dtype=h_prev.dtype)
+        h = xp.empty_like(h_prev)
+        hidden.step(self._input_product(x), h_prev, v, h)
+        return (h,)
+
     def backward(self, dhs: Array) -> Array:
         """Dx from the gradients of all states; back through time, last step first."""
-        x, h, steps = self._take()
+        x, h, gates, v = self._take()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
         hidden = self._hidden()
 
         dhs = time_first(dhs)
-        dax = xp.empty((T, N, 3 * self.H), dtype=h.dtype)
-        dp = xp.empty_like(dax)
+        dax = self._workspace("dax", gates.shape, gates.dtype)
+        dp = self._workspace("dp", gates.shape, gates.dtype) if self.reset_after else dax
+        hidden.slopes(gates, h[:T], v, dax)
         dh_next = xp.zeros((N, self.H), dtype=h.dtype)
+        carry = xp.zeros_like(dh_next)
         for t in reversed(range(T)):
-            # h_t goes to the layer above and to step t + 1
-            dh = dhs[t] + dh_next
+            # h_t goes to the layer above and to step t + 1, past Wh (carry) and through it
             if self.watch is not None:
-                self.watch(t, x[t], h[t], dh)
-            dh_next = hidden.step_backward(dh, h[t], steps[t], dax[t], dp[t])
-        self.dh0 = dh_next
+                self.watch(t, x[t], h[t], dhs[t] + dh_next + carry)
+            dh_next = hidden.step_backward(dhs[t], dh_next, carry, gates[t], dax[t], dp[t])
+        self.dh0 = dh_next + carry
 
-        u = xp.concatenate([kept.u for kept in steps])
-        hidden.accumulate(steps_as_rows(h[:T]), u, steps_as_rows(dp))
+        hidden.accumulate(steps_as_rows(h[:T]), steps_as_rows(v), steps_as_rows(dp))
         # ax_t = x_t Wx + b
         dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(dax))
         return batch_first(dx.reshape(T, N, self.D))

@@ -6,8 +6,12 @@ from typing import Any
 
 from deepnlp import functions
 from deepnlp.backend import Array, check_ids, xp
-from deepnlp.layer import Layer
+from deepnlp.kernels import softmax_nll, softmax_nll_backward
+from deepnlp.layer import Layer, expect, keeping
 from deepnlp.layers.dense import rows
+from deepnlp.parameter import as_parameter
+
+ROWS_AT_ONCE = 1024  # of scores, where no backward follows: enough to keep a matrix product busy
 
 
 class SoftmaxWithLoss(Layer):
@@ -53,35 +57,137 @@ class SoftmaxWithLoss(Layer):
         """L = mean of -log softmax(logits)[target]."""
         self._expect("logits", logits, "... V")
         self._expect("targets", targets, "...")
-        if targets.dtype.kind not in "iu":
-            raise TypeError(f"SoftmaxWithLoss: targets should be integers, got {targets.dtype}")
-        if targets.shape != logits.shape[:-1]:
-            raise ValueError(
-                f"SoftmaxWithLoss: targets should have shape {tuple(logits.shape[:-1])}, that of "
-                f"the logits without V, got {tuple(targets.shape)}"
-            )
-        s, t = rows(logits), targets.reshape(-1)
-        counts = t != self.ignore_id
-        t = xp.where(counts, t, 0)
-        check_ids("SoftmaxWithLoss", t, s.shape[1], "targets")
-        n = xp.arange(len(t))
-
-        s = s - s.real.max(axis=1, keepdims=True)  # cancels in p, and nothing overflows
-        s_t = s[n, t]
-        e = xp.exp(s, out=s)
-        total = xp.sum(e, axis=1)
-        M = xp.maximum(xp.sum(counts), 1).astype(s.real.dtype)
-        self._keep(e, total, t, counts, M, logits.shape)
-        return xp.sum((xp.log(total) - s_t) * counts) / M
+        owner = type(self).__name__
+        t, counts = _rows_that_count(
+            owner, targets, logits.shape[:-1], logits.shape[-1], self.ignore_id
+        )
+        s = rows(logits).copy()  # the caller's stay as they are
+        nll, kept = softmax_nll(s, None, t)
+        M = _number(counts, s)
+        self._keep(s, t, counts, kept, M, logits.shape)
+        return xp.sum(nll * counts) / M
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (p - onehot(t)) / M, and zero where the target is ignored."""
-        e, total, t, counts, M, shape = self._take()
-        # L = sum_n (log sum_j exp s_nj - s_n,t) / M, over the n that count
-        dnll = (counts * (dloss / M)).astype(e.dtype)
-        ds = xp.multiply(e, (dnll / total)[:, None], out=e)  # p = e / total
-        ds[xp.arange(len(t)), t] -= dnll
-        return ds.reshape(shape)
+        s, t, counts, kept, M, shape = self._take()
+        # L = sum_n nll_n / M, over the n that count
+        dnll = (counts * (dloss / M)).astype(s.dtype)
+        # nll_n = log sum_j exp s_nj - s_n,t
+        factor = softmax_nll_backward(s, None, t, kept, dnll)
+        s *= factor[:, None]
+        return s.reshape(shape)
+
+
+class AffineSoftmaxWithLoss(Layer):
+    r"""An affine map and the cross-entropy of its softmax in one: the scores are never a result.
+
+    .. math::
+        s_n = x_n W + b, \qquad
+        L = -\frac{1}{M} \sum_{n:\, t_n \ne \mathrm{ignored}} \log \mathrm{softmax}(s_n)_{t_n}
+
+    with M the number of targets that count. It equals :class:`Affine` followed by
+    :class:`SoftmaxWithLoss`. Since nobody is given the scores, n V numbers that are most of a
+    language model's memory, they become probabilities and then gradients where they lie; and where
+    no backward will follow, as in evaluation, there are only a few rows of them at a time.
+
+    Parameters
+    ----------
+    W : Parameter, its transpose, or array (D, V)
+    b : Parameter or array (V,), optional
+        No bias by default.
+    ignore_id : int
+        Targets with this id count neither in the sum nor in M.
+
+    Notes
+    -----
+    ``forward(x, targets)`` takes (..., D) and integers (...), gives a 0-d loss in nats (zero if no
+    target counts) and keeps x and the scores. With ds = (p - onehot(t)) / M, the gradients are
+    those of :class:`Affine`: dx = ds W^T, dW = x^T ds, db = sum_n ds_n.
+
+    Raises
+    ------
+    TypeError
+        If the targets are not integers.
+    ValueError
+        If the shapes do not fit or a target is outside 0 ... V - 1 and not ``ignore_id``.
+
+    Examples
+    --------
+    >>> output = AffineSoftmaxWithLoss(xp.zeros((3, 4)))
+    >>> round(float(output.forward(xp.ones((1, 3)), xp.asarray([2]))), 4)   # log 4
+    1.3863
+    >>> output.backward()
+    array([[0., 0., 0.]])
+    >>> output.W.grad[0]
+    array([ 0.25,  0.25, -0.75,  0.25])
+    """
+
+    def __init__(self, W: Any, b: Any = None, ignore_id: int = -1) -> None:
+        self.W = as_parameter(W, "W")
+        self.b = None if b is None else as_parameter(b, "b")
+        self.ignore_id = ignore_id
+        owner = type(self).__name__
+        expect(owner, "W", self.W.value, "D V")
+        if self.b is not None:
+            expect(owner, "b", self.b.value, "V", V=self.W.shape[1])
+
+    def forward(self, x: Array, targets: Array) -> Array:
+        """L = mean of -log softmax(x W + b)[target]."""
+        D, V = self.W.shape
+        self._expect("x", x, "... D", D=D)
+        self._expect("targets", targets, "...")
+        t, counts = _rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
+        x_rows, W = rows(x), self.W.value
+        b = None if self.b is None else self.b.value
+        dtype = xp.result_type(x.dtype, W.dtype)
+        M = _number(counts, x)
+        if keeping():
+            s = xp.matmul(x_rows, W, out=self._workspace("s", (len(t), V), dtype))
+            nll, kept = softmax_nll(s, b, t)
+            self._keep(x, s, t, counts, kept, M)
+        else:
+            parts = [slice(k, k + ROWS_AT_ONCE) for k in range(0, len(t), ROWS_AT_ONCE)]
+            nll = xp.concatenate([softmax_nll(x_rows[n] @ W, b, t[n])[0] for n in parts])
+        return xp.sum(nll * counts) / M
+
+    def backward(self, dloss: Any = 1) -> Array:
+        """dx = ds W^T, with ds = dloss (p - onehot(t)) / M, zero where the target is ignored."""
+        x, s, t, counts, kept, M = self._take()
+        # L = sum_n nll_n / M, over the n that count
+        dnll = (counts * (dloss / M)).astype(s.dtype)
+        # nll_n = log sum_j exp s_nj - s_n,t
+        b = None if self.b is None else self.b.value
+        factor = softmax_nll_backward(s, b, t, kept, dnll)  # ds = factor * s, row by row
+        # s = x W + b: db = sum_n ds_n, dW = x^T ds, dx = ds W^T
+        if self.b is not None:
+            self.b.accumulate(factor @ s)
+        self.W.accumulate_product((factor[:, None] * rows(x)).T, s)
+        dx = s @ self.W.value.T
+        dx *= factor[:, None]
+        return dx.reshape(x.shape)
+
+
+def _rows_that_count(
+    owner: str, targets: Array, shape: tuple[int, ...], V: int, ignore_id: int
+) -> tuple[Array, Array]:
+    """Targets (n,), zero where ignored, and whether each counts (n,)."""
+    if targets.dtype.kind not in "iu":
+        raise TypeError(f"{owner}: targets should be integers, got {targets.dtype}")
+    if targets.shape != shape:
+        raise ValueError(
+            f"{owner}: targets should have shape {tuple(shape)}, one for each row of scores, got "
+            f"{tuple(targets.shape)}"
+        )
+    t = targets.reshape(-1)
+    counts = t != ignore_id
+    t = xp.where(counts, t, 0)
+    check_ids(owner, t, V, "targets")
+    return t, counts
+
+
+def _number(counts: Array, x: Array) -> Array:
+    """M, the number of targets that count, or 1 where none does."""
+    return xp.maximum(xp.sum(counts), 1).astype(x.real.dtype)
 
 
 class SigmoidWithLoss(Layer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.kernels import lstm_step, lstm_step_backward
+from deepnlp.kernels import lstm_slopes, lstm_step, lstm_step_backward
 from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
 from deepnlp.parameter import Parameter
 
@@ -85,19 +85,23 @@ class LSTM(Recurrent):
     def forward(self, x: Array, h_prev: Array, c_prev: Array) -> tuple[Array, Array]:
         """(h, c) from x and the state before."""
         self._expect_step(x, h_prev=h_prev, c_prev=c_prev)
-        a = self._input_product(x) + h_prev @ self.Wh.value
-        h, c, gates = lstm_step(a, c_prev)
-        self._keep(x, h_prev, c_prev, gates)
+        p = h_prev @ self.Wh.value
+        dtype = xp.result_type(p.dtype, x.dtype, c_prev.dtype)
+        gates = self._input_product(x).astype(dtype, copy=False)
+        h, c, tanh_c = (xp.empty(c_prev.shape, dtype=dtype) for _ in range(3))
+        lstm_step(gates, p, c_prev, h, c, tanh_c)
+        self._keep(x, h_prev, c_prev, gates, tanh_c)
         return h, c
 
     def backward(self, dh: Array, dc: Array) -> tuple[Array, Array, Array]:
         """(dx, dh_prev, dc_prev) from the gradients of both outputs."""
-        x, h_prev, c_prev, gates = self._take()
+        x, h_prev, c_prev, gates, tanh_c = self._take()
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         self._expect("dc", dc, "N H", N=x.shape[0], H=self.H)
         # h, c from a and c_prev
-        da = xp.empty((x.shape[0], 4 * self.H), dtype=c_prev.dtype)
-        dc_prev = lstm_step_backward(dh, dc, c_prev, gates, da)
+        da, dc_prev = xp.empty_like(gates), dc.astype(gates.dtype)
+        lstm_slopes(gates[None], c_prev[None], tanh_c[None], da[None])
+        lstm_step_backward(dh, xp.zeros_like(dh), dc_prev, gates, tanh_c, da)
         # a = x Wx + h_prev Wh + b
         self.Wh.accumulate_product(h_prev.T, da)
         dh_prev = da @ self.Wh.value.T
@@ -187,37 +191,47 @@ class TimeLSTM(OverTime):
         x = time_first(x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, 4 * self.H)
         dtype = xp.result_type(a.dtype, Wh.dtype)
-        h = xp.empty((T + 1, N, self.H), dtype=dtype)  # h[t] before step t, h[t + 1] after
-        c = xp.empty_like(h)
+        a = a.astype(dtype, copy=False)
+        h = self._workspace("h", (T + 1, N, self.H), dtype)  # h[t] before step t, h[t + 1] after
+        c = self._workspace("c", (T + 1, N, self.H), dtype)
+        tanh_c = self._workspace("tanh_c", (T, N, self.H), dtype)
+        p = xp.empty((N, 4 * self.H), dtype=dtype)
         h[0], c[0] = self._start(N, dtype)
-        gates = []
         for t in range(T):
-            h[t + 1], c[t + 1], kept = lstm_step(a[t] + h[t] @ Wh, c[t])
-            gates.append(kept)
+            xp.matmul(h[t], Wh, out=p)
+            lstm_step(a[t], p, c[t], h[t + 1], c[t + 1], tanh_c[t])  # a[t] becomes the gates
 
-        self._keep(x, h, c, gates)
+        self._keep(x, h, c, a, tanh_c)
         self._finish(h[T], c[T])
         return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
 
+    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        """One step from given states; see :meth:`deepnlp.layers.recurrent.OverTime.advance`."""
+        h_prev, c_prev = states
+        a, p = self._input_product(x), h_prev @ self.Wh.value
+        h, c, tanh_c = xp.empty((3, *c_prev.shape), dtype=c_prev.dtype)
+        lstm_step(a, p, c_prev, h, c, tanh_c)
+        return h, c
+
     def backward(self, dhs: Array) -> Array:
         """Dx from the gradients of all states; back through time, last step first."""
-        x, h, c, gates = self._take()
+        x, h, c, gates, tanh_c = self._take()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        Wh_T = xp.ascontiguousarray(self.Wh.value.T)
+        Wh = self.Wh.value
 
         dhs = time_first(dhs)
-        da = xp.empty((T, N, 4 * self.H), dtype=h.dtype)
+        da = self._workspace("da", gates.shape, gates.dtype)
+        lstm_slopes(gates, c[:T], tanh_c, da)  # dc/da and dh/da for all t; tanh_c becomes dh/dc
         dh_next = xp.zeros((N, self.H), dtype=h.dtype)
         dc_next = xp.zeros_like(dh_next)
         for t in reversed(range(T)):
             # h_t goes to the layer above and to step t + 1; c_t to step t + 1
-            dh = dhs[t] + dh_next
             if self.watch is not None:
-                self.watch(t, x[t], h[t], dh, c[t], dc_next)
-            dc_next = lstm_step_backward(dh, dc_next, c[t], gates[t], da[t])
+                self.watch(t, x[t], h[t], dhs[t] + dh_next, c[t], dc_next.copy())
+            lstm_step_backward(dhs[t], dh_next, dc_next, gates[t], tanh_c[t], da[t])
             # a_t = x_t Wx + h_(t-1) Wh + b
-            dh_next = da[t] @ Wh_T
+            dh_next = (Wh @ da[t].T).T  # da Wh^T, in the order that reads Wh as it lies
         self.dh0, self.dc0 = dh_next, dc_next
 
         da_rows = steps_as_rows(da)

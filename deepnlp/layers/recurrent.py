@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, xp
-from deepnlp.functions import add_bias
 from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.kernels import add_bias, sum_rows
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
 
@@ -64,9 +64,9 @@ class Recurrent(Layer):
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
         # a = x Wx + b
-        self.b.accumulate(xp.sum(da, axis=0))
+        self.b.accumulate(sum_rows(da))
         if self.Wx is None:
-            return da
+            return da.copy()  # da is where the layer works
         self.Wx.accumulate_product(x.T, da)
         return da @ self.Wx.value.T
 
@@ -111,6 +111,38 @@ class OverTime(Recurrent):
         self.stateful = stateful
         self.dh0: Array | None = None
         self._reset_own_state()
+
+    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        """One step from given states, as generation takes it word by word.
+
+        Nothing is checked, kept for a backward or carried to the next call.
+
+        Parameters
+        ----------
+        x : array (N, D)
+        states : tuple of array (N, H)
+            h, and of an LSTM c: new arrays are returned, these stay as they are.
+
+        Returns
+        -------
+        tuple of array (N, H)
+            The states after the step.
+        """
+        raise TypeError(f"{type(self).__name__} has no advance")
+
+    def start_states(self, N: int) -> tuple[Array, ...]:
+        """States of zeros from which :meth:`advance` may start.
+
+        Parameters
+        ----------
+        N : int
+
+        Returns
+        -------
+        tuple of array (N, H)
+            h, and of an LSTM c.
+        """
+        return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
 
     def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the state from which the next forward starts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.kernels import ACTIVATIONS
+from deepnlp.kernels import ACTIVATIONS, rnn_slopes, rnn_step, rnn_step_backward
 from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
 
 
@@ -172,40 +172,49 @@ class TimeRNN(OverTime):
         """All states h_1 ... h_T from all inputs x_1 ... x_T."""
         self._expect("x", x, "N T D", D=self.D)
         N, T, _ = x.shape
-        f = ACTIVATIONS[self.activation].function
         Wh = self.Wh.value
 
         x = time_first(x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, self.H)
         dtype = xp.result_type(a.dtype, Wh.dtype)
-        h = xp.empty((T + 1, N, self.H), dtype=dtype)  # h[t] before step t, h[t + 1] after
+        a = a.astype(dtype, copy=False)
+        h = self._workspace("h", (T + 1, N, self.H), dtype)  # h[t] before step t, h[t + 1] after
+        p = xp.empty((N, self.H), dtype=dtype)
         (h[0],) = self._start(N, dtype)
         for t in range(T):
-            h[t + 1] = f(a[t] + h[t] @ Wh)
+            xp.matmul(h[t], Wh, out=p)
+            rnn_step(a[t], p, h[t + 1], self.activation)
 
         self._keep(x, h)
         self._finish(h[T])
         return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
+
+    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
+        """One step from given states; see :meth:`deepnlp.layers.recurrent.OverTime.advance`."""
+        (h_prev,) = states
+        h = xp.empty_like(h_prev)
+        rnn_step(self._input_product(x), h_prev @ self.Wh.value, h, self.activation)
+        return (h,)
 
     def backward(self, dhs: Array) -> Array:
         """Dx from the gradients of all states; back through time, last step first."""
         x, h = self._take()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        f_grad = ACTIVATIONS[self.activation].grad
-        Wh_T = xp.ascontiguousarray(self.Wh.value.T)
+        Wh = self.Wh.value
 
         dhs = time_first(dhs)
-        da = xp.empty((T, N, self.H), dtype=h.dtype)
+        da = self._workspace("da", (T, N, self.H), h.dtype)
+        rnn_slopes(h[1:], da, self.activation)  # f'(a_t), for all t
         dh_next = xp.zeros((N, self.H), dtype=h.dtype)
         for t in reversed(range(T)):
             # h_t goes to the layer above and to step t + 1
-            dh = dhs[t] + dh_next
             if self.watch is not None:
-                self.watch(t, x[t], h[t], dh)
-            # h_t = f(x_t Wx + h_(t-1) Wh + b)
-            da[t] = dh * f_grad(h[t + 1])
-            dh_next = da[t] @ Wh_T
+                self.watch(t, x[t], h[t], dhs[t] + dh_next)
+            # h_t = f(a_t)
+            rnn_step_backward(dhs[t], dh_next, da[t])
+            # a_t = x_t Wx + h_(t-1) Wh + b
+            dh_next = (Wh @ da[t].T).T  # da Wh^T, in the order that reads Wh as it lies
         self.dh0 = dh_next
 
         da_rows = steps_as_rows(da)

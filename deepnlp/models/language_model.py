@@ -75,8 +75,11 @@ class LanguageModel(Layer):
             if value != defaults[name].default
         )
         first_names: dict[int, str] = {}
-        rows = []
+        rows, seen = [], set()
         for name, weight in self._owned(Parameter | Transpose):
+            if id(weight) in seen:  # one layer's weight, which another layer uses as it is
+                continue
+            seen.add(id(weight))
             shape = " x ".join(f"{n:,}" for n in weight.shape)
             first = first_names.setdefault(id(weight.base), name)
             if first == name:

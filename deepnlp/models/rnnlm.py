@@ -10,8 +10,8 @@ from deepnlp.initialisers import normal, uniform
 from deepnlp.kernels import ACTIVATIONS
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers import (
+    AffineSoftmaxWithLoss,
     Embedding,
-    SoftmaxWithLoss,
     TimeAffine,
     TimeDropout,
     TimeGRU,
@@ -187,22 +187,22 @@ class RNNLM(LanguageModel):
         W = Parameter(draw("output", (H, V)), "W") if tie == "none" else embed.W.T
         b = Parameter.zeros(V, dtype=dtype, name="b") if output_bias else None
         self.layers.append(TimeAffine(W, b))
-        self.loss = SoftmaxWithLoss()
+        self.loss = AffineSoftmaxWithLoss(W, b)  # the same weights, joined with the loss
 
     def forward(self, ids: Array, targets: Array) -> Array:
         """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
-        return self.loss.forward(self._scores(ids), targets)
+        return self.loss.forward(self._through(self.layers[:-1], ids), targets)
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through the loss and every layer, last to first."""
         gradient = self.loss.backward(dloss)
-        for layer in reversed(self.layers):
+        for layer in reversed(self.layers[:-1]):
             gradient = layer.backward(gradient)
 
     def logits(self, ids: Array) -> Array:
         """Scores of the next words (N, T, V), with nothing kept for a backward."""
         with no_backward():
-            return self._scores(ids)
+            return self._through(self.layers, ids)
 
     def start_from_unigram(self, counts: Any) -> None:
         r"""Set the output bias so that the untrained model predicts as the unigram model does.
@@ -232,10 +232,10 @@ class RNNLM(LanguageModel):
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
-    def _scores(self, ids: Array) -> Array:
+    def _through(self, layers: list[Layer], ids: Array) -> Array:
         self._expect("ids", ids, "N T")
         x = ids
-        for layer in self.layers:
+        for layer in layers:
             x = layer.forward(x)
         return x
 

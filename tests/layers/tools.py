@@ -15,6 +15,7 @@ from deepnlp.layers import (
     LSTM,
     RNN,
     Affine,
+    AffineSoftmaxWithLoss,
     Dropout,
     Embedding,
     MatMul,
@@ -118,6 +119,17 @@ CASES = [
     Case(Embedding, lambda d: Embedding(d(6, 3)), lambda d: (d.ids(6, 1),), "one id"),
     Case(SoftmaxWithLoss, lambda d: SoftmaxWithLoss(), lambda d: (d(2, 3, 5), targets(d))),
     Case(SoftmaxWithLoss, lambda d: SoftmaxWithLoss(), lambda d: (d(1, 5), d.ids(5, 1)), "N 1"),
+    Case(
+        AffineSoftmaxWithLoss,
+        lambda d: AffineSoftmaxWithLoss(d(4, 5), d(5)),
+        lambda d: (d(2, 3, 4), targets(d)),
+    ),
+    Case(
+        AffineSoftmaxWithLoss,
+        lambda d: AffineSoftmaxWithLoss(d(4, 5)),
+        lambda d: (d(1, 4), d.ids(5, 1)),
+        "N 1 no bias",
+    ),
     Case(SigmoidWithLoss, lambda d: SigmoidWithLoss(), scores),
     Case(RNN, lambda d: RNN(*rnn_weights(d, 4, 3)), lambda d: (d(5, 4), d(5, 3))),
     Case(

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from deepnlp import no_backward
 from deepnlp.backend import asarray
 from deepnlp.layers import (
     GRU,
     LSTM,
     RNN,
     Affine,
+    AffineSoftmaxWithLoss,
     Embedding,
     SigmoidWithLoss,
     SoftmaxWithLoss,
@@ -190,6 +192,29 @@ def test_softmax_with_loss(shape, ignored, contiguous):
     (1.7 * loss).backward()
     close(layer.forward(asarray(logits), asarray(targets)), loss)
     close(layer.backward(1.7), logits_.grad)
+
+
+@every_layout
+@pytest.mark.parametrize("shape", [(3, 5), (1, 1), (4,)], ids=str)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("scale", [1.0, 100.0])  # the second makes exp overflow unless shifted
+def test_affine_softmax_with_loss(shape, bias, scale, contiguous):
+    x = draw(0, *shape, 4, contiguous=contiguous) * scale
+    W, b = draw(1, 4, 7), draw(2, 7)
+    targets = np.random.default_rng(1).integers(-1, 7, size=shape)
+    targets.flat[0] = 3
+    x_, W_, b_ = (tensor(array, grad=True) for array in (x, W, b))
+    scores_ = x_ @ W_ + b_ if bias else x_ @ W_
+    loss = F.cross_entropy(scores_.reshape(-1, 7), tensor(targets).reshape(-1), ignore_index=-1)
+    (1.7 * loss).backward()
+    layer = AffineSoftmaxWithLoss(W, b if bias else None)
+    close(layer.forward(asarray(x), asarray(targets)), loss)
+    close(layer.backward(1.7), x_.grad)
+    close(layer.W.grad, W_.grad)
+    if bias:
+        close(layer.b.grad, b_.grad)
+    with no_backward():
+        close(layer.forward(asarray(x), asarray(targets)), loss)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (1,)], ids=str)

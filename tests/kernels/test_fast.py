@@ -1,0 +1,323 @@
+"""The fast forms equal the plain ones, in every mode, and workspaces stay out of sight."""
+
+import numpy as np
+import pytest
+
+import deepnlp
+from deepnlp import kernels, no_backward
+from deepnlp.at_once import in_parallel, threads
+from deepnlp.backend import asarray, cache_blocks, philox_uint16
+from deepnlp.errors import DeepNLPError
+from deepnlp.kernels import fast, plain
+from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
+from tests.layers.tools import CASES, host, parameter_gradients, run
+from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+
+TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "complex128": 1e-12}
+
+every_type = pytest.mark.parametrize("dtype", ["float64", "float32"])
+
+
+def assert_close(ours, reference, dtype):
+    """Largest error by the largest entry, as the contract of the forms has it."""
+    ours, reference = np.asarray(ours), np.asarray(reference)
+    assert ours.shape == reference.shape
+    assert ours.dtype == reference.dtype
+    scale = np.abs(reference).max(initial=0)
+    assert np.abs(ours - reference).max(initial=0) <= TOLERANCES[dtype] * max(scale, 1e-30)
+
+
+def compare(compute, dtype):
+    with kernels.using("plain"):
+        reference = compute()
+    for a, b in zip(compute(), reference, strict=True):
+        assert_close(a, b, dtype)
+
+
+@every_type
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_layer_agrees_with_its_plain_form(case, dtype):
+    def compute():
+        deepnlp.seed(0)
+        layer, inputs = case.make(dtype)
+        results = []
+        for _ in range(2):  # the second time in the workspaces of the first
+            outputs, gradients = run(layer, inputs)
+            results += [*host(outputs), *host(tuple(g for g in gradients if g is not None))]
+        results += parameter_gradients(layer)
+        layer.eval()
+        with no_backward():
+            outputs = layer.forward(*inputs)
+        return results + host(outputs if isinstance(outputs, tuple) else (outputs,))
+
+    compare(compute, dtype)
+
+
+@every_type
+@pytest.mark.parametrize("layer", [TimeRNN, TimeLSTM, TimeGRU])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1, 1), (3, 2, 5, 7), (2, 9, 4, 33), (5, 3, 2, 64)], ids=str
+)
+def test_recurrent_layers_of_many_sizes(layer, sizes, dtype):
+    N, T, D, H = sizes
+
+    def compute():
+        deepnlp.seed(1)
+        made = layer.init(D, H, dtype=dtype, stateful=True)
+        rng = np.random.default_rng(2)
+        results = []
+        for _ in range(3):
+            x, dy = (rng.normal(size=(N, T, size)).astype(dtype) for size in (D, H))
+            results += [made.forward(asarray(x)).copy(), made.backward(asarray(dy)), made.dh0]
+        return results + [p.grad for p in made.parameters()]
+
+    compare(compute, dtype)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_training_agrees(model):
+    def compute():
+        deepnlp.seed(0)
+        made = MODELS[model]()
+        for parameter in made.parameters():
+            parameter.astype("float64")
+        optimizer = OPTIMIZERS["SGD"](made.parameters())
+        figures = [training_step(made, optimizer, *batch(seed=s)) for s in range(4)]
+        return [np.asarray(x) for pair in figures for x in pair] + [
+            p.value for p in made.parameters()
+        ]
+
+    with kernels.using("plain"):
+        reference = compute()
+    for a, b in zip(compute(), reference, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+@every_type
+@pytest.mark.parametrize("rows", [1, 3, 61])
+@pytest.mark.parametrize("V", [1, 7, 10_001])
+@pytest.mark.parametrize("shift", [0.0, 500.0, -500.0])
+def test_softmax_in_blocks(rows, V, shift, dtype):
+    rng = np.random.default_rng(0)
+    s = (3 * rng.normal(size=(rows, V)) + shift).astype(dtype)
+    s[0] -= shift  # rows that need the shift and rows that do not, in one block
+    b, t = rng.normal(size=V).astype(dtype), rng.integers(0, V, size=rows)
+    dnll = rng.normal(size=rows).astype(dtype)
+
+    def gradient(form):
+        own = s.copy()
+        nll, kept = form.softmax_nll(own, b, t)
+        factor = form.softmax_nll_backward(own, b, t, kept, dnll)
+        return nll, factor[:, None] * own
+
+    for ours, reference in zip(gradient(fast), gradient(plain), strict=True):
+        scale = max(np.abs(reference).max(), 1.0)  # a likelihood of 1 has a loss of 0
+        assert np.abs(ours - reference).max() <= 20 * TOLERANCES[dtype] * scale
+        assert ours.dtype == dtype
+
+
+@every_type
+@pytest.mark.parametrize("shape", [(1,), (5, 7, 11), (300, 1000)], ids=str)
+def test_masks_are_the_same_bits(shape, dtype):
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    y, mask = fast.dropout(x, shape, 5, 9, 0.3)
+    y_, mask_ = plain.dropout(x, shape, 5, 9, 0.3)
+    np.testing.assert_array_equal(mask, mask_)
+    np.testing.assert_array_equal(y, y_)
+    assert y.dtype == dtype
+
+
+def test_random_numbers_from_the_middle():
+    whole = philox_uint16(3, 4, 1000)
+    np.testing.assert_array_equal(philox_uint16(3, 4, 500, start=320), whole[320:820])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_sums(dtype):
+    rng = np.random.default_rng(0)
+    a = (rng.normal(size=(700, 31)) + 0).astype(dtype)
+    assert_close(fast.sum_rows(a), plain.sum_rows(a), dtype)
+    b = rng.normal(size=31).astype(dtype)
+    np.testing.assert_array_equal(fast.add_bias(a.copy(), b), plain.add_bias(a.copy(), b))
+    ids, rows = rng.integers(0, 5, size=700), a
+    tables = [np.zeros((5, 31), dtype) for _ in range(2)]
+    fast.add_rows(tables[0], ids, rows)
+    plain.add_rows(tables[1], ids, rows)
+    assert_close(tables[0], tables[1], dtype)
+
+
+@every_type
+@pytest.mark.parametrize("max_norm", [0.5, 1e9, np.inf])
+def test_clipping_all_gradients(max_norm, dtype):
+    rng = np.random.default_rng(0)
+    shapes = [(), (3,), (700, 500), (1, 9)]
+    gradients = [np.asarray(rng.normal(size=shape)).astype(dtype) for shape in shapes]
+    ours, reference = ([g.copy() for g in gradients] for _ in range(2))
+    norm, norm_ = fast.clip_all(ours, max_norm), plain.clip_all(reference, max_norm)
+    assert norm == norm_
+    for a, b in zip(ours, reference, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# --- What the caller holds -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_later_calls_do_not_overwrite_what_the_caller_holds(case):
+    layer, inputs = case.make("float32")
+    outputs, gradients = run(layer, inputs)
+    states = [getattr(layer, name, None) for name in ("h", "c", "dh0", "dc0")]
+    held = [
+        array
+        for array in (*outputs, *gradients, *states, *(p.grad for p in layer.parameters()))
+        if array is not None
+    ]
+    before = [np.array(array, copy=True) for array in held]
+    other = tuple(x if x.dtype.kind in "iu" else -2 * x for x in inputs)
+    layer.zero_grad()
+    run(layer, other)
+    with no_backward():
+        layer.forward(*other)
+    for array, copy in zip(held, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_forward_without_backward_leaves_the_workspace_of_one_that_waits(case):
+    deepnlp.seed(0)
+    layer, inputs = case.make()
+    _, reference = run(layer, inputs)
+    deepnlp.seed(0)
+    layer, inputs = case.make()
+    outputs = layer.forward(*inputs)
+    states = layer.snapshot()
+    with no_backward():
+        layer.forward(*inputs)
+    layer.restore(states)
+    _, gradients = run_backward(layer, outputs)
+    for a, b in zip(gradients, reference, strict=True):
+        if a is not None:
+            np.testing.assert_array_equal(a, b)
+
+
+def run_backward(layer, outputs):
+    """Backward as `run` does it, for outputs that are there already."""
+
+    class Again:
+        def forward(self, *_):
+            return outputs
+
+        def backward(self, *gradients):
+            return layer.backward(*gradients)
+
+        parameters = staticmethod(layer.parameters)
+        zero_grad = staticmethod(layer.zero_grad)
+
+    return run(Again(), ())
+
+
+def test_another_size_or_type_gets_another_workspace():
+    layer = TimeLSTM.init(3, 4)
+    for N, T, dtype in ((2, 5, "float32"), (3, 2, "float32"), (3, 2, "float64"), (1, 1, "float64")):
+        layer.astype(dtype)
+        y = layer.forward(np.ones((N, T, 3), dtype))
+        assert y.shape == (N, T, 4)
+        assert y.dtype == dtype
+        assert layer.backward(y).shape == (N, T, 3)
+
+
+def test_scores_are_no_result():
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=(6, 3)), rng.integers(0, 5, size=6)
+    output = AffineSoftmaxWithLoss(rng.normal(size=(3, 5)))
+    logits = x @ output.W.value
+    loss = SoftmaxWithLoss()
+    assert output.forward(x, t) == pytest.approx(float(loss.forward(logits, t)), rel=1e-14)
+    kept = logits.copy()
+    loss.backward()
+    np.testing.assert_array_equal(logits, kept)  # the caller's own
+
+
+# --- Choosing a form -------------------------------------------------------------------------
+
+
+def test_forms_are_chosen_by_name_and_put_back():
+    assert kernels.lstm_step.form() is fast.lstm_step
+    with kernels.using("plain", "lstm_step"):
+        assert kernels.lstm_step.form() is plain.lstm_step
+        assert kernels.lstm_slopes.form() is fast.lstm_slopes
+    assert kernels.lstm_step.form() is fast.lstm_step
+    with pytest.raises(ValueError, match=r"'slow'.*'quick' or 'plain'"), kernels.using("slow"):
+        pass
+    with pytest.raises(ValueError, match="lstm_leap"), kernels.using("plain", "lstm_leap"):
+        pass
+
+
+def test_the_environment_chooses(monkeypatch):
+    monkeypatch.setenv("DEEPNLP_KERNELS", "plain")
+    assert kernels.Kernel("lstm_step").form() is plain.lstm_step
+    monkeypatch.setenv("DEEPNLP_KERNELS", "slow")
+    with pytest.raises(DeepNLPError, match=r"DEEPNLP_KERNELS.*'slow'"):
+        kernels.Kernel("lstm_step")
+
+
+def test_every_function_of_the_forms_is_a_kernel():
+    for form in (fast, plain):
+        own = {
+            name
+            for name, value in vars(form).items()
+            if getattr(value, "__module__", None) == form.__name__
+            and callable(value)
+            and not isinstance(value, type)
+            and not name.startswith("_")
+        }
+        assert own - {"split_gates"} <= set(kernels.NAMES)
+
+
+# --- Threads ---------------------------------------------------------------------------------
+
+
+def test_work_is_shared_out_and_errors_come_back():
+    done = []
+    in_parallel(done.append, range(7))
+    assert sorted(done) == list(range(7))
+
+    def fail(piece):
+        if piece == 3:
+            raise ValueError("piece 3")
+
+    for pieces in (range(7), [3]):
+        with pytest.raises(ValueError, match="piece 3"):
+            in_parallel(fail, pieces)
+
+
+def test_helpers_see_what_the_caller_set():
+    found = []
+    with np.errstate(over="ignore"):
+        in_parallel(lambda _: found.append(np.geterr()["over"]), range(4))
+    assert found == ["ignore"] * 4
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"DEEPNLP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "2"}, 3),
+        ({"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "5"}, 2),
+        ({"OMP_NUM_THREADS": "5"}, 5),
+        ({"DEEPNLP_NUM_THREADS": "many", "OPENBLAS_NUM_THREADS": "2"}, 2),
+    ],
+    ids=str,
+)
+def test_the_number_of_threads(monkeypatch, variables, expected):
+    for name in ("DEEPNLP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    assert threads() >= 1
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert threads() == expected
+
+
+def test_blocks_cover_all_rows_once():
+    for shape in ((1,), (7, 3), (1000, 5000), (2, 10**7)):
+        rows = np.concatenate([np.arange(shape[0])[b] for b in cache_blocks(shape, arrays=3)])
+        np.testing.assert_array_equal(rows, np.arange(shape[0]))
