@@ -78,9 +78,12 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     [2, 4, 6]
     """
     global _pool
-    if len(pieces) > 1 and _pool is None:
-        _pool = _Pool()
-    shares = 1 if len(pieces) < 2 or _pool is None else min(1 + _pool.helpers, len(pieces))
+    if len(pieces) < 2:  # as it is for each word of a text that is generated: lose no time
+        for piece in pieces:
+            work(piece)
+        return
+    pool = _pool = _pool or _Pool()
+    shares = min(1 + pool.helpers, len(pieces))
 
     def share(k: int) -> None:
         for piece in pieces[k::shares]:
@@ -88,9 +91,7 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
 
     # A helper sees what the caller has set for its own context, such as numpy.errstate.
     others = [
-        _pool.executor.submit(contextvars.copy_context().run, share, k)
-        for k in range(1, shares)
-        if _pool is not None
+        pool.executor.submit(contextvars.copy_context().run, share, k) for k in range(1, shares)
     ]
     try:
         share(0)

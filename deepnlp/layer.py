@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -345,6 +346,14 @@ class Sequential(Layer):
         return dy
 
 
+@lru_cache(maxsize=64)
+def _axes(letters: str) -> tuple[list[str], list[str], bool]:
+    """All axes, those that are named, and whether there may be any others before them."""
+    axes = letters.split()
+    free = axes[0] == "..."
+    return axes, axes[1:] if free else axes, free
+
+
 def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> None:
     """Check the world and the shape of an array.
 
@@ -378,13 +387,14 @@ def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> Non
             f"{type(array).__module__.replace('builtins', 'Python')} {type(array).__name__}; "
             "deepnlp.backend.asarray brings host data over"
         )
-    axes = letters.split()
+    axes, named, free = _axes(letters)
     shape = tuple(array.shape)
-    free = axes[0] == "..."
-    named = axes[1:] if free else axes
-    fits = len(shape) >= len(named) if free else len(shape) == len(named)
-    tail = shape[len(shape) - len(named) :]
-    if not fits or any(sizes.get(a, n) != n for a, n in zip(named, tail, strict=True)):
+    unnamed = len(shape) - len(named)
+    fits = unnamed >= 0 if free else unnamed == 0
+    if fits:
+        for axis, size in zip(named, shape[unnamed:], strict=True):
+            fits = fits and sizes.get(axis, size) == size
+    if not fits:
         known = ", ".join(f"{axis} = {size}" for axis, size in sizes.items())
         comma = "," if len(axes) == 1 else ""
         raise ValueError(

@@ -8,19 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnlp import backend
+from deepnlp.evaluation import evaluating
 from deepnlp.generation import (
     LINE_MEMORY,
     Sampler,
     apply_temperature,
     draw,
     generate,
+    generate_batch,
     generate_ids,
+    generate_many,
     keep_top_k,
     keep_top_p,
     text_pieces,
     tokenize_prompt,
 )
-from deepnlp.models import RNNLM
+from deepnlp.generation.sampling import BLOCK, FIRST_NUCLEUS
+from deepnlp.generation.stepping import ChainStepper, Stepper, stepper_for
+from deepnlp.layers import Embedding, TimeAffine, TimeGRU, TimeLSTM
+from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models.language_model import LanguageModel
 from deepnlp.text import Vocabulary
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", '"']
@@ -38,6 +45,25 @@ def model():
         )
     model.vocab = vocab
     return model
+
+
+class OwnModel(LanguageModel):
+    """A learner's model: no chain that anyone knows."""
+
+    def __init__(self, vocab_size, embed_size, hidden_size, dtype="float32", rng=None):
+        self._remember(
+            vocab_size=vocab_size, embed_size=embed_size, hidden_size=hidden_size, dtype=dtype
+        )
+        self.embed = Embedding.init(vocab_size, embed_size, rng, dtype, bound=2.0)
+        self.gru = TimeGRU.init(embed_size, hidden_size, rng, dtype, stateful=True)
+        self.affine = TimeAffine.init(hidden_size, vocab_size, rng, dtype)
+
+    def logits(self, ids):
+        return 3 * self.affine.forward(self.gru.forward(self.embed.forward(ids)))
+
+
+def own_model():
+    return OwnModel(9, 5, 7, dtype="float64", rng=np.random.default_rng(6))
 
 
 def logits_after(model, ids):
@@ -135,6 +161,56 @@ def test_draws_are_as_frequent_as_their_probabilities():
     np.testing.assert_allclose(counts / 4000, p, atol=0.03)
 
 
+def sorted_ids(p):
+    """The plain form: the likeliest first, and of equal ones the smaller id first."""
+    return sorted(range(len(p)), key=lambda id_: (-p[id_], id_))
+
+
+def shared_out(p, ids):
+    kept = np.zeros_like(p)
+    kept[ids] = p[ids]
+    return kept / kept.sum()
+
+
+@pytest.mark.parametrize("V", [1, 7, FIRST_NUCLEUS, 5 * FIRST_NUCLEUS])
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("share", [0.01, 0.5, 1.0])
+def test_the_likeliest_words_are_those_of_a_sort(V, ties, share):
+    rng = np.random.default_rng(V)
+    weights = rng.integers(0, 4, V) + 0.0 if ties else rng.random(V)
+    weights[-1] += 1
+    p = weights / weights.sum()
+    k = max(1, round(share * V))
+    assert keep_top_k(p, k).tolist() == shared_out(p, sorted_ids(p)[:k]).tolist()
+    reached = 0.99 * share
+    size = int((np.cumsum(p[sorted_ids(p)]) < reached).sum()) + 1
+    assert keep_top_p(p, reached).tolist() == shared_out(p, sorted_ids(p)[:size]).tolist()
+
+
+@pytest.mark.parametrize("V", [2, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 3])
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 50.0])
+def test_a_choice_is_that_of_the_plain_chain(V, temperature):
+    rng = np.random.default_rng(V)
+    sampler = Sampler(temperature, banned=(0,))
+    for _ in range(20):
+        logits = rng.normal(0, 3, V).astype("float32")
+        p = sampler.probabilities(logits)
+        ends = np.cumsum(p)[rng.integers(0, V, 10)]  # where one word ends and another begins
+        numbers = [0.0, 1 - 2**-53, *rng.random(20), *np.minimum(ends, 1 - 2**-53)]
+        numbers += [max(0.0, min(end * factor, 1 - 2**-53)) for end in ends for factor in NEAR_ONE]
+        for u in numbers:
+            assert sampler.choose(logits, OneNumber(u)) == draw(p, OneNumber(u))
+
+
+NEAR_ONE = [1 - 1e-15, 1 + 1e-15, 1 - 1e-12, 1 + 1e-12]
+
+
+def test_equally_likely_words_are_told_apart_where_they_meet():
+    V = 4 * BLOCK
+    for k in range(V):
+        assert Sampler().choose(np.zeros(V), OneNumber(k / V)) == k
+
+
 def test_top_p_comes_after_top_k():
     p = Sampler(top_k=3, top_p=0.6).probabilities(np.log([0.4, 0.3, 0.1, 0.1, 0.1]))
     np.testing.assert_allclose(p, [4 / 7, 3 / 7, 0, 0, 0])  # 0.5 + 0.375 of the three kept
@@ -171,6 +247,25 @@ def test_a_model_without_a_vocabulary_generates_ids_only():
     for call in (lambda: generate(model), lambda: generate_ids(model)):
         with pytest.raises(ValueError, match=r"no vocabulary.*set model\.vocab"):
             call()
+
+
+@pytest.mark.parametrize("id_", [-1, 11])
+def test_a_prompt_outside_the_vocabulary_is_an_error_at_once(model, id_):
+    with pytest.raises(ValueError, match=f"0 to {model.vocab_size - 1}, got {id_}"):
+        generate_ids(model, [1, id_])
+    with pytest.raises(ValueError, match=f"0 to {model.vocab_size - 1}, got {id_}"):
+        generate_batch(model, [[1], [id_, 1]])
+
+
+def test_wrong_prompts_of_a_batch(model):
+    with pytest.raises(ValueError, match="there is no prompt"):
+        generate_batch(model, [])
+    with pytest.raises(ValueError, match="there is no prompt"):
+        generate_many(model, [])
+    with pytest.raises(TypeError, match="list of prompts, got one text"):
+        generate_many(model, "the cat")
+    with pytest.raises(ValueError, match="top_k"):
+        generate_batch(model, [[1]], top_k=0)
 
 
 def test_diverged_weights_and_an_empty_choice_are_said():
@@ -271,6 +366,196 @@ def test_the_text_does_not_depend_on_the_array_backend(array_backend):
     assert model.training
 
 
+# --- Word by word ----------------------------------------------------------------------------
+
+KINDS = {
+    "lstm tied": {},
+    "lstm tied+L": {"tie": "tied+L", "embed_size": 5},
+    "lstm, no bias": {"tie": "none", "output_bias": False, "layers": 1, "embed_size": 5},
+    "gru": {"cell": "gru", "dropout": 0.0},
+    "gru, reset after": {"cell": "gru", "reset_after": True, "locked_dropout": True},
+    "rnn": {"cell": "rnn", "tie": "none", "embed_size": 9},
+    "relu": {"cell": "rnn", "activation": "relu", "layers": 3},
+    "no input matrix": {"cell": "rnn", "input_matrix": False},
+}
+
+
+def built(kind):
+    sizes = {"vocab_size": 11, "embed_size": 7, "hidden_size": 7, "dtype": "float64"}
+    rng = np.random.default_rng(5)
+    model = SimpleRNNLM(**sizes) if kind == "simple" else RNNLM(**{**sizes, **KINDS[kind]})
+    for parameter in model.parameters():
+        parameter.value = backend.asarray(rng.normal(0, 0.5, parameter.shape))
+    return model
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "simple"])
+@pytest.mark.parametrize("B", [1, 3])
+def test_known_layers_step_as_the_model_does(kind, B, array_backend):
+    model = built(kind)
+    quick, plain = stepper_for(model), Stepper(model)
+    assert type(quick) is ChainStepper
+    for step, ids in enumerate(np.random.default_rng(0).integers(0, 11, (6, B)).tolist()):
+        if step == 3:
+            quick.start_again([B - 1])
+            plain.start_again([B - 1])
+        scores = quick.read(ids)
+        assert scores.shape == (B, 11)
+        np.testing.assert_allclose(scores, plain.read(ids), rtol=1e-11, atol=1e-13)
+
+
+def test_steps_are_the_sequence_read_at_once(model):
+    stepper = stepper_for(model)
+    ids = [[2], [5], [1], [3]]
+    scores = [stepper.read(id_)[0] for id_ in ids]
+    with evaluating(model):
+        whole = backend.asnumpy(model.logits(backend.asarray(ids).T))[0]
+    np.testing.assert_allclose(scores, whole, rtol=1e-5, atol=1e-6)
+
+
+def own_logits():
+    class Own(RNNLM):
+        def logits(self, ids):
+            return -super().logits(ids)
+
+    return Own(11, 7, 7)
+
+
+def own_layer():
+    class Own(TimeLSTM):
+        def forward(self, x):
+            return -super().forward(x)
+
+    model = RNNLM(11, 7, 7, layers=1, dropout=0.0)
+    old = model.layers[1]
+    model.layers[1] = Own(old.Wx, old.Wh, old.b, stateful=True)
+    return model
+
+
+def forgetful():
+    model = RNNLM(11, 7, 7)
+    model.layers[2].stateful = False
+    return model
+
+
+def two_types():
+    model = RNNLM(11, 7, 7)
+    model.layers[2].b.astype("float64")
+    return model
+
+
+@pytest.mark.parametrize("make", [own_model, own_logits, own_layer, forgetful, two_types])
+def test_whatever_is_not_known_steps_through_the_model_itself(make):
+    model = make()
+    assert type(stepper_for(model)) is Stepper
+    ids = [1]
+    for _ in range(5):
+        with evaluating(model):
+            scores = [backend.asnumpy(model.logits(backend.asarray([[id_]])))[0, -1] for id_ in ids]
+        ids.append(int(scores[-1].argmax()))
+    assert list(generate_ids(model, [1], 5, greedy=True)) == ids[1:]
+
+
+def test_weights_that_change_on_the_way_are_the_new_ones(model):
+    ids = generate_ids(model, [1], 9, seed=0)
+    next(ids)
+    b = model.layers[-1].b
+    b.value = b.value + 50 * backend.asarray(np.arange(model.vocab_size) == 5)
+    assert next(ids) == 5
+
+
+# --- Many at once ----------------------------------------------------------------------------
+
+
+def rows_of(steps):
+    """The continuations, one a row, from their steps."""
+    return np.stack(list(steps), axis=1).tolist()
+
+
+PROMPTS = [[2, 5, 1], [4], [], [3, 3, 3, 3, 3], [6, 1]]
+
+
+@pytest.mark.parametrize("make", [lambda: built("lstm tied"), lambda: built("gru"), own_model])
+@pytest.mark.parametrize(
+    "options", [{}, {"temperature": 0.7, "top_k": 6, "top_p": 0.9}, {"greedy": True}]
+)
+def test_each_row_is_a_text_of_its_own(make, options):
+    model = make()
+    model.vocab = Vocabulary.build(WORDS[: model.vocab_size - 2])
+    batch = rows_of(generate_batch(model, PROMPTS, 12, seed=9, **options))
+    children = np.random.default_rng(9).spawn(len(PROMPTS))
+    for row, prompt, rng in zip(batch, PROMPTS, children, strict=True):
+        assert row == list(generate_ids(model, prompt, 12, rng=rng, **options))
+
+
+def test_a_row_depends_neither_on_the_others_nor_on_their_number():
+    model = built("lstm tied")
+    one = rows_of(generate_batch(model, [[1, 2]], 10, seed=3))
+    three = rows_of(generate_batch(model, [[1, 2], [7], [5, 5, 5]], 10, seed=3))
+    assert three[0] == one[0]
+    same = rows_of(generate_batch(model, [[1, 2]] * 6, 10, seed=3))
+    assert same[0] == one[0]
+    assert len({tuple(row) for row in same}) == 6
+
+
+def test_a_step_of_a_batch(model, array_backend):
+    backend.seed(1)
+    steps = list(generate_batch(RNNLM(11, 6, 6, cell="gru"), [[1], [2, 3]], 4))
+    assert [step.shape for step in steps] == [(2,)] * 4
+    assert all(isinstance(step, np.ndarray) and step.dtype.kind == "i" for step in steps)
+
+
+def test_a_batch_that_is_changed_by_its_reader_goes_on_as_it_would(model):
+    plain = rows_of(generate_batch(model, [[1], [2]], 8, seed=2))
+    seen = []
+    for step in generate_batch(model, [[1], [2]], 8, seed=2):
+        seen.append(step.copy())
+        step[:] = 0
+    assert rows_of(seen) == plain
+
+
+def test_where_the_randomness_of_a_batch_comes_from(model):
+    def batch(**source):
+        return rows_of(generate_batch(model, [[1], [1]], 15, **source))
+
+    rng = np.random.default_rng(4)
+    first, second = batch(rng=rng), batch(rng=rng)
+    assert first == batch(seed=4) != second
+    backend.seed(4)
+    assert batch() == first
+
+
+def test_a_batch_of_unknown_words_only_where_they_are_allowed(model):
+    unk = model.vocab.unk_id
+    model.named_parameters()[-1][1].value[unk] += 50
+    assert unk not in np.concatenate(list(generate_batch(model, [[1], [2]], 9, seed=0)))
+    for step in generate_batch(model, [[1], [2]], 9, seed=0, allow_unknown=True):
+        assert step.tolist() == [unk, unk]
+
+
+def test_no_step_of_a_batch(model):
+    assert list(generate_batch(model, [[1], [2, 3]], 0)) == []
+    assert generate_many(model, ["The cat.", "a"], 0) == ["the cat.", "a"]
+
+
+def test_many_texts(model):
+    prompts = ["the cat", "", "A mat.\nThe zebra"]
+    texts = generate_many(model, prompts, 9, seed=7, temperature=0.8)
+    children = np.random.default_rng(7).spawn(3)
+    assert texts == [
+        generate(model, prompt, 9, rng=rng, temperature=0.8)
+        for prompt, rng in zip(prompts, children, strict=True)
+    ]
+
+
+def test_many_texts_end_each_with_its_sentence(model):
+    prompts = ["the cat"] * 5
+    children = np.random.default_rng(7).spawn(5)
+    texts = generate_many(model, prompts, 300, seed=7, stop_at_eos=True)
+    assert texts == [generate(model, "the cat", 300, rng=rng, stop_at_eos=True) for rng in children]
+    assert len({len(text) for text in texts}) > 1
+
+
 # --- The model is only borrowed --------------------------------------------------------------
 
 
@@ -293,16 +578,37 @@ def test_mode_and_state_are_as_they_were(model, training):
     assert model.training is training
     assert all(layer.training is training for layer in model._layers())
 
-    abandoned = generate_ids(model, [1, 2], 50)
-    next(abandoned)
-    states_are_equal(model.snapshot(), before)  # already now, and not only once it is closed
-    assert model.training is training
+    for abandoned in (generate_ids(model, [1, 2], 50), generate_batch(model, [[1, 2], [3]], 50)):
+        next(abandoned)
+        states_are_equal(model.snapshot(), before)  # already now, and not only once it is closed
+        assert model.training is training
 
 
-def test_mode_and_state_are_put_back_after_an_error(model):
+@pytest.mark.parametrize("training", [True, False])
+def test_a_model_that_is_called_gets_its_mode_and_state_back(training):
+    model = own_model()
+    model.logits(backend.asarray([[1, 2, 3], [3, 2, 1]]))
+    if not training:
+        model.eval()
     before = model.snapshot()
-    with pytest.raises(ValueError, match="0 to"):
-        list(generate_ids(model, [1, 99], 3))
+    for abandoned in (generate_ids(model, [1, 2], 50), generate_batch(model, [[1, 2], [3]], 50)):
+        next(abandoned)
+        next(abandoned)
+        states_are_equal(model.snapshot(), before)
+        assert all(layer.training is training for layer in model._layers())
+
+
+def test_mode_and_state_are_put_back_after_an_error():
+    class Broken(OwnModel):
+        def logits(self, ids):
+            super().logits(ids)
+            raise ValueError("broken halfway")
+
+    model = Broken(9, 5, 7)
+    model.gru.set_state(backend.xp.ones((2, 7), dtype="float32"))
+    before = model.snapshot()
+    with pytest.raises(ValueError, match="broken halfway"):
+        list(generate_ids(model, [1], 3))
     states_are_equal(model.snapshot(), before)
     assert model.training
 
@@ -314,7 +620,10 @@ def test_a_forward_that_waits_for_its_backward_still_has_it(model):
     model.backward()
 
 
-def test_two_continuations_may_be_interleaved(model):
+@pytest.mark.parametrize("kind", ["known", "own"])
+def test_two_continuations_may_be_interleaved(model, kind):
+    if kind == "own":
+        model = own_model()
     one, other = (list(generate_ids(model, [1, 2], 9, seed=seed)) for seed in (1, 2))
     pairs = zip(
         generate_ids(model, [1, 2], 9, seed=1), generate_ids(model, [1, 2], 9, seed=2), strict=True
@@ -322,20 +631,27 @@ def test_two_continuations_may_be_interleaved(model):
     assert list(pairs) == list(zip(one, other, strict=True))
 
 
-def test_memory_does_not_grow_with_the_length(model):
-    def write(length):
-        for _ in text_pieces(model.vocab, ["a"], generate_ids(model, [1], length, seed=0)):
-            pass
+def write(model, length):
+    for _ in text_pieces(model.vocab, ["a"], generate_ids(model, [1], length, seed=0)):
+        pass
 
+
+def read_in_rows(model, length):
+    for _ in generate_batch(model, [[1], [2, 3]], length, seed=0):
+        pass
+
+
+@pytest.mark.parametrize("work", [write, read_in_rows])
+def test_memory_does_not_grow_with_the_length(model, work):
     def peak(length):
         tracemalloc.start()
-        write(length)
+        work(model, length)
         _, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return highest
 
-    short, long = 300, 2000
-    write(short)  # caches of the interpreter fill once, and are not what is measured
+    short, long = 150, 1000
+    work(model, short)  # caches of the interpreter fill once, and are not what is measured
     kept = peak(long) - peak(short)
     assert kept < 4 * (long - short)  # a list of the words would hold 8 bytes a word, or more
 

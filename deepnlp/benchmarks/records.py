@@ -183,7 +183,7 @@ class Goal(NamedTuple):
     --------
     >>> goal = Goal("evaluation", "at least", 1.5, Ratio(1.2, 1.1, 1.3))
     >>> goal.met, goal.verdict()
-    (False, 'at least 1.5: missed by 25 %')
+    (False, 'at least 1.5: missed by 20 %')
     """
 
     what: str
@@ -193,17 +193,16 @@ class Goal(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether the median reaches it."""
+        """Whether every round reaches it."""
         if self.sense == "at least":
-            return self.reached.value >= self.wanted
-        return self.reached.value <= self.wanted
+            return self.reached.low >= self.wanted
+        return self.reached.high <= self.wanted
 
     @property
     def shortfall(self) -> float:
-        """By which part the median would have to change; 0 or less where the goal is met."""
-        if self.sense == "at least":
-            return self.wanted / self.reached.value - 1
-        return self.reached.value / self.wanted - 1
+        """What part of the goal is missing to the median, or is too much; 0 or less if nothing."""
+        off = self.reached.value / self.wanted - 1
+        return -off if self.sense == "at least" else off
 
     def verdict(self) -> str:
         """The goal and whether it is met, in a few words.
@@ -213,5 +212,10 @@ class Goal(NamedTuple):
         str
         """
         percent = 100 * self.shortfall
-        told = "met" if self.met else f"missed by {percent:.{0 if percent >= 9.5 else 1}f} %"
+        if self.met:
+            told = "met"
+        elif percent <= 0:
+            told = "met by the median, but not in every round"
+        else:
+            told = f"missed by {percent:.{0 if percent >= 9.5 else 1}f} %"
         return f"{self.sense} {self.wanted:g}: {told}"

@@ -49,7 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=at_least(0), metavar="S", help="the same seed gives the same text"
     )
     parser.add_argument(
-        "--samples", type=at_least(1), default=1, metavar="K", help="continuations (default 1)"
+        "--samples",
+        type=at_least(1),
+        default=1,
+        metavar="K",
+        help="continuations, which grow side by side (default 1)",
     )
     parser.add_argument(
         "--stop-at-eos", action="store_true", help="stop at the end of the sentence"
@@ -61,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the continuations, word by word as they come.
+    """Write one continuation word by word as it comes, or several that grew side by side.
 
     Parameters
     ----------
@@ -75,7 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from deepnlp.cli.models import load_model
-    from deepnlp.generation import generate_ids, text_pieces, tokenize_prompt, vocabulary_of
+    from deepnlp.generation import (
+        generate,
+        generate_ids,
+        generate_many,
+        text_pieces,
+        tokenize_prompt,
+        vocabulary_of,
+    )
 
     model = load_model(arguments.model)
     vocab = vocabulary_of(model)
@@ -85,31 +96,29 @@ def run(arguments: argparse.Namespace) -> int:
         words = ", ".join(dict.fromkeys(unknown))
         print(f"not in the vocabulary, read as <unk>: {words}", file=sys.stderr)
     seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-    rng = np.random.default_rng(seed)
+    options = {
+        "temperature": arguments.temperature,
+        "top_k": arguments.top_k,
+        "top_p": arguments.top_p,
+        "greedy": arguments.greedy,
+        "rng": np.random.default_rng(seed),
+        "stop_at_eos": arguments.stop_at_eos,
+        "allow_unknown": arguments.allow_unknown,
+    }
 
-    samples = []
-    for number in range(arguments.samples):
-        ids = generate_ids(
-            model,
-            vocab.encode(tokens).tolist(),
-            arguments.length,
-            temperature=arguments.temperature,
-            top_k=arguments.top_k,
-            top_p=arguments.top_p,
-            greedy=arguments.greedy,
-            rng=rng,
-            stop_at_eos=arguments.stop_at_eos,
-            allow_unknown=arguments.allow_unknown,
-        )
-        pieces = text_pieces(vocab, tokens, ids)
-        if arguments.json:
-            samples.append("".join(pieces))
-            continue
-        if number:
-            print()
-        for piece in pieces:
+    if arguments.samples == 1 and not arguments.json:
+        ids = generate_ids(model, vocab.encode(tokens).tolist(), arguments.length, **options)
+        for piece in text_pieces(vocab, tokens, ids):
             print(piece, end="", flush=sys.stdout.isatty())
         print()
+        return 0
+    if arguments.samples == 1:
+        samples = [generate(model, arguments.prompt, arguments.length, **options)]
+    else:
+        prompts = [arguments.prompt] * arguments.samples
+        samples = generate_many(model, prompts, arguments.length, **options)
     if arguments.json:
         print_json({"prompt": arguments.prompt, "seed": seed, "samples": samples})
+    else:
+        print("\n\n".join(samples))
     return 0

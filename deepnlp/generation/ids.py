@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepnlp import backend
+from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
 from deepnlp.generation.stepping import stepper_for
 from deepnlp.generation.text import vocabulary_of
@@ -147,6 +148,7 @@ def _generator(
 
 
 def _banned(model: RNNLM, allow_unknown: bool) -> tuple[int, ...]:
+    expect_language_model("generate", model)
     return () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
 
 

@@ -8,6 +8,7 @@ probabilities, and a :class:`Sampler` is one setting of it:
 All of it runs on the host in float64, whatever the backend and the dtype of the model.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,8 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
             f"temperature should be a number above 0, got {temperature}; "
             "for the likeliest word at every step use greedy instead"
         )
-    weights = _weights(np.asarray(logits, dtype=np.float64), temperature)
+    z = np.array(logits, dtype=np.float64)
+    weights = _weights(z, z.max(), temperature)
     return np.asarray(weights / weights.sum())
 
 
@@ -171,13 +173,13 @@ def draw(probabilities: Probabilities, rng: np.random.Generator) -> int:
     return _invert(probabilities, rng.random())
 
 
-def _weights(z: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """exp((z - max z) / tau): probabilities before they are divided by their sum."""
-    weights = z - z.max()
+def _weights(z: NDArray[np.float64], highest: float, temperature: float) -> NDArray[np.float64]:
+    """exp((z - max z) / tau), in place: probabilities before they are divided by their sum."""
+    z -= highest
     if temperature != 1:
         with np.errstate(over="ignore"):  # a tiny tau may give minus infinity: its exp is 0
-            weights /= temperature
-    return np.exp(weights, out=weights)
+            z /= temperature
+    return np.exp(z, out=z)
 
 
 def _likeliest(probabilities: Probabilities, k: int) -> NDArray[np.intp]:
@@ -215,18 +217,18 @@ def _draw_by_blocks(weights: NDArray[np.float64], u: float) -> int:
     the words a margin to the left and to the right are the same, that is the word; where they
     differ, the plain form decides.
     """
-    ends = np.add.reduceat(weights, np.arange(0, len(weights), BLOCK)).cumsum()
-    margin = len(weights) * 2.0**-50 * ends[-1]  # eight roundings of the whole sum for each word
-    around = (u * ends[-1] - margin, u * ends[-1] + margin)
-    block, same_block = ends.searchsorted(around, side="right").tolist()
-    if block == same_block:
+    V = len(weights)
+    ends = np.add.reduceat(weights, np.arange(0, V, BLOCK)).cumsum()
+    total = float(ends[-1])
+    target, margin = u * total, V * 2.0**-50 * total  # eight roundings of the sum for each word
+    block = bisect_right(ends, target - margin)
+    if block == bisect_right(ends, target + margin):
+        before = float(ends[block - 1]) if block else 0.0
         start = block * BLOCK
         inside = weights[start : start + BLOCK].cumsum()
-        if block:
-            inside += ends[block - 1]
-        word, same_word = inside.searchsorted(around, side="right").tolist()
-        if word == same_word:
-            return int(start + word)
+        word = bisect_right(inside, target - margin - before)
+        if word == bisect_right(inside, target + margin - before):
+            return start + word
     return _invert(weights / weights.sum(), u)
 
 
@@ -281,7 +283,8 @@ class Sampler:
         -------
         numpy.ndarray of float64, shape (V,)
         """
-        p = apply_temperature(self._allowed(logits), self.temperature)
+        z, _ = self._allowed(logits)
+        p = apply_temperature(z, self.temperature)
         if self.top_k is not None:
             p = keep_top_k(p, self.top_k)
         if self.top_p is not None:
@@ -308,18 +311,19 @@ class Sampler:
             If no word is allowed, or a score is not a number.
         """
         if self.greedy:
-            return int(np.argmax(self._allowed(logits)))
+            return int(np.argmax(self._allowed(logits)[0]))
         if self.top_k is None and self.top_p is None:
-            weights = _weights(self._allowed(logits), self.temperature)
+            weights = _weights(*self._allowed(logits), self.temperature)
             return _draw_by_blocks(weights, rng.random())
         return draw(self.probabilities(logits), rng)
 
-    def _allowed(self, logits: NDArray[Any]) -> NDArray[np.float64]:
+    def _allowed(self, logits: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+        """Scores in which no banned word can win, and the highest of them."""
         z = np.array(logits, dtype=np.float64)
         for id_ in self.banned:
             z[id_] = -np.inf
-        highest = z.max(initial=-np.inf)
-        if np.isnan(highest) or highest == np.inf:
+        highest = float(z.max(initial=-np.inf))
+        if not highest < np.inf:  # nan is not
             raise ValueError(
                 "the model's scores are not finite, so no word can be chosen; "
                 "its weights have diverged: load an earlier checkpoint"
@@ -328,4 +332,4 @@ class Sampler:
             raise ValueError(
                 "no word is left to choose from: the vocabulary holds only words that are banned"
             )
-        return z
+        return z, highest

@@ -19,6 +19,7 @@ from typing import Any
 
 from deepnlp.at_once import in_parallel
 from deepnlp.backend import Array, cache_blocks, philox_uint16, xp
+from deepnlp.kernels import plain
 from deepnlp.kernels.plain import MASK_LEVELS, Update, split_gates
 
 # --- LSTM ------------------------------------------------------------------------------------
@@ -46,7 +47,8 @@ def lstm_step(a: Array, p: Array, c_prev: Array, h: Array, c: Array, tanh_c: Arr
     xp.tanh(a, out=a)
     a *= scale
     a += shift
-    i, f, g, o = split_gates(a, 4)
+    H = c.shape[1]
+    i, f, g, o = a[:, :H], a[:, H : 2 * H], a[:, 2 * H : 3 * H], a[:, 3 * H :]
     # c = f * c_prev + i * g, h = o * tanh(c)
     i_g = xp.multiply(i, g, out=tanh_c)
     xp.multiply(f, c_prev, out=c)
@@ -237,8 +239,8 @@ def dropout(
 
 def add_bias(a: Array, b: Array) -> Array:
     """See :func:`deepnlp.kernels.plain.add_bias`."""
-    if xp.result_type(a.dtype, b.dtype) != a.dtype:
-        return a + b
+    if a.dtype != b.dtype or len(a) == 1:
+        return plain.add_bias(a, b)
 
     def some_rows(rows: Any) -> None:
         x = a[rows]

@@ -519,7 +519,7 @@ def add_bias(a: Array, b: Array) -> Array:
     >>> add_bias(xp.zeros((1, 2)), xp.asarray([1.0, 2.0]))
     array([[1., 2.]])
     """
-    if xp.result_type(a.dtype, b.dtype) != a.dtype:
+    if a.dtype != b.dtype and xp.result_type(a.dtype, b.dtype) != a.dtype:
         return a + b
     a += b
     return a
