@@ -327,7 +327,7 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
     return [slice(start, start + rows) for start in range(0, n, rows)]
 
 
-def philox_uint16(key: int, counter: int, size: int, start: int = 0) -> numpy.ndarray[Any, Any]:
+def philox_uint16(key: int, counter: int, size: int) -> numpy.ndarray[Any, Any]:
     """Random 16-bit integers that are a pure function of (key, counter).
 
     Philox is counter-based: it has no state but these two numbers (Salmon, Moraes, Dror, Shaw
@@ -339,15 +339,12 @@ def philox_uint16(key: int, counter: int, size: int, start: int = 0) -> numpy.nd
         Zero or more and below 2**64.
     size : int
         How many.
-    start : int
-        Number of the first one, a multiple of 16.
 
     Returns
     -------
     numpy.ndarray of uint16, shape (size,)
         On the host; the caller brings it over.
     """
-    # One step of Philox's own counter makes four words of 64 bits.
-    stream = numpy.random.Philox(key=(counter << 64) | key, counter=start // 16)
+    stream = numpy.random.Philox(key=(counter << 64) | key)
     words = numpy.asarray(stream.random_raw((size + 3) // 4))
     return words.view(numpy.uint16)[:size]

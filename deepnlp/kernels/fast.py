@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import Any
 
 from deepnlp.at_once import in_parallel
-from deepnlp.backend import Array, cache_blocks, philox_uint16, xp
+from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.kernels import plain
-from deepnlp.kernels.plain import MASK_LEVELS, Update, split_gates
+from deepnlp.kernels.plain import Update, split_gates
 
 # --- LSTM ------------------------------------------------------------------------------------
 
@@ -213,25 +213,6 @@ def softmax_nll_backward(s: Array, b: Array | None, t: Array, kept: Array, dnll:
     # p = e / total, and total is left to the factor: no pass over the n V numbers
     s[xp.arange(len(t)), t] -= kept
     return dnll / kept
-
-
-# --- Dropout ---------------------------------------------------------------------------------
-
-
-def dropout(
-    x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float
-) -> tuple[Array, Any]:
-    """See :func:`deepnlp.kernels.plain.dropout`."""
-    scaled_mask = xp.empty(math.prod(mask_shape), dtype=x.real.dtype)
-
-    def some_numbers(piece: slice) -> None:
-        part = scaled_mask[piece]
-        part[...] = philox_uint16(key, call, len(part), piece.start) >= round(p * MASK_LEVELS)
-        part *= 1 / (1 - p)
-
-    in_parallel(some_numbers, cache_blocks(scaled_mask.shape, arrays=2))
-    scaled_mask = scaled_mask.reshape(mask_shape)
-    return x * scaled_mask, scaled_mask
 
 
 # --- Sums ------------------------------------------------------------------------------------

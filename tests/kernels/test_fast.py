@@ -6,7 +6,7 @@ import pytest
 import deepnlp
 from deepnlp import kernels, no_backward
 from deepnlp.at_once import in_parallel, threads
-from deepnlp.backend import asarray, cache_blocks, philox_uint16
+from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
 from deepnlp.kernels import fast, plain
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
@@ -114,22 +114,6 @@ def test_softmax_in_blocks(rows, V, shift, dtype):
         scale = max(np.abs(reference).max(), 1.0)  # a likelihood of 1 has a loss of 0
         assert np.abs(ours - reference).max() <= 20 * TOLERANCES[dtype] * scale
         assert ours.dtype == dtype
-
-
-@every_type
-@pytest.mark.parametrize("shape", [(1,), (5, 7, 11), (300, 1000)], ids=str)
-def test_masks_are_the_same_bits(shape, dtype):
-    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
-    y, mask = fast.dropout(x, shape, 5, 9, 0.3)
-    y_, mask_ = plain.dropout(x, shape, 5, 9, 0.3)
-    np.testing.assert_array_equal(mask, mask_)
-    np.testing.assert_array_equal(y, y_)
-    assert y.dtype == dtype
-
-
-def test_random_numbers_from_the_middle():
-    whole = philox_uint16(3, 4, 1000)
-    np.testing.assert_array_equal(philox_uint16(3, 4, 500, start=320), whole[320:820])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
