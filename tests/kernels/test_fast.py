@@ -9,6 +9,7 @@ from deepnlp.at_once import in_parallel, threads
 from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
 from deepnlp.kernels import fast, plain
+from deepnlp.laboratory.cases import CASES as GRADIENT_CASES
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from tests.layers.tools import CASES, host, parameter_gradients, run
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
@@ -305,3 +306,12 @@ def test_blocks_cover_all_rows_once():
     for shape in ((1,), (7, 3), (1000, 5000), (2, 10**7)):
         rows = np.concatenate([np.arange(shape[0])[b] for b in cache_blocks(shape, arrays=3)])
         np.testing.assert_array_equal(rows, np.arange(shape[0]))
+
+
+# --- Under the gradient checker --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GRADIENT_CASES)
+def test_plain_forms_pass_the_gradient_check(name):
+    with kernels.using("plain"):  # the table itself runs with the fast forms
+        assert GRADIENT_CASES[name].check("complex").ok
