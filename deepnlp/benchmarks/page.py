@@ -201,9 +201,8 @@ def missed(results: Mapping[str, Result]) -> str:
         return "No goal is set for what was measured."
     if not short:
         return f"All {len(goals)} goals are met."
-    return "\n".join(
-        [f"Of {len(goals)} goals {len(short)} are missed:", "", *map(_missed_line, short)]
-    )
+    told = f"Of {len(goals)} goals {len(short)} are not met in every round:"
+    return "\n".join([told, "", *map(_missed_line, short)])
 
 
 def _missed_line(goal: Goal) -> str:
