@@ -47,8 +47,7 @@ def lstm_step(a: Array, p: Array, c_prev: Array, h: Array, c: Array, tanh_c: Arr
     xp.tanh(a, out=a)
     a *= scale
     a += shift
-    H = c.shape[1]
-    i, f, g, o = a[:, :H], a[:, H : 2 * H], a[:, 2 * H : 3 * H], a[:, 3 * H :]
+    i, f, g, o = split_gates(a, 4)
     # c = f * c_prev + i * g, h = o * tanh(c)
     i_g = xp.multiply(i, g, out=tanh_c)
     xp.multiply(f, c_prev, out=c)

@@ -88,7 +88,7 @@ class AffineSoftmaxWithLoss(Layer):
     with M the number of targets that count. It equals :class:`Affine` followed by
     :class:`SoftmaxWithLoss`. Since nobody is given the scores, n V numbers that are most of a
     language model's memory, they become probabilities and then gradients where they lie; and where
-    no backward will follow, as in evaluation, there are only a few rows of them at a time.
+    no backward will follow, as in evaluation, only so many rows of them are made at a time.
 
     Parameters
     ----------
@@ -142,11 +142,13 @@ class AffineSoftmaxWithLoss(Layer):
         dtype = xp.result_type(x.dtype, W.dtype)
         M = _number(counts, x)
         if keeping():
+            # s (n, V), for the n rows of x
             s = xp.matmul(x_rows, W, out=self._workspace("s", (len(t), V), dtype))
             nll, kept = softmax_nll(s, b, t)
             self._keep(x, s, t, counts, kept, M)
         else:
-            parts = [slice(k, k + ROWS_AT_ONCE) for k in range(0, len(t), ROWS_AT_ONCE)]
+            starts = range(0, max(len(t), 1), ROWS_AT_ONCE)
+            parts = [slice(k, k + ROWS_AT_ONCE) for k in starts]
             nll = xp.concatenate([softmax_nll(x_rows[n] @ W, b, t[n])[0] for n in parts])
         return xp.sum(nll * counts) / M
 
@@ -157,7 +159,7 @@ class AffineSoftmaxWithLoss(Layer):
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
         b = None if self.b is None else self.b.value
-        factor = softmax_nll_backward(s, b, t, kept, dnll)  # ds = factor * s, row by row
+        factor = softmax_nll_backward(s, b, t, kept, dnll)  # (n,): ds = factor * s, row by row
         # s = x W + b: db = sum_n ds_n, dW = x^T ds, dx = ds W^T
         if self.b is not None:
             self.b.accumulate(factor @ s)

@@ -223,6 +223,15 @@ def test_scores_are_no_result():
     np.testing.assert_array_equal(logits, kept)  # the caller's own
 
 
+def test_no_rows_are_a_loss_of_zero():
+    output = AffineSoftmaxWithLoss(np.ones((3, 5)))
+    x, t = np.ones((0, 3)), np.ones(0, int)
+    with no_backward():
+        assert output.forward(x, t) == 0
+    assert output.forward(x, t) == 0
+    assert output.backward().shape == (0, 3)
+
+
 # --- Choosing a form -------------------------------------------------------------------------
 
 
