@@ -5,11 +5,11 @@ training in ``deepnlp.training``. At the top: the backend switch, the seed, ``no
 what is plugged together.
 """
 
-from deepnlp.at_once import threads
 from deepnlp.backend import seed, use
 from deepnlp.errors import DeepNLPError
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.parameter import Parameter
+from deepnlp.threads import threads
 
 __version__ = "0.1.0"
 

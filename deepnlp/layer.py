@@ -60,9 +60,9 @@ class Layer:
 
     A subclass writes ``forward`` and ``backward`` and assigns its Parameters and inner layers as
     attributes (or lists or dicts of them) in its constructor; they are found there, in that order.
-    What backward needs, forward hands to :meth:`_keep`, and backward takes with :meth:`_take`: one
-    backward for one forward. What is kept is not copied: an input or output may be changed in
-    place only after backward.
+    What backward needs, forward hands to :meth:`save_for_backward`, and backward takes with
+    :meth:`saved`: one backward for one forward. What is saved is not copied: an input or output
+    may be changed in place only after backward.
 
     Attributes
     ----------
@@ -77,10 +77,10 @@ class Layer:
     ...     def __init__(self, a):
     ...         self.a = Parameter(a)
     ...     def forward(self, x):
-    ...         self._keep(x)
+    ...         self.save_for_backward(x)
     ...         return self.a.value * x
     ...     def backward(self, dy):
-    ...         (x,) = self._take()
+    ...         (x,) = self.saved()
     ...         self.a.accumulate(xp.sum(dy * x, axis=0))   # y = a x, over the rows
     ...         return self.a.value * dy
     >>> layer = Scale([2.0, 3.0])
@@ -223,7 +223,7 @@ class Layer:
 
     # --- For subclasses ----------------------------------------------------------------------
 
-    def _keep(self, *values: Any) -> None:
+    def save_for_backward(self, *values: Any) -> None:
         """Keep what backward will need, unless inside ``no_backward``."""
         if keeping():
             self._kept = values
@@ -248,7 +248,7 @@ class Layer:
             self._workspaces = {**self._workspaces, name: array}
         return array
 
-    def _take(self) -> tuple[Any, ...]:
+    def saved(self) -> tuple[Any, ...]:
         """Take what forward kept, once."""
         if self._kept is None:
             raise RuntimeError(

@@ -53,7 +53,7 @@ from deepnlp.plots import (
     surprisal_text,
     unrolled,
 )
-from deepnlp.training import Batches, Linear, Trainer
+from deepnlp.training import BPTTBatches, Linear, Trainer
 
 deepnlp.seed(0)
 short = short_form()
@@ -537,7 +537,7 @@ gradient_reach(norms, window=8)
 def learn(model, optimizer, updates, N=10, T=35, max_norm=1.0):
     """A training loop: the losses of a number of updates by windows of the training text."""
     losses = []
-    for inputs, targets in Batches(corpus.train, N, T):
+    for inputs, targets in BPTTBatches(corpus.train, N, T):
         if len(losses) == updates:
             break
         losses.append(float(model.forward(inputs, targets)))
@@ -657,11 +657,11 @@ curves(
 # ### Cutting a text for N readers
 #
 # A batch of $N$ windows should be $N$ texts read side by side, so that row $n$ of one batch goes on
-# where row $n$ of the batch before ended. `Batches` cuts the stream into $N$ long rows and walks
-# along them:
+# where row $n$ of the batch before ended. `BPTTBatches` cuts the stream into $N$ long rows and
+# walks along them:
 
 # %%
-for inputs, targets in Batches(np.arange(25), batch_size=2, time_size=5):
+for inputs, targets in BPTTBatches(np.arange(25), batch_size=2, time_size=5):
     print(inputs.tolist(), "->", targets.tolist())
 
 # %% [markdown]
@@ -815,7 +815,7 @@ assert np.allclose(affine.W.grad, dW)
 # %%
 deepnlp.seed(0)
 model = SimpleRNNLM(V, 100, 100)
-inputs, targets = Batches(corpus.train, 20, 35)[0]
+inputs, targets = BPTTBatches(corpus.train, 20, 35)[0]
 
 
 def gradient_norm(dloss):
@@ -990,7 +990,7 @@ curves(
 # %%
 epochs = 1 if short else 3
 model = fresh_model(informed=True)
-updates = epochs * len(Batches(corpus.train, 10, 35))
+updates = epochs * len(BPTTBatches(corpus.train, 10, 35))
 trainer = Trainer(
     model,
     corpus,

@@ -71,7 +71,7 @@ from deepnlp.plots import (
     long_link,
 )
 from deepnlp.plots import gradient_flow as draw_gradient_flow
-from deepnlp.training import Batches, Linear
+from deepnlp.training import BPTTBatches, Linear
 
 deepnlp.seed(0)
 short = short_form()
@@ -557,11 +557,11 @@ class Stage(Layer):
     def forward(self, x, h_prev, c_prev):
         a = x @ self.Wx.value + h_prev @ self.Wh.value + self.b.value
         h, c, *kept = self.step(*np.split(a, self.blocks, axis=1), c_prev)
-        self._keep(x, h_prev, c_prev, kept)
+        self.save_for_backward(x, h_prev, c_prev, kept)
         return h, c
 
     def backward(self, dh, dc):
-        x, h_prev, c_prev, kept = self._take()
+        x, h_prev, c_prev, kept = self.saved()
         *da, dc_prev = self.step_backward(dh, dc, c_prev, *kept)
         da = np.concatenate(da, axis=1)
         self.Wx.accumulate_product(x.T, da)
@@ -758,11 +758,11 @@ class Unrolled(Layer):
         for t, step in enumerate(steps):
             h, c = step.forward(x[:, t], h, c)
             hs.append(h)
-        self._keep(steps)
+        self.save_for_backward(steps)
         return np.stack(hs, axis=1)
 
     def backward(self, dhs):
-        (steps,) = self._take()
+        (steps,) = self.saved()
         dh = dc = np.zeros_like(dhs[:, 0])
         dxs = []
         for t in reversed(range(len(steps))):
@@ -836,7 +836,7 @@ def unigram_bias(counts):
 def train(model, epochs, ids=None, N=20, T=35, lr=0.01):
     """Truncated BPTT with Adam; perplexity on training and validation text after each epoch."""
     ids = train_ids if ids is None else ids
-    batches = Batches(ids, N, T)
+    batches = BPTTBatches(ids, N, T)
     optimizer, schedule = Adam(model.parameters(), lr=lr), Linear(epochs * len(batches), floor=0.05)
     history, step = [], 0
     for epoch in range(1, epochs + 1):
@@ -1389,11 +1389,11 @@ class DropoutInTime(Unrolled):
         for t, step in enumerate(steps):
             h, c = step.forward(x[:, t], h * masks[t, 0], c * masks[t, 1])
             hs.append(h)
-        self._keep(steps, masks)
+        self.save_for_backward(steps, masks)
         return np.stack(hs, axis=1)
 
     def backward(self, dhs):
-        steps, masks = self._take()
+        steps, masks = self.saved()
         dh = dc = np.zeros_like(dhs[:, 0])
         dxs = []
         for t in reversed(range(len(steps))):
@@ -1619,7 +1619,7 @@ def cosines(model, ids):
 
 def train_and_watch(model, epochs, every=10):
     """As `train`, looking at the cosines after every few updates."""
-    batches = Batches(train_ids, 20, 35)
+    batches = BPTTBatches(train_ids, 20, 35)
     optimizer = Adam(model.parameters(), lr=0.01)
     schedule = Linear(epochs * len(batches), floor=0.05)
     seen, step = [], 0
@@ -1814,7 +1814,7 @@ twin = RNNLM(V, D, D, layers=2, tie="tied", dropout=0.1)
 for one, other in zip(twin.parameters(), model.parameters()):
     one.value = other.value.copy()
 with evaluating(model), evaluating(twin):
-    ids, targets = Batches(corpus.train, 4, 10)[0]
+    ids, targets = BPTTBatches(corpus.train, 4, 10)[0]
     assert model.forward(ids, targets) == twin.forward(ids, targets)
 
 # %% [markdown]

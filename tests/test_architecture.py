@@ -12,7 +12,7 @@ PACKAGE = Path(deepnlp.__file__).parent
 ROOT = PACKAGE.parent
 
 FLOORS = [
-    {"at_once.py", "backend.py", "errors.py", "script.py", "tables.py"},
+    {"threads.py", "backend.py", "errors.py", "script.py", "tables.py"},
     {"parameter.py", "functions.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},

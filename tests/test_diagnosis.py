@@ -268,7 +268,7 @@ def test_a_layer_that_lets_backward_run_twice():
     class Lenient(layers.Tanh):
         __module__ = "deepnlp.layers.lenient"
 
-        def _take(self):
+        def saved(self):
             return self._kept
 
     report, checks = checks_of(Lenient(), np.ones((2, 2)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.training import Batches
+from deepnlp.training import BPTTBatches
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -20,7 +20,7 @@ def test_the_model_plugged_together_by_hand_runs_and_prints_what_is_shown(monkey
     def first_windows(batches):
         return (batches[k] for k in islice(range(len(batches)), 2))
 
-    monkeypatch.setattr(Batches, "__iter__", first_windows)
+    monkeypatch.setattr(BPTTBatches, "__iter__", first_windows)
     code = next(block for block in blocks("python") if "TimeAffine(embed.W.T" in block)
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out.strip()

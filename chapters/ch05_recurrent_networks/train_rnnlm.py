@@ -22,7 +22,7 @@ from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import Adam
 from deepnlp.script import config_from_arguments
-from deepnlp.training import Batches, Linear, Result, Trainer
+from deepnlp.training import BPTTBatches, Linear, Result, Trainer
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def main(config: Config) -> Result:
         V, H, H, layers=1, cell="rnn", tie="none", dropout=config.dropout, embed_bound=0.3
     )
     model.start_from_unigram(np.bincount(corpus.train, minlength=V))
-    updates = config.epochs * len(Batches(corpus.train, config.batch_size, config.time_size))
+    updates = config.epochs * len(BPTTBatches(corpus.train, config.batch_size, config.time_size))
     trainer = Trainer(
         model,
         corpus,

@@ -25,7 +25,7 @@ from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import Adam
 from deepnlp.plots import curves
 from deepnlp.script import config_from_arguments
-from deepnlp.training import Batches, Linear, Trainer
+from deepnlp.training import BPTTBatches, Linear, Trainer
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def train(corpus: Corpus, T: int, config: Config) -> float:
         batch_size=N,
         time_size=T,
         max_norm=1.0,
-        schedule=Linear(config.epochs * len(Batches(corpus.train, N, T))),
+        schedule=Linear(config.epochs * len(BPTTBatches(corpus.train, N, T))),
         out=False,
         progress=False,
         baselines=False,

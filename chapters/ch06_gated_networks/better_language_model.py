@@ -25,7 +25,7 @@ from deepnlp.optimizers import Adam
 from deepnlp.plots import bars
 from deepnlp.script import config_from_arguments
 from deepnlp.tables import table
-from deepnlp.training import Batches, Linear, Result, Trainer
+from deepnlp.training import BPTTBatches, Linear, Result, Trainer
 
 STEPS: dict[str, dict[str, Any]] = {
     "one RNN layer": {"cell": "rnn", "layers": 1, "dropout": 0.0, "tie": "none"},
@@ -96,7 +96,7 @@ def train(config: Config, corpus: Corpus, options: dict[str, Any], name: str) ->
     V, H = len(corpus.vocab), config.hidden_size
     model = RNNLM(V, H, H, **{"layers": 2, "embed_bound": 0.3, **options})
     model.start_from_unigram(np.bincount(corpus.train, minlength=V))
-    updates = config.epochs * len(Batches(corpus.train, config.batch_size, 35))
+    updates = config.epochs * len(BPTTBatches(corpus.train, config.batch_size, 35))
     trainer = Trainer(
         model,
         corpus,

@@ -27,7 +27,7 @@ from deepnlp.plots import curves
 from deepnlp.plots import gradient_flow as draw_gradient_flow
 from deepnlp.script import config_from_arguments
 from deepnlp.tables import table
-from deepnlp.training import Batches, Linear, Trainer
+from deepnlp.training import BPTTBatches, Linear, Trainer
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def train(config: Config, corpus: deepnlp.datasets.Corpus, cell: str) -> RNNLM:
     V, H = len(corpus.vocab), config.hidden_size
     model = RNNLM(V, H, H, layers=1, cell=cell, dropout=0.1, embed_bound=0.3)
     model.start_from_unigram(np.bincount(corpus.train, minlength=V))
-    updates = config.epochs * len(Batches(corpus.train, 20, 35))
+    updates = config.epochs * len(BPTTBatches(corpus.train, 20, 35))
     trainer = Trainer(
         model,
         corpus,

@@ -22,7 +22,7 @@ from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
 from deepnlp.script import config_from_arguments
 from deepnlp.tables import table
-from deepnlp.training import Batches, Linear, Result, Trainer
+from deepnlp.training import BPTTBatches, Linear, Result, Trainer
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def train(config: Config, corpus: Corpus, D: int, tie: str) -> Result:
     V, H = len(corpus.vocab), config.hidden_size
     model = RNNLM(V, D, H, tie=tie, dropout=config.dropout, embed_bound=0.3)
     model.start_from_unigram(np.bincount(corpus.train, minlength=V))
-    updates = config.epochs * len(Batches(corpus.train, config.batch_size, 35))
+    updates = config.epochs * len(BPTTBatches(corpus.train, config.batch_size, 35))
     trainer = Trainer(
         model,
         corpus,

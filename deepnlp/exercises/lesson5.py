@@ -30,7 +30,7 @@ from deepnlp.gradcheck.causes import (
 )
 from deepnlp.layers import RNN, SoftmaxWithLoss, TimeRNN
 from deepnlp.models import SimpleRNNLM
-from deepnlp.training import Batches
+from deepnlp.training import BPTTBatches
 
 HostArray = np.ndarray[Any, Any]
 
@@ -279,7 +279,7 @@ def windows(answer: Any) -> Verdict:
         return Verdict.wrong(
             WRONG_SHAPE, f"Each of inputs and targets should have {N} rows, and both one shape."
         )
-    return _judge_windows(found, list(Batches(ids, N, T)))
+    return _judge_windows(found, list(BPTTBatches(ids, N, T)))
 
 
 def _judge_windows(

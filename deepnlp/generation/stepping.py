@@ -21,7 +21,7 @@ from deepnlp.layers import (
     TimeLSTM,
     TimeRNN,
 )
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, SimpleRNNLM
 
 
@@ -163,7 +163,7 @@ _KNOWN = (Embedding, TimeDropout, TimeRNN, TimeLSTM, TimeGRU, TimeAffine)
 class _Recurrence:
     """A recurrent layer with states of our own."""
 
-    def __init__(self, layer: OverTime) -> None:
+    def __init__(self, layer: TimeRecurrent) -> None:
         self.layer = layer
         self.states: tuple[Array, ...] = ()
 
@@ -175,7 +175,7 @@ class _Recurrence:
 
 def _step_of(layer: Layer) -> Callable[[Array], Array]:
     """One step of a layer, from (B,) or (B, D) to (B, M)."""
-    if isinstance(layer, OverTime):
+    if isinstance(layer, TimeRecurrent):
         return _Recurrence(layer)
     if isinstance(layer, Embedding):
         table = layer.W

@@ -20,7 +20,7 @@ from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Weight
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 def check_behaviour(
@@ -116,7 +116,7 @@ def _outputs(subject: Subject) -> Check:
 
 def _state(subject: Subject) -> Check | None:
     """The state of a layer over time after a forward is its output at the last step."""
-    if not isinstance(subject.layer, OverTime):
+    if not isinstance(subject.layer, TimeRecurrent):
         return None
     (hs,) = subject.forward()
     same = numpy.array_equal(asnumpy(subject.layer.h), hs[:, -1])

@@ -25,7 +25,7 @@ from deepnlp.gradcheck.variables import (
     named_arrays,
 )
 from deepnlp.layer import Layer, no_backward
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter
 
 LABELS = ("targets", "labels", "t")
@@ -74,7 +74,9 @@ class Subject:
         """
         if not self.is_ours:
             return
-        named = [(p, one) for p, one in self.layer._named_layers() if isinstance(one, OverTime)]
+        named = [
+            (p, one) for p, one in self.layer._named_layers() if isinstance(one, TimeRecurrent)
+        ]
         if not named:
             return
         self.forward()

@@ -11,7 +11,7 @@ import numpy
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.layer import Layer
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter, Transpose
 
 
@@ -67,10 +67,10 @@ class State(Variable):
     snapshot : dict
     key : str
         Its name there.
-    layer : OverTime
+    layer : TimeRecurrent
     """
 
-    def __init__(self, snapshot: dict[str, Any], key: str, layer: OverTime) -> None:
+    def __init__(self, snapshot: dict[str, Any], key: str, layer: TimeRecurrent) -> None:
         self.snapshot, self.key, self.layer = snapshot, key, layer
 
     def get(self) -> HostArray:

@@ -14,12 +14,12 @@ from deepnlp.backend import Array, asnumpy, xp
 from deepnlp.functions import sigmoid
 from deepnlp.kernels import split_gates
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 
 HostArray = np.ndarray[Any, Any]
 
 
-def hidden_blocks(layer: OverTime) -> dict[str, HostArray]:
+def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
     """The square blocks of W_h, one a gate.
 
     Parameters
@@ -43,7 +43,7 @@ def hidden_blocks(layer: OverTime) -> dict[str, HostArray]:
     return dict(zip(names, blocks, strict=True))
 
 
-def gate_values(layer: OverTime, x: Array, h_prev: Array) -> dict[str, Array]:
+def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Array]:
     """The gates of a step, numbers between 0 and 1.
 
     Parameters
@@ -80,7 +80,7 @@ def gate_values(layer: OverTime, x: Array, h_prev: Array) -> dict[str, Array]:
 
 
 def cell_gradient(
-    layer: OverTime, x: Array, h_prev: Array, c_prev: Array, dh: Array, dc: Array
+    layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array, dh: Array, dc: Array
 ) -> Array:
     r"""The whole gradient by the memory cell of an LSTM.
 
@@ -106,7 +106,7 @@ def cell_gradient(
 
 
 def step_jacobian(
-    layer: OverTime, x: Array, h_prev: Array, c_prev: Array | None = None
+    layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array | None = None
 ) -> HostArray:
     r"""The Jacobian of one step by the state before it, at one input.
 
@@ -151,7 +151,7 @@ def step_jacobian(
     return asnumpy(dh_prev)
 
 
-def _step_at(layer: OverTime, x: Array) -> RNN | LSTM | GRU:
+def _step_at(layer: TimeRecurrent, x: Array) -> RNN | LSTM | GRU:
     """One step of a layer in float64, with its input held at x (D,): b + x Wx is the bias."""
     a = x + layer.b.value if layer.Wx is None else x @ layer.Wx.value + layer.b.value
     Wx = xp.zeros((1, a.shape[0]), dtype=a.dtype)
@@ -167,7 +167,7 @@ def _step_at(layer: OverTime, x: Array) -> RNN | LSTM | GRU:
     return step
 
 
-def _pre_activation(layer: OverTime, x: Array, h_prev: Array) -> Array:
+def _pre_activation(layer: TimeRecurrent, x: Array, h_prev: Array) -> Array:
     """x Wx + b + h_prev Wh (+ bh): what the gates are the sigmoid of, for n rows."""
     a = x if layer.Wx is None else x @ layer.Wx.value
     a = a + layer.b.value + h_prev @ layer.Wh.value
@@ -176,7 +176,7 @@ def _pre_activation(layer: OverTime, x: Array, h_prev: Array) -> Array:
     return a
 
 
-def _known(layer: OverTime) -> type[OverTime]:
+def _known(layer: TimeRecurrent) -> type[TimeRecurrent]:
     for kind in (TimeRNN, TimeLSTM, TimeGRU):
         if isinstance(layer, kind):
             return kind

@@ -12,7 +12,7 @@ from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
 from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.tables import table
 
 HostArray = np.ndarray[Any, Any]
@@ -284,7 +284,7 @@ def _windows(
 
 def _layer_flow(
     path: str,
-    layer: OverTime,
+    layer: TimeRecurrent,
     seen: Observation,
     jacobians: Jacobians | None,
     predicted_rate: float | None,
@@ -314,7 +314,7 @@ def _gate_use(gate: Array) -> GateUse:
     return GateUse(*(float(xp.mean(part)) for part in (gate, gate < SHUT, gate > OPEN)))
 
 
-def _jacobians(layer: OverTime, seen: Observation) -> Jacobians:
+def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
     """Step Jacobians along a few windows, from their second step on, and what they make."""
     T, N, _ = seen.x.shape
     windows = np.unique(np.linspace(0, N - 1, JACOBIAN_WINDOWS).astype(int))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from deepnlp.backend import Array, xp
 from deepnlp.gradflow.cells import cell_gradient
 from deepnlp.layer import Layer
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 
 
 class Observation(NamedTuple):
@@ -31,15 +31,15 @@ class Observer:
 
     Parameters
     ----------
-    layer : OverTime
+    layer : TimeRecurrent
     """
 
-    def __init__(self, layer: OverTime) -> None:
+    def __init__(self, layer: TimeRecurrent) -> None:
         self.layer = layer
         self._steps: list[tuple[Any, ...]] = []
 
     def __call__(self, t: int, *seen: Array) -> None:
-        """Keep what backward shows of step t, as :class:`deepnlp.layers.recurrent.OverTime` says.
+        """Keep what backward shows of step t; see :class:`~deepnlp.layers.recurrent.TimeRecurrent`.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ def recurrent_layers(model: Layer) -> dict[str, Observer]:
     found = {
         path: Observer(layer)
         for path, layer in model._named_layers()
-        if isinstance(layer, OverTime)
+        if isinstance(layer, TimeRecurrent)
     }
     if not found:
         raise ValueError(

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from deepnlp.at_once import in_parallel
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.kernels import plain
 from deepnlp.kernels.plain import Update, split_gates
+from deepnlp.threads import in_parallel
 
 # --- LSTM ------------------------------------------------------------------------------------
 

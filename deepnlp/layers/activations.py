@@ -29,12 +29,12 @@ class Sigmoid(Layer):
         """y = sigmoid(x)."""
         self._expect("x", x, "...")
         y = functions.sigmoid(x)
-        self._keep(y)
+        self.save_for_backward(y)
         return y
 
     def backward(self, dy: Array) -> Array:
         """dx = dy * y (1 - y)."""
-        (y,) = self._take()
+        (y,) = self.saved()
         self._expect_exactly("dy", dy, "...", y.shape)
         return dy * functions.sigmoid_grad(y)
 
@@ -61,12 +61,12 @@ class Tanh(Layer):
         """y = tanh(x)."""
         self._expect("x", x, "...")
         y = xp.tanh(x)
-        self._keep(y)
+        self.save_for_backward(y)
         return y
 
     def backward(self, dy: Array) -> Array:
         """dx = dy * (1 - y^2)."""
-        (y,) = self._take()
+        (y,) = self.saved()
         self._expect_exactly("dy", dy, "...", y.shape)
         return dy * functions.tanh_grad(y)
 
@@ -93,12 +93,12 @@ class ReLU(Layer):
         """y = max(x, 0)."""
         self._expect("x", x, "...")
         y = functions.relu(x)
-        self._keep(y)
+        self.save_for_backward(y)
         return y
 
     def backward(self, dy: Array) -> Array:
         """dx = dy where x > 0, else 0."""
-        (y,) = self._take()
+        (y,) = self.saved()
         self._expect_exactly("dy", dy, "...", y.shape)
         return dy * functions.relu_grad(y)
 
@@ -128,11 +128,11 @@ class Softmax(Layer):
         """y = softmax(x)."""
         self._expect("x", x, "... V")
         y = functions.softmax(x)
-        self._keep(y)
+        self.save_for_backward(y)
         return y
 
     def backward(self, dy: Array) -> Array:
         """dx_k = sum_j dy_j y_j ([j = k] - y_k) = y_k (dy_k - sum_j dy_j y_j)."""
-        (y,) = self._take()
+        (y,) = self.saved()
         self._expect_exactly("dy", dy, "...", y.shape)
         return y * (dy - xp.sum(dy * y, axis=-1, keepdims=True))

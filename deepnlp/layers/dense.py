@@ -83,12 +83,12 @@ class MatMul(Layer):
         """y = x W."""
         D, M = self.W.shape
         self._expect("x", x, "... D", D=D)
-        self._keep(x)
+        self.save_for_backward(x)
         return (rows(x) @ self.W.value).reshape(*x.shape[:-1], M)
 
     def backward(self, dy: Array) -> Array:
         """dx = dy W^T; dW = x^T dy."""
-        (x,) = self._take()
+        (x,) = self.saved()
         self._expect_exactly("dy", dy, "... M", (*x.shape[:-1], self.W.shape[1]))
         dy_rows = rows(dy)
         # y = x W
@@ -169,7 +169,7 @@ class Affine(Layer):
         """y = x W + b."""
         D, M = self.W.shape
         self._expect("x", x, self._input, D=D)
-        self._keep(x)
+        self.save_for_backward(x)
         y = rows(x) @ self.W.value
         if self.b is not None:
             y = add_bias(y, self.b.value)
@@ -177,7 +177,7 @@ class Affine(Layer):
 
     def backward(self, dy: Array) -> Array:
         """dx = dy W^T; dW = x^T dy; db = the sum of dy over its rows."""
-        (x,) = self._take()
+        (x,) = self.saved()
         letters = self._input.replace("D", "M")
         self._expect_exactly("dy", dy, letters, (*x.shape[:-1], self.W.shape[1]))
         dy_rows = rows(dy)

@@ -56,16 +56,16 @@ class Dropout(Layer):
         """y = mask * x / (1 - p) in training, x in evaluation."""
         self._expect_input(x)
         if not self.training or self.p == 0:
-            self._keep(None, x.shape)
+            self.save_for_backward(None, x.shape)
             return x
         y, mask = dropout(x, self._mask_shape(x), self._key, self._calls, self.p)
         self._calls += 1
-        self._keep(mask, x.shape)
+        self.save_for_backward(mask, x.shape)
         return y
 
     def backward(self, dy: Array) -> Array:
         """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
-        mask, shape = self._take()
+        mask, shape = self.saved()
         self._expect_exactly("dy", dy, "...", shape)
         return dy if mask is None else dropout_backward(dy, mask)
 

@@ -82,12 +82,12 @@ class Embedding(Layer):
         if ids.dtype.kind not in "iu":
             raise TypeError(f"Embedding: ids should be integers, got {ids.dtype}")
         check_ids("Embedding", ids, self.W.shape[0])
-        self._keep(ids)
+        self.save_for_backward(ids)
         return self.W.value[ids]
 
     def backward(self, dy: Array) -> None:
         """dW[id] += dy, for every id."""
-        (ids,) = self._take()
+        (ids,) = self.saved()
         D = self.W.shape[1]
         self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = W[ids_k]: row ids_k collects dy_k

@@ -16,7 +16,13 @@ from deepnlp.kernels import (
     sum_rows,
 )
 from deepnlp.layer import expect
-from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
+from deepnlp.layers.recurrent import (
+    Recurrent,
+    TimeRecurrent,
+    batch_first,
+    steps_as_rows,
+    time_first,
+)
 from deepnlp.parameter import Parameter, Transpose, as_parameter
 
 
@@ -183,12 +189,12 @@ class GRU(Recurrent):
         gates = self._input_product(x).astype(dtype, copy=False)
         v, h = (xp.empty((len(x), width), dtype=dtype) for width in (hidden.width, self.H))
         hidden.step(gates, h_prev, v, h)
-        self._keep(x, h_prev, gates, v)
+        self.save_for_backward(x, h_prev, gates, v)
         return h
 
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh."""
-        x, h_prev, gates, v = self._take()
+        x, h_prev, gates, v = self.saved()
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         hidden = self._hidden()
         dax = xp.empty_like(gates)
@@ -204,7 +210,7 @@ class GRU(Recurrent):
         return _Hidden(self.Wh, self.bh, self.reset_after)
 
 
-class TimeGRU(OverTime):
+class TimeGRU(TimeRecurrent):
     r"""A gated recurrent unit over T steps.
 
     .. math::
@@ -303,12 +309,12 @@ class TimeGRU(OverTime):
         for t in range(T):
             hidden.step(ax[t], h[t], v[t], h[t + 1])  # ax[t] becomes the gates
 
-        self._keep(x, h, ax, v)
+        self.save_for_backward(x, h, ax, v)
         self._finish(h[T])
         return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
 
     def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states; see :meth:`deepnlp.layers.recurrent.OverTime.advance`."""
+        """One step from given states; see :meth:`TimeRecurrent.advance`."""
         (h_prev,) = states
         hidden = self._hidden()
         v = xp.empty((len(x), hidden.width), dtype=h_prev.dtype)
@@ -318,7 +324,7 @@ class TimeGRU(OverTime):
 
     def backward(self, dhs: Array) -> Array:
         """Dx from the gradients of all states; back through time, last step first."""
-        x, h, gates, v = self._take()
+        x, h, gates, v = self.saved()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
         hidden = self._hidden()

@@ -64,12 +64,12 @@ class SoftmaxWithLoss(Layer):
         s = rows(logits).copy()  # the caller's stay as they are
         nll, kept = softmax_nll(s, None, t)
         M = _number(counts, s)
-        self._keep(s, t, counts, kept, M, logits.shape)
+        self.save_for_backward(s, t, counts, kept, M, logits.shape)
         return xp.sum(nll * counts) / M
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (p - onehot(t)) / M, and zero where the target is ignored."""
-        s, t, counts, kept, M, shape = self._take()
+        s, t, counts, kept, M, shape = self.saved()
         # L = sum_n nll_n / M, over the n that count
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
@@ -145,7 +145,7 @@ class AffineSoftmaxWithLoss(Layer):
             # s (n, V), for the n rows of x
             s = xp.matmul(x_rows, W, out=self._workspace("s", (len(t), V), dtype))
             nll, kept = softmax_nll(s, b, t)
-            self._keep(x, s, t, counts, kept, M)
+            self.save_for_backward(x, s, t, counts, kept, M)
         else:
             starts = range(0, max(len(t), 1), ROWS_AT_ONCE)
             parts = [slice(k, k + ROWS_AT_ONCE) for k in starts]
@@ -154,7 +154,7 @@ class AffineSoftmaxWithLoss(Layer):
 
     def backward(self, dloss: Any = 1) -> Array:
         """dx = ds W^T, with ds = dloss (p - onehot(t)) / M, zero where the target is ignored."""
-        x, s, t, counts, kept, M = self._take()
+        x, s, t, counts, kept, M = self.saved()
         # L = sum_n nll_n / M, over the n that count
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
@@ -228,10 +228,10 @@ class SigmoidWithLoss(Layer):
                 f"{tuple(scores.shape)}, got {tuple(targets.shape)}"
             )
         t = targets.astype(scores.real.dtype)
-        self._keep(scores, t)
+        self.save_for_backward(scores, t)
         return xp.sum(functions.softplus(scores) - t * scores) / scores.size
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
-        s, t = self._take()
+        s, t = self.saved()
         return ((functions.sigmoid(s) - t) * (dloss / s.size)).astype(s.dtype, copy=False)

@@ -6,7 +6,13 @@ from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.kernels import lstm_slopes, lstm_step, lstm_step_backward
-from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
+from deepnlp.layers.recurrent import (
+    Recurrent,
+    TimeRecurrent,
+    batch_first,
+    steps_as_rows,
+    time_first,
+)
 from deepnlp.parameter import Parameter
 
 
@@ -90,12 +96,12 @@ class LSTM(Recurrent):
         gates = self._input_product(x).astype(dtype, copy=False)
         h, c, tanh_c = (xp.empty(c_prev.shape, dtype=dtype) for _ in range(3))
         lstm_step(gates, p, c_prev, h, c, tanh_c)
-        self._keep(x, h_prev, c_prev, gates, tanh_c)
+        self.save_for_backward(x, h_prev, c_prev, gates, tanh_c)
         return h, c
 
     def backward(self, dh: Array, dc: Array) -> tuple[Array, Array, Array]:
         """(dx, dh_prev, dc_prev) from the gradients of both outputs."""
-        x, h_prev, c_prev, gates, tanh_c = self._take()
+        x, h_prev, c_prev, gates, tanh_c = self.saved()
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         self._expect("dc", dc, "N H", N=x.shape[0], H=self.H)
         # h, c from a and c_prev
@@ -109,7 +115,7 @@ class LSTM(Recurrent):
         return dx, dh_prev, dc_prev
 
 
-class TimeLSTM(OverTime):
+class TimeLSTM(TimeRecurrent):
     r"""An LSTM over T steps.
 
     .. math::
@@ -201,12 +207,12 @@ class TimeLSTM(OverTime):
             xp.matmul(h[t], Wh, out=p)
             lstm_step(a[t], p, c[t], h[t + 1], c[t + 1], tanh_c[t])  # a[t] becomes the gates
 
-        self._keep(x, h, c, a, tanh_c)
+        self.save_for_backward(x, h, c, a, tanh_c)
         self._finish(h[T], c[T])
         return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
 
     def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states; see :meth:`deepnlp.layers.recurrent.OverTime.advance`."""
+        """One step from given states; see :meth:`TimeRecurrent.advance`."""
         h_prev, c_prev = states
         a, p = self._input_product(x), h_prev @ self.Wh.value
         h, c, tanh_c = xp.empty((3, *c_prev.shape), dtype=c_prev.dtype)
@@ -215,7 +221,7 @@ class TimeLSTM(OverTime):
 
     def backward(self, dhs: Array) -> Array:
         """Dx from the gradients of all states; back through time, last step first."""
-        x, h, c, gates, tanh_c = self._take()
+        x, h, c, gates, tanh_c = self.saved()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
         Wh = self.Wh.value

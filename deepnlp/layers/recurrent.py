@@ -77,7 +77,7 @@ class Recurrent(Layer):
             self._expect(name, state, "N H", N=x.shape[0], H=self.H)
 
 
-class OverTime(Recurrent):
+class TimeRecurrent(Recurrent):
     """A recurrent layer unrolled over T steps, which may carry its state to the next call.
 
     Parameters

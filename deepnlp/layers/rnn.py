@@ -6,7 +6,13 @@ from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.kernels import ACTIVATIONS, rnn_slopes, rnn_step, rnn_step_backward
-from deepnlp.layers.recurrent import OverTime, Recurrent, batch_first, steps_as_rows, time_first
+from deepnlp.layers.recurrent import (
+    Recurrent,
+    TimeRecurrent,
+    batch_first,
+    steps_as_rows,
+    time_first,
+)
 
 
 def _activation(owner: str, name: str) -> str:
@@ -81,12 +87,12 @@ class RNN(Recurrent):
         self._expect_step(x, h_prev=h_prev)
         a = self._input_product(x) + h_prev @ self.Wh.value
         h = ACTIVATIONS[self.activation].function(a)
-        self._keep(x, h_prev, h)
+        self.save_for_backward(x, h_prev, h)
         return h
 
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh."""
-        x, h_prev, h = self._take()
+        x, h_prev, h = self.saved()
         self._expect("dh", dh, "N H", N=h.shape[0], H=self.H)
         # h = f(a)
         da = dh * ACTIVATIONS[self.activation].grad(h)
@@ -97,7 +103,7 @@ class RNN(Recurrent):
         return dx, dh_prev
 
 
-class TimeRNN(OverTime):
+class TimeRNN(TimeRecurrent):
     r"""A simple recurrent layer over T steps.
 
     .. math:: h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad t = 1, \dots, T
@@ -185,12 +191,12 @@ class TimeRNN(OverTime):
             xp.matmul(h[t], Wh, out=p)
             rnn_step(a[t], p, h[t + 1], self.activation)
 
-        self._keep(x, h)
+        self.save_for_backward(x, h)
         self._finish(h[T])
         return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
 
     def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states; see :meth:`deepnlp.layers.recurrent.OverTime.advance`."""
+        """One step from given states; see :meth:`TimeRecurrent.advance`."""
         (h_prev,) = states
         h = xp.empty_like(h_prev)
         rnn_step(self._input_product(x), h_prev @ self.Wh.value, h, self.activation)
@@ -198,7 +204,7 @@ class TimeRNN(OverTime):
 
     def backward(self, dhs: Array) -> Array:
         """Dx from the gradients of all states; back through time, last step first."""
-        x, h = self._take()
+        x, h = self.saved()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
         Wh = self.Wh.value

@@ -18,7 +18,7 @@ from deepnlp.layers import (
     TimeLSTM,
     TimeRNN,
 )
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models.language_model import LanguageModel, check_size
 from deepnlp.parameter import Parameter
 
@@ -239,7 +239,7 @@ class RNNLM(LanguageModel):
             x = layer.forward(x)
         return x
 
-    def _cell(self, draw: _Draw, D: int) -> OverTime:
+    def _cell(self, draw: _Draw, D: int) -> TimeRecurrent:
         """A recurrent layer from D inputs to H units, as the options say."""
         config = self._config
         cell, H = config["cell"], config["hidden_size"]

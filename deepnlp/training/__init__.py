@@ -1,7 +1,7 @@
 """Training: the loop, its schedules, its options and recipes, and the folder of a run."""
 
 from deepnlp.checkpoint import load, save
-from deepnlp.training.batching import Batches
+from deepnlp.training.batching import BPTTBatches
 from deepnlp.training.config import (
     TrainConfig,
     configure,
@@ -24,7 +24,7 @@ from deepnlp.training.schedules import (
 from deepnlp.training.trainer import Trainer
 
 __all__ = [
-    "Batches",
+    "BPTTBatches",
     "Constant",
     "Cosine",
     "Exponential",

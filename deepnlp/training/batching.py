@@ -10,7 +10,7 @@ import numpy as np
 HostIds = np.ndarray[Any, Any]
 
 
-class Batches:
+class BPTTBatches:
     r"""The stream cut into N contiguous rows, read side by side in windows of T tokens.
 
     .. math:: \mathrm{targets}_{n, t} = \mathrm{ids}_{nL + t + 1}, \quad L = \lfloor (n_{ids} - 1)
@@ -35,7 +35,7 @@ class Batches:
 
     Examples
     --------
-    >>> batches = Batches(np.arange(8), batch_size=2, time_size=2)
+    >>> batches = BPTTBatches(np.arange(8), batch_size=2, time_size=2)
     >>> len(batches), batches.dropped
     (2, 1)
     >>> inputs, targets = batches[0]

@@ -23,7 +23,7 @@ from deepnlp.optimizers import (
     Optimizer,
     RMSprop,
 )
-from deepnlp.training.batching import Batches
+from deepnlp.training.batching import BPTTBatches
 from deepnlp.training.config import TrainConfig
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
@@ -185,7 +185,7 @@ def build_trainer(
     corpus = build_corpus(config)
     model = build_model(config, len(corpus.vocab))
     start_from_corpus(config, model, corpus)
-    steps = config.epochs * len(Batches(corpus.train, config.batch_size, config.time_size))
+    steps = config.epochs * len(BPTTBatches(corpus.train, config.batch_size, config.time_size))
     return Trainer(
         model,
         corpus,

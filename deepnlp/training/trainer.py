@@ -31,7 +31,7 @@ from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.models.ngrams import baselines as measure_baselines
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.plots import learning_curve
-from deepnlp.training.batching import Batches
+from deepnlp.training.batching import BPTTBatches
 from deepnlp.training.config import TrainConfig, to_toml
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Progress
@@ -153,7 +153,7 @@ class Trainer:
             )
         self.first_lr = self.optimizer.lr
         self.schedule = Constant() if schedule is None else schedule
-        self.batches = Batches(corpus.train, batch_size, time_size)
+        self.batches = BPTTBatches(corpus.train, batch_size, time_size)
         self.epochs, self.batch_size, self.time_size = epochs, batch_size, time_size
         self.max_norm = max_norm or math.inf
         self.early_stop = early_stop or 0

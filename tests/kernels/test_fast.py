@@ -5,12 +5,12 @@ import pytest
 
 import deepnlp
 from deepnlp import kernels, no_backward
-from deepnlp.at_once import in_parallel, threads
 from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
 from deepnlp.kernels import fast, plain
 from deepnlp.laboratory.cases import CASES as GRADIENT_CASES
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
+from deepnlp.threads import in_parallel, threads
 from tests.layers.tools import CASES, host, parameter_gradients, run
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
 

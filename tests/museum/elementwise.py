@@ -267,5 +267,5 @@ class LockedDropoutUnscaled:
 )
 class ForgetfulDropout(layers.TimeDropout):
     def backward(self, dy):
-        self._take()
+        self.saved()
         return dy

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from deepnlp.training import Batches
+from deepnlp.training import BPTTBatches
 
 
 @pytest.mark.parametrize(
@@ -9,7 +9,7 @@ from deepnlp.training import Batches
 )
 def test_rows_are_contiguous_and_targets_are_the_next_tokens(n: int, N: int, T: int) -> None:
     ids = np.random.default_rng(n).integers(0, 50, n)
-    batches = Batches(ids, N, T)
+    batches = BPTTBatches(ids, N, T)
     windows = list(batches)
     inputs = np.concatenate([x for x, _ in windows], axis=1)
     targets = np.concatenate([t for _, t in windows], axis=1)
@@ -22,13 +22,13 @@ def test_rows_are_contiguous_and_targets_are_the_next_tokens(n: int, N: int, T: 
 
 
 def test_the_last_window_is_shorter_and_not_left_out() -> None:
-    batches = Batches(np.arange(2 * 7 + 1), batch_size=2, time_size=3)
+    batches = BPTTBatches(np.arange(2 * 7 + 1), batch_size=2, time_size=3)
     assert [x.shape for x, _ in batches] == [(2, 3), (2, 3), (2, 1)]
     assert len(batches) == 3
 
 
 def test_a_window_by_number_is_that_of_the_walk() -> None:
-    batches = Batches(np.arange(100), batch_size=3, time_size=4)
+    batches = BPTTBatches(np.arange(100), batch_size=3, time_size=4)
     for k, (inputs, targets) in enumerate(batches):
         assert np.array_equal(batches[k][0], inputs)
         assert np.array_equal(batches[k][1], targets)
@@ -38,6 +38,6 @@ def test_a_window_by_number_is_that_of_the_walk() -> None:
 
 def test_too_short_a_text_and_sizes_of_zero_are_refused() -> None:
     with pytest.raises(ValueError, match="5 tokens are too few for 5 rows"):
-        Batches(np.arange(5), batch_size=5, time_size=1)
+        BPTTBatches(np.arange(5), batch_size=5, time_size=1)
     with pytest.raises(ValueError, match="should be 1 or more, got 2 and 0"):
-        Batches(np.arange(5), batch_size=2, time_size=0)
+        BPTTBatches(np.arange(5), batch_size=2, time_size=0)

@@ -14,7 +14,7 @@ from deepnlp.evaluation import perplexity
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.ngrams import baselines
 from deepnlp.optimizers import SGD, clip_gradients
-from deepnlp.training import Batches, Plateau, Schedule, TrainConfig, Trainer
+from deepnlp.training import BPTTBatches, Plateau, Schedule, TrainConfig, Trainer
 from tests.training.tools import STEPS_AN_EPOCH, tiny_corpus, tiny_trainer
 
 
@@ -43,7 +43,7 @@ def test_the_loop_is_the_training_step_of_the_contract(array_backend: Any) -> No
     valids = []
     for _ in range(2):
         twin.reset_state()
-        for inputs, targets in Batches(trainer.corpus.train, 3, 5):
+        for inputs, targets in BPTTBatches(trainer.corpus.train, 3, 5):
             twin.forward(deepnlp.backend.asarray(inputs), deepnlp.backend.asarray(targets))
             twin.zero_grad()
             twin.backward()

@@ -261,7 +261,7 @@ class ForgetfulGRU(layers.TimeGRU):
     """Derived from the layer of the package, with its private parts rewritten."""
 
     def backward(self, dhs):
-        x, h, gates, us = self._take()
+        x, h, gates, us = self.saved()
         T, N, _ = x.shape
         H2, Wh = 2 * self.H, self.Wh.value
         dx = np.empty_like(x)

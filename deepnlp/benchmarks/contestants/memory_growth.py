@@ -20,7 +20,7 @@ from deepnlp.evaluation import perplexity
 from deepnlp.generation import generate_ids
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD, clip_gradients
-from deepnlp.training import Batches
+from deepnlp.training import BPTTBatches
 
 SHORT = 1000
 
@@ -34,7 +34,9 @@ def _train(model: RNNLM, ids: Any, spec: Spec) -> None:
     """A few training steps somewhere in the text."""
     optimizer = SGD(model.parameters(), lr=1.0)
     model.reset_state()
-    for x, t in islice(Batches(ids, batch_size=spec.model.N, time_size=spec.model.T), spec.warmup):
+    for x, t in islice(
+        BPTTBatches(ids, batch_size=spec.model.N, time_size=spec.model.T), spec.warmup
+    ):
         model.forward(asarray(x), asarray(t))
         model.zero_grad()
         model.backward()

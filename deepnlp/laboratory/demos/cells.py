@@ -20,7 +20,7 @@ from deepnlp.laboratory.demos.result import Result
 from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.gru import GRU
 from deepnlp.layers.lstm import LSTM
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import RNN
 from deepnlp.plots.style import (
     BLACK,
@@ -221,7 +221,7 @@ def _sweep(config: Config) -> HostArray:
     return left
 
 
-def _share_left(layer: OverTime, xs: list[Array], dh: Array, path: str) -> HostArray:
+def _share_left(layer: TimeRecurrent, xs: list[Array], dh: Array, path: str) -> HostArray:
     """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
     if isinstance(layer, TimeLSTM):
         gradients = _back_through_lstm(layer, xs, dh, path)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.laboratory.demos.result import Result
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.layers.recurrent import OverTime
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.parameter import Parameter
 from deepnlp.plots.style import (
@@ -333,7 +333,7 @@ class _Reader:
         return self.layer.parameters() + self.output.parameters()
 
 
-def _layer(cell: str, D: int, H: int, rng: Generator, bias: float) -> OverTime:
+def _layer(cell: str, D: int, H: int, rng: Generator, bias: float) -> TimeRecurrent:
     if cell == "RNN":
         return TimeRNN.init(D, H, rng)
     if cell == "GRU":
