@@ -9,7 +9,6 @@ from deepnlp.backend import seed, use
 from deepnlp.errors import DeepNLPError
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.parameter import Parameter
-from deepnlp.threads import threads
 
 __version__ = "0.1.0"
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy, xp
+from deepnlp.backend import asarray, asnumpy
 from deepnlp.layer import no_backward
+from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import LanguageModel
 
 HostIds = np.ndarray[Any, Any]
 
 TOKENS_AT_ONCE = 512  # bounds the logits that are in memory: this many rows of V numbers
-IGNORED = -1  # the target that no loss counts
 
 
 @contextmanager
@@ -184,10 +184,8 @@ def surprisal(
     parts = []
     with evaluating(model):
         for x, t in _windows(ids, 1, window):
-            s = model.logits(asarray(x))[0]  # (T, V)
-            s = s - s.max(axis=1, keepdims=True)
-            log_p = s[xp.arange(t.size), asarray(t[0])] - xp.log(xp.exp(s).sum(axis=1))
-            parts.append(asnumpy(-log_p).astype(np.float64))
+            losses = model.losses(asarray(x), asarray(t))
+            parts.append(asnumpy(losses)[0].astype(np.float64))
     return np.concatenate(parts)
 
 

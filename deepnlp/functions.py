@@ -143,3 +143,15 @@ def softplus(x: Array) -> Array:
     """
     m = relu(x.real)
     return m + xp.log(xp.exp(-m) + xp.exp(x - m))
+
+
+def split_gates(a: Array, gates: int) -> list[Array]:
+    """Equal blocks of the last axis, as views: (..., gates * H) to a list of (..., H).
+
+    Examples
+    --------
+    >>> [block.shape for block in split_gates(xp.zeros((5, 8)), 4)]
+    [(5, 2), (5, 2), (5, 2), (5, 2)]
+    """
+    H = a.shape[-1] // gates
+    return [a[..., k * H : (k + 1) * H] for k in range(gates)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deepnlp.backend import xp
-from deepnlp.parameter import Parameter, Transpose
+from deepnlp.parameter import Parameter, View
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
 
@@ -90,6 +90,10 @@ class Layer:
     array([[2., 3.]])
     """
 
+    # Methods that a quick form may stand for, and what they follow from; see __init_subclass__.
+    _follows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+        (("start", "step"), ("forward",)),
+    )
     training: bool = True
     _kept: tuple[Any, ...] | None = None
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
@@ -101,6 +105,55 @@ class Layer:
     def backward(self, *gradients: Any) -> Any:
         """Gradients of the inputs from the gradients of the outputs."""
         raise TypeError(f"{type(self).__name__} has no backward")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give a class that changes what is computed the general step, unless it has its own.
+
+        The quick step it would inherit is that of another function.
+        """
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        for methods, sources in cls._follows:
+            if any(source in own for source in sources) and not any(m in own for m in methods):
+                for method in methods:
+                    setattr(cls, method, getattr(cls, f"_general_{method}"))
+
+    def start(self, N: int) -> Any:
+        """The state from which :meth:`step` begins for N sequences: arrays with N rows, or None.
+
+        Several arrays stand in tuples or lists. A layer without memory has no state: None.
+        """
+        return self._general_start(N)
+
+    def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
+        """One step of time: y and the new state, from x (N, ...) and the state before it.
+
+        Nothing is saved for a backward, and what the layer carries from forward to forward is
+        neither read nor changed. For a layer without memory a step is the forward.
+
+        Parameters
+        ----------
+        x : array (N, ...)
+            The input at one step, without an axis for time.
+        state : optional
+            From :meth:`start` or the step before; a fresh start by default.
+
+        Returns
+        -------
+        y : array (N, ...)
+        state
+            As :meth:`start` gives it.
+        """
+        return self._general_step(x, state)
+
+    def _general_start(self, N: int) -> Any:
+        """The start of a layer whose class says nothing else."""
+        return None
+
+    def _general_step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
+        """The step of a layer whose class says nothing else: the forward."""
+        with no_backward():
+            return self.forward(x), state
 
     # --- Parameters -------------------------------------------------------------------------
 
@@ -114,7 +167,7 @@ class Layer:
             name it is met by.
         """
         named: dict[int, tuple[str, Parameter]] = {}
-        for path, weight in self._owned(Parameter | Transpose):
+        for path, weight in self._owned(View):
             named.setdefault(id(weight.base), (path, weight.base))
         return list(named.values())
 
@@ -229,12 +282,12 @@ class Layer:
             self._kept = values
 
     def _workspace(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of this layer's own for forward and backward to work in, uninitialised.
+        """An uninitialised array for forward and backward to work in.
 
-        It is the same array again at the next call with this shape and type, so that a step of
-        training allocates little. Only what is kept for a backward may live in it, never a
-        result: a caller's arrays are not overwritten. Inside ``no_backward`` it is a fresh one,
-        for a forward outside may still wait for its backward.
+        The next call with this name, shape and type gives the same array again, so that a training
+        step allocates little. It may hold what is saved for a backward, never a result: arrays
+        that a caller was given are not overwritten. Inside ``no_backward`` it is a fresh array,
+        since a forward outside may still wait for its backward.
         """
         if not keeping():
             return xp.empty(shape, dtype=dtype)
@@ -259,11 +312,11 @@ class Layer:
         return kept
 
     def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
-        """Check an input's world and shape: ``self._expect("x", x, "N T D", D=100)``."""
+        """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`."""
         expect(type(self).__name__, what, array, letters, **sizes)
 
     def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
-        """Check a gradient's world and shape, which is that of the output it belongs to."""
+        """Check that a gradient has the shape of the output it belongs to."""
         self._expect(what, array, "...")
         if tuple(array.shape) != tuple(shape):
             raise ValueError(
@@ -345,6 +398,48 @@ class Sequential(Layer):
             dy = layer.backward(dy)
         return dy
 
+    def start(self, N: int) -> Any:
+        """The state of every layer."""
+        return [layer.start(N) for layer in self.layers]
+
+    def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
+        """One step of every layer in turn."""
+        states = [None] * len(self.layers) if state is None else list(state)
+        for k, layer in enumerate(self.layers):
+            x, states[k] = layer.step(x, states[k])
+        return x, states
+
+
+def map_state(function: Callable[..., Any], *states: Any) -> Any:
+    """Apply a function to the arrays of one state, or to those of several at the same place.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array of each state.
+    *states
+        As :meth:`Layer.start` and :meth:`Layer.step` give them.
+
+    Returns
+    -------
+    state
+
+    Examples
+    --------
+    The rows of a state in another order, as a beam search wants them:
+
+    >>> state = [None, (xp.asarray([[1.0], [2.0]]),)]
+    >>> map_state(lambda array: array[[1, 0]], state)
+    [None, (array([[2.],
+           [1.]]),)]
+    """
+    first = states[0]
+    if first is None:
+        return None
+    if isinstance(first, list | tuple):
+        return type(first)(map_state(function, *parts) for parts in zip(*states, strict=True))
+    return function(*states)
+
 
 @lru_cache(maxsize=64)
 def _axes(letters: str) -> tuple[list[str], list[str], bool]:
@@ -355,12 +450,12 @@ def _axes(letters: str) -> tuple[list[str], list[str], bool]:
 
 
 def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> None:
-    """Check the world and the shape of an array.
+    """Check that an array belongs to the backend in use, and its shape.
 
     Parameters
     ----------
     owner, what : str
-        Who asks and for what: they begin the message.
+        Name of the layer and of its input; they begin the message.
     array : array
     letters : str
         Names of the axes, such as ``"N T D"``; ``"... D"`` allows any axes before the last.

@@ -7,12 +7,43 @@ optimizer changes ``Parameter.value`` in place and keeps its own arrays by param
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from deepnlp.backend import Array, asarray, xp
-from deepnlp.kernels import Update, clip_all, update_all
+from deepnlp.kernels import kernel
 from deepnlp.parameter import Parameter, as_bases
+
+
+class Update(NamedTuple):
+    """One weight W that an optimizer is to change, and the gradient g with respect to it.
+
+    ``kept`` holds the arrays that the optimizer keeps for the weight, changed in place, and
+    ``scalars`` the other letters of the formula, both by name.
+    """
+
+    W: Array
+    g: Array
+    kept: Mapping[str, Array]
+    scalars: Mapping[str, float]
+
+
+@kernel
+def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Update]) -> None:
+    """Change all weights by the formula of an optimizer whose name is ``rule``."""
+    for W, g, kept, scalars in updates:
+        formula(W, g, **kept, **scalars)
+
+
+@kernel
+def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
+    """Scale the gradients in place, and give their norm before, a 0-d float64 array."""
+    norm = xp.sqrt(sum((xp.vdot(g, g) for g in gradients), start=xp.zeros(())))
+    if math.isfinite(max_norm):
+        scale = xp.minimum(1, max_norm / (norm + 1e-6))
+        for g in gradients:
+            g *= scale.astype(g.dtype)
+    return norm
 
 
 def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:

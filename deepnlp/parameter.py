@@ -6,7 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from deepnlp.backend import Array, asarray, xp
-from deepnlp.kernels import add_rows
+from deepnlp.kernels import kernel
+from deepnlp.products import product
+
+
+@kernel
+def add_rows(table: Array, ids: Array, rows: Array) -> None:
+    """Add row k of ``rows`` (n, D) to row ``ids[k]`` of ``table`` (V, D), in place.
+
+    Repeated ids add up; ``table[ids] += rows`` would keep only the last row of each.
+    """
+    xp.add.at(table, ids, rows)
 
 
 class Parameter:
@@ -175,9 +185,9 @@ class Parameter:
         if not self.trainable:
             return
         if self._grad is None:
-            self._grad = xp.matmul(A, B).astype(self.dtype, copy=False)
+            self._grad = product(A, B).astype(self.dtype, copy=False)
         else:
-            self._grad += xp.matmul(A, B)
+            self._grad += product(A, B)
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
@@ -318,6 +328,9 @@ class Transpose:
 
     def __repr__(self) -> str:
         return f"<{self._base._title()}.T {self.shape} {self.dtype}>"
+
+
+View = Parameter | Transpose
 
 
 def as_parameter(weight: Any, name: str) -> Parameter | Transpose:

@@ -1,35 +1,29 @@
-"""Element-wise work on the host, shared out between threads.
+"""Work on the host, shared out between threads of our own; one BLAS thread meanwhile.
 
-NumPy's matrix products use all cores; its other operations use one. They let go of the
-interpreter's lock while they compute, so threads of Python's own can take a part each.
+OpenBLAS can share out a matrix product itself, but its threads wait for each other in busy loops.
+Beside any other busy program they wait for a thread that has no core, and a training step takes
+ten times as long. So inside deepnlp's calls BLAS runs on one thread (:func:`one_blas_thread`),
+and large products and element-wise work are cut into pieces that the threads of
+:func:`in_parallel` take one after the other. These threads sleep when there is no work.
 
-This module is imported before NumPy, since it sets one thing that is read only then: the threads
-of OpenBLAS wait for their next product in a busy loop, by default for some 25 milliseconds, in
-which nothing else can run on their core. ``OPENBLAS_THREAD_TIMEOUT=16`` (2 to that many cycles,
-some 25 microseconds) gives the core free at once. It has no effect where a program has imported
-NumPy before deepnlp, nor where the variable is set already.
+How a piece of work is cut depends on its shape alone, never on the number of threads, and no cut
+goes through a sum. So every number of threads gives the same bits.
 """
 
 from __future__ import annotations
 
 import contextvars
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
+from threadpoolctl import ThreadpoolController
 
 
-def threads() -> int:
-    """How many threads share out the element-wise work on the host.
-
-    Returns
-    -------
-    int
-        What ``DEEPNLP_NUM_THREADS`` says; else what the matrix products are told by
-        ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS``; else the number of cores of this process.
-    """
+def _number_from_environment() -> int:
     for variable in ("DEEPNLP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         value = os.environ.get(variable, "")
         if value.isdigit() and int(value) > 0:
@@ -37,24 +31,137 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _Pool:
-    """Helpers of the calling thread, started when there is first work for them."""
+class _Helper:
+    """A thread that sleeps until it is given a job: a function to call once."""
 
     def __init__(self) -> None:
-        self.helpers = threads() - 1
-        self.executor = ThreadPoolExecutor(max(1, self.helpers), "deepnlp")
+        self._wake, self._finished = threading.Lock(), threading.Lock()
+        self._wake.acquire()
+        self._finished.acquire()
+        self._job: Callable[[], None] | None = None
+        self._error: BaseException | None = None
+        self.started = False
+        threading.Thread(target=self._run, name="deepnlp", daemon=True).start()
+
+    def give(self, job: Callable[[], None]) -> None:
+        """Wake the thread for a job; the one before must have been collected."""
+        self._job, self.started = job, False
+        self._wake.release()
+
+    def collect(self) -> None:
+        """Wait until the job is done, and raise what it raised."""
+        self._finished.acquire()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _run(self) -> None:
+        while True:
+            self._wake.acquire()
+            self.started = True
+            job, self._job = self._job, None
+            try:
+                if job is not None:
+                    job()
+            except BaseException as error:  # raised by collect, in the caller's thread
+                self._error = error
+            job = None
+            self._finished.release()
 
 
-_pool: _Pool | None = None
+class _Pool:
+    """The calling thread and its helpers; work for one caller at a time."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._helpers: list[_Helper] = []
+        self._late: list[_Helper] = []  # woken for work that was done before they had begun
+        self._busy = threading.Lock()
+
+    def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+        """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
+        shares = min(self.size, len(pieces))
+        if shares < 2 or not self._busy.acquire(blocking=False):
+            for piece in pieces:  # one thread, another caller's turn, or work within work
+                work(piece)
+            return
+        try:
+            self._share(work, pieces, shares)
+        finally:
+            self._busy.release()
+
+    def _share(self, work: Callable[[Any], None], pieces: Sequence[Any], shares: int) -> None:
+        while self._late:
+            self._late.pop().collect()
+        while len(self._helpers) < shares - 1:
+            self._helpers.append(_Helper())
+        left = iter(pieces)  # of which each piece is taken once: next() holds the lock
+
+        def take_pieces() -> None:
+            for piece in left:
+                work(piece)
+
+        helpers = self._helpers[: shares - 1]
+        for helper in helpers:
+            # A helper sees what the caller has set for its own context, such as numpy.errstate.
+            helper.give(partial(contextvars.copy_context().run, take_pieces))
+        try:
+            take_pieces()
+        finally:
+            error = None
+            for helper in helpers:
+                if not helper.started:  # nothing is left for it: do not wait until it has a core
+                    self._late.append(helper)
+                    continue
+                try:
+                    helper.collect()
+                except BaseException as raised:
+                    error = raised
+            if error is not None:
+                raise error
 
 
-def _forget_pool() -> None:
+_pool = _Pool(_number_from_environment())
+
+
+def _forget_helpers() -> None:
     global _pool
-    _pool = None
+    _pool = _Pool(_pool.size)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_forget_helpers)  # threads do not survive a fork
+
+
+def number() -> int:
+    """How many threads share out work on the host.
+
+    Returns
+    -------
+    int
+        What :func:`use` set; before that ``DEEPNLP_NUM_THREADS``, else ``OPENBLAS_NUM_THREADS`` or
+        ``OMP_NUM_THREADS``, else the number of cores of this process.
+    """
+    return _pool.size
+
+
+def use(number: int) -> None:
+    """Set how many threads share out work on the host. Results do not depend on it.
+
+    Parameters
+    ----------
+    number : int
+        One or more.
+
+    Raises
+    ------
+    ValueError
+        If it is less.
+    """
+    global _pool
+    if number < 1:
+        raise ValueError(f"the number of threads should be 1 or more, got {number}")
+    _pool = _Pool(number)
 
 
 def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
@@ -77,24 +184,58 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     >>> numbers
     [2, 4, 6]
     """
-    global _pool
-    if len(pieces) < 2:  # as it is for each word of a text that is generated: lose no time
-        for piece in pieces:
-            work(piece)
-        return
-    pool = _pool = _pool or _Pool()
-    shares = min(1 + pool.helpers, len(pieces))
+    _pool.share(work, pieces)
 
-    def share(k: int) -> None:
-        for piece in pieces[k::shares]:
-            work(piece)
 
-    # A helper sees what the caller has set for its own context, such as numpy.errstate.
-    others = [
-        pool.executor.submit(contextvars.copy_context().run, share, k) for k in range(1, shares)
-    ]
+class _Blas:
+    """The number of threads of NumPy's BLAS, set to one while a call of ours is running."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._libraries: list[Any] | None = None
+        self._before: list[int] = []
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                if self._libraries is None:
+                    controller = ThreadpoolController().select(user_api="blas")
+                    self._libraries = controller.lib_controllers
+                self._before = [library.get_num_threads() for library in self._libraries]
+                self._set([1] * len(self._before))
+            self._depth += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._set(self._before)
+
+    def _set(self, numbers: list[int]) -> None:
+        for library, now, number in zip(self._libraries or (), self._before, numbers, strict=True):
+            if now != 1:
+                library.set_num_threads(number)
+
+
+_blas = _Blas()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Context in which NumPy's matrix products run on the calling thread alone.
+
+    Afterwards BLAS has as many threads as before: a program's own products keep its setting.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> with one_blas_thread():
+    ...     numpy.eye(2) @ numpy.ones(2)
+    array([1., 1.])
+    """
+    _blas.enter()
     try:
-        share(0)
+        yield
     finally:
-        for other in others:
-            other.result()
+        _blas.leave()

@@ -24,7 +24,6 @@ from deepnlp.generation import (
     tokenize_prompt,
 )
 from deepnlp.generation.sampling import BLOCK, FIRST_NUCLEUS
-from deepnlp.generation.stepping import ChainStepper, Stepper, stepper_for
 from deepnlp.layers import Embedding, TimeAffine, TimeGRU, TimeLSTM
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.language_model import LanguageModel
@@ -391,26 +390,57 @@ def built(kind):
 
 @pytest.mark.parametrize("kind", [*KINDS, "simple"])
 @pytest.mark.parametrize("B", [1, 3])
-def test_known_layers_step_as_the_model_does(kind, B, array_backend):
+def test_steps_are_the_sequence_read_at_once(kind, B, array_backend):
+    """Both the model's own step and the general one, which reads the whole text again."""
     model = built(kind)
-    quick, plain = stepper_for(model), Stepper(model)
-    assert type(quick) is ChainStepper
-    for step, ids in enumerate(np.random.default_rng(0).integers(0, 11, (6, B)).tolist()):
-        if step == 3:
-            quick.start_again([B - 1])
-            plain.start_again([B - 1])
-        scores = quick.read(ids)
-        assert scores.shape == (B, 11)
-        np.testing.assert_allclose(scores, plain.read(ids), rtol=1e-11, atol=1e-13)
-
-
-def test_steps_are_the_sequence_read_at_once(model):
-    stepper = stepper_for(model)
-    ids = [[2], [5], [1], [3]]
-    scores = [stepper.read(id_)[0] for id_ in ids]
+    ids = np.random.default_rng(0).integers(0, 11, (B, 6))
     with evaluating(model):
-        whole = backend.asnumpy(model.logits(backend.asarray(ids).T))[0]
-    np.testing.assert_allclose(scores, whole, rtol=1e-5, atol=1e-6)
+        whole = backend.asnumpy(model.logits(backend.asarray(ids)))
+    model.forward(backend.asarray(ids), backend.asarray(ids))  # leaves a state and a backward
+    carried = model.snapshot()
+    model.eval()
+    for step in (model.step, model._general_step):
+        state = model.start(B) if step == model.step else model._general_start(B)
+        for t in range(6):
+            scores, state = step(backend.asarray(ids[:, t]), state)
+            assert scores.shape == (B, 11)
+            np.testing.assert_allclose(backend.asnumpy(scores), whole[:, t], 1e-11, 1e-13)
+    model.train()
+    assert all(np.array_equal(model.snapshot()[name], carried[name]) for name in carried)
+    model.backward()
+
+
+def test_a_step_begins_anew_where_it_is_given_no_state(model):
+    model.eval()
+    ids = backend.asarray([3, 1])
+    first, _ = model.step(ids)
+    again, _ = model.step(ids, model.start(2))
+    np.testing.assert_array_equal(backend.asnumpy(first), backend.asnumpy(again))
+
+
+def test_a_model_without_layers_steps_by_its_logits():
+    """Its scores depend on the last two ids only; fed one id at a time it would be wrong."""
+
+    class LastTwo(LanguageModel):
+        def __init__(self):
+            self._remember(vocab_size=7, embed_size=1, hidden_size=1, dtype="float64")
+
+        def logits(self, ids):
+            ids = backend.asnumpy(ids)
+            before = np.concatenate([np.full((len(ids), 1), 3), ids[:, :-1]], axis=1)
+            return backend.asarray(np.eye(7)[(2 * ids + before) % 7])
+
+    def continued(a, b, n):
+        found = []
+        for _ in range(n):
+            a, b = b, (2 * b + a) % 7
+            found.append(b)
+        return found
+
+    assert list(generate_ids(LastTwo(), [1, 2], 9, greedy=True)) == continued(1, 2, 9)
+    steps = list(generate_batch(LastTwo(), [[1, 2], [5], [0, 6, 4]], 9, greedy=True))
+    rows = [continued(1, 2, 9), continued(3, 5, 9), continued(6, 4, 9)]
+    assert np.stack(steps, axis=1).tolist() == rows
 
 
 def own_logits():
@@ -432,34 +462,27 @@ def own_layer():
     return model
 
 
-def forgetful():
-    model = RNNLM(11, 7, 7)
-    model.layers[2].stateful = False
-    return model
-
-
 def two_types():
     model = RNNLM(11, 7, 7)
     model.layers[2].b.astype("float64")
     return model
 
 
-@pytest.mark.parametrize("make", [own_model, own_logits, own_layer, forgetful, two_types])
-def test_whatever_is_not_known_steps_through_the_model_itself(make):
+@pytest.mark.parametrize("make", [own_model, own_logits, own_layer, two_types])
+def test_a_class_with_a_forward_of_its_own_steps_by_it(make):
     model = make()
-    assert type(stepper_for(model)) is Stepper
     ids = [1]
     for _ in range(5):
         with evaluating(model):
-            scores = [backend.asnumpy(model.logits(backend.asarray([[id_]])))[0, -1] for id_ in ids]
-        ids.append(int(scores[-1].argmax()))
+            scores = backend.asnumpy(model.logits(backend.asarray([ids])))[0, -1]
+        ids.append(int(scores.argmax()))
     assert list(generate_ids(model, [1], 5, greedy=True)) == ids[1:]
 
 
 def test_weights_that_change_on_the_way_are_the_new_ones(model):
     ids = generate_ids(model, [1], 9, seed=0)
     next(ids)
-    b = model.layers[-1].b
+    b = model.output.b
     b.value = b.value + 50 * backend.asarray(np.arange(model.vocab_size) == 5)
     assert next(ids) == 5
 

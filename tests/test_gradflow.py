@@ -136,7 +136,7 @@ def test_a_linear_network_decays_as_predicted():
     layer = net.layers[1]
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
     layer.Wh.value = 0.8 * rotation
-    net.layers[-1].b.value += np.random.default_rng(2).normal(size=11)
+    net.output.b.value += np.random.default_rng(2).normal(size=11)
     flow = gradient_flow(net, IDS, steps=30, batch_size=3).layers[0]
     assert flow.predicted_rate == pytest.approx(0.8, rel=1e-6)
     assert flow.measured_rate == pytest.approx(0.8, rel=1e-6)

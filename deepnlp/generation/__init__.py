@@ -1,6 +1,5 @@
 """Text from a language model: sample the next word, feed it back, repeat."""
 
-from deepnlp.generation.ids import generate_batch, generate_ids
 from deepnlp.generation.sampling import (
     Sampler,
     apply_temperature,
@@ -8,13 +7,16 @@ from deepnlp.generation.sampling import (
     keep_top_k,
     keep_top_p,
 )
-from deepnlp.generation.text import (
+from deepnlp.generation.writing import (
     LINE_MEMORY,
+    generate,
+    generate_batch,
+    generate_ids,
+    generate_many,
     text_pieces,
     tokenize_prompt,
     vocabulary_of,
 )
-from deepnlp.generation.writing import generate, generate_many
 
 __all__ = [
     "LINE_MEMORY",

@@ -1,12 +1,25 @@
-"""Texts from a language model: one, or many side by side."""
+"""Text from a language model: sample the next word, feed it back, repeat.
 
-from collections.abc import Sequence
+One id of each text is fed at a time, and the model's state carries the past. The model is only
+read: its training mode and the state that it carries from forward to forward stay as they are.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deepnlp.generation.ids import generate_batch, generate_ids
-from deepnlp.generation.text import tokenize_prompt, vocabulary_of
+from deepnlp import backend
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.evaluation import expect_language_model
+from deepnlp.generation.sampling import Sampler
+from deepnlp.layer import map_state
 from deepnlp.models import RNNLM
+from deepnlp.text import Vocabulary
+
+LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 
 
 def generate(
@@ -163,3 +176,291 @@ def generate_many(
         if not unfinished:
             break
     return [vocab.detokenize(tokens) for tokens in texts]
+
+
+def generate_ids(
+    model: RNNLM,
+    prompt_ids: Iterable[int] = (),
+    length: int = 50,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    greedy: bool = False,
+    seed: int | None = None,
+    rng: np.random.Generator | None = None,
+    stop_at_eos: bool = False,
+    allow_unknown: bool = False,
+) -> Iterator[int]:
+    """Yield the ids of a continuation one by one, as they are chosen.
+
+    The model is borrowed for one step at a time: whenever the caller has the turn, training mode
+    and hidden state are as the caller left them, also when the iterator is never finished.
+
+    Parameters
+    ----------
+    model : RNNLM
+    prompt_ids : iterable of int
+        Ids to continue; none starts after ``<eos>``.
+    length : int
+        How many ids to yield.
+    temperature, top_k, top_p, greedy, seed, rng, stop_at_eos, allow_unknown
+        As for :func:`generate`. The closing ``<eos>`` is yielded too.
+
+    Returns
+    -------
+    iterator of int
+
+    Raises
+    ------
+    ValueError
+        At once if a number is out of its range; see :func:`generate`.
+
+    Examples
+    --------
+    >>> from deepnlp.models import RNNLM
+    >>> model = RNNLM(4, 8, 8)
+    >>> len(list(generate_ids(model, [2, 3], length=5, seed=1)))
+    5
+    """
+    rng = _generator(length, seed, rng)
+    sampler = Sampler(temperature, top_k, top_p, greedy, _banned(model, allow_unknown))
+    last = vocabulary_of(model).eos_id if stop_at_eos else None
+    steps = _continuations(model, [_prompt(model, prompt_ids)], length, sampler, [rng])
+    return _until((id_ for (id_,) in steps), last)
+
+
+def generate_batch(
+    model: RNNLM,
+    prompts: Sequence[Iterable[int]],
+    length: int = 50,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    greedy: bool = False,
+    seed: int | None = None,
+    rng: np.random.Generator | None = None,
+    allow_unknown: bool = False,
+) -> Iterator[NDArray[np.int_]]:
+    """Yield the continuations of B prompts side by side, the next id of each at every step.
+
+    A step of B rows reads the weights once, so it takes much less time than B steps of one row.
+    Where prompts differ in length, their ends are aligned: a shorter one is read later, from a
+    state of zeros, and all rows choose their first id at the same step. Row b has a random
+    generator of its own, ``rng.spawn(B)[b]``, so that its ids depend neither on the other rows nor
+    on how many there are: they are those of :func:`generate_ids` with that generator, but for the
+    rounding of the scores. The model is borrowed as by :func:`generate_ids`.
+
+    Parameters
+    ----------
+    model : RNNLM
+    prompts : sequence of B iterables of int
+        Ids to continue; an empty one starts after ``<eos>``.
+    length : int
+        How many ids to yield of every row.
+    temperature, top_k, top_p, greedy, allow_unknown
+        As for :func:`generate_ids`.
+    seed : int, optional
+        Instead of ``rng``, the seed of ``numpy.random.default_rng``.
+    rng : numpy.random.Generator, optional
+        The parent of the rows' generators; by default the one that ``deepnlp.seed`` set. Every
+        call gets other children from it.
+
+    Returns
+    -------
+    iterator of numpy.ndarray of int, shape (B,)
+
+    Raises
+    ------
+    ValueError
+        At once if there is no prompt or a number is out of its range.
+
+    Examples
+    --------
+    >>> from deepnlp.models import RNNLM
+    >>> model = RNNLM(4, 8, 8)
+    >>> steps = list(generate_batch(model, [[2, 3], [1]], length=5, seed=1))
+    >>> len(steps), steps[0].shape
+    (5, (2,))
+    """
+    parent = _generator(length, seed, rng)
+    sampler = Sampler(temperature, top_k, top_p, greedy, _banned(model, allow_unknown))
+    rows = [_prompt(model, ids) for ids in prompts]
+    if not rows:
+        raise ValueError("there is no prompt to continue: give one or more, each a list of ids")
+    return _continuations(model, rows, length, sampler, parent.spawn(len(rows)))
+
+
+def vocabulary_of(model: RNNLM) -> Vocabulary:
+    """Vocabulary of a model, or an error that says what to do without one.
+
+    Parameters
+    ----------
+    model : RNNLM
+
+    Returns
+    -------
+    Vocabulary
+
+    Raises
+    ------
+    ValueError
+        If the model was built without one.
+    """
+    expect_language_model("generate", model)
+    if model.vocab is None:
+        raise ValueError(
+            "this model has no vocabulary, so it cannot read or write text: "
+            "set model.vocab, or give generate_ids the ids of a prompt"
+        )
+    return model.vocab
+
+
+def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
+    r"""Cut a prompt into tokens, with the end-of-line token where a line breaks.
+
+    Parameters
+    ----------
+    vocab : Vocabulary
+    prompt : str
+
+    Returns
+    -------
+    list of str
+        Words outside the vocabulary stay as they are.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> tokenize_prompt(Vocabulary.build([]), "Yes.\nNo")
+    ['yes', '.', '<eos>', 'no']
+    """
+    first, *others = prompt.split("\n")
+    tokens = vocab.tokenize(first)
+    for line in others:
+        tokens += [vocab.token(vocab.eos_id), *vocab.tokenize(line)]
+    return tokens
+
+
+def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:
+    """Yield a text as it grows: the prompt, then what each id adds, spaces included.
+
+    Parameters
+    ----------
+    vocab : Vocabulary
+    tokens : sequence of str
+        The prompt, cut by :func:`tokenize_prompt`.
+    ids : iterable of int
+        Its continuation, from :func:`generate_ids`.
+
+    Yields
+    ------
+    str
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> vocab = Vocabulary.build(["it", "'s", "so", "."])
+    >>> list(text_pieces(vocab, ["it"], vocab.encode(["'s", "so", "."]).tolist()))
+    ['it', "'s", ' so', '.']
+    """
+    line = list(tokens)
+    yield vocab.detokenize(line)
+    for id_ in ids:
+        # Spaces and quotes follow from what went before in the line: its last words are enough.
+        line = line[-LINE_MEMORY:]
+        before = vocab.detokenize(line)
+        line.append(vocab.token(id_))
+        yield vocab.detokenize(line)[len(before) :]
+        if id_ == vocab.eos_id:
+            line = []
+
+
+def _generator(
+    length: int, seed: int | None, rng: np.random.Generator | None
+) -> np.random.Generator:
+    """Where randomness comes from, once the numbers are found to be in range."""
+    if length < 0:
+        raise ValueError(f"length should be 0 or more, got {length}")
+    if seed is not None and rng is not None:
+        raise ValueError("give a seed or an rng, not both")
+    if seed is not None:
+        if seed < 0:
+            raise ValueError(f"seed should be 0 or more, got {seed}")
+        return np.random.default_rng(seed)
+    return rng or backend.rng()
+
+
+def _banned(model: RNNLM, allow_unknown: bool) -> tuple[int, ...]:
+    expect_language_model("generate", model)
+    return () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
+
+
+def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
+    prompt = [int(id_) for id_ in ids] or [vocabulary_of(model).eos_id]
+    for id_ in prompt:
+        if not 0 <= id_ < model.vocab_size:
+            raise ValueError(
+                f"ids of a prompt should be from 0 to {model.vocab_size - 1}, got {id_}; "
+                "model.vocab.encode gives the ids of words"
+            )
+    return prompt
+
+
+def _continuations(
+    model: RNNLM,
+    prompts: Sequence[Sequence[int]],
+    length: int,
+    sampler: Sampler,
+    rngs: Sequence[np.random.Generator],
+) -> Iterator[NDArray[np.int_]]:
+    """The next id of every row, ``length`` times; the prompts end at the same step."""
+    if length == 0:
+        return
+    longest = max(len(prompt) for prompt in prompts)
+    begins = [longest - len(prompt) for prompt in prompts]
+    fresh = state = model.start(len(prompts))
+    for step in range(longest):
+        # A row that has not begun reads id 0 in vain, and begins with a fresh state.
+        beginning = [row for row, begin in enumerate(begins) if begin == step]
+        if step and beginning:
+            state = map_state(partial(_with_rows, beginning), state, fresh)
+        ids = [
+            prompt[step - begin] if step >= begin else 0
+            for prompt, begin in zip(prompts, begins, strict=True)
+        ]
+        logits, state = _read(model, ids, state)
+    for step in range(length):
+        if step:
+            logits, state = _read(model, ids, state)
+        ids = [sampler.choose(row, rng) for row, rng in zip(logits, rngs, strict=True)]
+        yield np.array(ids)
+
+
+def _read(model: RNNLM, ids: Sequence[int], state: Any) -> tuple[NDArray[Any], Any]:
+    """Scores of the next words (B, V) on the host and the new state, after one id of each row."""
+    training = model.training
+    model.eval()
+    try:
+        logits, state = model.step(asarray(np.array(ids)), state)
+    finally:
+        if training:
+            model.train()
+    return asnumpy(logits), state
+
+
+def _with_rows(rows: Sequence[int], array: Any, other: Any) -> Any:
+    """The array with some of its rows replaced by those of another."""
+    array = array.copy()
+    for row in rows:
+        array[row] = other[row]
+    return array
+
+
+def _until(ids: Iterator[Any], last: int | None) -> Iterator[int]:
+    """Ids as Python's integers, up to and including the last."""
+    for id_ in ids:
+        yield int(id_)
+        if id_ == last:
+            return

@@ -86,8 +86,7 @@ class Subject:
             if path not in found:
                 continue
             if one.h is None or not (one.stateful or one._given):
-                states = {s: asarray(rng.normal(size=found[path])) for s in one._states}
-                one._give_state(**states)
+                one.set_state(*(asarray(rng.normal(size=found[path])) for _ in one._states))
         self._snapshot = self.layer.snapshot()
         for path, one in named:
             for state in one._states if path in found else ():

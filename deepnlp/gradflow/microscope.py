@@ -12,6 +12,7 @@ from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
 from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
+from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.tables import table
 
@@ -189,7 +190,7 @@ def gradient_flow(
     >>> flow.layers[0].dh.shape, sorted(flow.layers[0].gates)
     ((7,), ['f', 'i', 'o'])
     """
-    inputs, targets = _windows(ids, steps, batch_size, model.loss.ignore_id)
+    inputs, targets = _windows(ids, steps, batch_size, IGNORED)
     carried = model.snapshot()
     modes = [(layer, layer.training) for layer in model._layers()]
     try:

@@ -1,15 +1,17 @@
-"""The arithmetic around the matrix products, in three forms of the same formulas.
+"""The registry of quick forms.
 
-==========  =====================================================================================
-form        what it is
-==========  =====================================================================================
-`plain`     the formula, as a textbook has it; the reference in the tests of the others
-`fast`      on NumPy: few passes over memory, blocks that stay in the cache, two threads
-`cuda`      on CuPy: one kernel on the device for each function
-==========  =====================================================================================
+A *kernel* is a function whose formula stands where a reader looks for it: the loop of the LSTM in
+``layers/lstm.py``, the rule of Adam in ``optimizers.py``. That is its plain form, the reference in
+the tests. It may have a quick form for a backend: a function of the same name that takes the same
+arguments and gives the same results,
 
-Layers call the names below and get the quick form of the backend in use. The plain form can be
-chosen, for all of them or for some: ``DEEPNLP_KERNELS=plain`` in the environment,
+- on NumPy in :mod:`deepnlp.kernels.fast`: few passes over memory, blocks that stay in the cache,
+  work shared out between threads;
+- on CuPy in :mod:`deepnlp.kernels.cuda`: one launch on the device for many operations.
+
+A call of the kernel goes to the quick form of the backend in use. Where there is none, or where
+it returns ``NotImplemented`` because of the types it was given, the plain form is called. The
+plain form can be chosen for all kernels or for some: ``DEEPNLP_KERNELS=plain`` in the environment,
 ``deepnlp.kernels.use("plain")``, or for a while ``with deepnlp.kernels.using("plain"): ...``.
 """
 
@@ -19,47 +21,22 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
+from importlib import import_module
 from typing import Any
 
 from deepnlp import backend
 from deepnlp.errors import DeepNLPError
-from deepnlp.kernels import cuda, fast, plain
-from deepnlp.kernels.plain import ACTIVATIONS, Update, split_gates
+from deepnlp.threads import one_blas_thread
 
-__all__ = [
-    "ACTIVATIONS",
-    "NAMES",
-    "Kernel",
-    "Update",
-    "add_bias",
-    "add_rows",
-    "clip_all",
-    "dropout",
-    "dropout_backward",
-    "gru_gates",
-    "gru_gates_backward",
-    "gru_output",
-    "gru_output_backward",
-    "gru_slopes",
-    "gru_step",
-    "gru_step_backward",
-    "lstm_slopes",
-    "lstm_step",
-    "lstm_step_backward",
-    "rnn_slopes",
-    "rnn_step",
-    "rnn_step_backward",
-    "softmax_nll",
-    "softmax_nll_backward",
-    "split_gates",
-    "sum_rows",
-    "update_all",
-    "use",
-    "using",
-]
+__all__ = ["NAMES", "Kernel", "kernel", "use", "using"]
 
 CHOICES = ("quick", "plain")
-_QUICK = {"numpy": fast, "cupy": cuda}  # any other array module gets the plain form
+QUICK_FORMS = {"numpy": "deepnlp.kernels.fast", "cupy": "deepnlp.kernels.cuda"}  # by backend
+
+_KERNELS: dict[str, Kernel] = {}
+
+NAMES = _KERNELS.keys()
+"""Names of all kernels of the modules that have been imported."""
 
 
 class Kernel:
@@ -67,30 +44,37 @@ class Kernel:
 
     Parameters
     ----------
-    name : str
-        Of the function in each of the modules. A form that has no function of that name, for
-        nothing would be gained, leaves it to the plain one.
+    plain : callable
+        Its plain form.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, plain: Callable[..., Any]) -> None:
+        self.plain = plain
+        self.name = plain.__name__
         self.choice = _from_environment()
-        update_wrapper(self, getattr(plain, name))
+        update_wrapper(self, plain)
 
-    def __call__(self, *arguments: Any) -> Any:
-        """The function in its form in use, called."""
-        return self.form()(*arguments)
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """The function in its form in use, called with one BLAS thread."""
+        with one_blas_thread():
+            result = self.form()(*arguments, **options)
+            if result is NotImplemented:
+                result = self.plain(*arguments, **options)
+        return result
 
     def form(self) -> Callable[..., Any]:
-        """The function in use.
+        """The function in use."""
+        module = QUICK_FORMS.get(backend.name())
+        if self.choice == "plain" or module is None:
+            return self.plain
+        form: Callable[..., Any] = getattr(import_module(module), self.name, self.plain)
+        return form
 
-        Returns
-        -------
-        callable
-        """
-        module = plain if self.choice == "plain" else _QUICK.get(backend.name(), plain)
-        function: Callable[..., Any] = getattr(module, self.name, None) or getattr(plain, self.name)
-        return function
+
+def kernel(plain: Callable[..., Any]) -> Kernel:
+    """Decorator: make a function a kernel, whose plain form it is."""
+    _KERNELS[plain.__name__] = Kernel(plain)
+    return _KERNELS[plain.__name__]
 
 
 def _from_environment() -> str:
@@ -100,44 +84,13 @@ def _from_environment() -> str:
     return choice
 
 
-rnn_step = Kernel("rnn_step")
-rnn_slopes = Kernel("rnn_slopes")
-rnn_step_backward = Kernel("rnn_step_backward")
-lstm_step = Kernel("lstm_step")
-lstm_slopes = Kernel("lstm_slopes")
-lstm_step_backward = Kernel("lstm_step_backward")
-gru_gates = Kernel("gru_gates")
-gru_output = Kernel("gru_output")
-gru_step = Kernel("gru_step")
-gru_slopes = Kernel("gru_slopes")
-gru_output_backward = Kernel("gru_output_backward")
-gru_gates_backward = Kernel("gru_gates_backward")
-gru_step_backward = Kernel("gru_step_backward")
-softmax_nll = Kernel("softmax_nll")
-softmax_nll_backward = Kernel("softmax_nll_backward")
-dropout = Kernel("dropout")
-dropout_backward = Kernel("dropout_backward")
-add_bias = Kernel("add_bias")
-sum_rows = Kernel("sum_rows")
-add_rows = Kernel("add_rows")
-clip_all = Kernel("clip_all")
-update_all = Kernel("update_all")
-
-_KERNELS = {
-    kernel.name: kernel for kernel in list(globals().values()) if isinstance(kernel, Kernel)
-}
-
-NAMES = tuple(_KERNELS)
-"""Names of all kernels."""
-
-
 def use(choice: str, *names: str) -> None:
-    """Choose the form of all kernels, or of those named.
+    """Choose the form of all kernels, or of those named; not between a forward and its backward.
 
     Parameters
     ----------
     choice : {"quick", "plain"}
-        ``"quick"`` is the quickest form that the backend in use has.
+        ``"quick"`` is the quick form where the backend in use has one.
     *names : str
         Of :data:`NAMES`; all by default.
 
@@ -180,9 +133,10 @@ def using(choice: str, *names: str) -> Iterator[None]:
 
     Examples
     --------
-    >>> with using("plain", "lstm_step"):
-    ...     lstm_step.form().__module__
-    'deepnlp.kernels.plain'
+    >>> from deepnlp.layers.lstm import lstm_forward
+    >>> with using("plain", "lstm_forward"):
+    ...     lstm_forward.form().__module__
+    'deepnlp.layers.lstm'
     """
     before = {name: kernel.choice for name, kernel in _KERNELS.items()}
     try:
@@ -190,4 +144,4 @@ def using(choice: str, *names: str) -> Iterator[None]:
         yield
     finally:
         for name, kernel in _KERNELS.items():
-            kernel.choice = before[name]
+            kernel.choice = before.get(name, kernel.choice)

@@ -1,26 +1,39 @@
-"""The kernels on NumPy with as few passes over memory as there can be.
+"""Quick forms on NumPy, with as few passes over memory as there can be.
 
-The same formulas as :mod:`deepnlp.kernels.plain`, which has their equations and docstrings. What is
+The formulas are those of the plain forms, which stand in the layers and the optimizers. What is
 done to them:
 
 - results go into arrays that are there already (``out=``), nothing is allocated in a loop;
 - all four gates of an LSTM pass through one tanh, for sigmoid(x) = tanh(x / 2) / 2 + 1 / 2;
-- large arrays are worked on a block of rows at a time, so that all operations but the first find
-  the block in the cache, and blocks are shared out between threads: NumPy lets go of the
-  interpreter's lock while it computes.
+- large arrays are worked on a block at a time, so that all operations but the first find the block
+  in the cache, and blocks are shared out between threads: NumPy lets go of the interpreter's lock
+  while it computes.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
-from deepnlp.kernels import plain
-from deepnlp.kernels.plain import Update, split_gates
+from deepnlp.functions import split_gates
+from deepnlp.kernels.loops import lstm_loops
 from deepnlp.threads import in_parallel
+
+__all__ = [
+    "add_rows",
+    "affine_nll",
+    "lstm_backward",
+    "lstm_forward",
+    "softmax_nll",
+    "softmax_nll_backward",
+    "update_all",
+]
+
+BLOCK = 1 << 18  # scores of a block: 1 MB of float32, which a core's own cache holds
+ROWS = 1024  # most rows of a block
+NARROWEST = 128  # fewest columns of a block, where there are as many
 
 # --- LSTM ------------------------------------------------------------------------------------
 
@@ -38,8 +51,8 @@ def _tanh_to_gates(N: int, H: int, dtype: Any) -> tuple[Array, Array]:
     return scale, shift
 
 
-def lstm_step(a: Array, p: Array, c_prev: Array, h: Array, c: Array, tanh_c: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.lstm_step`."""
+def _lstm_step(a: Array, p: Array, c_prev: Array, h: Array, c: Array, tanh_c: Array) -> None:
+    """h, c and tanh(c) from a + p; a becomes the gates."""
     scale, shift = _tanh_to_gates(*c.shape, a.real.dtype)
     # i, f, o = sigmoid(a), g = tanh(a), by one tanh
     a += p
@@ -56,8 +69,8 @@ def lstm_step(a: Array, p: Array, c_prev: Array, h: Array, c: Array, tanh_c: Arr
     xp.multiply(o, tanh_c, out=h)
 
 
-def lstm_slopes(gates: Array, c_prev: Array, tanh_c: Array, da: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.lstm_slopes`."""
+def _lstm_slopes(gates: Array, c_prev: Array, tanh_c: Array, da: Array) -> None:
+    """Factors dc/da and dh/da of all steps into da, and dh/dc over tanh(c)."""
 
     def some_steps(t: Any) -> None:
         y, dy = gates[t], da[t]
@@ -78,10 +91,10 @@ def lstm_slopes(gates: Array, c_prev: Array, tanh_c: Array, da: Array) -> None:
     in_parallel(some_steps, cache_blocks(gates.shape, arrays=3))
 
 
-def lstm_step_backward(
+def _lstm_step_backward(
     dh_above: Array, dh_next: Array, dc: Array, gates: Array, dh_dc: Array, da: Array
 ) -> None:
-    """See :func:`deepnlp.kernels.plain.lstm_step_backward`."""
+    """From the factors in da to gradients, and from dc to dc_prev."""
     N, H = dc.shape
     dh = dh_above + dh_next
     da[:, 3 * H :] *= dh
@@ -92,104 +105,14 @@ def lstm_step_backward(
     dc *= gates[:, H : 2 * H]
 
 
-# --- GRU -------------------------------------------------------------------------------------
-
-
-def _sigmoid_in_place(a: Array) -> None:
-    a *= 0.5
-    xp.tanh(a, out=a)
-    a *= 0.5
-    a += 0.5
-
-
-def gru_gates(a: Array, p: Array, h_prev: Array, u: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.gru_gates`."""
-    H = u.shape[1]
-    rz = a[:, : 2 * H]
-    rz += p
-    _sigmoid_in_place(rz)
-    xp.multiply(a[:, :H], h_prev, out=u)
-
-
-def _gru_state(n: Array, z: Array, h_prev: Array, h: Array) -> None:
-    """h = n + z (h_prev - n)."""
-    xp.subtract(h_prev, n, out=h)
-    h *= z
-    h += n
-
-
-def gru_output(a: Array, p_n: Array, h_prev: Array, h: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.gru_output`."""
-    _, z, n = split_gates(a, 3)
-    n += p_n
-    xp.tanh(n, out=n)
-    _gru_state(n, z, h_prev, h)
-
-
-def gru_step(a: Array, p: Array, bh: Array | None, h_prev: Array, h: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.gru_step`."""
-    H = h.shape[1]
-    if bh is not None:
-        p += bh
-    rz, p_n = a[:, : 2 * H], p[:, 2 * H :]
-    rz += p[:, : 2 * H]
-    _sigmoid_in_place(rz)
-    r, z, n = split_gates(a, 3)
-    xp.multiply(r, p_n, out=h)
-    n += h
-    xp.tanh(n, out=n)
-    _gru_state(n, z, h_prev, h)
-
-
-def gru_slopes(gates: Array, h_prev: Array, p_n: Array | None, da: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.gru_slopes`."""
-
-    def some_steps(t: Any) -> None:
-        y, dy = gates[t], da[t]
-        r, z, n = split_gates(y, 3)
-        dr, dz, dn = split_gates(dy, 3)
-        xp.multiply(y, y, out=dy)
-        # sigmoid' = y - y^2, tanh' = 1 - y^2
-        for gate, slope in ((r, dr), (z, dz), (1, dn)):
-            xp.subtract(gate, slope, out=slope)
-        dn *= 1 - z
-        dz *= h_prev[t] - n
-        dr *= h_prev[t] if p_n is None else dn * p_n[t]
-
-    in_parallel(some_steps, cache_blocks(gates.shape, arrays=4))
-
-
-def gru_output_backward(
-    dh_above: Array, dh_next: Array, carry: Array, gates: Array, da: Array
-) -> None:
-    """See :func:`deepnlp.kernels.plain.gru_output_backward`."""
-    N, H = carry.shape
-    dh = dh_above + dh_next
-    dh += carry
-    da_zn = da[:, H:].reshape(N, 2, H)
-    da_zn *= dh[:, None, :]
-    xp.multiply(dh, gates[:, H : 2 * H], out=carry)
-
-
-def gru_step_backward(
-    dh_above: Array, dh_next: Array, carry: Array, gates: Array, da: Array, dp: Array
-) -> None:
-    """See :func:`deepnlp.kernels.plain.gru_step_backward`."""
-    N, H = carry.shape
-    dh = dh_above + dh_next
-    dh += carry
-    da_rzn = da.reshape(N, 3, H)
-    da_rzn *= dh[:, None, :]
-    dp[:, : 2 * H] = da[:, : 2 * H]
-    xp.multiply(da[:, 2 * H :], gates[:, :H], out=dp[:, 2 * H :])
-    xp.multiply(dh, gates[:, H : 2 * H], out=carry)
+lstm_forward, lstm_backward = lstm_loops(_lstm_step, _lstm_slopes, _lstm_step_backward)
 
 
 # --- Softmax with its loss -------------------------------------------------------------------
 
 
 def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
-    """See :func:`deepnlp.kernels.plain.softmax_nll`."""
+    """Scores become exponentials, a block of rows at a time; their sums are saved."""
     n = xp.arange(len(t))
     ones = xp.ones(s.shape[1], dtype=s.dtype)
     s_t, total = xp.empty(len(t), dtype=s.dtype), xp.empty(len(t), dtype=s.dtype)
@@ -207,68 +130,56 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
     return xp.log(total) - s_t, total
 
 
-def softmax_nll_backward(s: Array, b: Array | None, t: Array, kept: Array, dnll: Array) -> Array:
-    """See :func:`deepnlp.kernels.plain.softmax_nll_backward`."""
-    # p = e / total, and total is left to the factor: no pass over the n V numbers
-    s[xp.arange(len(t)), t] -= kept
-    return dnll / kept
+def softmax_nll_backward(s: Array, t: Array, saved: Array, dnll: Array) -> Array:
+    """p = e / total, and total is left to the factor: no pass over the n V numbers."""
+    s[xp.arange(len(t)), t] -= saved
+    return dnll / saved
 
 
-# --- Sums ------------------------------------------------------------------------------------
+def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
+    """A block of scores at a time: product, exponentials and their sum while it is in the cache."""
+    n, V = len(x), W.shape[1]
+    if n > ROWS:
+        parts = [slice(k, k + ROWS) for k in range(0, n, ROWS)]
+        return xp.concatenate([affine_nll(x[k], W, b, t[k]) for k in parts])
+    width = max(NARROWEST, BLOCK // max(1, n))
+    blocks = [slice(start, min(start + width, V)) for start in range(0, V, width)]
+    dtype = xp.result_type(x.dtype, W.dtype)
+    s_t = xp.empty(n, dtype=dtype)  # score of the target, less the largest of its block
+    top = xp.empty((len(blocks), n), dtype=s_t.real.dtype)  # largest score of a block
+    top_t = xp.empty(n, dtype=top.dtype)  # that of the target's block
+    total = xp.empty((len(blocks), n), dtype=dtype)  # sum of exp(score - largest)
+
+    def one_block(k: int) -> None:
+        columns = blocks[k]
+        s = x @ W[:, columns]
+        if b is not None:
+            s += b[columns]
+        s.real.max(axis=1, out=top[k])
+        s -= top[k][:, None]
+        mine = xp.flatnonzero((t >= columns.start) & (t < columns.stop))
+        s_t[mine], top_t[mine] = s[mine, t[mine] - columns.start], top[k, mine]
+        xp.exp(s, out=s)
+        xp.matmul(s, xp.ones(s.shape[1], dtype=dtype), out=total[k])
+
+    in_parallel(one_block, range(len(blocks)))
+    highest = top.max(axis=0)
+    return xp.log((total * xp.exp(top - highest)).sum(axis=0)) - (s_t + (top_t - highest))
 
 
-def add_bias(a: Array, b: Array) -> Array:
-    """See :func:`deepnlp.kernels.plain.add_bias`."""
-    if a.dtype != b.dtype or len(a) == 1:
-        return plain.add_bias(a, b)
-
-    def some_rows(rows: Any) -> None:
-        x = a[rows]
-        x += b
-
-    in_parallel(some_rows, cache_blocks(a.shape, arrays=1))
-    return a
-
-
-def sum_rows(a: Array) -> Array:
-    """See :func:`deepnlp.kernels.plain.sum_rows`: a product with a vector of ones."""
-    return xp.ones(a.shape[0], dtype=a.dtype) @ a
+# --- Weights -----------------------------------------------------------------------------------
 
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:
-    """See :func:`deepnlp.kernels.plain.add_rows`: a loop, since ``add.at`` is slower than one."""
+    """A loop over the rows, since ``add.at`` takes longer than one."""
     for id_, row in zip(ids.tolist(), rows, strict=True):
         table[id_] += row
 
 
-# --- All weights at once ---------------------------------------------------------------------
+def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Any]) -> None:
+    """A block of rows at a time."""
 
-
-def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
-    """See :func:`deepnlp.kernels.plain.clip_all`."""
-    norm = xp.sqrt(sum((xp.vdot(g, g) for g in gradients), start=xp.zeros(())))
-    if math.isfinite(max_norm):
-        scale = xp.minimum(1, max_norm / (norm + 1e-6))
-
-        def some_rows(block: tuple[Array, Array]) -> None:
-            g, factor = block
-            g *= factor
-
-        in_parallel(
-            some_rows,
-            [
-                (g[rows], scale.astype(g.dtype))
-                for g in gradients
-                for rows in cache_blocks(g.shape, arrays=1)
-            ],
-        )
-    return norm
-
-
-def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Update]) -> None:
-    """See :func:`deepnlp.kernels.plain.update_all`: a block of rows at a time."""
-
-    def some_rows(block: tuple[Update, Any]) -> None:
+    def some_rows(block: tuple[Any, Any]) -> None:
         (W, g, kept, scalars), rows = block
         formula(W[rows], g[rows], **{name: k[rows] for name, k in kept.items()}, **scalars)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Generator, xp
 from deepnlp.initialisers import fan_in_bound, uniform
-from deepnlp.kernels import add_bias, sum_rows
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.products import product
 
 
 def rows(x: Array) -> Array:
@@ -39,7 +39,7 @@ class MatMul(Layer):
 
     Parameters
     ----------
-    W : Parameter, its transpose, or array (D, M)
+    W : Parameter, View, or array (D, M)
 
     Notes
     -----
@@ -84,7 +84,7 @@ class MatMul(Layer):
         D, M = self.W.shape
         self._expect("x", x, "... D", D=D)
         self.save_for_backward(x)
-        return (rows(x) @ self.W.value).reshape(*x.shape[:-1], M)
+        return product(rows(x), self.W.value).reshape(*x.shape[:-1], M)
 
     def backward(self, dy: Array) -> Array:
         """dx = dy W^T; dW = x^T dy."""
@@ -93,7 +93,7 @@ class MatMul(Layer):
         dy_rows = rows(dy)
         # y = x W
         self.W.accumulate_product(rows(x).T, dy_rows)
-        return (dy_rows @ self.W.value.T).reshape(x.shape)
+        return product(dy_rows, self.W.value.T).reshape(x.shape)
 
 
 class Affine(Layer):
@@ -103,7 +103,7 @@ class Affine(Layer):
 
     Parameters
     ----------
-    W : Parameter, its transpose, or array (D, M)
+    W : Parameter, View, or array (D, M)
         ``Affine(embed.W.T)`` ties the weight to an embedding's.
     b : Parameter or array (M,), optional
         No bias by default.
@@ -170,9 +170,9 @@ class Affine(Layer):
         D, M = self.W.shape
         self._expect("x", x, self._input, D=D)
         self.save_for_backward(x)
-        y = rows(x) @ self.W.value
+        y = product(rows(x), self.W.value)
         if self.b is not None:
-            y = add_bias(y, self.b.value)
+            y = y + self.b.value
         return y.reshape(*x.shape[:-1], M)
 
     def backward(self, dy: Array) -> Array:
@@ -183,9 +183,9 @@ class Affine(Layer):
         dy_rows = rows(dy)
         # y = x W + b
         if self.b is not None:
-            self.b.accumulate(sum_rows(dy_rows))
+            self.b.accumulate(xp.sum(dy_rows, axis=0))
         self.W.accumulate_product(rows(x).T, dy_rows)
-        return (dy_rows @ self.W.value.T).reshape(x.shape)
+        return product(dy_rows, self.W.value.T).reshape(x.shape)
 
 
 class TimeAffine(Affine):
@@ -195,7 +195,7 @@ class TimeAffine(Affine):
 
     Parameters
     ----------
-    W : Parameter, its transpose, or array (D, M)
+    W : Parameter, View, or array (D, M)
         ``TimeAffine(embed.W.T, b)`` is the tied output of a language model.
     b : Parameter or array (M,), optional
         No bias by default.
@@ -218,3 +218,8 @@ class TimeAffine(Affine):
     """
 
     _input = "N T D"
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """y = x W + b at one step, (N, D) to (N, M)."""
+        y, state = super().step(x[:, None], state)
+        return y[:, 0], state

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator, host_generator
-from deepnlp.kernels import dropout, dropout_backward
+from deepnlp.backend import Array, Generator, asarray, host_generator, philox_uint16
+from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
+
+MASK_LEVELS = 1 << 16  # a mask compares integers of 16 bits
+
+
+@kernel
+def dropout(
+    x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float
+) -> tuple[Array, Any]:
+    """y = mask * x / (1 - p), with a mask that is broadcast to x; and what backward needs.
+
+    The mask is [u >= round(2^16 p)] for integers u of 16 bits that are a pure function of
+    (key, call): entry j takes number j of :func:`deepnlp.backend.philox_uint16`.
+    """
+    bits = philox_uint16(key, call, math.prod(mask_shape)).reshape(mask_shape)
+    kept = asarray(bits >= round(p * MASK_LEVELS))
+    scaled_mask = kept.astype(x.real.dtype) * (1 / (1 - p))
+    return x * scaled_mask, scaled_mask
+
+
+@kernel
+def dropout_backward(dy: Array, saved: Any) -> Array:
+    """dx = mask * dy / (1 - p): what was zeroed gets no gradient."""
+    return dy * saved
 
 
 class Dropout(Layer):
@@ -124,3 +148,8 @@ class TimeDropout(Dropout):
     def _mask_shape(self, x: Array) -> tuple[int, ...]:
         N, T, D = x.shape
         return (N, 1, D) if self.locked else (N, T, D)
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step, (N, D) to (N, D); in training every step has a mask of its own."""
+        y, state = super().step(x[:, None], state)
+        return y[:, 0], state

@@ -2,94 +2,158 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.kernels import (
-    gru_gates,
-    gru_gates_backward,
-    gru_output,
-    gru_output_backward,
-    gru_slopes,
-    gru_step,
-    gru_step_backward,
-    sum_rows,
-)
+from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.kernels import kernel
 from deepnlp.layer import expect
-from deepnlp.layers.recurrent import (
-    Recurrent,
-    TimeRecurrent,
-    batch_first,
-    steps_as_rows,
-    time_first,
-)
-from deepnlp.parameter import Parameter, Transpose, as_parameter
+from deepnlp.layers.recurrent import Recurrent, TimeRecurrent, steps_as_rows
+from deepnlp.parameter import Parameter, View, as_parameter
+from deepnlp.products import product
 
 
-class _Hidden:
-    """The hidden side of a GRU for N rows: Wh, bh, and where the reset gate acts.
+def gru_step(
+    a: Array, h_prev: Array, Wh: Array, bh: Array | None, reset_after: bool
+) -> tuple[Array, Array, tuple[Array, ...]]:
+    """One step from the input's part a = x Wx + b, (N, 3H).
 
-    With ax = x Wx + b given for one step, in blocks r, z, n, and Wh in the same blocks:
-
-    before (Cho et al. 2014)     n = tanh(ax_n + (r h_prev) Wh_n)
-    after (cuDNN, PyTorch)       n = tanh(ax_n + r (h_prev Wh_n + bh_n))
-
-    What a step keeps besides its gates is v: before, u = r h_prev (N, H); after, the product
-    p = h_prev Wh + bh (N, 3H).
+    Gives h (N, H); u (N, H), which Wh_n is multiplied with; and what the step backward needs.
     """
-
-    def __init__(self, Wh: Parameter | Transpose, bh: Parameter | Transpose | None, after: bool):
-        self.Wh, self.bh, self.after = Wh, bh, after
-        self.H = Wh.shape[0]
-        self.width = 3 * self.H if after else self.H  # of v
-
-    def step(self, ax: Array, h_prev: Array, v: Array, h: Array) -> None:
-        """One step: ax (N, 3H) becomes the gates; v (N, width) and h (N, H) are written."""
-        Wh, H2 = self.Wh.value, 2 * self.H
-        if self.after:
-            xp.matmul(h_prev, Wh, out=v)
-            gru_step(ax, v, None if self.bh is None else self.bh.value, h_prev, h)
-        else:
-            gru_gates(ax, h_prev @ Wh[:, :H2], h_prev, v)
-            gru_output(ax, v @ Wh[:, H2:], h_prev, h)
-
-    def slopes(self, gates: Array, h_prev: Array, v: Array, dax: Array) -> None:
-        """Factors of all steps, written into dax (T, N, 3H)."""
-        gru_slopes(gates, h_prev, v[..., 2 * self.H :] if self.after else None, dax)
-
-    def step_backward(
-        self, dh: Array, dh_next: Array, carry: Array, gates: Array, dax: Array, dp: Array
-    ) -> Array:
-        """Back through :meth:`step`: the gradient by h_prev that comes through Wh.
-
-        What comes past Wh is in carry (N, H). dax and dp (N, 3H) go from factors to gradients by
-        ax and by the product with Wh; before, they are one array.
-        """
-        Wh, H2 = self.Wh.value, 2 * self.H
-        if self.after:
-            # p = h_prev Wh + bh
-            gru_step_backward(dh, dh_next, carry, gates, dax, dp)
-            return (Wh @ dp.T).T
-        # a_n = ax_n + u Wh_n, u = r * h_prev, and a_r, a_z = ax_r, ax_z + h_prev Wh_r, Wh_z
-        gru_output_backward(dh, dh_next, carry, gates, dax)
-        du = (Wh[:, H2:] @ dax[:, H2:].T).T
-        gru_gates_backward(du, carry, gates, dax)
-        return (Wh[:, :H2] @ dax[:, :H2].T).T
-
-    def accumulate(self, h_prev: Array, v: Array, dp: Array) -> None:
-        """Gradients of Wh and bh over the rows of one or all steps."""
-        if self.after:
-            self.Wh.accumulate_product(h_prev.T, dp)
-            if self.bh is not None:
-                self.bh.accumulate(sum_rows(dp))
-            return
-        # the blocks r and z of Wh multiplied h_prev, the block n multiplied u
-        H2 = 2 * self.H
-        dWh = [h_prev.T @ dp[:, :H2], v.T @ dp[:, H2:]]
-        self.Wh.accumulate(xp.concatenate(dWh, axis=1))
+    H = len(Wh)
+    a_r, a_z, a_n = split_gates(a, 3)
+    if reset_after:
+        p = h_prev @ Wh if bh is None else h_prev @ Wh + bh
+        p_r, p_z, p_n = split_gates(p, 3)
+        r = sigmoid(a_r + p_r)  # reset gate
+        z = sigmoid(a_z + p_z)  # update gate
+        u = h_prev
+        n = xp.tanh(a_n + r * p_n)  # new state
+    else:
+        p_r, p_z = split_gates(h_prev @ Wh[:, : 2 * H], 2)
+        r = sigmoid(a_r + p_r)
+        z = sigmoid(a_z + p_z)
+        u = r * h_prev
+        p_n = u @ Wh[:, 2 * H :]
+        n = xp.tanh(a_n + p_n)
+    h = (1 - z) * n + z * h_prev
+    return h, u, (r, z, n, p_n)
 
 
-def _check_bh(owner: str, bh: Any, reset_after: bool, H: int) -> Parameter | Transpose | None:
+def gru_step_backward(
+    dh: Array, h_prev: Array, Wh: Array, saved: tuple[Array, ...], reset_after: bool
+) -> tuple[Array, Array, Array]:
+    """Back through :func:`gru_step`.
+
+    Gives da and dp (N, 3H), the gradients with respect to the input's part and to the products
+    with Wh, and dh_prev (N, H).
+    """
+    H = len(Wh)
+    r, z, n, p_n = saved
+    # h = (1 - z) * n + z * h_prev
+    dz = dh * (h_prev - n)
+    dn = dh * (1 - z)
+    dh_prev = dh * z
+    # z = sigmoid(a_z + p_z), n = tanh(...)
+    da_z = dz * sigmoid_grad(z)
+    da_n = dn * tanh_grad(n)
+    if reset_after:
+        # n = tanh(a_n + r * p_n) and p = h_prev Wh + bh
+        da_r = da_n * p_n * sigmoid_grad(r)
+        da = xp.concatenate([da_r, da_z, da_n], axis=1)
+        dp = xp.concatenate([da_r, da_z, da_n * r], axis=1)
+        return da, dp, dh_prev + dp @ Wh.T
+    # n = tanh(a_n + u Wh_n) and u = r * h_prev
+    du = da_n @ Wh[:, 2 * H :].T
+    da_r = du * h_prev * sigmoid_grad(r)
+    da = xp.concatenate([da_r, da_z, da_n], axis=1)
+    # a_r + h_prev Wh_r, a_z + h_prev Wh_z
+    return da, da, dh_prev + du * r + da[:, : 2 * H] @ Wh[:, : 2 * H].T
+
+
+@kernel
+def gru_forward(
+    a: Array,
+    Wh: Array,
+    bh: Array | None,
+    h0: Array,
+    reset_after: bool,
+    ended: Array | None,
+    new: Callable[..., Array],
+) -> tuple[Array, Array, Any]:
+    """All states of the loop over time.
+
+    a (T, N, 3H) holds x_t Wx + b and may be overwritten; ``ended`` (T, N, 1) says which sequences
+    have ended before step t; ``new(name, shape, dtype)`` gives memory. The states h are
+    (T + 1, N, H), with h[t] before step t; u (T, N, H) is what Wh_n is multiplied with; what is
+    saved is for :func:`gru_backward`.
+    """
+    (T, N, _), H = a.shape, len(Wh)
+    h, u = new("h", (T + 1, N, H), a.dtype), new("u", (T, N, H), a.dtype)
+    h[0] = h0
+    saved = []
+    for t in range(T):
+        h[t + 1], u[t], saved_t = gru_step(a[t], h[t], Wh, bh, reset_after)
+        saved.append(saved_t)
+        if ended is not None:  # past its end a sequence holds its state
+            h[t + 1] = xp.where(ended[t], h[t], h[t + 1])
+    return h, u, saved
+
+
+@kernel
+def gru_backward(
+    dhs: Array,
+    dh: Array,
+    Wh: Array,
+    h: Array,
+    saved: Any,
+    reset_after: bool,
+    ended: Array | None,
+    watch: Callable[..., None] | None,
+    new: Callable[..., Array],
+) -> tuple[Array, Array, Array]:
+    """Back through :func:`gru_forward`, last step first.
+
+    dhs (T, N, H) are the gradients from the layer above, dh (N, H) the one with respect to the
+    last state. Gives da and dp (T, N, 3H), the same array where the reset gate acts before the
+    product, and the gradient with respect to the first state.
+    """
+    T, N, H = dhs.shape
+    da = new("da", (T, N, 3 * H), h.dtype)
+    dp = new("dp", da.shape, h.dtype) if reset_after else da
+    for t in reversed(range(T)):
+        # h_t goes to the layer above and to step t + 1
+        dh = dhs[t] + dh
+        if watch is not None:
+            watch(t, h[t], dh)
+        # h_t from a_t and h_(t-1)
+        da[t], dp[t], dh_prev = gru_step_backward(dh, h[t], Wh, saved[t], reset_after)
+        if ended is not None:  # h_t = h_(t-1) past the end
+            da[t], dp[t] = xp.where(ended[t], 0, da[t]), xp.where(ended[t], 0, dp[t])
+            dh_prev = xp.where(ended[t], dh, dh_prev)
+        dh = dh_prev
+    return da, dp, dh
+
+
+def _accumulate_recurrent(
+    Wh: View, bh: View | None, h_prev: Array, u: Array, dp: Array, reset_after: bool
+) -> None:
+    """Gradients of Wh and bh over the rows of one or all steps.
+
+    p_r, p_z = h_prev Wh_r, h_prev Wh_z and p_n = u Wh_n, with u = h_prev if reset after.
+    """
+    if reset_after:
+        Wh.accumulate_product(h_prev.T, dp)
+    else:
+        H2 = 2 * u.shape[1]
+        dWh = [product(h_prev.T, dp[:, :H2]), product(u.T, dp[:, H2:])]
+        Wh.accumulate(xp.concatenate(dWh, axis=1))
+    if bh is not None:
+        bh.accumulate(xp.sum(dp, axis=0))
+
+
+def _check_bh(owner: str, bh: Any, reset_after: bool, H: int) -> View | None:
     if bh is None:
         return None
     if not reset_after:
@@ -122,9 +186,9 @@ class GRU(Recurrent):
 
     Parameters
     ----------
-    Wx : Parameter, its transpose, or array (D, 3H)
+    Wx : Parameter, View, or array (D, 3H)
         Blocks in the order r, z, n: reset, update, new.
-    Wh : Parameter, its transpose, or array (H, 3H)
+    Wh : Parameter, View, or array (H, 3H)
     b : Parameter or array (3H,)
     bh : Parameter or array (3H,), optional
         Only with ``reset_after=True``.
@@ -184,30 +248,20 @@ class GRU(Recurrent):
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
         self._expect_step(x, h_prev=h_prev)
-        hidden = self._hidden()
-        dtype = xp.result_type(x.dtype, h_prev.dtype, self.Wh.dtype)
-        gates = self._input_product(x).astype(dtype, copy=False)
-        v, h = (xp.empty((len(x), width), dtype=dtype) for width in (hidden.width, self.H))
-        hidden.step(gates, h_prev, v, h)
-        self.save_for_backward(x, h_prev, gates, v)
+        bh = None if self.bh is None else self.bh.value
+        h, u, saved = gru_step(self._input_product(x), h_prev, self.Wh.value, bh, self.reset_after)
+        self.save_for_backward(x, h_prev, u, saved)
         return h
 
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh."""
-        x, h_prev, gates, v = self.saved()
+        x, h_prev, u, saved = self.saved()
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
-        hidden = self._hidden()
-        dax = xp.empty_like(gates)
-        dp = xp.empty_like(gates) if self.reset_after else dax
-        hidden.slopes(gates[None], h_prev[None], v[None], dax[None])
-        carry = xp.zeros(dh.shape, dtype=gates.dtype)
-        dh_prev = hidden.step_backward(dh, carry.copy(), carry, gates, dax, dp) + carry
-        hidden.accumulate(h_prev, v, dp)
-        # ax = x Wx + b
-        return self._input_product_backward(x, dax), dh_prev
-
-    def _hidden(self) -> _Hidden:
-        return _Hidden(self.Wh, self.bh, self.reset_after)
+        # h from a and h_prev
+        da, dp, dh_prev = gru_step_backward(dh, h_prev, self.Wh.value, saved, self.reset_after)
+        _accumulate_recurrent(self.Wh, self.bh, h_prev, u, dp, self.reset_after)
+        # a = x Wx + b
+        return self._input_product_backward(x, da), dh_prev
 
 
 class TimeGRU(TimeRecurrent):
@@ -220,9 +274,9 @@ class TimeGRU(TimeRecurrent):
 
     Parameters
     ----------
-    Wx : Parameter, its transpose, or array (D, 3H)
+    Wx : Parameter, View, or array (D, 3H)
         Blocks in the order r, z, n.
-    Wh : Parameter, its transpose, or array (H, 3H)
+    Wh : Parameter, View, or array (H, 3H)
     b : Parameter or array (3H,)
     bh : Parameter or array (3H,), optional
         Only with ``reset_after=True``.
@@ -233,8 +287,8 @@ class TimeGRU(TimeRecurrent):
 
     Notes
     -----
-    ``forward(x)`` takes (N, T, D) and gives all states (N, T, H). ``backward(dhs)`` gives dx
-    (N, T, D) and leaves ``dh0``. Cho et al. 2014.
+    ``forward(x, lengths=None)`` takes (N, T, D) and gives all states (N, T, H).
+    ``backward(dhs, dh=None)`` gives dx (N, T, D) and leaves ``dh0``. Cho et al. 2014.
 
     Raises
     ------
@@ -293,59 +347,27 @@ class TimeGRU(TimeRecurrent):
         weights = cls._fresh_weights(D, H, rng, dtype)
         return cls(*weights, _fresh_bh(H, dtype, reset_after), reset_after, stateful)
 
-    def forward(self, x: Array) -> Array:
-        """All states h_1 ... h_T from all inputs x_1 ... x_T."""
-        self._expect("x", x, "N T D", D=self.D)
-        N, T, _ = x.shape
-        hidden = self._hidden()
+    def _forward_loop(
+        self, a: Array, states: tuple[Array, ...], ended: Array | None
+    ) -> tuple[tuple[Array, ...], Any]:
+        (h0,), Wh = states, self.Wh.value
+        bh = None if self.bh is None else self.bh.value
+        h, u, saved = gru_forward(a, Wh, bh, h0, self.reset_after, ended, self._workspace)
+        return (h,), (u, saved)
 
-        x = time_first(x)
-        ax = self._input_product(steps_as_rows(x)).reshape(T, N, 3 * self.H)
-        dtype = xp.result_type(ax.dtype, self.Wh.dtype)
-        ax = ax.astype(dtype, copy=False)
-        h = self._workspace("h", (T + 1, N, self.H), dtype)  # h[t] before step t, h[t + 1] after
-        v = self._workspace("v", (T, N, hidden.width), dtype)
-        (h[0],) = self._start(N, dtype)
-        for t in range(T):
-            hidden.step(ax[t], h[t], v[t], h[t + 1])  # ax[t] becomes the gates
-
-        self.save_for_backward(x, h, ax, v)
-        self._finish(h[T])
-        return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
-
-    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states; see :meth:`TimeRecurrent.advance`."""
-        (h_prev,) = states
-        hidden = self._hidden()
-        v = xp.empty((len(x), hidden.width), dtype=h_prev.dtype)
-        h = xp.empty_like(h_prev)
-        hidden.step(self._input_product(x), h_prev, v, h)
-        return (h,)
-
-    def backward(self, dhs: Array) -> Array:
-        """Dx from the gradients of all states; back through time, last step first."""
-        x, h, gates, v = self.saved()
-        T, N, _ = x.shape
-        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        hidden = self._hidden()
-
-        dhs = time_first(dhs)
-        dax = self._workspace("dax", gates.shape, gates.dtype)
-        dp = self._workspace("dp", gates.shape, gates.dtype) if self.reset_after else dax
-        hidden.slopes(gates, h[:T], v, dax)
-        dh_next = xp.zeros((N, self.H), dtype=h.dtype)
-        carry = xp.zeros_like(dh_next)
-        for t in reversed(range(T)):
-            # h_t goes to the layer above and to step t + 1, past Wh (carry) and through it
-            if self.watch is not None:
-                self.watch(t, x[t], h[t], dhs[t] + dh_next + carry)
-            dh_next = hidden.step_backward(dhs[t], dh_next, carry, gates[t], dax[t], dp[t])
-        self.dh0 = dh_next + carry
-
-        hidden.accumulate(steps_as_rows(h[:T]), steps_as_rows(v), steps_as_rows(dp))
-        # ax_t = x_t Wx + b
-        dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(dax))
-        return batch_first(dx.reshape(T, N, self.D))
-
-    def _hidden(self) -> _Hidden:
-        return _Hidden(self.Wh, self.bh, self.reset_after)
+    def _backward_loop(
+        self,
+        dhs: Array,
+        final: tuple[Array, ...],
+        states: tuple[Array, ...],
+        saved: Any,
+        ended: Array | None,
+        watch: Callable[..., None] | None,
+    ) -> tuple[Array, tuple[Array, ...]]:
+        (dh,), (h,), (u, saved_steps), after = final, states, saved, self.reset_after
+        da, dp, dh0 = gru_backward(
+            dhs, dh, self.Wh.value, h, saved_steps, after, ended, watch, self._workspace
+        )
+        h_prev, u, dp = steps_as_rows(h[:-1]), steps_as_rows(u), steps_as_rows(dp)
+        _accumulate_recurrent(self.Wh, self.bh, h_prev, u, dp, after)
+        return da, (dh0,)

@@ -6,12 +6,50 @@ from typing import Any
 
 from deepnlp import functions
 from deepnlp.backend import Array, check_ids, xp
-from deepnlp.kernels import softmax_nll, softmax_nll_backward
+from deepnlp.kernels import kernel
 from deepnlp.layer import Layer, expect, keeping
 from deepnlp.layers.dense import rows
 from deepnlp.parameter import as_parameter
+from deepnlp.products import product
 
-ROWS_AT_ONCE = 1024  # of scores, where no backward follows: enough to keep a matrix product busy
+IGNORED = -1  # the target that no loss counts, by default
+
+
+@kernel
+def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Any]:
+    """Negative log-likelihood of a target under the softmax, row by row.
+
+    -log softmax(s_n + b)[t_n] = log sum_j exp(s_nj + b_j) - (s_n,t_n + b_t_n), for scores s (n, V)
+    without their bias b (V,) and ids t (n,). Gives the n losses and what is saved for
+    :func:`softmax_nll_backward`, for which s is overwritten.
+    """
+    if b is not None:
+        s += b
+    s -= s.real.max(axis=1, keepdims=True)  # cancels, and nothing overflows
+    s_t = s[xp.arange(len(t)), t]
+    e = xp.exp(s, out=s)
+    total = xp.sum(e, axis=1)
+    return xp.log(total) - s_t, total
+
+
+@kernel
+def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
+    """Back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
+
+    s is overwritten with p - onehot(t). Returned is the factor (n,) of each row, so that the
+    gradient is ``factor[:, None] * s``; a product with ds can take the factor in its stride.
+    """
+    total = saved
+    s /= total[:, None]  # p = exp(s) / sum_j exp(s_j)
+    s[xp.arange(len(t)), t] -= 1
+    return dnll
+
+
+@kernel
+def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
+    """:func:`softmax_nll` of the scores x W + b, (n, D) times (D, V), with nothing saved."""
+    nll, _ = softmax_nll.plain(x @ W, b, t)
+    return nll
 
 
 class SoftmaxWithLoss(Layer):
@@ -31,8 +69,10 @@ class SoftmaxWithLoss(Layer):
     Notes
     -----
     ``forward(logits, targets)`` takes scores (..., V) and integers (...), gives a 0-d loss (in
-    nats; zero if no target counts) and keeps the probabilities. Since
+    nats; zero if no target counts) and saves the probabilities. Since
     log p_t = s_t - log sum_j exp(s_j), the gradient is ds = (p - onehot(t)) / M.
+    ``losses(logits, targets)`` gives the loss of each target (...), zero where it is ignored, and
+    saves nothing.
 
     Raises
     ------
@@ -50,11 +90,23 @@ class SoftmaxWithLoss(Layer):
     array([[ 0.25,  0.25, -0.75,  0.25]])
     """
 
-    def __init__(self, ignore_id: int = -1) -> None:
+    def __init__(self, ignore_id: int = IGNORED) -> None:
         self.ignore_id = ignore_id
 
     def forward(self, logits: Array, targets: Array) -> Array:
         """L = mean of -log softmax(logits)[target]."""
+        nll, counts, saved = self._nll(logits, targets)
+        M = _number(counts, nll)
+        self.save_for_backward(*saved, counts, M, logits.shape)
+        return xp.sum(nll * counts) / M
+
+    def losses(self, logits: Array, targets: Array) -> Array:
+        """-log softmax(logits)[target] for each target, zero where it is ignored."""
+        nll, counts, _ = self._nll(logits, targets)
+        return (nll * counts).reshape(targets.shape)
+
+    def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
+        """Losses (n,), whether each counts (n,), and what backward needs."""
         self._expect("logits", logits, "... V")
         self._expect("targets", targets, "...")
         owner = type(self).__name__
@@ -62,37 +114,35 @@ class SoftmaxWithLoss(Layer):
             owner, targets, logits.shape[:-1], logits.shape[-1], self.ignore_id
         )
         s = rows(logits).copy()  # the caller's stay as they are
-        nll, kept = softmax_nll(s, None, t)
-        M = _number(counts, s)
-        self.save_for_backward(s, t, counts, kept, M, logits.shape)
-        return xp.sum(nll * counts) / M
+        nll, saved = softmax_nll(s, None, t)
+        return nll, counts, (s, t, saved)
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (p - onehot(t)) / M, and zero where the target is ignored."""
-        s, t, counts, kept, M, shape = self.saved()
+        s, t, saved, counts, M, shape = self.saved()
         # L = sum_n nll_n / M, over the n that count
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
-        factor = softmax_nll_backward(s, None, t, kept, dnll)
+        factor = softmax_nll_backward(s, t, saved, dnll)
         s *= factor[:, None]
         return s.reshape(shape)
 
 
 class AffineSoftmaxWithLoss(Layer):
-    r"""An affine map and the cross-entropy of its softmax in one: the scores are never a result.
+    r"""The output of a language model: an affine map, its softmax and the cross-entropy in one.
 
     .. math::
         s_n = x_n W + b, \qquad
         L = -\frac{1}{M} \sum_{n:\, t_n \ne \mathrm{ignored}} \log \mathrm{softmax}(s_n)_{t_n}
 
     with M the number of targets that count. It equals :class:`Affine` followed by
-    :class:`SoftmaxWithLoss`. Since nobody is given the scores, n V numbers that are most of a
-    language model's memory, they become probabilities and then gradients where they lie; and where
-    no backward will follow, as in evaluation, only so many rows of them are made at a time.
+    :class:`SoftmaxWithLoss`. The n V scores are most of a language model's memory. Here they become
+    probabilities and then gradients in place; and where no backward follows, as in evaluation, a
+    block of them at a time is computed, summed up and forgotten.
 
     Parameters
     ----------
-    W : Parameter, its transpose, or array (D, V)
+    W : Parameter, View, or array (D, V)
     b : Parameter or array (V,), optional
         No bias by default.
     ignore_id : int
@@ -101,8 +151,10 @@ class AffineSoftmaxWithLoss(Layer):
     Notes
     -----
     ``forward(x, targets)`` takes (..., D) and integers (...), gives a 0-d loss in nats (zero if no
-    target counts) and keeps x and the scores. With ds = (p - onehot(t)) / M, the gradients are
-    those of :class:`Affine`: dx = ds W^T, dW = x^T ds, db = sum_n ds_n.
+    target counts) and saves x and the scores. With ds = (p - onehot(t)) / M, the gradients are
+    those of :class:`Affine`: dx = ds W^T, dW = x^T ds, db = sum_n ds_n. ``losses(x, targets)``
+    gives the loss of each target (...), zero where it is ignored, and ``scores(x)`` gives x W + b
+    (..., V); both save nothing.
 
     Raises
     ------
@@ -122,7 +174,7 @@ class AffineSoftmaxWithLoss(Layer):
     array([ 0.25,  0.25, -0.75,  0.25])
     """
 
-    def __init__(self, W: Any, b: Any = None, ignore_id: int = -1) -> None:
+    def __init__(self, W: Any, b: Any = None, ignore_id: int = IGNORED) -> None:
         self.W = as_parameter(W, "W")
         self.b = None if b is None else as_parameter(b, "b")
         self.ignore_id = ignore_id
@@ -131,42 +183,55 @@ class AffineSoftmaxWithLoss(Layer):
         if self.b is not None:
             expect(owner, "b", self.b.value, "V", V=self.W.shape[1])
 
+    def scores(self, x: Array) -> Array:
+        """s = x W + b."""
+        self._expect("x", x, "... D", D=self.W.shape[0])
+        s = product(rows(x), self.W.value)
+        if self.b is not None:
+            s += self.b.value
+        return s.reshape(*x.shape[:-1], s.shape[1])
+
+    def losses(self, x: Array, targets: Array) -> Array:
+        """-log softmax(x W + b)[target] for each target, zero where it is ignored."""
+        t, counts = self._targets(x, targets)
+        b = None if self.b is None else self.b.value
+        return (affine_nll(rows(x), self.W.value, b, t) * counts).reshape(targets.shape)
+
     def forward(self, x: Array, targets: Array) -> Array:
         """L = mean of -log softmax(x W + b)[target]."""
-        D, V = self.W.shape
-        self._expect("x", x, "... D", D=D)
-        self._expect("targets", targets, "...")
-        t, counts = _rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
-        x_rows, W = rows(x), self.W.value
-        b = None if self.b is None else self.b.value
-        dtype = xp.result_type(x.dtype, W.dtype)
+        if not keeping():
+            counts = targets != self.ignore_id
+            return xp.sum(self.losses(x, targets)) / _number(counts, x)
+        t, counts = self._targets(x, targets)
+        W, b = self.W.value, None if self.b is None else self.b.value
+        # s (n, V), for the n rows of x
+        s = self._workspace("s", (len(t), W.shape[1]), xp.result_type(x.dtype, W.dtype))
+        nll, saved = softmax_nll(product(rows(x), W, out=s), b, t)
         M = _number(counts, x)
-        if keeping():
-            # s (n, V), for the n rows of x
-            s = xp.matmul(x_rows, W, out=self._workspace("s", (len(t), V), dtype))
-            nll, kept = softmax_nll(s, b, t)
-            self.save_for_backward(x, s, t, counts, kept, M)
-        else:
-            starts = range(0, max(len(t), 1), ROWS_AT_ONCE)
-            parts = [slice(k, k + ROWS_AT_ONCE) for k in starts]
-            nll = xp.concatenate([softmax_nll(x_rows[n] @ W, b, t[n])[0] for n in parts])
+        self.save_for_backward(x, s, t, counts, saved, M)
         return xp.sum(nll * counts) / M
 
     def backward(self, dloss: Any = 1) -> Array:
         """dx = ds W^T, with ds = dloss (p - onehot(t)) / M, zero where the target is ignored."""
-        x, s, t, counts, kept, M = self.saved()
+        x, s, t, counts, saved, M = self.saved()
         # L = sum_n nll_n / M, over the n that count
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
-        b = None if self.b is None else self.b.value
-        factor = softmax_nll_backward(s, b, t, kept, dnll)  # (n,): ds = factor * s, row by row
+        factor = softmax_nll_backward(s, t, saved, dnll)  # (n,): ds = factor * s, row by row
         # s = x W + b: db = sum_n ds_n, dW = x^T ds, dx = ds W^T
         if self.b is not None:
-            self.b.accumulate(factor @ s)
+            self.b.accumulate(product(factor[None, :], s)[0])
         self.W.accumulate_product((factor[:, None] * rows(x)).T, s)
-        dx = s @ self.W.value.T
+        dx = product(s, self.W.value.T)
         dx *= factor[:, None]
         return dx.reshape(x.shape)
+
+    def _targets(self, x: Array, targets: Array) -> tuple[Array, Array]:
+        """Targets (n,), zero where ignored, and whether each counts (n,)."""
+        D, V = self.W.shape
+        self._expect("x", x, "... D", D=D)
+        self._expect("targets", targets, "...")
+        return _rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
 
 
 def _rows_that_count(

@@ -2,18 +2,114 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.kernels import lstm_slopes, lstm_step, lstm_step_backward
-from deepnlp.layers.recurrent import (
-    Recurrent,
-    TimeRecurrent,
-    batch_first,
-    steps_as_rows,
-    time_first,
-)
+from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.kernels import kernel
+from deepnlp.layers.recurrent import Recurrent, TimeRecurrent, steps_as_rows
 from deepnlp.parameter import Parameter
+
+
+def lstm_step(a: Array, c_prev: Array) -> tuple[Array, Array, tuple[Array, ...]]:
+    """One step from the pre-activation a = x Wx + h_prev Wh + b, (N, 4H).
+
+    Gives h and c, (N, H), and what the step backward needs: i, f, g, o and tanh(c).
+    """
+    a_i, a_f, a_g, a_o = split_gates(a, 4)
+    i = sigmoid(a_i)  # input gate
+    f = sigmoid(a_f)  # forget gate
+    g = xp.tanh(a_g)  # new memory
+    o = sigmoid(a_o)  # output gate
+    c = f * c_prev + i * g
+    tanh_c = xp.tanh(c)
+    h = o * tanh_c
+    return h, c, (i, f, g, o, tanh_c)
+
+
+def lstm_step_backward(
+    dh: Array, dc: Array, c_prev: Array, saved: tuple[Array, ...]
+) -> tuple[Array, Array]:
+    """Back through :func:`lstm_step`: da (N, 4H) and dc_prev (N, H).
+
+    dh and dc are the gradients with respect to both outputs, (N, H).
+    """
+    i, f, g, o, tanh_c = saved
+    # h = o * tanh(c)
+    do = dh * tanh_c
+    dc = dc + dh * o * tanh_grad(tanh_c)
+    # c = f * c_prev + i * g
+    df = dc * c_prev
+    dc_prev = dc * f
+    di = dc * g
+    dg = dc * i
+    # i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o) and g = tanh(a_g)
+    da_i = di * sigmoid_grad(i)
+    da_f = df * sigmoid_grad(f)
+    da_g = dg * tanh_grad(g)
+    da_o = do * sigmoid_grad(o)
+    return xp.concatenate([da_i, da_f, da_g, da_o], axis=1), dc_prev
+
+
+@kernel
+def lstm_forward(
+    a: Array, Wh: Array, h0: Array, c0: Array, ended: Array | None, new: Callable[..., Array]
+) -> tuple[Array, Array, Any]:
+    """All states of the loop over time.
+
+    a (T, N, 4H) holds x_t Wx + b and may be overwritten; ``ended`` (T, N, 1) says which sequences
+    have ended before step t; ``new(name, shape, dtype)`` gives memory. The states h and c are
+    (T + 1, N, H), with h[t] before step t; what is saved is for :func:`lstm_backward`.
+    """
+    (T, N, _), H = a.shape, Wh.shape[0]
+    h, c = new("h", (T + 1, N, H), a.dtype), new("c", (T + 1, N, H), a.dtype)
+    h[0], c[0] = h0, c0
+    saved = []
+    for t in range(T):
+        h[t + 1], c[t + 1], saved_t = lstm_step(a[t] + h[t] @ Wh, c[t])
+        saved.append(saved_t)
+        if ended is not None:  # past its end a sequence holds its state
+            h[t + 1] = xp.where(ended[t], h[t], h[t + 1])
+            c[t + 1] = xp.where(ended[t], c[t], c[t + 1])
+    return h, c, saved
+
+
+@kernel
+def lstm_backward(
+    dhs: Array,
+    dh: Array,
+    dc: Array,
+    Wh: Array,
+    h: Array,
+    c: Array,
+    saved: Any,
+    ended: Array | None,
+    watch: Callable[..., None] | None,
+    new: Callable[..., Array],
+) -> tuple[Array, Array, Array]:
+    """Back through :func:`lstm_forward`, last step first.
+
+    dhs (T, N, H) are the gradients from the layer above, dh and dc (N, H) those with respect to
+    the last state. Gives da (T, N, 4H) and the gradients with respect to the first state.
+    """
+    (T, N, H) = dhs.shape
+    da = new("da", (T, N, 4 * H), h.dtype)
+    for t in reversed(range(T)):
+        # h_t goes to the layer above and to step t + 1; c_t to step t + 1
+        dh = dhs[t] + dh
+        if watch is not None:
+            watch(t, h[t], dh, c[t], dc)
+        # h_t, c_t from a_t and c_(t-1)
+        da[t], dc_prev = lstm_step_backward(dh, dc, c[t], saved[t])
+        if ended is not None:  # h_t, c_t = h_(t-1), c_(t-1) past the end
+            da[t] = xp.where(ended[t], 0, da[t])
+        # a_t = x_t Wx + h_(t-1) Wh + b
+        dh_prev = da[t] @ Wh.T
+        if ended is not None:
+            dh_prev, dc_prev = xp.where(ended[t], dh, dh_prev), xp.where(ended[t], dc, dc_prev)
+        dh, dc = dh_prev, dc_prev
+    return da, dh, dc
 
 
 def _with_forget_bias(
@@ -35,17 +131,16 @@ class LSTM(Recurrent):
 
     Parameters
     ----------
-    Wx : Parameter, its transpose, or array (D, 4H)
+    Wx : Parameter, View, or array (D, 4H)
         Gates in the order i, f, g, o: input, forget, new memory, output.
-    Wh : Parameter, its transpose, or array (H, 4H)
+    Wh : Parameter, View, or array (H, 4H)
     b : Parameter or array (4H,)
 
     Notes
     -----
-    ``forward(x, h_prev, c_prev)`` gives ``(h, c)``, each (N, H); it keeps its inputs, the gates
-    and tanh(c). ``backward(dh, dc)`` gives ``(dx, dh_prev, dc_prev)``; the element-wise part of
-    both is in :func:`deepnlp.kernels.lstm_step`. Hochreiter and Schmidhuber 1997; the forget gate
-    is from Gers, Schmidhuber and Cummins 2000.
+    ``forward(x, h_prev, c_prev)`` gives ``(h, c)``, each (N, H); it saves its inputs, the gates
+    and tanh(c). ``backward(dh, dc)`` gives ``(dx, dh_prev, dc_prev)``. Hochreiter and Schmidhuber
+    1997; the forget gate is from Gers, Schmidhuber and Cummins 2000.
 
     Raises
     ------
@@ -61,6 +156,7 @@ class LSTM(Recurrent):
     """
 
     _gates = 4
+    _states = ("h", "c")
 
     @classmethod
     def init(
@@ -91,23 +187,17 @@ class LSTM(Recurrent):
     def forward(self, x: Array, h_prev: Array, c_prev: Array) -> tuple[Array, Array]:
         """(h, c) from x and the state before."""
         self._expect_step(x, h_prev=h_prev, c_prev=c_prev)
-        p = h_prev @ self.Wh.value
-        dtype = xp.result_type(p.dtype, x.dtype, c_prev.dtype)
-        gates = self._input_product(x).astype(dtype, copy=False)
-        h, c, tanh_c = (xp.empty(c_prev.shape, dtype=dtype) for _ in range(3))
-        lstm_step(gates, p, c_prev, h, c, tanh_c)
-        self.save_for_backward(x, h_prev, c_prev, gates, tanh_c)
+        h, c, saved = lstm_step(self._input_product(x) + h_prev @ self.Wh.value, c_prev)
+        self.save_for_backward(x, h_prev, c_prev, saved)
         return h, c
 
     def backward(self, dh: Array, dc: Array) -> tuple[Array, Array, Array]:
         """(dx, dh_prev, dc_prev) from the gradients of both outputs."""
-        x, h_prev, c_prev, gates, tanh_c = self.saved()
+        x, h_prev, c_prev, saved = self.saved()
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         self._expect("dc", dc, "N H", N=x.shape[0], H=self.H)
         # h, c from a and c_prev
-        da, dc_prev = xp.empty_like(gates), dc.astype(gates.dtype)
-        lstm_slopes(gates[None], c_prev[None], tanh_c[None], da[None])
-        lstm_step_backward(dh, xp.zeros_like(dh), dc_prev, gates, tanh_c, da)
+        da, dc_prev = lstm_step_backward(dh, dc, c_prev, saved)
         # a = x Wx + h_prev Wh + b
         self.Wh.accumulate_product(h_prev.T, da)
         dh_prev = da @ self.Wh.value.T
@@ -128,17 +218,18 @@ class TimeLSTM(TimeRecurrent):
 
     Parameters
     ----------
-    Wx : Parameter, its transpose, or array (D, 4H)
+    Wx : Parameter, View, or array (D, 4H)
         Gates in the order i, f, g, o.
-    Wh : Parameter, its transpose, or array (H, 4H)
+    Wh : Parameter, View, or array (H, 4H)
     b : Parameter or array (4H,)
     stateful : bool
         Whether a forward starts from the state the last one ended in.
 
     Notes
     -----
-    ``forward(x)`` takes (N, T, D) and gives all states h (N, T, H); ``h`` and ``c`` hold the last
-    ones. ``backward(dhs)`` gives dx (N, T, D) and leaves ``dh0`` and ``dc0``. Two paths lead back
+    ``forward(x, lengths=None)`` takes (N, T, D) and gives all states h (N, T, H); ``h`` and ``c``
+    hold the last ones. ``backward(dhs, dh=None, dc=None)`` gives dx (N, T, D) and leaves ``dh0``
+    and ``dc0``. Two paths lead back
     in time: through h by the product with Wh^T, and through c by the product with the forget gate
     alone, which is why an LSTM can remember. Hochreiter and Schmidhuber 1997.
 
@@ -188,59 +279,26 @@ class TimeLSTM(TimeRecurrent):
         weights = _with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias)
         return cls(*weights, stateful=stateful)
 
-    def forward(self, x: Array) -> Array:
-        """All states h_1 ... h_T from all inputs x_1 ... x_T."""
-        self._expect("x", x, "N T D", D=self.D)
-        N, T, _ = x.shape
-        Wh = self.Wh.value
+    def _forward_loop(
+        self, a: Array, states: tuple[Array, ...], ended: Array | None
+    ) -> tuple[tuple[Array, ...], Any]:
+        h0, c0 = states
+        h, c, saved = lstm_forward(a, self.Wh.value, h0, c0, ended, self._workspace)
+        return (h, c), saved
 
-        x = time_first(x)
-        a = self._input_product(steps_as_rows(x)).reshape(T, N, 4 * self.H)
-        dtype = xp.result_type(a.dtype, Wh.dtype)
-        a = a.astype(dtype, copy=False)
-        h = self._workspace("h", (T + 1, N, self.H), dtype)  # h[t] before step t, h[t + 1] after
-        c = self._workspace("c", (T + 1, N, self.H), dtype)
-        tanh_c = self._workspace("tanh_c", (T, N, self.H), dtype)
-        p = xp.empty((N, 4 * self.H), dtype=dtype)
-        h[0], c[0] = self._start(N, dtype)
-        for t in range(T):
-            xp.matmul(h[t], Wh, out=p)
-            lstm_step(a[t], p, c[t], h[t + 1], c[t + 1], tanh_c[t])  # a[t] becomes the gates
-
-        self.save_for_backward(x, h, c, a, tanh_c)
-        self._finish(h[T], c[T])
-        return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
-
-    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states; see :meth:`TimeRecurrent.advance`."""
-        h_prev, c_prev = states
-        a, p = self._input_product(x), h_prev @ self.Wh.value
-        h, c, tanh_c = xp.empty((3, *c_prev.shape), dtype=c_prev.dtype)
-        lstm_step(a, p, c_prev, h, c, tanh_c)
-        return h, c
-
-    def backward(self, dhs: Array) -> Array:
-        """Dx from the gradients of all states; back through time, last step first."""
-        x, h, c, gates, tanh_c = self.saved()
-        T, N, _ = x.shape
-        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        Wh = self.Wh.value
-
-        dhs = time_first(dhs)
-        da = self._workspace("da", gates.shape, gates.dtype)
-        lstm_slopes(gates, c[:T], tanh_c, da)  # dc/da and dh/da for all t; tanh_c becomes dh/dc
-        dh_next = xp.zeros((N, self.H), dtype=h.dtype)
-        dc_next = xp.zeros_like(dh_next)
-        for t in reversed(range(T)):
-            # h_t goes to the layer above and to step t + 1; c_t to step t + 1
-            if self.watch is not None:
-                self.watch(t, x[t], h[t], dhs[t] + dh_next, c[t], dc_next.copy())
-            lstm_step_backward(dhs[t], dh_next, dc_next, gates[t], tanh_c[t], da[t])
-            # a_t = x_t Wx + h_(t-1) Wh + b
-            dh_next = (Wh @ da[t].T).T  # da Wh^T, in the order that reads Wh as it lies
-        self.dh0, self.dc0 = dh_next, dc_next
-
-        da_rows = steps_as_rows(da)
-        self.Wh.accumulate_product(steps_as_rows(h[:T]).T, da_rows)
-        dx = self._input_product_backward(steps_as_rows(x), da_rows)
-        return batch_first(dx.reshape(T, N, self.D))
+    def _backward_loop(
+        self,
+        dhs: Array,
+        final: tuple[Array, ...],
+        states: tuple[Array, ...],
+        saved: Any,
+        ended: Array | None,
+        watch: Callable[..., None] | None,
+    ) -> tuple[Array, tuple[Array, ...]]:
+        (dh, dc), (h, c), Wh = final, states, self.Wh
+        da, dh0, dc0 = lstm_backward(
+            dhs, dh, dc, Wh.value, h, c, saved, ended, watch, self._workspace
+        )
+        # a_t = x_t Wx + h_(t-1) Wh + b, all steps at once
+        Wh.accumulate_product(steps_as_rows(h[:-1]).T, steps_as_rows(da))
+        return da, (dh0, dc0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, asnumpy, xp
+from deepnlp.backend import Array, Generator, asarray, asnumpy, check_ids, xp
 from deepnlp.initialisers import fan_in_bound, uniform
-from deepnlp.kernels import add_bias, sum_rows
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer, expect, no_backward
 from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.products import product
 
 
 class Recurrent(Layer):
@@ -27,6 +27,7 @@ class Recurrent(Layer):
     """
 
     _gates = 1
+    _states: tuple[str, ...] = ("h",)
 
     def __init__(self, Wx: Any, Wh: Any, b: Any) -> None:
         owner, G = type(self).__name__, self._gates
@@ -55,20 +56,36 @@ class Recurrent(Layer):
             Parameter.zeros(width, dtype=dtype, name="b"),
         )
 
+    def start(self, N: int) -> tuple[Array, ...]:
+        """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
+        return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step from a given state: (N, D) to h (N, H) and the state after it.
+
+        Nothing is saved for a backward or carried to the next call.
+        """
+        with no_backward():
+            after = self.forward(x, *(self.start(len(x)) if state is None else state))
+        after = after if isinstance(after, tuple) else (after,)
+        return after[0], after
+
+    _general_start, _general_step = start, step
+
     def _input_product(self, x: Array) -> Array:
         """x Wx + b for the rows (n, D) of the input, all at once: (n, G H)."""
         if self.Wx is None:
             return x + self.b.value
-        return add_bias(x @ self.Wx.value, self.b.value)
+        return product(x, self.Wx.value) + self.b.value
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
         # a = x Wx + b
-        self.b.accumulate(sum_rows(da))
+        self.b.accumulate(xp.sum(da, axis=0))
         if self.Wx is None:
             return da.copy()  # da is where the layer works
         self.Wx.accumulate_product(x.T, da)
-        return da @ self.Wx.value.T
+        return product(da, self.Wx.value.T)
 
     def _expect_step(self, x: Array, **states: Array) -> None:
         """Check the inputs of a one-step layer."""
@@ -78,11 +95,13 @@ class Recurrent(Layer):
 
 
 class TimeRecurrent(Recurrent):
-    """A recurrent layer unrolled over T steps, which may carry its state to the next call.
+    """A recurrent layer over T steps, which carries its state from one call to the next.
+
+    A subclass names its states and writes the loop over time, forward and backward.
 
     Parameters
     ----------
-    Wx, Wh, b : Parameter, its transpose, or array
+    Wx, Wh, b : Parameter, View, or array
     stateful : bool
         Whether a forward starts from the state the last one ended in (as truncated BPTT wants);
         otherwise it starts from zeros. Either way, :meth:`set_state` sets where the next forward
@@ -91,17 +110,18 @@ class TimeRecurrent(Recurrent):
     Attributes
     ----------
     h : array (N, H) or None
-        The state after the last forward, or what :meth:`set_state` gave.
+        The state after the last forward, or what :meth:`set_state` gave. With lengths, row n is
+        the state at the end of sequence n.
     dh0 : array (N, H) or None
-        After backward: the gradient by the state the forward started from.
+        After backward: the gradient with respect to the state the forward started from.
     watch : callable or None
-        Who looks on, such as :mod:`deepnlp.gradflow`. Backward calls ``watch(t, x_t, h_prev, dh)``
-        at each step, last step first, with the gradient by h_t; an LSTM adds ``c_prev`` and dc,
-        the gradient by c_t from the steps after t. The arrays may only be read.
+        An observer, such as :mod:`deepnlp.gradflow`. Backward calls ``watch(t, x_t, h_prev, dh)``
+        at each step, last step first, with the gradient with respect to h_t; an LSTM adds
+        ``c_prev`` and dc, the gradient with respect to c_t from the steps after t. The arrays may
+        only be read.
     """
 
     watch: Callable[..., None] | None = None
-    _states: tuple[str, ...] = ("h",)
     h: Array | None
     c: Array | None = None  # only an LSTM has a memory cell
     dc0: Array | None = None
@@ -112,37 +132,145 @@ class TimeRecurrent(Recurrent):
         self.dh0: Array | None = None
         self._reset_own_state()
 
-    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states, as generation takes it word by word.
+    # --- The loop over time -------------------------------------------------------------------
 
-        Nothing is checked, kept for a backward or carried to the next call.
+    def _forward_loop(
+        self, a: Array, states: tuple[Array, ...], ended: Array | None
+    ) -> tuple[tuple[Array, ...], Any]:
+        """From a = x Wx + b (T, N, G H), which may be overwritten: all states, and what is saved.
+
+        Each state is (T + 1, N, H): number t is the one before step t.
+        """
+        raise TypeError(f"{type(self).__name__} has no loop over time")
+
+    def _backward_loop(
+        self,
+        dhs: Array,
+        final: tuple[Array, ...],
+        states: tuple[Array, ...],
+        saved: Any,
+        ended: Array | None,
+        watch: Callable[..., None] | None,
+    ) -> tuple[Array, tuple[Array, ...]]:
+        """da (T, N, G H) and the gradients with respect to the states at the start.
+
+        The gradients of the recurrent weights are accumulated.
+        """
+        raise TypeError(f"{type(self).__name__} has no loop over time")
+
+    def forward(self, x: Array, lengths: Any = None) -> Array:
+        """All states h_1 ... h_T from all inputs x_1 ... x_T.
 
         Parameters
         ----------
-        x : array (N, D)
-        states : tuple of array (N, H)
-            h, and of an LSTM c: new arrays are returned, these stay as they are.
+        x : array (N, T, D)
+        lengths : sequence of int (N,), optional
+            Steps of each sequence; T by default. Past its end a sequence holds its state, and its
+            outputs are zero.
 
         Returns
         -------
-        tuple of array (N, H)
-            The states after the step.
+        array (N, T, H)
         """
-        raise TypeError(f"{type(self).__name__} has no advance")
+        self._expect("x", x, "N T D", D=self.D)
+        N, T, _ = x.shape
+        ended = None if lengths is None else self._ended(lengths, N, T)
 
-    def start_states(self, N: int) -> tuple[Array, ...]:
-        """States of zeros from which :meth:`advance` may start.
+        x = time_first(x)
+        a = self._input_product(steps_as_rows(x)).reshape(T, N, self._gates * self.H)
+        a = a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
+        states, saved = self._forward_loop(a, self._start(N, a.dtype), ended)
+
+        self.save_for_backward(x, states, saved, ended)
+        self._finish(*(state[T] for state in states))
+        y = batch_first(states[0][1:]).copy()  # the caller's own: the states are saved
+        if ended is not None:
+            y[batch_first(ended)[..., 0]] = 0
+        return y
+
+    def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
+        """Backpropagation through time, last step first.
 
         Parameters
         ----------
-        N : int
+        dhs : array (N, T, H)
+            Gradients with respect to all outputs.
+        dh, dc : array (N, H), optional
+            Gradients with respect to the final state, such as a decoder's ``dh0`` and ``dc0``
+            where it started from the state of this layer; dc of an LSTM only.
 
         Returns
         -------
-        tuple of array (N, H)
-            h, and of an LSTM c.
+        array (N, T, D)
+            dx. The gradients with respect to the first state are left in ``dh0`` and ``dc0``.
         """
-        return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
+        x, states, saved, ended = self.saved()
+        T, N, _ = x.shape
+        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
+        dhs = time_first(dhs)
+        if ended is not None:  # outputs that are zero for any input have no gradient
+            dhs = xp.where(ended, 0, dhs)
+        final = self._final_gradients(N, states[0].dtype, dh, dc)
+
+        da, first = self._backward_loop(dhs, final, states, saved, ended, self._watching(x))
+        for name, gradient in zip(self._states, first):
+            setattr(self, f"d{name}0", gradient)
+        # a = x Wx + b, all steps at once
+        dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(da))
+        return batch_first(dx.reshape(T, N, self.D))
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step from a given state: (N, D) to h (N, H) and the state after it.
+
+        Nothing is saved for a backward or carried to the next call.
+        """
+        self._expect("x", x, "N D", D=self.D)
+        state = self.start(len(x)) if state is None else state
+        with no_backward():
+            states, _ = self._forward_loop(self._input_product(x)[None], state, None)
+        after = tuple(both[1] for both in states)
+        return after[0], after
+
+    def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """The step of a class with a forward of its own: that forward, for one step of time."""
+        carried = {name: getattr(self, name) for name in (*self._states, "_given")}
+        self.set_state(*(self.start(len(x)) if state is None else state))
+        try:
+            with no_backward():
+                y = self.forward(x[:, None])
+            return y[:, 0], tuple(getattr(self, name) for name in self._states)
+        finally:
+            for name, value in carried.items():
+                setattr(self, name, value)
+
+    def _ended(self, lengths: Any, N: int, T: int) -> Array:
+        """Whether a sequence has ended before step t: (T, N, 1), t counted from zero."""
+        lengths = asarray(lengths)
+        self._expect("lengths", lengths, "N", N=N)
+        if lengths.dtype.kind not in "iu":
+            raise TypeError(f"{type(self).__name__}: lengths should be integers")
+        check_ids(type(self).__name__, lengths, T + 1, "lengths")
+        return (xp.arange(T)[:, None] >= lengths)[..., None]
+
+    def _final_gradients(
+        self, N: int, dtype: Any, dh: Array | None, dc: Array | None
+    ) -> tuple[Array, ...]:
+        """Gradients with respect to the final state: zeros where none are given."""
+        if dc is not None and "c" not in self._states:
+            raise ValueError(f"{type(self).__name__}: has no memory cell, so there is no dc")
+        given = {"h": dh, "c": dc}
+        for name in self._states:
+            if given[name] is not None:
+                self._expect(f"d{name}", given[name], "N H", N=N, H=self.H)
+        zeros = xp.zeros((N, self.H), dtype=dtype)
+        return tuple(zeros + (0 if given[name] is None else given[name]) for name in self._states)
+
+    def _watching(self, x: Array) -> Callable[..., None] | None:
+        """The observer's call with x_t put in, for a loop that knows no x."""
+        watch = self.watch
+        return None if watch is None else lambda t, *seen: watch(t, x[t], *seen)
+
+    # --- The state between calls ---------------------------------------------------------------
 
     def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the state from which the next forward starts.
@@ -164,18 +292,15 @@ class TimeRecurrent(Recurrent):
         states = {"h": h, "c": xp.zeros_like(h) if c is None else c}
         if c is not None:
             self._expect("c", c, "N H", N=h.shape[0], H=self.H)
-        self._give_state(**{name: states[name] for name in self._states})
-
-    def _give_state(self, **states: Array) -> None:
-        for name, state in states.items():
-            setattr(self, name, state.copy())
+        for name in self._states:
+            setattr(self, name, states[name].copy())
         self._given = True
 
-    def _start(self, N: int, dtype: Any) -> list[Array]:
+    def _start(self, N: int, dtype: Any) -> tuple[Array, ...]:
         """The states a forward over a batch of N starts from."""
         if self.h is None or not (self.stateful or self._given):
-            return [xp.zeros((N, self.H), dtype=dtype) for _ in self._states]
-        states = [getattr(self, name) for name in self._states]
+            return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
+        states = tuple(getattr(self, name) for name in self._states)
         for name, state in zip(self._states, states, strict=True):
             if state.shape[0] != N:
                 raise ValueError(

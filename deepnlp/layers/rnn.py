@@ -2,17 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.kernels import ACTIVATIONS, rnn_slopes, rnn_step, rnn_step_backward
-from deepnlp.layers.recurrent import (
-    Recurrent,
-    TimeRecurrent,
-    batch_first,
-    steps_as_rows,
-    time_first,
-)
+from deepnlp.functions import relu, relu_grad, tanh_grad
+from deepnlp.kernels import kernel
+from deepnlp.layers.recurrent import Recurrent, TimeRecurrent, steps_as_rows
+
+ACTIVATIONS = ("tanh", "relu")
+
+
+def rnn_step(a: Array, activation: str) -> Array:
+    """h = f(a), from the pre-activation a = x Wx + h_prev Wh + b, (N, H)."""
+    return xp.tanh(a) if activation == "tanh" else relu(a)
+
+
+def rnn_step_backward(dh: Array, h: Array, activation: str) -> Array:
+    """da = dh f'(a), with the derivative from the value h = f(a), (N, H)."""
+    return dh * (tanh_grad(h) if activation == "tanh" else relu_grad(h))
+
+
+@kernel
+def rnn_forward(
+    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: Callable[..., Array]
+) -> Array:
+    """All states of the loop over time.
+
+    a (T, N, H) holds x_t Wx + b and may be overwritten; ``ended`` (T, N, 1) says which sequences
+    have ended before step t; ``new(name, shape, dtype)`` gives memory. The states h are
+    (T + 1, N, H), with h[t] before step t.
+    """
+    T, N, H = a.shape
+    h = new("h", (T + 1, N, H), a.dtype)
+    h[0] = h0
+    for t in range(T):
+        h[t + 1] = rnn_step(a[t] + h[t] @ Wh, activation)
+        if ended is not None:  # past its end a sequence holds its state
+            h[t + 1] = xp.where(ended[t], h[t], h[t + 1])
+    return h
+
+
+@kernel
+def rnn_backward(
+    dhs: Array,
+    dh: Array,
+    Wh: Array,
+    h: Array,
+    activation: str,
+    ended: Array | None,
+    watch: Callable[..., None] | None,
+    new: Callable[..., Array],
+) -> tuple[Array, Array]:
+    """Back through :func:`rnn_forward`, last step first.
+
+    dhs (T, N, H) are the gradients from the layer above, dh (N, H) the one with respect to the
+    last state. Gives da (T, N, H) and the gradient with respect to the first state.
+    """
+    da = new("da", dhs.shape, h.dtype)
+    for t in reversed(range(len(dhs))):
+        # h_t goes to the layer above and to step t + 1
+        dh = dhs[t] + dh
+        if watch is not None:
+            watch(t, h[t], dh)
+        # h_t = f(a_t)
+        da[t] = rnn_step_backward(dh, h[t + 1], activation)
+        if ended is not None:  # h_t = h_(t-1) past the end
+            da[t] = xp.where(ended[t], 0, da[t])
+        # a_t = x_t Wx + h_(t-1) Wh + b
+        dh_prev = da[t] @ Wh.T
+        dh = dh_prev if ended is None else xp.where(ended[t], dh, dh_prev)
+    return da, dh
 
 
 def _activation(owner: str, name: str) -> str:
@@ -28,9 +88,9 @@ class RNN(Recurrent):
 
     Parameters
     ----------
-    Wx : Parameter, its transpose, or array (D, H); or None
+    Wx : Parameter, View, or array (D, H); or None
         None for the form without an input matrix, h = f(x + h_prev Wh + b), with D = H.
-    Wh : Parameter, its transpose, or array (H, H)
+    Wh : Parameter, View, or array (H, H)
     b : Parameter or array (H,)
     activation : {"tanh", "relu"}
         The function f.
@@ -85,8 +145,7 @@ class RNN(Recurrent):
     def forward(self, x: Array, h_prev: Array) -> Array:
         """h = f(x Wx + h_prev Wh + b)."""
         self._expect_step(x, h_prev=h_prev)
-        a = self._input_product(x) + h_prev @ self.Wh.value
-        h = ACTIVATIONS[self.activation].function(a)
+        h = rnn_step(self._input_product(x) + h_prev @ self.Wh.value, self.activation)
         self.save_for_backward(x, h_prev, h)
         return h
 
@@ -95,7 +154,7 @@ class RNN(Recurrent):
         x, h_prev, h = self.saved()
         self._expect("dh", dh, "N H", N=h.shape[0], H=self.H)
         # h = f(a)
-        da = dh * ACTIVATIONS[self.activation].grad(h)
+        da = rnn_step_backward(dh, h, self.activation)
         # a = x Wx + h_prev Wh + b
         self.Wh.accumulate_product(h_prev.T, da)
         dh_prev = da @ self.Wh.value.T
@@ -113,9 +172,9 @@ class TimeRNN(TimeRecurrent):
 
     Parameters
     ----------
-    Wx : Parameter, its transpose, or array (D, H); or None
+    Wx : Parameter, View, or array (D, H); or None
         None for the form without an input matrix, with D = H.
-    Wh : Parameter, its transpose, or array (H, H)
+    Wh : Parameter, View, or array (H, H)
     b : Parameter or array (H,)
     activation : {"tanh", "relu"}
         The function f.
@@ -124,9 +183,10 @@ class TimeRNN(TimeRecurrent):
 
     Notes
     -----
-    ``forward(x)`` takes (N, T, D) and gives all states (N, T, H); it keeps the input and the
-    states. ``backward(dhs)`` is backpropagation through time: the gradient by h_t is that from
-    above plus that from step t + 1. It gives dx (N, T, D) and leaves ``dh0``. The gradient stops
+    ``forward(x, lengths=None)`` takes (N, T, D) and gives all states (N, T, H); it saves the input
+    and the states. ``backward(dhs, dh=None)`` is backpropagation through time: the gradient with
+    respect to h_t is that from above plus that from step t + 1. It gives dx (N, T, D) and leaves
+    ``dh0``. The gradient stops
     at the first step (truncated BPTT). Elman 1990; Werbos 1990.
 
     Raises
@@ -174,56 +234,24 @@ class TimeRNN(TimeRecurrent):
         """
         return cls(*cls._fresh_weights(D, H, rng, dtype), activation, stateful)
 
-    def forward(self, x: Array) -> Array:
-        """All states h_1 ... h_T from all inputs x_1 ... x_T."""
-        self._expect("x", x, "N T D", D=self.D)
-        N, T, _ = x.shape
-        Wh = self.Wh.value
+    def _forward_loop(
+        self, a: Array, states: tuple[Array, ...], ended: Array | None
+    ) -> tuple[tuple[Array, ...], Any]:
+        (h0,) = states
+        h = rnn_forward(a, self.Wh.value, h0, self.activation, ended, self._workspace)
+        return (h,), None
 
-        x = time_first(x)
-        a = self._input_product(steps_as_rows(x)).reshape(T, N, self.H)
-        dtype = xp.result_type(a.dtype, Wh.dtype)
-        a = a.astype(dtype, copy=False)
-        h = self._workspace("h", (T + 1, N, self.H), dtype)  # h[t] before step t, h[t + 1] after
-        p = xp.empty((N, self.H), dtype=dtype)
-        (h[0],) = self._start(N, dtype)
-        for t in range(T):
-            xp.matmul(h[t], Wh, out=p)
-            rnn_step(a[t], p, h[t + 1], self.activation)
-
-        self.save_for_backward(x, h)
-        self._finish(h[T])
-        return batch_first(h[1:]).copy()  # the caller's own: h is kept for backward
-
-    def advance(self, x: Array, states: tuple[Array, ...]) -> tuple[Array, ...]:
-        """One step from given states; see :meth:`TimeRecurrent.advance`."""
-        (h_prev,) = states
-        h = xp.empty_like(h_prev)
-        rnn_step(self._input_product(x), h_prev @ self.Wh.value, h, self.activation)
-        return (h,)
-
-    def backward(self, dhs: Array) -> Array:
-        """Dx from the gradients of all states; back through time, last step first."""
-        x, h = self.saved()
-        T, N, _ = x.shape
-        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        Wh = self.Wh.value
-
-        dhs = time_first(dhs)
-        da = self._workspace("da", (T, N, self.H), h.dtype)
-        rnn_slopes(h[1:], da, self.activation)  # f'(a_t), for all t
-        dh_next = xp.zeros((N, self.H), dtype=h.dtype)
-        for t in reversed(range(T)):
-            # h_t goes to the layer above and to step t + 1
-            if self.watch is not None:
-                self.watch(t, x[t], h[t], dhs[t] + dh_next)
-            # h_t = f(a_t)
-            rnn_step_backward(dhs[t], dh_next, da[t])
-            # a_t = x_t Wx + h_(t-1) Wh + b
-            dh_next = (Wh @ da[t].T).T  # da Wh^T, in the order that reads Wh as it lies
-        self.dh0 = dh_next
-
-        da_rows = steps_as_rows(da)
-        self.Wh.accumulate_product(steps_as_rows(h[:T]).T, da_rows)
-        dx = self._input_product_backward(steps_as_rows(x), da_rows)
-        return batch_first(dx.reshape(T, N, self.D))
+    def _backward_loop(
+        self,
+        dhs: Array,
+        final: tuple[Array, ...],
+        states: tuple[Array, ...],
+        saved: Any,
+        ended: Array | None,
+        watch: Callable[..., None] | None,
+    ) -> tuple[Array, tuple[Array, ...]]:
+        (dh,), (h,), Wh = final, states, self.Wh
+        da, dh0 = rnn_backward(dhs, dh, Wh.value, h, self.activation, ended, watch, self._workspace)
+        # a_t = x_t Wx + h_(t-1) Wh + b, all steps at once
+        Wh.accumulate_product(steps_as_rows(h[:-1]).T, steps_as_rows(da))
+        return da, (dh0,)

@@ -6,9 +6,12 @@ import inspect
 from numbers import Integral
 from typing import Any
 
-from deepnlp.backend import Array, xp
+import numpy
+
+from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.layer import Layer
-from deepnlp.parameter import Parameter, Transpose
+from deepnlp.layers import SoftmaxWithLoss
+from deepnlp.parameter import Transpose, View
 from deepnlp.text import Vocabulary
 
 
@@ -16,7 +19,9 @@ class LanguageModel(Layer):
     """A layer with a loss that gives the probability of the next word.
 
     A subclass offers ``forward(ids, targets) -> loss``, ``backward()`` and
-    ``logits(ids) -> (N, T, V)``, and calls :meth:`_remember` in its constructor.
+    ``logits(ids) -> (N, T, V)``, and calls :meth:`_remember` in its constructor. What is here of
+    ``losses``, ``start`` and ``step`` is right for every model, though the step reads the whole
+    text again. A subclass with a quicker step defines both ``start`` and ``step``.
 
     Attributes
     ----------
@@ -25,12 +30,45 @@ class LanguageModel(Layer):
     vocab_size : int
     """
 
+    _follows = ((("start", "step"), ("forward", "logits")), (("losses",), ("logits",)))
     vocab: Vocabulary | None = None
     vocab_size: int
 
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V) from integers (N, T), kept for no backward."""
+        """Scores of the next words (N, T, V) from integers (N, T), with nothing saved."""
         raise TypeError(f"{type(self).__name__} has no logits")
+
+    def losses(self, ids: Array, targets: Array) -> Array:
+        """Cross-entropy of each next word (N, T) from ids and targets (N, T), nothing saved."""
+        return SoftmaxWithLoss().losses(self.logits(ids), targets)
+
+    _general_losses = losses
+
+    def _general_start(self, N: int) -> Any:
+        """The state of N texts of which nothing has been read: an empty tuple of ids for each."""
+        state = numpy.empty(N, dtype=object)
+        state[:] = [()] * N
+        return state
+
+    def _general_step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
+        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step.
+
+        The state is all that has been read, and it is read again at every step: right whatever
+        the model looks back at, but slow for long texts.
+        """
+        state = self.start(len(ids)) if state is None else state.copy()
+        for n, id_ in enumerate(asnumpy(ids).tolist()):
+            state[n] = (*state[n], id_)
+        carried = self.snapshot()
+        try:
+            return xp.stack([self._last_scores(text) for text in state]), state
+        finally:
+            self.restore(carried)
+
+    def _last_scores(self, text: tuple[int, ...]) -> Array:
+        """Scores (V,) of what follows a text, read from its beginning."""
+        self.reset_state()
+        return self.logits(asarray([text]))[0, -1]
 
     def _remember(self, **arguments: Any) -> None:
         """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
@@ -76,7 +114,7 @@ class LanguageModel(Layer):
         )
         first_names: dict[int, str] = {}
         rows, seen = [], set()
-        for name, weight in self._owned(Parameter | Transpose):
+        for name, weight in self._owned(View):
             if id(weight) in seen:  # one layer's weight, which another layer uses as it is
                 continue
             seen.add(id(weight))

@@ -7,8 +7,7 @@ from typing import Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.initialisers import normal, uniform
-from deepnlp.kernels import ACTIVATIONS
-from deepnlp.layer import Layer, no_backward
+from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
     AffineSoftmaxWithLoss,
     Embedding,
@@ -19,6 +18,7 @@ from deepnlp.layers import (
     TimeRNN,
 )
 from deepnlp.layers.recurrent import TimeRecurrent
+from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models.language_model import LanguageModel, check_size
 from deepnlp.parameter import Parameter
 
@@ -131,7 +131,7 @@ class RNNLM(LanguageModel):
         _choose("cell", cell, CELLS)
         _choose("tie", tie, TIES)
         _choose("init", init, INITS)
-        _choose("activation", activation, tuple(ACTIVATIONS))
+        _choose("activation", activation, ACTIVATIONS)
         if reset_after and cell != "gru":
             raise ValueError(f"RNNLM: reset_after is a form of cell='gru', got cell={cell!r}")
         layers = check_size("RNNLM", "layers", layers)
@@ -186,23 +186,36 @@ class RNNLM(LanguageModel):
             self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
         W = Parameter(draw("output", (H, V)), "W") if tie == "none" else embed.W.T
         b = Parameter.zeros(V, dtype=dtype, name="b") if output_bias else None
-        self.layers.append(TimeAffine(W, b))
-        self.loss = AffineSoftmaxWithLoss(W, b)  # the same weights, joined with the loss
+        self.output = AffineSoftmaxWithLoss(W, b)
 
     def forward(self, ids: Array, targets: Array) -> Array:
         """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
-        return self.loss.forward(self._through(self.layers[:-1], ids), targets)
+        return self.output.forward(self._hidden(ids), targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """Back through the loss and every layer, last to first."""
-        gradient = self.loss.backward(dloss)
-        for layer in reversed(self.layers[:-1]):
+        """Back through the output and every layer, last to first."""
+        gradient = self.output.backward(dloss)
+        for layer in reversed(self.layers):
             gradient = layer.backward(gradient)
 
-    def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing kept for a backward."""
+    def losses(self, ids: Array, targets: Array) -> Array:
+        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
         with no_backward():
-            return self._through(self.layers, ids)
+            return self.output.losses(self._hidden(ids), targets)
+
+    def logits(self, ids: Array) -> Array:
+        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        with no_backward():
+            return self.output.scores(self._hidden(ids))
+
+    def start(self, N: int) -> Any:
+        """A state of zeros for N texts: that of every layer."""
+        return Sequential(*self.layers).start(N)
+
+    def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
+        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        h, state = Sequential(*self.layers).step(ids, state)
+        return self.output.scores(h), state
 
     def start_from_unigram(self, counts: Any) -> None:
         r"""Set the output bias so that the untrained model predicts as the unigram model does.
@@ -221,7 +234,7 @@ class RNNLM(LanguageModel):
         ValueError
             If the model has no output bias, or there are not V counts.
         """
-        b = getattr(self.layers[-1], "b", None)
+        b = self.output.b
         if b is None:
             raise ValueError("RNNLM: start_from_unigram needs output_bias=True")
         if len(counts) != self.vocab_size:
@@ -232,12 +245,10 @@ class RNNLM(LanguageModel):
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
-    def _through(self, layers: list[Layer], ids: Array) -> Array:
+    def _hidden(self, ids: Array) -> Array:
+        """What the output is computed from, (N, T, H) or with L (N, T, D)."""
         self._expect("ids", ids, "N T")
-        x = ids
-        for layer in layers:
-            x = layer.forward(x)
-        return x
+        return Sequential(*self.layers).forward(ids)
 
     def _cell(self, draw: _Draw, D: int) -> TimeRecurrent:
         """A recurrent layer from D inputs to H units, as the options say."""

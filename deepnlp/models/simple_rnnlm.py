@@ -75,8 +75,19 @@ class SimpleRNNLM(LanguageModel):
         dx = self.rnn.backward(dh)
         self.embed.backward(dx)
 
+    def start(self, N: int) -> Any:
+        """A state of zeros for N texts."""
+        return self.rnn.start(N)
+
+    def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
+        """Scores of the next words (N, V) and the new state, from the ids (N,) of one step."""
+        x, _ = self.embed.step(ids)
+        h, state = self.rnn.step(x, state)
+        s, _ = self.affine.step(h)
+        return s, state
+
     def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing kept for a backward."""
+        """Scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
             x = self.embed.forward(ids)
             h = self.rnn.forward(x)

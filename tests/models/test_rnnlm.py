@@ -106,7 +106,8 @@ def test_a_pretrained_embedding_is_used_and_may_be_frozen(frozen):
 def test_the_book_initialisation():
     rng = np.random.default_rng(4)
     model = RNNLM(2000, 50, 50, layers=1, tie="none", dropout=0, init="book", rng=rng)
-    embed, lstm, affine = model.layers
+    embed, lstm = model.layers
+    affine = model.output
     assert float(embed.W.value.std()) == pytest.approx(0.01, rel=0.05)
     assert float(lstm.Wx.value.std()) == pytest.approx(50**-0.5, rel=0.05)
     assert float(affine.W.value.std()) == pytest.approx(50**-0.5, rel=0.05)

@@ -50,14 +50,14 @@ class TorchLM:
                 ]
         self.L = self.W = None
         if tie == "tied+L":
-            L = model.layers[-2].W
+            L = model.layers[-1].W
             self.L = as_torch(L)
             self.pairs.append((L, self.L, False))
         if tie == "none":
-            W = model.layers[-1].W
+            W = model.output.W
             self.W = as_torch(W)
             self.pairs.append((W, self.W, False))
-        b = model.layers[-1].b
+        b = model.output.b
         self.b = as_torch(b)
         self.pairs.append((b, self.b, False))
         assert [id(p) for p, *_ in self.pairs] == [id(p) for p in by_name.values()]

@@ -108,10 +108,10 @@ def test_a_model_may_know_the_word_frequencies_before_the_first_step(config: Tra
     trainer = build_trainer(config.replace(unigram_bias=True), out=False, progress=False)
     ids = trainer.corpus.train
     counts = np.bincount(ids, minlength=len(trainer.corpus.vocab)) + 1
-    bias = asnumpy(trainer.model.layers[-1].b.value)
+    bias = asnumpy(trainer.model.output.b.value)
     np.testing.assert_allclose(np.exp(bias), counts / counts.sum(), rtol=1e-5)
     without = build_trainer(config.replace(unigram_bias=False), out=False, progress=False)
-    assert not asnumpy(without.model.layers[-1].b.value).any()
+    assert not asnumpy(without.model.output.b.value).any()
 
 
 @pytest.mark.parametrize("frozen", [True, False])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from deepnlp.backend import Array, xp
 
@@ -164,25 +162,3 @@ def launch_over(shape: tuple[int, ...], name: str, letter: str, arguments: tuple
     threads = min(128, -(-M // 32) * 32)
     grid = (min(-(-M // threads), most_blocks), min(rows, most_rows))
     device.launch(name, letter, grid, threads, (rows, M, *arguments))
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def form_of(reference: Function) -> Callable[[Callable[..., Any]], Function]:
-    """Decorator that adds the reference's text to a form's own line, for they do the same.
-
-    Parameters
-    ----------
-    reference : callable
-
-    Returns
-    -------
-    callable
-    """
-
-    def document(form: Any) -> Any:
-        form.__doc__ = f"{form.__doc__}\n\n{inspect.getdoc(reference)}"
-        return form
-
-    return document

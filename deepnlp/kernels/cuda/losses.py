@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from deepnlp.backend import Array, xp
-from deepnlp.kernels import plain
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, form_of, is_dense, launch_over
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense, launch_over
 
 _NOWHERE = 0  # the pointer to a bias that is not there
 
 
-def _can_take(s: Array, b: Array | None, t: Array) -> bool:
-    """Whether there is a kernel for these scores. Backward has to decide as forward did."""
+def softmax_nll(s: Array, b: Array | None, t: Array) -> Any:
+    """Loss and log of the sum of exponentials of each row, which a block goes through twice."""
     letter = s.dtype.char
     dense = is_dense(s, letter) and (b is None or is_dense(b, letter))
-    return letter in REALS and dense and type(t) is xp.ndarray and s.size > 0
-
-
-@form_of(plain.softmax_nll)
-def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
-    """Loss and log of the sum of exponentials of each row, which a block goes through twice."""
-    if not _can_take(s, b, t):
-        return plain.softmax_nll(s, b, t)
+    if letter not in REALS or not dense or s.size == 0:
+        return NotImplemented
     n, V = s.shape
     nll, log_sum = xp.empty(n, s.dtype), xp.empty(n, s.dtype)
     t = xp.ascontiguousarray(t, dtype=xp.int64)
@@ -29,18 +24,18 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
     bias = _NOWHERE if b is None else pointer(b)
     arguments = (n, V, pointer(s), bias, pointer(t), pointer(nll), pointer(log_sum))
     grid = (min(n, launching.most_blocks),)
-    launching.device.launch("softmax_nll", s.dtype.char, grid, BLOCK, arguments)
-    return nll, log_sum
+    launching.device.launch("softmax_nll", letter, grid, BLOCK, arguments)
+    return nll, (b, log_sum)
 
 
-@form_of(plain.softmax_nll_backward)
-def softmax_nll_backward(s: Array, b: Array | None, t: Array, kept: Array, dnll: Array) -> Array:
+def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Any:
     """From scores to p - [j = t] in one reading and one writing; the factor is dnll."""
-    if not _can_take(s, b, t):
-        return plain.softmax_nll_backward(s, b, t, kept, dnll)
+    if not isinstance(saved, tuple):  # the plain form was called
+        return NotImplemented
+    b, log_sum = saved
     t = xp.ascontiguousarray(t, dtype=xp.int64)
     pointer = launching.device.pointer
     bias = _NOWHERE if b is None else pointer(b)
-    arguments = (pointer(s), bias, pointer(t), pointer(kept))
+    arguments = (pointer(s), bias, pointer(t), pointer(log_sum))
     launch_over(s.shape, "softmax_nll_backward", s.dtype.char, arguments)
     return dnll

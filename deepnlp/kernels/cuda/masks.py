@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from deepnlp.backend import Array, xp
-from deepnlp.kernels import plain
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, form_of, is_dense
-from deepnlp.kernels.plain import MASK_LEVELS
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense
+
+MASK_LEVELS = 1 << 16  # a mask compares integers of 16 bits
 
 
 class Mask(NamedTuple):
@@ -42,15 +42,12 @@ def _repeats(shape: tuple[int, ...], mask_shape: tuple[int, ...]) -> tuple[int, 
     return None
 
 
-@form_of(plain.dropout)
-def dropout(
-    x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float
-) -> tuple[Array, Any]:
+def dropout(x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float) -> Any:
     """The mask is drawn where it is applied, and never written to memory."""
     letter = x.dtype.char
     repeats = _repeats(x.shape, tuple(mask_shape))
     if letter not in REALS or not is_dense(x, letter) or repeats is None:
-        return plain.dropout(x, mask_shape, key, call, p)
+        return NotImplemented
     y = xp.empty(x.shape, x.dtype)
     if x.size:
         entries = math.prod(mask_shape)
@@ -64,9 +61,8 @@ def dropout(
     return y, Mask(tuple(mask_shape), key, call, p)
 
 
-@form_of(plain.dropout_backward)
-def dropout_backward(dy: Array, kept: Any) -> Array:
+def dropout_backward(dy: Array, saved: Any) -> Any:
     """Forward again, with the same mask and the gradient in place of x."""
-    if isinstance(kept, Mask):
-        return dropout(dy, *kept)[0]
-    return plain.dropout_backward(dy, kept)
+    if isinstance(saved, Mask):
+        return dropout(dy, *saved)[0]
+    return NotImplemented

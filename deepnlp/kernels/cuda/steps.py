@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import xp
-from deepnlp.kernels import plain
 from deepnlp.kernels.cuda import launching
 from deepnlp.kernels.cuda.launching import REALS, launch_over, strides
 
@@ -15,82 +12,74 @@ ACTIVATION_NUMBERS = {"tanh": 0, "relu": 1}
 
 
 class StepKernel:
-    """A function of :mod:`deepnlp.kernels.plain` as one kernel on the device.
-
-    The kernel takes N, H and then what the function takes, in that order: an array as a pointer,
-    one that may have any strides as a pointer and two of them, an activation as a number. What it
-    cannot take (another number type, an array that is not in C order) goes to the plain function.
+    """A step between the products as one kernel on the device, which writes in place.
 
     Parameters
     ----------
-    reference : callable
-        The plain function; the kernel has its name.
+    name : str
+        Of the kernel, which takes N, H and then what is listed in ``arguments``: an array as a
+        pointer, an activation as a number.
+    arguments : str
+        Names of the arguments; a star marks an array that may have any strides, such as a
+        transpose, and is passed as a pointer and two strides.
     of_size : str
         Name of an argument of shape (N, H) or (T, N, H): the kernel has a thread for each entry.
-    strided : tuple of str
-        Names of the arguments that may have any strides, such as the transpose of a product.
     """
 
-    def __init__(
-        self, reference: Callable[..., None], of_size: str, strided: tuple[str, ...] = ()
-    ) -> None:
-        names = list(inspect.signature(reference).parameters)
-        self.reference = reference
-        self.name = reference.__name__
-        self.__doc__ = reference.__doc__
+    def __init__(self, name: str, arguments: str, of_size: str) -> None:
+        names = arguments.split()
+        self.name = name
         self._of_size = names.index(of_size)
-        self._strided = [name in strided for name in names]
+        self._strided = [argument.endswith("*") for argument in names]
 
     def __call__(self, *arguments: Any) -> None:
-        """Launch the kernel, or call the plain function."""
+        """Launch the kernel."""
         sized = arguments[self._of_size]
         letter = sized.dtype.char
-        values = self._values(arguments, sized.shape[:-1], letter) if letter in REALS else None
+        values = self._values(arguments, letter) if letter in REALS else None
         if values is None:
-            self.reference(*arguments)
-        else:
-            launch_over(sized.shape, self.name, letter, tuple(values))
+            raise TypeError(f"the CUDA kernel {self.name} cannot take these types or layouts")
+        launch_over(sized.shape, self.name, letter, tuple(values))
 
-    def _values(self, arguments: tuple[Any, ...], lead: Any, letter: str) -> list[int] | None:
+    def _values(self, arguments: tuple[Any, ...], letter: str) -> list[int] | None:
         """The kernel's arguments, or None if it cannot take these."""
         values: list[int] = []
         pointer = launching.device.pointer
-        ndarray = xp.ndarray
         for argument, strided in zip(arguments, self._strided, strict=True):
-            if type(argument) is ndarray:
-                shape = argument.shape
-                is_bias = len(shape) == 1 and not strided
-                if argument.dtype.char != letter or not (is_bias or shape[:-1] == lead):
-                    return None
-                values.append(pointer(argument))
-                if strided:
-                    steps = strides(argument)
-                    if steps is None:
-                        return None
-                    values += steps
-                elif not argument.flags.c_contiguous:
-                    return None
-            elif argument is None:
+            if argument is None:
                 values += (0, 0, 0) if strided else (0,)
-            elif isinstance(argument, str) and argument in ACTIVATION_NUMBERS:
+            elif isinstance(argument, str):
                 values.append(ACTIVATION_NUMBERS[argument])
-            else:
+            elif type(argument) is not xp.ndarray or argument.dtype.char != letter:
                 return None
+            elif strided:
+                steps = strides(argument)
+                if steps is None:
+                    return None
+                values += [pointer(argument), *steps]
+            elif not argument.flags.c_contiguous:
+                return None
+            else:
+                values.append(pointer(argument))
         return values
 
 
-FROM_LATER = ("dh_above", "dh_next")
-
-rnn_step = StepKernel(plain.rnn_step, "h", strided=("p",))
-rnn_slopes = StepKernel(plain.rnn_slopes, "h")
-rnn_step_backward = StepKernel(plain.rnn_step_backward, "da", strided=FROM_LATER)
-lstm_step = StepKernel(plain.lstm_step, "h", strided=("p",))
-lstm_slopes = StepKernel(plain.lstm_slopes, "tanh_c")
-lstm_step_backward = StepKernel(plain.lstm_step_backward, "dc", strided=FROM_LATER)
-gru_gates = StepKernel(plain.gru_gates, "u", strided=("p",))
-gru_output = StepKernel(plain.gru_output, "h", strided=("p_n",))
-gru_step = StepKernel(plain.gru_step, "h", strided=("p",))
-gru_slopes = StepKernel(plain.gru_slopes, "h_prev", strided=("p_n",))
-gru_output_backward = StepKernel(plain.gru_output_backward, "carry", strided=FROM_LATER)
-gru_gates_backward = StepKernel(plain.gru_gates_backward, "carry", strided=("du",))
-gru_step_backward = StepKernel(plain.gru_step_backward, "carry", strided=FROM_LATER)
+rnn_step = StepKernel("rnn_step", "a p* h activation", of_size="h")
+rnn_slopes = StepKernel("rnn_slopes", "h da activation", of_size="h")
+rnn_step_backward = StepKernel("rnn_step_backward", "dh_above* dh_next* da", of_size="da")
+lstm_step = StepKernel("lstm_step", "a p* c_prev h c tanh_c", of_size="h")
+lstm_slopes = StepKernel("lstm_slopes", "gates c_prev tanh_c da", of_size="tanh_c")
+lstm_step_backward = StepKernel(
+    "lstm_step_backward", "dh_above* dh_next* dc gates dh_dc da", of_size="dc"
+)
+gru_gates = StepKernel("gru_gates", "a p* h_prev u", of_size="u")
+gru_output = StepKernel("gru_output", "a p_n* h_prev h", of_size="h")
+gru_step = StepKernel("gru_step", "a p* bh h_prev h", of_size="h")
+gru_slopes = StepKernel("gru_slopes", "gates h_prev p_n* da", of_size="h_prev")
+gru_output_backward = StepKernel(
+    "gru_output_backward", "dh_above* dh_next* carry gates da", of_size="carry"
+)
+gru_gates_backward = StepKernel("gru_gates_backward", "du* carry gates da", of_size="carry")
+gru_step_backward = StepKernel(
+    "gru_step_backward", "dh_above* dh_next* carry gates da dp", of_size="carry"
+)

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from deepnlp.backend import Array, xp
-from deepnlp.kernels import plain
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, form_of, is_dense
-from deepnlp.kernels.plain import Update
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense
 
 # The structures Weight and Weights of common.cuh.
 _WEIGHT = numpy.dtype(
@@ -94,13 +92,12 @@ def _launches(rows: Sequence[_Row], most: int) -> Iterator[tuple[Any, int]]:
         yield weights, blocks
 
 
-@form_of(plain.clip_all)
-def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
+def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
     """A launch for the sum of squares, and one that ends the norm and scales by it."""
     gradients = [g for g in gradients if g.size]
     letter = gradients[0].dtype.char if gradients else ""
     if letter not in REALS or not all(is_dense(g, letter) for g in gradients):
-        return plain.clip_all(gradients, max_norm)
+        return NotImplemented
     device = launching.device
     rows = [_Row(0, device.pointer(g), (0, 0), g.size, ()) for g in gradients]
     launches = list(_launches(rows, _MOST_FOR_A_SUM))
@@ -118,8 +115,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
     return norm
 
 
-@form_of(plain.update_all)
-def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Update]) -> None:
+def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Any]) -> None:
     """A launch for every 32 weights; weights that have no kernel are left to the formula."""
     known = RULES.get(rule)
     rows: dict[str, list[_Row]] = {letter: [] for letter in REALS}
@@ -134,10 +130,11 @@ def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Update
         for weights, blocks in _launches(rows[letter], _MOST_FOR_AN_UPDATE):
             assert known is not None
             launching.device.launch(known.kernel, letter, (blocks,), BLOCK, (weights,))
-    plain.update_all(rule, formula, others)
+    for W, g, kept, scalars in others:
+        formula(W, g, **kept, **scalars)
 
 
-def _row_of(update: Update, rule: Rule) -> _Row | None:
+def _row_of(update: Any, rule: Rule) -> _Row | None:
     """What the kernel needs to know, or None if it cannot take this weight."""
     W, g, kept, scalars = update
     letter = W.dtype.char

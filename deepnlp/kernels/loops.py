@@ -1,0 +1,73 @@
+"""The loop of the LSTM over time around steps that work in place, on NumPy and on CuPy.
+
+Backward through time is divided in two. Each gradient of a step is a factor known since the
+forward pass times a gradient that arrives from later steps. The factors of all steps ("slopes")
+are found at once; what is left for the loop is a few products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from deepnlp.backend import Array, xp
+from deepnlp.products import product
+
+
+def lstm_loops(
+    step: Callable[..., None], slopes: Callable[..., None], step_backward: Callable[..., None]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """``lstm_forward`` and ``lstm_backward``, from what happens between the products.
+
+    ``step(a, p, c_prev, h, c, tanh_c)`` makes gates of a + p, in a, and writes h, c and tanh(c).
+    ``slopes(gates, c_prev, tanh_c, da)`` writes the factors dc/da_i, dc/da_f, dc/da_g and dh/da_o
+    of all steps, and dh/dc over tanh(c). ``step_backward(dh_above, dh_next, dc, gates, dh_dc, da)``
+    makes gradients of these factors, and dc_prev of dc.
+    """
+
+    def lstm_forward(
+        a: Array, Wh: Array, h0: Array, c0: Array, ended: Array | None, new: Callable[..., Array]
+    ) -> tuple[Array, Array, Any]:
+        T, (N, H) = len(a), h0.shape
+        h, c = new("h", (T + 1, N, H), a.dtype), new("c", (T + 1, N, H), a.dtype)
+        tanh_c = new("tanh_c", (T, N, H), a.dtype)
+        h[0], c[0] = h0, c0
+        p = xp.empty((N, 4 * H), dtype=a.dtype)
+        for t in range(T):
+            product(h[t], Wh, out=p)
+            step(a[t], p, c[t], h[t + 1], c[t + 1], tanh_c[t])
+            if ended is not None:
+                xp.copyto(h[t + 1], h[t], where=ended[t])
+                xp.copyto(c[t + 1], c[t], where=ended[t])
+        return h, c, (a, tanh_c)
+
+    def lstm_backward(
+        dhs: Array,
+        dh: Array,
+        dc: Array,
+        Wh: Array,
+        h: Array,
+        c: Array,
+        saved: Any,
+        ended: Array | None,
+        watch: Callable[..., None] | None,
+        new: Callable[..., Array],
+    ) -> tuple[Array, Array, Array]:
+        gates, tanh_c = saved
+        da = new("da", gates.shape, gates.dtype)
+        slopes(gates, c[:-1], tanh_c, da)
+        Wh_T = xp.ascontiguousarray(Wh.T)  # read T times
+        for t in reversed(range(len(da))):
+            if watch is not None:
+                watch(t, h[t], dhs[t] + dh, c[t], dc.copy())
+            held = None if ended is None else (dhs[t] + dh, dc.copy())
+            step_backward(dhs[t], dh, dc, gates[t], tanh_c[t], da[t])
+            if ended is not None and held is not None:
+                xp.copyto(da[t], 0, where=ended[t])
+            dh = product(da[t], Wh_T)
+            if ended is not None and held is not None:
+                xp.copyto(dh, held[0], where=ended[t])
+                xp.copyto(dc, held[1], where=ended[t])
+        return da, dh, dc
+
+    return lstm_forward, lstm_backward

@@ -1,0 +1,56 @@
+"""Matrix products, large ones shared out between threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp import backend
+from deepnlp.backend import Array, xp
+from deepnlp.threads import in_parallel, one_blas_thread
+
+# A piece must be worth the waking of a thread, and so wide that the other operand, which is read
+# again for each piece, does not take long beside the piece itself.
+SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
+WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
+ALIGNED = 32  # a piece ends where BLAS would end a block of its own
+
+
+def product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """A B, cut by rows or columns of the result where it is large.
+
+    Parameters
+    ----------
+    A : array (n, k)
+    B : array (k, m)
+    out : array (n, m), optional
+        Written.
+
+    Returns
+    -------
+    array (n, m)
+
+    Examples
+    --------
+    >>> product(xp.ones((2, 3)), xp.ones((3, 1)))
+    array([[3.],
+           [3.]])
+    """
+    if backend.name() != "numpy":
+        return xp.matmul(A, B, out=out)
+    (n, k), m = A.shape, B.shape[1]
+    with one_blas_thread():
+        if n * k * m < SMALLEST_SHARED or max(n, m) < 4 * ALIGNED:
+            return xp.matmul(A, B, out=out)
+        if out is None:
+            out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
+        if n >= m:
+            in_parallel(lambda r: xp.matmul(A[r], B, out=out[r]), _pieces(n))
+        else:
+            in_parallel(lambda c: xp.matmul(A, B[:, c], out=out[:, c]), _pieces(m))
+    return out
+
+
+def _pieces(size: int) -> list[Any]:
+    pieces = min(max(2, size // WIDTH), MOST_PIECES)
+    width = -(-size // (pieces * ALIGNED)) * ALIGNED
+    return [slice(start, start + width) for start in range(0, size, width)]
