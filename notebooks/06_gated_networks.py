@@ -41,12 +41,12 @@ from deepnlp import Layer, Parameter, Sequential, no_backward
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import evaluating, perplexity
 from deepnlp.exercises import check, short_form
+from deepnlp.experiments import cells, chapter, clipping, memory, phase
+from deepnlp.experiments.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.functions import sigmoid, softmax
 from deepnlp.generation import generate
 from deepnlp.gradcheck import check_gradients
 from deepnlp.gradflow import gate_values, gradient_flow, spectrum
-from deepnlp.laboratory.demos import cells, chapter, clipping, memory, phase
-from deepnlp.laboratory.demos.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.layers import (
     GRU,
     LSTM,

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     int
         The exit code.
     """
-    from deepnlp.laboratory.demos import DEMOS
+    from deepnlp.experiments import DEMOS
 
     if arguments.name is None:
         summaries = {name: demo.summary for name, demo in DEMOS.items()}
