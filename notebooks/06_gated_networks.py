@@ -28,7 +28,7 @@
 # *Time.* To read and work: four hours. To run from top to bottom: about five minutes on two
 # cores. With the environment variable `DEEPNLP_LESSON=short` set, every experiment is cut down and
 # the lesson runs in about a minute. To build it with its outputs:
-# `python -m deepnlp.exercises.build 06`.
+# `python -m notebooks.build 06`.
 
 # %%
 import copy

@@ -1,4 +1,4 @@
-"""Run the lessons and keep their outputs: ``python -m deepnlp.exercises.build``.
+"""Run the lessons and keep their outputs: ``python -m notebooks.build``.
 
 The source of a lesson is ``notebooks/NN_name.py`` (cells marked by ``# %%``); this writes the
 notebook of the same name beside it, with outputs. It needs the extra ``notebooks``.
@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import deepnlp
-
-FOLDER = Path(deepnlp.__file__).resolve().parent.parent / "notebooks"
+FOLDER = Path(__file__).resolve().parent
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -147,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0; 1 if a cell raises an error; 2 if a name is unknown or a package is missing.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m deepnlp.exercises.build", description="Run the lessons, keep their outputs."
+        prog="python -m notebooks.build", description="Run the lessons, keep their outputs."
     )
     parser.add_argument("names", nargs="*", help="such as 01 or 01_layers_by_hand; all by default")
     parser.add_argument("--short", action="store_true", help="the short form")
