@@ -38,12 +38,7 @@ WITHOUT_TORCH = "PyTorch is left out: it is not installed; pip install 'deepnlp[
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     parser.epilog = EPILOG
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="by default all of them")
     parser.add_argument(
@@ -85,10 +80,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the suites, write their results and print their tables; or write the page.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
 
     Returns
     -------

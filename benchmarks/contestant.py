@@ -20,10 +20,6 @@ Answer = dict[str, dict[str, float]]
 def perform(spec: Spec) -> Answer:
     """Run the work of a contestant in this process.
 
-    Parameters
-    ----------
-    spec : Spec
-
     Returns
     -------
     dict of str to dict of str to float

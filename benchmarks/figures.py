@@ -49,10 +49,6 @@ def speed_figure(result: Result) -> Figure:
     ----------
     result : Result
         Of the suite ``lm``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     tokens = result.options["shape"]["N"] * result.options["shape"]["T"]
     names = {OURS: OURS, PYTORCH: PYTORCH, PRODUCTS: "bare matrix products"}
@@ -79,10 +75,6 @@ def profile_figure(result: Result) -> Figure:
     ----------
     result : Result
         Of the suite ``profile``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     sizes = [H for (H,) in places(result.records, "H")]
     height = 1.35 + 0.85 * len(sizes)
@@ -122,10 +114,6 @@ def roofline_figure(result: Result) -> Figure:
     ----------
     result : Result
         Of the suite ``profile``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     flops, bandwidth = profile.peak(result)
     sizes = [H for (H,) in places(result.records, "H")]
@@ -180,10 +168,6 @@ def techniques_figure(result: Result) -> Figure:
     ----------
     result : Result
         Of the suite ``techniques``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     sizes = [H for (H,) in places(result.records, "H")]
     names = list(dict.fromkeys(record.row for record in result.records))
@@ -233,10 +217,6 @@ def scaling_figure(result: Result) -> Figure:
     ----------
     result : Result
         Of the suite ``scaling``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     names = {"T": "steps T", "N": "batch N", "H": "hidden size H", "V": "vocabulary V"}
     lines = {OURS: (BLUE, "-", "o"), PYTORCH: (VERMILLION, "--", "s")}

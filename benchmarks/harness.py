@@ -55,16 +55,7 @@ class Entry:
     steps: int = 10
 
     def spec(self, settings: Settings) -> Spec:
-        """What this contestant is told in its process.
-
-        Parameters
-        ----------
-        settings : Settings
-
-        Returns
-        -------
-        Spec
-        """
+        """What this contestant is told in its process."""
         spec = Spec(
             self.work,
             settings.shape | self.options | self.at,
@@ -126,10 +117,6 @@ def starting_order(entries: Sequence[Entry], number: int) -> Iterator[int]:
     number : int
         Of the round, from 0.
 
-    Yields
-    ------
-    int
-
     Examples
     --------
     >>> entries = [Entry(name, "", {"H": H}) for H in (1, 2) for name in ("a", "b")]
@@ -146,15 +133,6 @@ def starting_order(entries: Sequence[Entry], number: int) -> Iterator[int]:
 
 def start(entry: Entry, settings: Settings) -> Answer:
     """Run one contestant in a fresh process, and wait for what it answers.
-
-    Parameters
-    ----------
-    entry : Entry
-    settings : Settings
-
-    Returns
-    -------
-    dict of str to dict of str to float
 
     Raises
     ------

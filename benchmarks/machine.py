@@ -23,10 +23,6 @@ WRITTEN = ("benchmarks/results", "docs")  # by the benchmarks themselves: no cha
 def cores() -> int:
     """How many cores this process may use.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> cores() >= 1
@@ -38,21 +34,12 @@ def cores() -> int:
 
 
 def has_torch() -> bool:
-    """Whether PyTorch is installed; it is not imported.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether PyTorch is installed; it is not imported."""
     return importlib.util.find_spec("torch") is not None
 
 
 def machine() -> dict[str, Any]:
     """Processor, cores, caches, memory and operating system; the GPU where one is in use.
-
-    Returns
-    -------
-    dict
 
     Examples
     --------
@@ -76,10 +63,6 @@ def versions(torch: bool) -> dict[str, str]:
     ----------
     torch : bool
         Whether PyTorch takes part.
-
-    Returns
-    -------
-    dict of str to str
     """
     found = {
         "python": platform.python_version(),

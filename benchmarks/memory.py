@@ -70,10 +70,5 @@ class Growth:
         self.before = self.held()
 
     def mb(self) -> float:
-        """MB (2**20 bytes) more than at the beginning.
-
-        Returns
-        -------
-        float
-        """
+        """MB (2**20 bytes) more than at the beginning."""
         return self.held() - self.before

@@ -67,14 +67,6 @@ def write_page(path: str | PathLike[str], results: str | PathLike[str]) -> list[
 def image(name: str) -> str:
     """Name of the file of a figure.
 
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> image("roofline")
@@ -92,10 +84,6 @@ def render(results: Mapping[str, Result], notes: str = "") -> str:
         As :func:`benchmarks.results.read_all` gives them.
     notes : str
         Written by hand: what was tried where a goal is missed.
-
-    Returns
-    -------
-    str
     """
     blanks = {suite: section(suite, results.get(suite)) for suite in SUITES}
     blanks |= {
@@ -110,18 +98,7 @@ def render(results: Mapping[str, Result], notes: str = "") -> str:
 
 
 def section(suite: str, result: Result | None, figures: bool = True) -> str:
-    """Figures and tables of a suite, or a sentence that it was not run.
-
-    Parameters
-    ----------
-    suite : str
-    result : Result or None
-    figures : bool
-
-    Returns
-    -------
-    str
-    """
+    """Figures and tables of a suite, or a sentence that it was not run."""
     if result is None:
         return f"Not measured yet: `deepnlp bench {suite}`."
     pictures = [
@@ -136,16 +113,7 @@ def section(suite: str, result: Result | None, figures: bool = True) -> str:
 
 
 def source(result: Result) -> str:
-    """The command that repeats a table, with the date and the commit.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    str
-    """
+    """The command that repeats a table, with the date and the commit."""
     facts = result.facts
     told = [f"`{facts['command']}`", facts["date"]]
     if facts["commit"]:
@@ -154,16 +122,7 @@ def source(result: Result) -> str:
 
 
 def conditions(results: Mapping[str, Result]) -> str:
-    """Machines, versions and threads, each combination once.
-
-    Parameters
-    ----------
-    results : mapping of str to Result
-
-    Returns
-    -------
-    str
-    """
+    """Machines, versions and threads, each combination once."""
     lines: dict[str, list[str]] = {}
     for name, result in results.items():
         lines.setdefault(_condition(result), []).append(name)
@@ -185,16 +144,7 @@ def _condition(result: Result) -> str:
 
 
 def missed(results: Mapping[str, Result]) -> str:
-    """Which goals were missed, and by how much.
-
-    Parameters
-    ----------
-    results : mapping of str to Result
-
-    Returns
-    -------
-    str
-    """
+    """Which goals were missed, and by how much."""
     goals = [goal for one in results.values() for goal in SUITES[one.suite].goals(one)]
     short = [goal for goal in goals if not goal.met]
     if not goals:
@@ -210,16 +160,7 @@ def _missed_line(goal: Goal) -> str:
 
 
 def gpu(results: Mapping[str, Result]) -> str:
-    """What a GPU was measured to do, or a sentence that none was.
-
-    Parameters
-    ----------
-    results : mapping of str to Result
-
-    Returns
-    -------
-    str
-    """
+    """What a GPU was measured to do, or a sentence that none was."""
     timed = {name: one for name, one in results.items() if one.options["backend"] == "cupy"}
     if not timed:
         return (

@@ -35,50 +35,22 @@ class Record:
     rounds: dict[str, list[float]]
 
     def median(self, name: str) -> float:
-        """The median over the rounds.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        float
-        """
+        """The median over the rounds."""
         return statistics.median(self.rounds[name])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, medians beside the rounds, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """All of it, medians beside the rounds, ready for JSON."""
         medians = {name: self.median(name) for name in self.rounds}
         return vars(self) | {"medians": medians}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Record:
-        """A record from what :meth:`to_dict` gave.
-
-        Parameters
-        ----------
-        fields : mapping
-
-        Returns
-        -------
-        Record
-        """
+        """A record from what :meth:`to_dict` gave."""
         return cls(fields["contestant"], fields["row"], fields["at"], fields["rounds"])
 
 
 class Ratio(NamedTuple):
-    """The ratio of two medians, and how far it went down and up from round to round.
-
-    Parameters
-    ----------
-    value, low, high : float
-    """
+    """The ratio of two medians, and how far it went down and up from round to round."""
 
     value: float
     low: float
@@ -92,15 +64,6 @@ class Ratio(NamedTuple):
 
 def ratio(above: Record, below: Record, name: str) -> Ratio:
     """One contestant's number over another's; rounds are compared one by one.
-
-    Parameters
-    ----------
-    above, below : Record
-    name : str
-
-    Returns
-    -------
-    Ratio
 
     Examples
     --------
@@ -126,10 +89,6 @@ def find(
         Sizes that must agree; others are not looked at.
     row : str
 
-    Returns
-    -------
-    Record or None
-
     Examples
     --------
     >>> records = [Record("deepnlp", "step", {"H": H}, {"ms": [1.0 * H]}) for H in (1, 2)]
@@ -150,10 +109,6 @@ def places(records: Iterable[Record], *letters: str) -> list[tuple[Any, ...]]:
     records : iterable of Record
     *letters : str
         Of the sizes; a record without one of them is passed over.
-
-    Returns
-    -------
-    list of tuple
 
     Examples
     --------
@@ -205,12 +160,7 @@ class Goal(NamedTuple):
         return -off if self.sense == "at least" else off
 
     def verdict(self) -> str:
-        """The goal and whether it is met, in a few words.
-
-        Returns
-        -------
-        str
-        """
+        """The goal and whether it is met, in a few words."""
         percent = 100 * self.shortfall
         if self.met:
             told = "met"

@@ -38,21 +38,11 @@ class Table:
     rows: list[list[str]]
 
     def text(self) -> str:
-        """For a terminal.
-
-        Returns
-        -------
-        str
-        """
+        """For a terminal."""
         return f"{self.title}\n\n{table(self.headings, self.rows)}"
 
     def markdown(self) -> str:
-        """For a page, without the title.
-
-        Returns
-        -------
-        str
-        """
+        """For a page, without the title."""
         names = [heading.removeprefix(">") for heading in self.headings]
         rule = ["---:" if heading.startswith(">") else "---" for heading in self.headings]
         lines = [f"| {' | '.join(cells)} |" for cells in (names, *self.rows)]
@@ -61,10 +51,6 @@ class Table:
 
 def number(value: float | None) -> str:
     """A measured number with as many digits as it deserves.
-
-    Parameters
-    ----------
-    value : float or None
 
     Returns
     -------

@@ -43,26 +43,12 @@ class Result:
         return file_name(self.suite, self.options["backend"], self.options["tf32"])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """All of it, ready for JSON."""
         measurements = [record.to_dict() for record in self.records]
         return {"suite": self.suite, **self.facts, "measurements": measurements}
 
     def write(self, folder: str | Path) -> Path:
-        """Write it into a folder, over an older result of the same suite.
-
-        Parameters
-        ----------
-        folder : str or path
-
-        Returns
-        -------
-        path
-        """
+        """Write it into a folder, over an older result of the same suite."""
         path = Path(folder) / self.file
         with replacing(path) as file:
             file.write((json.dumps(self.to_dict(), indent=1) + "\n").encode("utf-8"))
@@ -71,16 +57,6 @@ class Result:
 
 def file_name(suite: str, backend: str = "numpy", tf32: bool = False) -> str:
     """Name of the file of a suite's result.
-
-    Parameters
-    ----------
-    suite : str
-    backend : {"numpy", "cupy"}
-    tf32 : bool
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -100,10 +76,6 @@ def facts(suite: str, settings: Settings, source: dict[str, Any]) -> dict[str, A
     settings : Settings
     source : dict
         What :func:`benchmarks.machine.commit` said before the first suite.
-
-    Returns
-    -------
-    dict
     """
     return {
         "command": command(suite, settings),
@@ -117,15 +89,6 @@ def facts(suite: str, settings: Settings, source: dict[str, Any]) -> dict[str, A
 
 def command(suite: str, settings: Settings) -> str:
     """The command that repeats a measurement.
-
-    Parameters
-    ----------
-    suite : str
-    settings : Settings
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -150,14 +113,6 @@ def command(suite: str, settings: Settings) -> str:
 def read(path: str | Path) -> Result:
     """Read a result.
 
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    Result
-
     Raises
     ------
     DeepNLPError
@@ -176,10 +131,6 @@ def read(path: str | Path) -> Result:
 
 def read_all(folder: str | Path) -> dict[str, Result]:
     """Read the results of a folder.
-
-    Parameters
-    ----------
-    folder : str or path
 
     Returns
     -------

@@ -23,10 +23,6 @@ def run_suite(name: str, settings: Settings, source: dict[str, Any]) -> Result:
     settings : Settings
     source : dict
         What :func:`benchmarks.machine.commit` says.
-
-    Returns
-    -------
-    Result
     """
     entries = [
         entry

@@ -67,12 +67,7 @@ class Settings:
         return dict(QUICK_SHAPE if self.quick else FULL_SHAPE)
 
     def to_dict(self) -> dict[str, Any]:
-        """All options by name, with the shape they stand for, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """All options by name, with the shape they stand for, ready for JSON."""
         return asdict(self) | {"sizes": list(self.sizes), "shape": self.shape}
 
 
@@ -113,14 +108,5 @@ class Spec:
         return Sizes(*(int(self.options[letter]) for letter in Sizes._fields))
 
     def number(self, name: str) -> int:
-        """Another size, by its name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        int
-        """
+        """Another size, by its name."""
         return int(self.options[name])

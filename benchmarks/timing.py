@@ -32,10 +32,6 @@ def median_ms(work: Work, spec: Spec, wait: Work = wait_for_device) -> float:
     wait : callable
         Returns when the device is done.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> median_ms(lambda: sum(range(100)), Spec("", steps=3, seconds=0)) > 0
@@ -48,12 +44,6 @@ def interleaved_ms(
     works: Mapping[str, Work], spec: Spec, wait: Work = wait_for_device
 ) -> dict[str, float]:
     """Milliseconds of several works, run in turn so that a busy moment slows all of them alike.
-
-    Parameters
-    ----------
-    works : mapping of str to callable
-    spec : Spec
-    wait : callable
 
     Returns
     -------

@@ -17,10 +17,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, H and the batch B.
-
-    Returns
-    -------
-    dict
     """
     (V, _, _, H), B = spec.model, spec.number("B")
     deepnlp.seed(0)

@@ -20,11 +20,6 @@ from deepnlp.optimizers import SGD, clip_gradients
 class Training:
     """A model, its optimizer and its text; the state is carried from window to window.
 
-    Parameters
-    ----------
-    sizes : Sizes
-    cell : {"lstm", "gru", "rnn"}
-
     Attributes
     ----------
     model : RNNLM
@@ -64,12 +59,7 @@ class Training:
         return float(loss)
 
     def evaluate(self) -> float:
-        """Loss of the next window, with nothing kept.
-
-        Returns
-        -------
-        float
-        """
+        """Loss of the next window, with nothing kept."""
         ids, targets = next(self.windows)
         with deepnlp.no_backward():
             return float(self.model.forward(asarray(ids), asarray(targets)))
@@ -82,10 +72,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H; ``evaluate=False`` for the training step alone.
-
-    Returns
-    -------
-    dict
     """
     growth = Growth()
     training = Training(spec.model)

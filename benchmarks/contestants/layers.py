@@ -87,10 +87,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H.
-
-    Returns
-    -------
-    dict
     """
     deepnlp.seed(0)
     answer = {}

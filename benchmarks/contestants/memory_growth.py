@@ -64,10 +64,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H, the ``work`` by name and the ``length`` of the text.
-
-    Returns
-    -------
-    dict
     """
     (V, _, _, H), length = spec.model, spec.number("length")
     work = WORKS[spec.options["work"]]

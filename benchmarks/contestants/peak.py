@@ -20,10 +20,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         ``n``: rows of the square matrices; ``copy_mb``: size of what is copied.
-
-    Returns
-    -------
-    dict
     """
     n, megabytes = spec.number("n"), spec.number("copy_mb")
     A, B = uniform((n, n), 1.0), uniform((n, n), 1.0)

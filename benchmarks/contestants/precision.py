@@ -16,14 +16,6 @@ DROPPED = 13  # bits of a float32's 23 of mantissa that TF32 does not have
 def to_tf32(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Round float32 numbers to the 10 bits of mantissa of TF32, to the nearest, ties to even.
 
-    Parameters
-    ----------
-    x : numpy.ndarray of float32
-
-    Returns
-    -------
-    numpy.ndarray of float32
-
     Examples
     --------
     >>> to_tf32(np.array([1 + 2**-10, 1 + 2**-12, 1 + 3 * 2**-11], np.float32)).tolist()
@@ -40,10 +32,6 @@ def run(spec: Spec) -> Answer:
     """Relative errors of the output product, (N T, H) by (H, V), of random numbers.
 
     On a GPU both are measured; on a CPU, TF32 is what rounding the operands makes of the product.
-
-    Parameters
-    ----------
-    spec : Spec
 
     Returns
     -------

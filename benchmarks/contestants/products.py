@@ -16,16 +16,7 @@ LAYERS = 2
 
 
 def lstm_products(N: int, T: int, H: int) -> tuple[Work, Work]:
-    """The products of one LSTM layer with D = H, forward and backward.
-
-    Parameters
-    ----------
-    N, T, H : int
-
-    Returns
-    -------
-    forward, backward : callable
-    """
+    """The products of one LSTM layer with D = H, forward and backward."""
     x, da = uniform((T * N, H), 1.0), uniform((T * N, 4 * H), 1.0)
     Wx, Wh, Wh_T = uniform((H, 4 * H), 1.0), uniform((H, 4 * H), 1.0), uniform((4 * H, H), 1.0)
     a, a_t = _room(T * N, 4 * H), _room(N, 4 * H)
@@ -47,16 +38,7 @@ def lstm_products(N: int, T: int, H: int) -> tuple[Work, Work]:
 
 
 def output_products(V: int, N: int, T: int, H: int) -> tuple[Work, Work]:
-    """The products of the output layer, whose weight is the embedding E (V, H), transposed.
-
-    Parameters
-    ----------
-    V, N, T, H : int
-
-    Returns
-    -------
-    forward, backward : callable
-    """
+    """The products of the output layer, whose weight is the embedding E (V, H), transposed."""
     h, E = uniform((T * N, H), 1.0), uniform((V, H), 1.0)
     logits, dh, dE = _room(T * N, V), _room(T * N, H), _room(V, H)
 
@@ -77,10 +59,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H.
-
-    Returns
-    -------
-    dict
     """
     V, N, T, H = spec.model
     lstm_forward, lstm_backward = lstm_products(N, T, H)

@@ -43,17 +43,7 @@ class Watch:
         self.now: dict[Key, float] = defaultdict(float)
 
     def around(self, function: Callable[..., Any], key: Key) -> Callable[..., Any]:
-        """The same function, timed.
-
-        Parameters
-        ----------
-        function : callable
-        key : (str, str)
-
-        Returns
-        -------
-        callable
-        """
+        """The same function, timed."""
 
         def timed(*arguments: Any, **options: Any) -> Any:
             begin = time.perf_counter()
@@ -66,16 +56,7 @@ class Watch:
 
 
 def inner_layers(layer: Layer) -> list[Layer]:
-    """The layers right inside a layer, in order.
-
-    Parameters
-    ----------
-    layer : Layer
-
-    Returns
-    -------
-    list of Layer
-    """
+    """The layers right inside a layer, in order."""
     found: list[Layer] = []
     for value in vars(layer).values():
         members = value if isinstance(value, list) else [value]
@@ -84,17 +65,7 @@ def inner_layers(layer: Layer) -> list[Layer]:
 
 
 def watched(watch: Watch, training: Training) -> Work:
-    """The training step, with a watch around each part.
-
-    Parameters
-    ----------
-    watch : Watch
-    training : Training
-
-    Returns
-    -------
-    callable
-    """
+    """The training step, with a watch around each part."""
     for layer in inner_layers(training.model):
         kind = type(layer).__name__
         part = PARTS.get(kind, kind)
@@ -113,10 +84,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H.
-
-    Returns
-    -------
-    dict
     """
     watch = Watch()
     step = watched(watch, Training(spec.model))

@@ -36,10 +36,6 @@ def families() -> dict[str, list[str]]:
 
     Those that have no other form than the plain one on the backend in use are left out.
 
-    Returns
-    -------
-    dict of str to list of str
-
     Examples
     --------
     >>> [name for name in families()["lstm"] if "back" in name]
@@ -58,16 +54,7 @@ def _has_quick_form(name: str) -> bool:
 
 
 def of_kernels(spec: Spec) -> Answer:
-    """A training step with some kernels in their plain form, and with none.
-
-    Parameters
-    ----------
-    spec : Spec
-
-    Returns
-    -------
-    dict
-    """
+    """A training step with some kernels in their plain form, and with none."""
     answer = {}
     for family, names in families().items():
         cell = family if family in ("rnn", "gru") else "lstm"
@@ -82,17 +69,7 @@ def of_kernels(spec: Spec) -> Answer:
 
 
 def in_turn(without: Work, with_it: Work, spec: Spec) -> dict[str, float]:
-    """Both times of a pair.
-
-    Parameters
-    ----------
-    without, with_it : callable
-    spec : Spec
-
-    Returns
-    -------
-    dict of str to float
-    """
+    """Both times of a pair."""
     return interleaved_ms({"without_ms": without, "with_ms": with_it}, spec)
 
 
@@ -235,10 +212,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H.
-
-    Returns
-    -------
-    dict
     """
     answer = of_kernels(spec)
     if backend.name() != "numpy":

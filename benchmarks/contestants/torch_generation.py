@@ -17,10 +17,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, H and the batch B.
-
-    Returns
-    -------
-    dict
     """
     tools = Torch(spec)
     torch = tools.torch

@@ -14,11 +14,6 @@ from benchmarks.settings import Spec
 def language_model(tools: Torch, V: int, H: int) -> Any:
     """The tied two-layer LSTM language model as a module of PyTorch.
 
-    Parameters
-    ----------
-    tools : Torch
-    V, H : int
-
     Returns
     -------
     torch.nn.Module
@@ -50,10 +45,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H; ``evaluate=False`` for the training step alone.
-
-    Returns
-    -------
-    dict
     """
     tools = Torch(spec)
     torch = tools.torch

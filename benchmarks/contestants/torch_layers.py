@@ -14,11 +14,6 @@ from benchmarks.timing import interleaved_ms
 def cases(tools: Torch, sizes: Sizes) -> dict[str, tuple[Any, list[Any]]]:
     """By the name of our layer: a function of PyTorch's, and its inputs.
 
-    Parameters
-    ----------
-    tools : Torch
-    sizes : Sizes
-
     Returns
     -------
     dict of str to (callable, list of tensor)
@@ -77,10 +72,6 @@ def run(spec: Spec) -> Answer:
     ----------
     spec : Spec
         Sizes V, N, T, H.
-
-    Returns
-    -------
-    dict
     """
     tools = Torch(spec)
     answer = {}

@@ -13,15 +13,6 @@ from deepnlp.errors import DeepNLPError
 class Torch:
     """The module and the device it computes on.
 
-    Parameters
-    ----------
-    spec : Spec
-
-    Attributes
-    ----------
-    torch : module
-    device : {"cpu", "cuda"}
-
     Raises
     ------
     DeepNLPError
@@ -58,25 +49,11 @@ class Torch:
             self.torch.cuda.synchronize()
 
     def median_ms(self, work: Work) -> float:
-        """Milliseconds of one repetition, the median.
-
-        Parameters
-        ----------
-        work : callable
-
-        Returns
-        -------
-        float
-        """
+        """Milliseconds of one repetition, the median."""
         return median_ms(work, self.spec, self.wait)
 
     def growth(self) -> Growth:
-        """Memory from here on: of this process, or of the GPU.
-
-        Returns
-        -------
-        Growth
-        """
+        """Memory from here on: of this process, or of the GPU."""
         return Growth(None if self.device == "cpu" else self._device_mb)
 
     def _device_mb(self) -> float:
@@ -84,14 +61,5 @@ class Torch:
         return float(total - free) / MB
 
     def tensor(self, array: Any) -> Any:
-        """A host array as a tensor on the device.
-
-        Parameters
-        ----------
-        array : numpy.ndarray
-
-        Returns
-        -------
-        tensor
-        """
+        """A host array as a tensor on the device."""
         return self.torch.from_numpy(array).to(self.device)

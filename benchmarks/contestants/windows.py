@@ -12,10 +12,6 @@ WINDOWS = 8
 def random_windows(V: int, N: int, T: int) -> list[tuple[Any, Any]]:
     """A few windows of inputs and targets, to go through in turn.
 
-    Parameters
-    ----------
-    V, N, T : int
-
     Returns
     -------
     list of (inputs, targets)

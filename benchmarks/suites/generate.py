@@ -15,16 +15,7 @@ WANTED = 4.0
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """The contestants.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """The contestants."""
     return [
         Entry(name, work, {"H": H, "B": B}, steps=100)
         for H in settings.sizes
@@ -34,32 +25,13 @@ def entries(settings: Settings) -> list[Entry]:
 
 
 def speed(result: Result, H: int, B: int) -> Ratio | None:
-    """How many times as fast as PyTorch.
-
-    Parameters
-    ----------
-    result : Result
-    H, B : int
-
-    Returns
-    -------
-    Ratio or None
-    """
+    """How many times as fast as PyTorch."""
     ours, theirs = (find(result.records, who, {"H": H, "B": B}) for who in (OURS, PYTORCH))
     return ratio(theirs, ours, "token_ms") if ours and theirs else None
 
 
 def goals(result: Result) -> list[Goal]:
-    """Four times PyTorch's speed at batch 1, on a CPU.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Goal
-    """
+    """Four times PyTorch's speed at batch 1, on a CPU."""
     if result.options["backend"] != "numpy" or result.options["quick"]:
         return []
     return [
@@ -70,16 +42,7 @@ def goals(result: Result) -> list[Goal]:
 
 
 def tables(result: Result) -> list[Table]:
-    """Time of a step and tokens a second.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """Time of a step and tokens a second."""
     rows = []
     for H, B in places(result.records, "H", "B"):
         records = [find(result.records, who, {"H": H, "B": B}) for who in (OURS, PYTORCH)]

@@ -14,31 +14,13 @@ QUICK_H = 4
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """The contestants: each library times all of its layers in one process.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """The contestants: each library times all of its layers in one process."""
     at = {"H": QUICK_H if settings.quick else H}
     return [Entry(OURS, "layers", at), Entry(PYTORCH, "torch_layers", at)]
 
 
 def tables(result: Result) -> list[Table]:
-    """Times of every layer.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """Times of every layer."""
     rows = []
     for ours in result.records:
         if ours.contestant == OURS:

@@ -19,16 +19,7 @@ STEPS = {"train_ms": "training step", "eval_ms": "evaluation pass"}
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """The contestants.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """The contestants."""
     works = {
         OURS: "language_model",
         PYTORCH: "torch_language_model",
@@ -39,10 +30,6 @@ def entries(settings: Settings) -> list[Entry]:
 
 def goals(result: Result) -> list[Goal]:
     """What was aimed at: on a CPU and on a GPU it is not the same.
-
-    Parameters
-    ----------
-    result : Result
 
     Returns
     -------
@@ -72,48 +59,17 @@ def goals(result: Result) -> list[Goal]:
 
 
 def speed(result: Result, H: int, name: str) -> Ratio | None:
-    """How many times as fast as PyTorch: its time over ours.
-
-    Parameters
-    ----------
-    result : Result
-    H : int
-    name : {"train_ms", "eval_ms"}
-
-    Returns
-    -------
-    Ratio or None
-    """
+    """How many times as fast as PyTorch: its time over ours."""
     return _ratio(result, PYTORCH, OURS, H, name)
 
 
 def over_products(result: Result, H: int, name: str) -> Ratio | None:
-    """How many times the bare products: our time over theirs.
-
-    Parameters
-    ----------
-    result : Result
-    H : int
-    name : {"train_ms", "eval_ms"}
-
-    Returns
-    -------
-    Ratio or None
-    """
+    """How many times the bare products: our time over theirs."""
     return _ratio(result, OURS, PRODUCTS, H, name)
 
 
 def tables(result: Result) -> list[Table]:
-    """Training, evaluation, memory, and the goals.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """Training, evaluation, memory, and the goals."""
     found = [_times(result, name) for name in STEPS]
     rows = []
     for (H,) in places(result.records, "H"):
@@ -130,16 +86,7 @@ def tables(result: Result) -> list[Table]:
 
 
 def goal_table(aimed: list[Goal]) -> Table:
-    """Goals beside what was reached.
-
-    Parameters
-    ----------
-    aimed : list of Goal
-
-    Returns
-    -------
-    Table
-    """
+    """Goals beside what was reached."""
     rows = [[goal.what, str(goal.reached), goal.verdict()] for goal in aimed]
     return Table("Goals", ["what", ">reached (rounds)", "goal"], rows)
 

@@ -10,30 +10,12 @@ from benchmarks.suites.lm import OURS
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """One contestant a size.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """One contestant a size."""
     return [Entry(OURS, "precision", {"H": H}, steps=1) for H in settings.sizes]
 
 
 def tables(result: Result) -> list[Table]:
-    """Relative errors of a product by number type and size.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """Relative errors of a product by number type and size."""
     rows = [
         [
             record.row,

@@ -18,16 +18,7 @@ PRODUCTS_IN = {"LSTM": LAYERS, "output and loss": 1}
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """The profile and the bare products at each size, and the machine's best.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """The profile and the bare products at each size, and the machine's best."""
     n, megabytes = (2048, 256) if settings.backend == "numpy" else (8192, 2048)
     if settings.quick:
         n, megabytes = 16, 1
@@ -59,14 +50,6 @@ def costs(V: int, N: int, T: int, H: int) -> dict[str, Cost]:
 
     An array that a part takes, gives or must keep from its forward to its backward counts once
     each way; what could stay in a cache counts nothing.
-
-    Parameters
-    ----------
-    V, N, T, H : int
-
-    Returns
-    -------
-    dict of str to Cost
 
     Examples
     --------
@@ -110,31 +93,12 @@ class Limit(NamedTuple):
 
 
 def total_ms(record: Record) -> float:
-    """Forward, backward and whatever else a part takes.
-
-    Parameters
-    ----------
-    record : Record
-
-    Returns
-    -------
-    float
-    """
+    """Forward, backward and whatever else a part takes."""
     return sum(record.median(name) for name in record.rounds)
 
 
 def parts(result: Result, H: int) -> list[Record]:
-    """The parts of the profile at a size, the whole step left out.
-
-    Parameters
-    ----------
-    result : Result
-    H : int
-
-    Returns
-    -------
-    list of Record
-    """
+    """The parts of the profile at a size, the whole step left out."""
     return [
         record
         for record in result.records
@@ -143,32 +107,13 @@ def parts(result: Result, H: int) -> list[Record]:
 
 
 def peak(result: Result) -> tuple[float, float]:
-    """The machine's best: operations and bytes a second.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    flops, bytes : float
-    """
+    """The machine's best: operations and bytes a second."""
     record = next(one for one in result.records if one.contestant == PEAK)
     return 1e9 * record.median("gflops"), 1e9 * record.median("gbytes")
 
 
 def limits(result: Result, H: int) -> list[Limit]:
-    """Every part under the roofline.
-
-    Parameters
-    ----------
-    result : Result
-    H : int
-
-    Returns
-    -------
-    list of Limit
-    """
+    """Every part under the roofline."""
     flops, bandwidth = peak(result)
     by_part = costs(**result.options["shape"], H=H)
     found = []
@@ -181,16 +126,7 @@ def limits(result: Result, H: int) -> list[Limit]:
 
 
 def tables(result: Result) -> list[Table]:
-    """The profile, and the roofline.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """The profile, and the roofline."""
     return [_profile(result), _roofline(result)]
 
 
@@ -218,18 +154,7 @@ def _profile(result: Result) -> Table:
 
 
 def products_ms(result: Result, part: str, H: int) -> float | None:
-    """Time of the bare products in a part, None where it has none.
-
-    Parameters
-    ----------
-    result : Result
-    part : str
-    H : int
-
-    Returns
-    -------
-    float or None
-    """
+    """Time of the bare products in a part, None where it has none."""
     if part not in PRODUCTS_IN:
         return None
     record = find(result.records, PRODUCTS, {"H": H}, part.split(" ")[0])

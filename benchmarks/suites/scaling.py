@@ -31,16 +31,7 @@ TEXT_SIZES = {"V": 1000, "N": 20, "T": 35, "H": 100}
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """The contestants: one size varied at a time, then the lengths of the text.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """The contestants: one size varied at a time, then the lengths of the text."""
     places = {tuple(place.items()): place for _, place in varied(settings.quick)}  # each once
     found = [
         Entry(name, work, place, {"evaluate": False}, steps=5)
@@ -62,14 +53,6 @@ def entries(settings: Settings) -> list[Entry]:
 def varied(quick: bool) -> list[tuple[str, dict[str, int]]]:
     """The places of the grid: a letter, and all sizes with that one changed.
 
-    Parameters
-    ----------
-    quick : bool
-
-    Returns
-    -------
-    list of (str, dict)
-
     Examples
     --------
     >>> varied(quick=True)[1]
@@ -80,34 +63,14 @@ def varied(quick: bool) -> list[tuple[str, dict[str, int]]]:
 
 
 def series(result: Result, letter: str, contestant: str) -> list[Record]:
-    """The records along one letter.
-
-    Parameters
-    ----------
-    result : Result
-    letter : {"T", "N", "H", "V"}
-    contestant : str
-
-    Returns
-    -------
-    list of Record
-    """
+    """The records along one letter."""
     places = [place for one, place in varied(result.options["quick"]) if one == letter]
     found = [find(result.records, contestant, place) for place in places]
     return [record for record in found if record]
 
 
 def tables(result: Result) -> list[Table]:
-    """Times along each letter, memory along the length of the text.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """Times along each letter, memory along the length of the text."""
     return [_times(result), _memory(result)]
 
 

@@ -12,58 +12,22 @@ from benchmarks.suites.lm import OURS
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """One contestant a size, which runs all pairs.
-
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of Entry
-    """
+    """One contestant a size, which runs all pairs."""
     return [Entry(OURS, "techniques", {"H": H}, steps=5) for H in settings.sizes]
 
 
 def saved(record: Record) -> float:
-    """Milliseconds that a technique saves.
-
-    Parameters
-    ----------
-    record : Record
-
-    Returns
-    -------
-    float
-    """
+    """Milliseconds that a technique saves."""
     return record.median("without_ms") - record.median("with_ms")
 
 
 def gain(record: Record) -> float:
-    """How many times as fast with a technique as without.
-
-    Parameters
-    ----------
-    record : Record
-
-    Returns
-    -------
-    float
-    """
+    """How many times as fast with a technique as without."""
     return record.median("without_ms") / record.median("with_ms")
 
 
 def tables(result: Result) -> list[Table]:
-    """The kernels, in a whole training step; the rest, each for itself.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of Table
-    """
+    """The kernels, in a whole training step; the rest, each for itself."""
     whole = [record for record in result.records if record.row.startswith(KERNELS)]
     alone = [record for record in result.records if not record.row.startswith(KERNELS)]
     found = [_table("A training step, some kernels in their plain form", "plain", whole)]

@@ -21,12 +21,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", metavar="NAME", help="the demonstration to run")
     parser.add_argument(
@@ -46,10 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one demonstration, or list them all.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
 
     Returns
     -------

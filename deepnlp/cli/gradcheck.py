@@ -26,12 +26,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     parser.epilog = EPILOG
     parser.add_argument(
         "target",
@@ -87,10 +82,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and print a table of all gradients.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
 
     Returns
     -------

@@ -44,10 +44,6 @@ def load_class(target: str) -> type:
         Such as ``"mylayer.py:MyLayer"``; the name may be left out where the file has one class
         with forward and backward.
 
-    Returns
-    -------
-    type
-
     Raises
     ------
     FileNotFoundError
@@ -101,11 +97,6 @@ def build_own(
         Shapes of what the constructor takes, such as ``"Wx=D,4H"``; customary names and sizes
         (``D``, ``H``) need none.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    object
-    tuple of array
 
     Raises
     ------

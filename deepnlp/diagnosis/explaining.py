@@ -66,16 +66,7 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
 
 
 def explain_together(problem: Problem) -> list[Guess]:
-    """Guesses that explain all wrong gradients at once.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    list of Guess
-    """
+    """Guesses that explain all wrong gradients at once."""
     found: list[Guess] = []
     by_row = {name: explain_row(problem, name) for name in problem.bad}
     common = set.intersection(*({g.cause for g in guesses} for guesses in by_row.values()))
@@ -94,17 +85,7 @@ def explain_together(problem: Problem) -> list[Guess]:
 
 
 def explain_row(problem: Problem, name: str) -> list[Guess]:
-    """Guesses that explain one wrong gradient by itself.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-
-    Returns
-    -------
-    list of Guess
-    """
+    """Guesses that explain one wrong gradient by itself."""
     if name not in problem.explained:
         problem.explained[name] = [
             guess
@@ -116,17 +97,7 @@ def explain_row(problem: Problem, name: str) -> list[Guess]:
 
 
 def describe(problem: Problem, row: Row) -> str:
-    """How a gradient differs, where no mistake that is known explains it.
-
-    Parameters
-    ----------
-    problem : Problem
-    row : Row
-
-    Returns
-    -------
-    str
-    """
+    """How a gradient differs, where no mistake that is known explains it."""
     wrong, right = row.analytic, row.numeric
     if wrong.shape != right.shape:
         return (

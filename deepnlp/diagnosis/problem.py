@@ -36,11 +36,6 @@ class Guess:
 class Problem:
     """The rows of a report of which some are wrong.
 
-    Parameters
-    ----------
-    subject : Subject
-    rows : list of Row
-
     Attributes
     ----------
     wrong, right : dict of str to array
@@ -59,17 +54,7 @@ class Problem:
         self.explained: dict[str, list[Guess]] = {}  # by row, once it was asked
 
     def recall(self, what: str, compute: Callable[[], Any]) -> Any:
-        """Compute something once, and remember it.
-
-        Parameters
-        ----------
-        what : str
-        compute : callable
-
-        Returns
-        -------
-        object
-        """
+        """Compute something once, and remember it."""
         if what not in self._remembered:
             self._remembered[what] = compute()
         return self._remembered[what]
@@ -129,16 +114,7 @@ class Problem:
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
-        """What a multiple is called here: all names that fit, such as ``"2 = N"``.
-
-        Parameters
-        ----------
-        factor : float
-
-        Returns
-        -------
-        str
-        """
+        """What a multiple is called here: all names that fit, such as ``"2 = N"``."""
         size, sign = abs(factor), "-" if factor < 0 else ""
         names = [name for name, value in self.factors if abs(value / size - 1) < 1e-5]
         return sign + (" = ".join(names[:3]) if names else f"{size:.6g}")
@@ -148,30 +124,13 @@ class Problem:
 
         Much closer than the right gradient is: of one that is off by 1e-6, most guesses are as
         near as that, and none of them is its cause.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        float
         """
         if name not in self.bad:
             return TOLERANCE
         return min(TOLERANCE, 0.1 * distance(self.wrong[name], self.right[name]))
 
     def fits(self, guess: Guess) -> bool:
-        """Whether a guess predicts what was found, in all rows.
-
-        Parameters
-        ----------
-        guess : Guess
-
-        Returns
-        -------
-        bool
-        """
+        """Whether a guess predicts what was found, in all rows."""
         for name in self.wrong:
             predicted = guess.gradients.get(name)
             if predicted is None:
@@ -194,10 +153,6 @@ TOLERANCE = 3e-6
 
 def distance(a: HostArray, b: HostArray) -> float:
     """How far two arrays are apart, relative to the largest entry of either.
-
-    Parameters
-    ----------
-    a, b : array
 
     Returns
     -------
@@ -222,14 +177,6 @@ def distance(a: HostArray, b: HostArray) -> float:
 
 def block_names(count: int) -> list[str]:
     """Names of that many blocks of which no more is known.
-
-    Parameters
-    ----------
-    count : int
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

@@ -675,12 +675,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class TracingNumpy:
-    """NumPy, but that new buffers are arrays that are followed.
-
-    Parameters
-    ----------
-    tape : Tape
-    """
+    """NumPy, but that new buffers are arrays that are followed."""
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape

@@ -77,10 +77,6 @@ class Trace:
             What some nodes do wrong.
         weights : list of array, optional
             Other gradients by the outputs.
-
-        Returns
-        -------
-        dict of str to array
         """
         adjoint = numpy.zeros(self.tape.size)
         for tickets, weight in zip(self.outputs, self.weights if weights is None else weights):
@@ -105,10 +101,6 @@ class Trace:
         number : int
         g : array
             Gradient by its result.
-
-        Returns
-        -------
-        list of (tickets, array)
         """
         node = self.nodes[number]
         if node.op in ("matmul", "sum", "einsum"):
@@ -280,10 +272,6 @@ class Trace:
 
 def trace(subject: Subject) -> Trace | None:
     """Run one forward on arrays that are followed.
-
-    Parameters
-    ----------
-    subject : Subject
 
     Returns
     -------

@@ -82,12 +82,7 @@ class Outcome(Result):
     sweep: HostArray
 
     def table(self) -> str:
-        """The shares after 10, 50 and 200 steps, then the LSTM by scale of W_h.
-
-        Returns
-        -------
-        str
-        """
+        """The shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
         names = {"both": "the gradient, by all paths", "h": "through h alone"}
         rows = []
         for cell, paths in self.shares.items():
@@ -110,12 +105,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Left all cells over time, right the LSTM over the scale of W_h.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """Left all cells over time, right the LSTM over the scale of W_h."""
         figure = Figure(figsize=(13.0, 5.8), dpi=150)
         self._draw_cells(figure.add_axes((0.06, 0.11, 0.35, 0.68)))
         self._draw_sweep(figure.add_axes((0.665, 0.11, 0.235, 0.68)))
@@ -170,14 +160,6 @@ class Outcome(Result):
 
 def run(config: Config) -> Outcome:
     """Send a random gradient by the last h back through every cell.
-
-    Parameters
-    ----------
-    config : Config
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------

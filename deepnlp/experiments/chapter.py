@@ -68,12 +68,7 @@ class Outcome(Result):
         return float(np.mean(self.radius[self.stretching] < 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON: all that the table says.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON: all that the table says."""
         return {
             **super().to_dict(),
             "share_with_singular_value_above_1": float(np.mean(self.stretching)),
@@ -81,12 +76,7 @@ class Outcome(Result):
         }
 
     def table(self) -> str:
-        """Norms by step beside both predictions, and the shares among the random matrices.
-
-        Returns
-        -------
-        str
-        """
+        """Norms by step beside both predictions, and the shares among the random matrices."""
         sigma, rho = self.weights.largest, self.weights.spectral_radius
         shown = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < self.config.T]
         rows = [
@@ -117,12 +107,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Left the book's experiment, right the random matrices.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """Left the book's experiment, right the random matrices."""
         figure = Figure(figsize=(12.0, 5.4), dpi=150)
         self._draw_norms(figure.add_axes((0.07, 0.12, 0.33, 0.64)))
         self._draw_matrices(figure.add_axes((0.63, 0.12, 0.34, 0.64)))
@@ -220,14 +205,6 @@ class Outcome(Result):
 
 def run(config: Config) -> Outcome:
     """Multiply a gradient of ones by W_h^T, T times; then by many other random matrices.
-
-    Parameters
-    ----------
-    config : Config
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------

@@ -71,12 +71,7 @@ class Outcome(Result):
         return math.exp(float(np.mean(self.clipped_loss[-last:])))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON, with what became of both runs.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON, with what became of both runs."""
         return {
             **super().to_dict(),
             "diverged_without": self.diverged,
@@ -84,12 +79,7 @@ class Outcome(Result):
         }
 
     def table(self) -> str:
-        """Loss and norm of both runs at some updates.
-
-        Returns
-        -------
-        str
-        """
+        """Loss and norm of both runs at some updates."""
         lost = len(self.free_loss)
         shown = sorted(
             {1, 2, 5, 10, 20, 50, 100, 200, 400, 800, lost - 1, lost, self.config.updates}
@@ -113,12 +103,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Norms above, losses below.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """Norms above, losses below."""
         figure = Figure(figsize=(9.5, 7.0), dpi=150)
         norms = figure.add_axes((0.09, 0.485, 0.66, 0.37))
         losses = figure.add_axes((0.09, 0.085, 0.66, 0.32), sharex=norms)
@@ -186,14 +171,6 @@ class Outcome(Result):
 
 def run(config: Config) -> Outcome:
     """Train twice from the same weights on the same text.
-
-    Parameters
-    ----------
-    config : Config
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------

@@ -106,12 +106,7 @@ class Outcome(Result):
         return 1 - (1 - CLOSE) ** 2
 
     def table(self) -> str:
-        """Accuracy by distance for both tasks.
-
-        Returns
-        -------
-        str
-        """
+        """Accuracy by distance for both tasks."""
         parts = [f"for example: {self.example}"]
         tasks = (
             ("names: which name was the first?", self.config.names_distances, self.names),
@@ -131,12 +126,7 @@ class Outcome(Result):
         return "\n\n".join(parts)
 
     def figure(self) -> Figure:
-        """Accuracy over the distance, a panel for each task.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """Accuracy over the distance, a panel for each task."""
         figure = Figure(figsize=(12.5, 5.4), dpi=150)
         left = figure.add_axes((0.06, 0.15, 0.32, 0.61))
         right = figure.add_axes((0.555, 0.15, 0.32, 0.61))
@@ -196,14 +186,6 @@ def _draw(
 
 def run(config: Config) -> Outcome:
     """Train and test every cell at every distance of both tasks.
-
-    Parameters
-    ----------
-    config : Config
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------

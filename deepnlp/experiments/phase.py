@@ -56,10 +56,6 @@ class Outcome(Result):
     def crossing(self, values: HostArray) -> float:
         """The scale at which the median over the matrices passes 1.
 
-        Parameters
-        ----------
-        values : array (scales, matrices)
-
         Returns
         -------
         float
@@ -74,12 +70,7 @@ class Outcome(Result):
         return float(self.g[k] + part * (self.g[k + 1] - self.g[k]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON, with the scales at which each quantity passes 1.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON, with the scales at which each quantity passes 1."""
         return {**super().to_dict(), "passes_1_at": self._crossings()}
 
     def _crossings(self) -> dict[str, float]:
@@ -92,12 +83,7 @@ class Outcome(Result):
         return {name: self.crossing(one) for name, one in values.items()}
 
     def table(self) -> str:
-        """Medians by scale, and where each passes 1.
-
-        Returns
-        -------
-        str
-        """
+        """Medians by scale, and where each passes 1."""
         shown = np.unique(np.linspace(0, len(self.g) - 1, 11).astype(int))
         columns = [self.largest, self.radius, self.linear, self.tanh]
         rows = [
@@ -115,12 +101,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Growth a step over g, a point for each matrix, with the two lines.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """Growth a step over g, a point for each matrix, with the two lines."""
         figure = Figure(figsize=(9.5, 5.6), dpi=150)
         axes = figure.add_axes((0.08, 0.11, 0.70, 0.72))
         labels = []
@@ -157,14 +138,6 @@ class Outcome(Result):
 
 def run(config: Config) -> Outcome:
     """Send a random gradient back through T steps of each network.
-
-    Parameters
-    ----------
-    config : Config
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------

@@ -13,44 +13,21 @@ class Result:
     """The outcome of a demonstration, a dataclass with a table and a figure."""
 
     def table(self) -> str:
-        """What a person reads.
-
-        Returns
-        -------
-        str
-        """
+        """What a person reads."""
         raise TypeError(f"{type(self).__name__} has no table")
 
     def figure(self) -> Figure:
-        """What a person sees.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """What a person sees."""
         raise TypeError(f"{type(self).__name__} has no figure")
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as lists and numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Every field as lists and numbers, for JSON."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return {field.name: jsonable(getattr(self, field.name)) for field in fields}
 
 
 def jsonable(value: Any) -> Any:
     """Dataclasses as dicts and arrays as lists, at any depth.
-
-    Parameters
-    ----------
-    value : dataclass, dict, list, tuple, array, str, number, bool or None
-
-    Returns
-    -------
-    dict, list, str, number, bool or None
 
     Examples
     --------

@@ -60,12 +60,7 @@ class Outcome(Result):
     moved: dict[str, list[float]]
 
     def table(self) -> str:
-        """Sizes and perplexities, then the rows by frequency.
-
-        Returns
-        -------
-        str
-        """
+        """Sizes and perplexities, then the rows by frequency."""
         epochs = [f">epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
         first = [
             [
@@ -87,12 +82,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Left the perplexity, right the rows.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+        """Left the perplexity, right the rows."""
         figure = Figure(figsize=(12.5, 5.2), dpi=150)
         left = figure.add_axes((0.06, 0.13, 0.27, 0.62))
         right = figure.add_axes((0.56, 0.13, 0.28, 0.62))
@@ -140,14 +130,6 @@ class Outcome(Result):
 
 def run(config: Config) -> Outcome:
     """Train the untied and the tied model from the same embedding on the same text.
-
-    Parameters
-    ----------
-    config : Config
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------

@@ -69,16 +69,7 @@ SINGLE = ("tanh", "exp", "sin", "cos", "arctan", "sinh", "cosh", "square", "sqrt
 
 
 def activations(trace: Trace) -> dict[tuple[str, object], list[Activation]]:
-    """All known functions in a forward, by name and by the statement that called them.
-
-    Parameters
-    ----------
-    trace : Trace
-
-    Returns
-    -------
-    dict of (str, statement) to list of Activation
-    """
+    """All known functions in a forward, by name and by the statement that called them."""
     found: dict[tuple[str, object], list[Activation]] = {}
     for number, node in enumerate(trace.nodes):
         one = _recognise(trace, number, node)
@@ -282,14 +273,6 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     """The derivative of an activation, taken at the wrong place or left out.
 
     Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:

@@ -27,10 +27,6 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     right = problem.right[name]
     if name in problem.subject.input_names or right.ndim not in (1, 2):
@@ -58,10 +54,6 @@ def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     right, wrong = problem.right[name], problem.wrong[name]
     if right.ndim not in (1, 2) or right.shape != wrong.shape:
@@ -90,14 +82,6 @@ def swapped_rows(problem: Problem) -> Iterator[Guess]:
     """Gates with weights of their own, whose gradients were exchanged.
 
     Wrong: ``self.dWi, self.dWf = x.T @ df, x.T @ di``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     for a, b in itertools.combinations(problem.bad, 2):
         if a in problem.subject.input_names or b in problem.subject.input_names:
@@ -112,14 +96,6 @@ def swapped_gates(problem: Problem) -> Iterator[Guess]:
     """The gradients of the pre-activations are joined in another order than they were split.
 
     Wrong: ``da = hstack((df, di, dg, do))`` where ``a`` was split into i, f, g, o.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -140,14 +116,6 @@ def swapped_activations(problem: Problem) -> Iterator[Guess]:
     """The gradients by the values of two gates were exchanged.
 
     Wrong: ``di, dg = dc * i, dc * g``. Right: ``di, dg = dc * g, dc * i``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:

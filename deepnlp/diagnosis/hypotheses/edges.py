@@ -20,14 +20,6 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dz = dh * (n - h_prev)`` for h = (1 - z) n + z h_prev.
     Right: ``dz = dh * (h_prev - n)``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -54,14 +46,6 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
     """A square weight is used where its transpose should be.
 
     Wrong: ``dx = dy @ W``. Right: ``dx = dy @ W.T``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:

@@ -17,14 +17,6 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
     """The forward takes a mean; the backward divides by nothing, or by another count.
 
     Wrong: ``ds = p - onehot``. Right: ``ds = (p - onehot) / M``, with M the targets that count.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     targets = targets_of(problem)
     if targets is None:
@@ -58,14 +50,6 @@ def ignored_counted(problem: Problem) -> Iterator[Guess]:
     """Targets that the forward leaves out get a gradient.
 
     Wrong: ``ds = (p - onehot) / M`` in all rows. Right: times 0 where the target is ignored.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     targets = targets_of(problem)
     if targets is None or targets.dtype.kind not in "iu":
@@ -91,16 +75,7 @@ def ignored_counted(problem: Problem) -> Iterator[Guess]:
 
 
 def targets_of(problem: Problem) -> HostArray | None:
-    """The targets, where the subject is a loss.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    array or None
-    """
+    """The targets, where the subject is a loss."""
     if len(problem.subject.weights) != 1 or problem.subject.weights[0].ndim:
         return None
     subject = problem.subject

@@ -19,14 +19,6 @@ def wrong_masks(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``return dy`` or ``return dy * mask / (1 - p) / (1 - p)``.
     Right: ``return dy * mask / (1 - p)``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None or targets_of(problem) is not None:
@@ -64,14 +56,6 @@ def rectifier_passed(problem: Problem) -> Iterator[Guess]:
     """A rectifier that lets the gradient through where it let nothing through.
 
     Wrong: ``return dy``. Right: ``return dy * (x > 0)``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:

@@ -24,10 +24,6 @@ def state_is_cut(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     state = letter_of(problem, name)
     if state is not None:
@@ -40,14 +36,6 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
     """The gradient stops at a step instead of going on to the one before.
 
     Wrong: ``dh = dhs[:, t]``. Right: ``dh = dhs[:, t] + dh_next``; and likewise for c.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -80,14 +68,6 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
     """One of the ways from h_prev or c_prev into a one-step layer is forgotten.
 
     Wrong (GRU): ``dh_prev = da @ Wh.T``. Right: ``dh_prev = da @ Wh.T + dh * z``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -126,14 +106,6 @@ def ignored_output(problem: Problem) -> Iterator[Guess]:
     """The gradient of one of several outputs is not used.
 
     Wrong: ``def backward(self, dh, dc)`` goes on with dh alone.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None or len(trace.weights) < 2:
@@ -146,17 +118,7 @@ def ignored_output(problem: Problem) -> Iterator[Guess]:
 
 
 def letter_of(problem: Problem, name: str) -> str | None:
-    """``"h"`` or ``"c"`` where a variable is a state, by its name or its place.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-
-    Returns
-    -------
-    str or None
-    """
+    """``"h"`` or ``"c"`` where a variable is a state, by its name or its place."""
     variable = problem.subject.variables.get(name)
     if isinstance(variable, State):
         return name.rpartition(".")[2][0]

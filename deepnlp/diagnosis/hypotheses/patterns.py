@@ -28,10 +28,6 @@ def zero(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     told = f"{problem.owner}: every entry of the gradient of {name} is 0"
     yield Guess(ZERO, told, {name: numpy.zeros_like(problem.right[name])})
@@ -48,10 +44,6 @@ def multiple(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     factor = ratio(problem.wrong[name], problem.right[name])
     if factor is None or is_one(factor):
@@ -78,10 +70,6 @@ def transposed(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     right = problem.right[name]
     if right.ndim != 2:
@@ -100,10 +88,6 @@ def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     wrong, right = problem.wrong[name], problem.right[name]
     if wrong.ndim <= right.ndim or wrong.shape[wrong.ndim - right.ndim :] != right.shape:
@@ -127,10 +111,6 @@ def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     for weight in problem.subject.weights:
         if weight.shape == problem.right[name].shape and weight.ndim > 0:
@@ -149,10 +129,6 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     right, wrong = problem.right[name], problem.wrong[name]
     for dy in problem.subject.weights:
@@ -169,14 +145,6 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
 def is_one(factor: float) -> bool:
     """Whether a multiple is no more than a trace away from 1: it is no multiple then.
 
-    Parameters
-    ----------
-    factor : float
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> is_one(1.000001), is_one(1.01)
@@ -187,14 +155,6 @@ def is_one(factor: float) -> bool:
 
 def ratio(wrong: HostArray, right: HostArray) -> float | None:
     """The number by which one array is a multiple of another, None if it is none.
-
-    Parameters
-    ----------
-    wrong, right : array
-
-    Returns
-    -------
-    float or None
 
     Examples
     --------

@@ -48,11 +48,6 @@ class Use:
 def uses_of(problem: Problem, name: str) -> list[Use]:
     """All operations that took a weight, in order.
 
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-
     Returns
     -------
     list of Use
@@ -141,10 +136,6 @@ def tied(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     uses = uses_of(problem, name)
     kinds = {trace_site(problem, use) for use in uses}
@@ -174,10 +165,6 @@ def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     uses = uses_of(problem, name)
     lookups = [use for use in uses if use.op == "gather"]
@@ -219,10 +206,6 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     uses = uses_of(problem, name)
     if not uses:
@@ -277,10 +260,6 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     is_input = name in problem.subject.input_names and letter_of(problem, name) is None
@@ -324,10 +303,6 @@ def step_left_out(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     uses = uses_of(problem, name)
     if not uses:
@@ -353,10 +328,6 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     trace, wrong = problem.trace, problem.wrong[name]
     if trace is None or name in problem.subject.input_names:
@@ -394,17 +365,7 @@ def _axes(ndim: int) -> list[tuple[int, ...]]:
 
 
 def trace_site(problem: Problem, use: Use) -> object:
-    """The place in the program of a use.
-
-    Parameters
-    ----------
-    problem : Problem
-    use : Use
-
-    Returns
-    -------
-    object
-    """
+    """The place in the program of a use."""
     trace = problem.followed
     return trace.site_of(use.number)
 

@@ -22,10 +22,6 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
     problem : Problem
     name : str
         Of the gradient.
-
-    Yields
-    ------
-    Guess
     """
     if name not in problem.subject.input_names or problem.right[name].ndim != 3:
         return
@@ -46,14 +42,6 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
     """The gradient that comes in is read from another step than it belongs to.
 
     Wrong: ``dh = dhs[:, T - 1 - t] + dh_next``. Right: ``dh = dhs[:, t] + dh_next``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -90,14 +78,6 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
     """The loop over time leaves out its first or its last step.
 
     Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in range(T - 1, -1, -1)``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None or trace.steps.max(initial=-1) < 1:

@@ -19,14 +19,6 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
     """What forward kept was overwritten before backward used it.
 
     Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry a step.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -66,14 +58,6 @@ def neighbouring_step(problem: Problem) -> Iterator[Guess]:
     """A value of the step before or after is used.
 
     Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -121,14 +105,6 @@ def one_step_ahead(problem: Problem) -> Iterator[Guess]:
     """The new state is used where the one before should be.
 
     Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
@@ -154,14 +130,6 @@ def other_values(problem: Problem) -> Iterator[Guess]:
     """Another array of the same shape is used in a product.
 
     Wrong: ``di = dc * i`` for c = f c_prev + i g. Right: ``di = dc * g``.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Yields
-    ------
-    Guess
     """
     trace = problem.trace
     if trace is None:
