@@ -34,7 +34,7 @@ notebooks: .venv/notebooks.stamp
 	$(BIN)/jupyter lab notebooks $(ARGS)
 
 lessons: .venv/notebooks.stamp
-	$(BIN)/python -m deepnlp.exercises.build $(ARGS)
+	$(BIN)/python -m notebooks.build $(ARGS)
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)

@@ -2,7 +2,7 @@
 
 Prints ratios of one run, rounds interleaved, so that a busy machine slows all of them alike:
 
-    python benchmarks/watch_gradients.py
+    python -m benchmarks.watch_gradients
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,8 @@ def main() -> None:
 
 def _cost_of_the_unused_hook(model: RNNLM, T: int) -> float:
     """Seconds that the test for an observer takes in one backward pass."""
-    layer, repeats = model.layers[2], 100_000
+    layer: Any = model.layers[2]
+    repeats = 100_000
     begin = time.perf_counter()
     for _ in range(repeats):
         if layer.watch is not None:

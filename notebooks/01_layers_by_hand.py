@@ -29,7 +29,7 @@
 #
 # *Time.* To read and work: two to three hours. To run from top to bottom: about half a minute on
 # two cores; with the environment variable `DEEPNLP_LESSON=short` the experiments are cut down and
-# it takes a few seconds. To build it with its outputs: `python -m deepnlp.exercises.build 01`.
+# it takes a few seconds. To build it with its outputs: `python -m notebooks.build 01`.
 
 # %%
 import numpy as np

@@ -25,7 +25,7 @@
 # You need lesson 1: affine layers, the softmax with its loss, and the gradient checker.
 #
 # *Time.* To read and work: three hours. To run from top to bottom: about two minutes on two
-# cores, with the outputs kept by `python -m deepnlp.exercises.build 05`. With the environment
+# cores, with the outputs kept by `python -m notebooks.build 05`. With the environment
 # variable `DEEPNLP_LESSON=short` set, every experiment is cut down and it takes half a minute.
 
 # %%

@@ -28,7 +28,7 @@
 # *Time.* To read and work: four hours. To run from top to bottom: about five minutes on two
 # cores. With the environment variable `DEEPNLP_LESSON=short` set, every experiment is cut down and
 # the lesson runs in about a minute. To build it with its outputs:
-# `python -m deepnlp.exercises.build 06`.
+# `python -m notebooks.build 06`.
 
 # %%
 import copy
@@ -41,12 +41,12 @@ from deepnlp import Layer, Parameter, Sequential, no_backward
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import evaluating, perplexity
 from deepnlp.exercises import check, short_form
+from deepnlp.experiments import cells, chapter, clipping, memory, phase
+from deepnlp.experiments.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.functions import sigmoid, softmax
 from deepnlp.generation import generate
 from deepnlp.gradcheck import check_gradients
 from deepnlp.gradflow import gate_values, gradient_flow, spectrum
-from deepnlp.laboratory.demos import cells, chapter, clipping, memory, phase
-from deepnlp.laboratory.demos.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.layers import (
     GRU,
     LSTM,

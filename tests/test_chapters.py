@@ -10,7 +10,7 @@ import pytest
 
 import deepnlp.layers
 import deepnlp.models
-from deepnlp.exercises.build import FOLDER
+from notebooks.build import FOLDER
 
 CHAPTERS = FOLDER.parent / "chapters"
 SCRIPTS = sorted(CHAPTERS.glob("ch*/*.py"))

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from deepnlp import Parameter, layers
+from deepnlp.diagnosis.problem import Problem, distance
+from deepnlp.diagnosis.trace import trace
+from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import CAUSES, Cause, check_gradients
-from deepnlp.gradcheck.problem import Problem, distance
 from deepnlp.gradcheck.subject import Subject
-from deepnlp.gradcheck.trace import trace
-from deepnlp.laboratory import CASES
-from deepnlp.laboratory.museum import (
+from tests.museum import (
     Sizes,
     exhibit,
     false_accusations,
@@ -166,10 +166,10 @@ def test_right_rows_have_no_causes():
 # --- The tape ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_tape_gives_the_gradients_of_every_case(name):
     rng = np.random.default_rng(0)
-    layer, inputs = CASES[name].build(rng)
+    layer, inputs = EXAMPLES[name].build(rng, EXAMPLES[name].sizes)
     subject = Subject(layer, inputs)
     subject.draw_states(rng)
     subject.draw_weights(rng)

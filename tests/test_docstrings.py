@@ -1,42 +1,61 @@
-"""Every public object says what it is, what it takes and what it gives."""
+"""Everything public says what it is; what users import says what it takes, gives and raises."""
 
 import dataclasses
 import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterator
-
-import pytest
 
 import deepnlp
-import deepnlp.layers
-from deepnlp import kernels
+from deepnlp import kernels, layers
 from deepnlp.layer import Layer
 
-MODULES = [
+MODULES = ["deepnlp"] + [
     info.name
     for info in pkgutil.walk_packages(deepnlp.__path__, "deepnlp.")
     if not info.name.endswith("__main__")
 ]
+IMPORT_PATHS = [
+    "deepnlp",
+    *(
+        f"deepnlp.{name}"
+        for name in (
+            "layers", "models", "optimizers", "gradcheck", "text", "datasets", "training", "tasks",
+            "generation", "evaluation", "backend",
+        )
+    ),
+]  # fmt: skip
+"""Where users import from: the contract. What they find there is described in full."""
 
 
-def public_objects() -> Iterator[tuple[str, object]]:
-    """Public classes and functions of the package with their full names, each where defined."""
-    for name in ["deepnlp", *MODULES]:
-        module = importlib.import_module(name)
-        for key, value in vars(module).items():
-            is_object = inspect.isclass(value) or inspect.isfunction(value)
+def public_objects():
+    """Public classes and functions of the package by their full names, each where defined."""
+    for name in MODULES:
+        for key, value in vars(importlib.import_module(name)).items():
+            if not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue
             is_form = name.startswith("deepnlp.kernels.") and key in kernels.NAMES
             if is_form and name != "deepnlp.kernels.plain":
                 continue  # another form of a kernel: the plain one says what it does
-            if is_object and not key.startswith("_") and value.__module__ == name:
+            if not key.startswith("_") and value.__module__ == name:
                 yield f"{name}.{key}", value
 
 
 OBJECTS = dict(public_objects())
-CLASSES = {name: value for name, value in OBJECTS.items() if inspect.isclass(value)}
-FUNCTIONS = {name: value for name, value in OBJECTS.items() if inspect.isfunction(value)}
+
+
+def imported_by_users():
+    """What an import path offers: the names of its `__all__`, or else what it defines."""
+    for path in set(IMPORT_PATHS) & set(MODULES):
+        module = importlib.import_module(path)
+        for key in getattr(module, "__all__", vars(module)):
+            value = getattr(module, key)
+            full = f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', '')}"
+            if full in OBJECTS and (hasattr(module, "__all__") or value.__module__ == path):
+                yield full, value
+
+
+USERS = dict(imported_by_users())
 
 
 def section(text: str, title: str) -> str:
@@ -45,75 +64,86 @@ def section(text: str, title: str) -> str:
     return match.group(1) if match else ""
 
 
-def parameters_of(callable_: object) -> list[str]:
-    """Names of what a function or a constructor takes; what is only passed on is not listed."""
-    passed_on = ("self", "cls", "args", "kwargs")
-    return [name for name in inspect.signature(callable_).parameters if name not in passed_on]
-
-
 def undescribed(callable_: object, text: str) -> list[str]:
-    """Parameters that the sections Parameters and Attributes leave out."""
+    """Parameters that the sections Parameters and Attributes leave out; what is only passed on
+    need not be there."""
     described = section(text, "Parameters") + section(text, "Attributes")
     described += section(text, "Other Parameters")
     lines = [line for line in described.splitlines() if line and not line.startswith(" ")]
     names = {part.strip().lstrip("*") for line in lines for part in line.split(" : ")[0].split(",")}
-    return [name for name in parameters_of(callable_) if name not in names]
+    names |= {"self", "cls", "args", "kwargs"}
+    return [name for name in inspect.signature(callable_).parameters if name not in names]
 
 
-@pytest.mark.parametrize("name", ["deepnlp", *MODULES])
-def test_every_module_says_what_it_is_about(name):
-    assert inspect.getdoc(importlib.import_module(name))
+def first_line(text: str | None) -> str | None:
+    """What is wrong with the first line of a docstring."""
+    summary, *rest = inspect.cleandoc(text or "").splitlines() or [""]
+    if not summary:
+        return "no docstring"
+    if not re.search(r"[.:?]$", summary):
+        return f"the first line is no sentence: {summary!r}"
+    return "no blank line follows the first" if rest and rest[0] else None
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_every_object_begins_with_one_line_and_a_full_stop(name):
-    text = inspect.cleandoc(OBJECTS[name].__doc__ or "")
-    assert text, f"{name} has no docstring"
-    summary, *rest = text.splitlines()
-    assert re.search(r"[.:?]$", summary), f"{name}: the first line is one sentence: {summary!r}"
-    assert not rest or rest[0] == "", f"{name}: a blank line follows the first"
+def all_first_lines():
+    for name in MODULES:
+        if not inspect.getdoc(importlib.import_module(name)):
+            yield name, "no docstring"
+    for name, value in OBJECTS.items():
+        yield name, first_line(value.__doc__)
+        for key, method in vars(value).items() if inspect.isclass(value) else ():
+            inner = getattr(method, "__func__", getattr(method, "fget", method))
+            if inspect.isfunction(inner) and not key.startswith("_"):
+                yield f"{name}.{key}", None if inspect.getdoc(inner) else "no docstring"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_describes_what_it_takes_and_gives(name):
-    function = FUNCTIONS[name]
-    text = inspect.getdoc(function)
-    assert not undescribed(function, text), f"{name}: undescribed {undescribed(function, text)}"
-    gives = function.__annotations__.get("return")
-    if gives not in (None, "None") and "contextmanager" not in inspect.getsource(function):
-        told = section(text, "Returns") or section(text, "Yields")
-        assert told, f"{name} does not say what it returns"
+def all_descriptions():
+    for name, value in USERS.items():
+        text = inspect.getdoc(value)
+        if inspect.isfunction(value):
+            yield name, undescribed(value, text)
+            gives = value.__annotations__.get("return")
+            if gives not in (None, "None") and "contextmanager" not in inspect.getsource(value):
+                told = section(text, "Returns") or section(text, "Yields")
+                yield name, None if told else "does not say what it returns"
+            continue
+        is_record = hasattr(value, "_fields") or dataclasses.is_dataclass(value)  # fields speak
+        plain = issubclass(value, Exception) or value is Layer or is_record
+        if "__init__" in vars(value) and not plain:
+            yield name, undescribed(value, text)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_class_describes_its_constructor(name):
-    cls = CLASSES[name]
-    if issubclass(cls, Exception) or cls is Layer:
-        return
-    is_record = hasattr(cls, "_fields") or dataclasses.is_dataclass(cls)  # the fields speak
-    text = inspect.getdoc(cls)
-    if "__init__" in vars(cls) and not is_record:
-        assert not undescribed(cls, text), f"{name}: undescribed {undescribed(cls, text)}"
+def all_layers():
+    for name in layers.__all__:
+        text = inspect.getdoc(getattr(layers, name))
+        if ">>> " not in section(text, "Examples"):
+            yield name, "has no example"
+        if name not in ("Layer", "Sequential"):
+            yield name, None if section(text, "Raises") else "does not say what it raises"
+            yield name, None if ".. math::" in text else "does not state its equation"
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_public_method_has_a_docstring(name):
-    for key, value in vars(CLASSES[name]).items():
-        inner = getattr(value, "__func__", getattr(value, "fget", value))
-        if inspect.isfunction(inner) and not key.startswith("_"):
-            assert inspect.getdoc(inner), f"{name}.{key} has no docstring"
+def failures(found) -> str:
+    return "\n".join(f"{name}: {what}" for name, what in found if what)
 
 
-@pytest.mark.parametrize("name", deepnlp.layers.__all__)
-def test_every_layer_has_an_example_and_its_errors(name):
-    text = inspect.getdoc(getattr(deepnlp.layers, name))
-    assert ">>> " in section(text, "Examples"), f"{name} has no example"
-    if name not in ("Layer", "Sequential"):
-        assert section(text, "Raises"), f"{name} does not say what it raises"
-        assert ".. math::" in text, f"{name} does not state its equation"
+def test_every_public_object_begins_with_one_line():
+    assert len(OBJECTS) > 200
+    assert not failures(all_first_lines())
 
 
-def test_a_section_is_found():
+def test_what_users_import_says_what_it_takes_and_gives():
+    assert {"deepnlp.layer.Sequential", "deepnlp.backend.asarray", "deepnlp.optimizers.Adam"} <= {
+        *USERS
+    }
+    assert not failures(all_descriptions())
+
+
+def test_every_layer_has_an_equation_an_example_and_its_errors():
+    assert not failures(all_layers())
+
+
+def test_what_is_missing_is_noticed():
     text = inspect.cleandoc(
         """Sum.
 
@@ -131,3 +161,10 @@ def test_a_section_is_found():
     assert section(text, "Returns") == "float"
     assert section(text, "Raises") == ""
     assert undescribed(lambda a, b, c, *rest: None, text) == ["c"]
+    assert (
+        first_line("A sentence\nand no blank line.")
+        == "the first line is no sentence: 'A sentence'"
+    )
+    assert first_line("A sentence.\nNo blank line.") == "no blank line follows the first"
+    assert first_line(None) == "no docstring"
+    assert first_line("A sentence.") is None

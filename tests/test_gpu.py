@@ -9,7 +9,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, save
 from deepnlp.layers import Dropout, TimeDropout
 from deepnlp.models import RNNLM, SimpleRNNLM
-from tests.layers.tools import CASES, as_tuple, host, parameter_gradients, run
+from tests.layers.tools import LAYERS, as_tuple, host, parameter_gradients, run
 from tests.strict_backend import strict
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
 
@@ -52,7 +52,7 @@ def test_the_switch():
     assert type(asnumpy(asarray([1.0]))) is np.ndarray
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 2e-4)])
 def test_every_layer_agrees(case, dtype, tolerance):
     def compute():
@@ -69,7 +69,7 @@ def test_every_layer_agrees(case, dtype, tolerance):
     assert_all_close(ours, reference, tolerance)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_arrays_of_the_host_are_a_type_error(case):
     deepnlp.use("cupy")
     layer, inputs = case.make()
@@ -78,7 +78,7 @@ def test_arrays_of_the_host_are_a_type_error(case):
             layer.forward(*inputs[:i], x.get(), *inputs[i + 1 :])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_results_stay_on_the_device_in_their_type(case):
     import cupy
 
@@ -183,7 +183,7 @@ def test_a_snapshot_repeats_on_the_device():
 
 def test_state_over_windows_equals_one_long_sequence():
     deepnlp.use("cupy")
-    for case in (c for c in CASES if c.layer.__name__ in ("TimeRNN", "TimeLSTM", "TimeGRU")):
+    for case in (c for c in LAYERS if c.covers.__name__ in ("TimeRNN", "TimeLSTM", "TimeGRU")):
         layer, (x,) = case.make()
         whole = asnumpy(as_tuple(layer.forward(x))[0])
         layer.stateful = True

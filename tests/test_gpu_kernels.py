@@ -9,7 +9,7 @@ from deepnlp.kernels import cuda, plain
 from deepnlp.kernels.cuda import launching, weights
 from tests.kernels import cases
 from tests.kernels.cases import MASKS, SCALARS, SIZES, STEPS, assert_all_close
-from tests.layers.tools import CASES, run
+from tests.layers.tools import LAYERS, run
 
 pytestmark = pytest.mark.gpu
 
@@ -122,13 +122,13 @@ def test_an_update_is_one_launch(gpu, rule, dtype):
     assert gpu.launches == [weights.RULES[rule].kernel]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_layers_use_the_kernels(gpu, case):
     deepnlp.use("cupy")
     layer, inputs = case.make("float32")
     run(layer, inputs)
     wanted = ("TimeRNN", "TimeLSTM", "TimeGRU", "SoftmaxWithLoss", "Dropout", "TimeDropout")
-    if case.layer.__name__ in wanted:
+    if case.covers.__name__ in wanted:
         assert gpu.launches
     with kernels.using("plain"):
         run(layer, inputs)

@@ -6,35 +6,35 @@ import pytest
 import deepnlp
 from deepnlp import layers
 from deepnlp.backend import asnumpy, xp
+from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import check_gradients, numerical_gradient
-from deepnlp.laboratory import CASES, check_all
 from deepnlp.layer import Layer
 from deepnlp.models import MODELS
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_case_passes_the_complex_step(name, seed, array_backend):
-    report = CASES[name].check("complex", seed)
+    report = EXAMPLES[name].check("complex", seed)
     assert report.ok, report
     assert report.error <= 1e-12
     assert report.rows
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_case_passes_central_differences(name):
-    report = CASES[name].check("central")
+    report = EXAMPLES[name].check("central")
     assert report.ok, report
     assert report.error <= 1e-6
 
 
 def test_auto_takes_the_complex_step_for_every_case():
-    assert {report.method for _, report in check_all()} == {"complex"}
+    assert {example.check().method for example in EXAMPLES.values()} == {"complex"}
 
 
 def test_every_public_layer_and_model_has_a_case():
     public = {getattr(layers, name) for name in layers.__all__} - {Layer}
-    covered = {case.covers for case in CASES.values()}
+    covered = {case.covers for case in EXAMPLES.values()}
     assert public | set(MODELS.values()) <= covered
 
 
@@ -46,7 +46,7 @@ def test_a_layer_without_a_case_would_be_noticed(monkeypatch):
 
 
 def test_initial_states_and_tied_weights_have_rows():
-    names = [row.name for row in CASES["Sequential tied LSTM"].check().rows]
+    names = [row.name for row in EXAMPLES["Sequential tied LSTM"].check().rows]
     assert {"layers.2.h0", "layers.2.c0", "layers.4.h0", "layers.0.W"} <= set(names)
     assert not any(name.startswith("layers.5.W") for name in names)
 

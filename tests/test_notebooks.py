@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from deepnlp.exercises.build import FOLDER, execute, plain_text, read, sources
+from notebooks.build import FOLDER, execute, plain_text, read, sources
 
 LESSONS = sources()
 IDS = [path.stem for path in LESSONS]

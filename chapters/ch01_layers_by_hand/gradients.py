@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.laboratory import check_all
+from deepnlp.examples import EXAMPLES
 from deepnlp.plots.style import BLUE, VERMILLION, plain
 from deepnlp.script import config_from_arguments
 from deepnlp.tables import table
@@ -40,12 +40,13 @@ QUICK = Config(seeds=1, only="Affine,LSTM")
 
 def main(config: Config) -> dict[str, dict[str, float]]:
     """Check and draw; gives the largest error by method and row; exits with 1 if one is wrong."""
-    names = config.only.split(",") if config.only else None
+    names = config.only.split(",") if config.only else list(EXAMPLES)
     errors: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     wrong = []
     for method, worst in errors.items():
         for seed in range(config.seeds):
-            for name, report in check_all(method, seed, names):
+            for name in names:
+                report = EXAMPLES[name].check(method, seed)
                 worst[name] = max(worst.get(name, ROUNDING), report.error)
                 if not report.ok:
                     wrong.append(f"{name}, {method}, seed {seed}\n{report}")

@@ -19,8 +19,8 @@ import numpy as np
 import deepnlp
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
+from deepnlp.experiments import cells
 from deepnlp.gradflow import gradient_flow
-from deepnlp.laboratory.demos import cells
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
 from deepnlp.plots import curves

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deepnlp.laboratory.demos import clipping
+from deepnlp.experiments import clipping
 from deepnlp.plots import curves
 from deepnlp.script import config_from_arguments
 from deepnlp.tables import table

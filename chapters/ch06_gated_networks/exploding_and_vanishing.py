@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from deepnlp.experiments import chapter, phase
 from deepnlp.gradflow import spectrum
-from deepnlp.laboratory.demos import chapter, phase
 from deepnlp.script import config_from_arguments
 from deepnlp.tables import table
 

@@ -21,12 +21,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", metavar="NAME", help="the demonstration to run")
     parser.add_argument(
@@ -47,16 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run one demonstration, or list them all.
 
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
     Returns
     -------
     int
         The exit code.
     """
-    from deepnlp.laboratory.demos import DEMOS
+    from deepnlp.experiments import DEMOS
 
     if arguments.name is None:
         summaries = {name: demo.summary for name, demo in DEMOS.items()}

@@ -4,12 +4,13 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from deepnlp.cli.checkout import from_checkout
 from deepnlp.cli.output import aside, print_json
 from deepnlp.cli.parser import add_json, at_least
 
 if TYPE_CHECKING:
+    from deepnlp.examples import Example
     from deepnlp.gradcheck import Report, Row
-    from deepnlp.laboratory import Case
 
 EPILOG = """\
 The error of a gradient is max |analytic - numeric| / max |numeric|. The complex step takes no
@@ -23,17 +24,9 @@ examples:
   deepnlp gradcheck --museum
 """
 
-MUSEUM = "tests/museum"
-WANTED_SHARE = 0.9
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     parser.epilog = EPILOG
     parser.add_argument(
         "target",
@@ -58,9 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--museum",
         nargs="?",
-        const=MUSEUM,
+        const="",
         metavar="DIR",
-        help=f"score the diagnosis on layers with a mistake (default {MUSEUM} of a checkout)",
+        help="score the diagnosis on layers with a mistake (default those of a checkout)",
     )
     parser.add_argument(
         "--shapes",
@@ -90,17 +83,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and print a table of all gradients.
 
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
     Returns
     -------
     int
         The exit code: 1 if a gradient is wrong, or the museum's score too low.
     """
     if arguments.museum is not None:
-        return _run_museum(arguments)
+        museum = from_checkout("tests.museum", "the layers of the museum")
+        return int(museum.run(arguments))
     if arguments.target is not None:
         return _run_own(arguments)
     return _run_table(arguments)
@@ -110,8 +100,8 @@ def _run_own(arguments: argparse.Namespace) -> int:
     """Check one class of a file."""
     import numpy
 
+    from deepnlp.cli.own import build_own, failures_in_one_line, load_class
     from deepnlp.gradcheck import check_gradients
-    from deepnlp.laboratory.own import build_own, failures_in_one_line, load_class
 
     rng = numpy.random.default_rng(arguments.seed)
     kind = load_class(arguments.target)
@@ -124,56 +114,20 @@ def _run_own(arguments: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def _run_museum(arguments: argparse.Namespace) -> int:
-    """Score the diagnosis, and see that no right layer is accused."""
-    from deepnlp.laboratory.museum import (
-        MuseumScore,
-        false_accusations,
-        load_exhibits,
-        provided_layers,
-        score_exhibit,
-    )
-
-    out = aside(arguments)
-    exhibits = load_exhibits(arguments.museum)
-    broken = [one for one in exhibits if one.answer]
-    right = [one for one in exhibits if not one.answer] + provided_layers()
-    score = MuseumScore([])
-    width = max(len(one.name) for one in broken)
-    for shown in broken:
-        one = score_exhibit(shown, arguments.shapes, arguments.seed)
-        score.exhibits.append(one)
-        told = f"{one.name:{width}}  {one.right:3} of {one.shown:3}  {one.answer}"
-        others = [f"{name} ({k})" for name, k in one.named.items() if name != one.answer]
-        print(told + (f"; named: {', '.join(others)}" if others else ""), file=out, flush=True)
-    score.checked = 50 * arguments.shapes
-    score.accused = false_accusations(right, score.checked, arguments.seed)
-    print(
-        f"\n{len(broken)} broken layers in {arguments.shapes} shapes each: the cause is named "
-        f"first in {score.share:.1%}\n{score.checked} checks of {len(right)} right layers: "
-        f"{len(score.accused)} accused",
-        file=out,
-    )
-    for accused in score.accused:
-        print(f"  accused: {accused}", file=out)
-    if arguments.json:
-        print_json(score.to_dict())
-    return 0 if score.share >= WANTED_SHARE and not score.accused else 1
-
-
 def _run_table(arguments: argparse.Namespace) -> int:
     """Check the table of cases."""
     if arguments.method == "direction":
         raise ValueError("--method direction is for a class of your own: name its file and class")
-    from deepnlp.laboratory import CASES, check_all
+    from deepnlp.examples import EXAMPLES
 
-    names = _chosen(arguments.layer, CASES)
+    names = _chosen(arguments.layer, EXAMPLES)
     width = max(map(len, ["layer", *names]))
     row = f"{{:{width}}}  {{:14}}  {{:>12}}  {{:>7}}  {{}}"
     out = aside(arguments)
     print(row.format("layer", "gradient", "shape", "error", "ok"), file=out)
     reports = []
-    for name, report in check_all(arguments.method, arguments.seed, names):
+    for name in names:
+        report = EXAMPLES[name].check(arguments.method, arguments.seed)
         reports.append((name, report))
         for found in report.rows:
             shape = " x ".join(map(str, found.numeric.shape)) or "number"
@@ -189,7 +143,8 @@ def _run_table(arguments: argparse.Namespace) -> int:
     count = sum(len(report.rows) for _, report in reports)
     verdict = f"{len(wrong)} WRONG" if wrong else "all ok"
     print(
-        f"\n{count} gradients checked in {len(reports)} of {len(CASES)} cases: {verdict}", file=out
+        f"\n{count} gradients checked in {len(reports)} of {len(EXAMPLES)} cases: {verdict}",
+        file=out,
     )
     if arguments.json:
         cases = [_to_dict(name, report) for name, report in reports]
@@ -197,7 +152,7 @@ def _run_table(arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _chosen(wanted: list[str] | None, cases: "Mapping[str, Case]") -> list[str]:
+def _chosen(wanted: list[str] | None, cases: "Mapping[str, Example]") -> list[str]:
     """Names of the cases that check the layers that were asked for."""
     names: list[str] = []
     for layer in wanted or []:

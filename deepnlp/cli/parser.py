@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:
-    """Build the parser, with the options of those commands that are named in ``argv``.
+    """Build the parser, with the options of the command that ``argv`` names.
 
     Parameters
     ----------
@@ -83,11 +83,12 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
     parser.add_argument("--version", action="version", version=f"deepnlp {__version__}")
     _add_backend(parser, default=None)
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    called = next((word for word in argv if word in COMMANDS), None)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name, help=summary, description=summary[0].upper() + summary[1:] + "."
         )
-        if name in argv:
+        if name == called:
             module = import_module(f"deepnlp.cli.{name}")
             module.configure(command)
             command.set_defaults(run=module.run)

@@ -84,14 +84,6 @@ def exercise(name: str, stars: int, title: str) -> Callable[[Checker], Checker]:
 def exercises_of(lesson: int) -> list[Exercise]:
     """The exercises of a lesson, in order.
 
-    Parameters
-    ----------
-    lesson : int
-
-    Returns
-    -------
-    list of Exercise
-
     Raises
     ------
     ValueError

@@ -44,10 +44,6 @@ def compare_values(
         Typical mistakes: by diagnosis, the value that the mistake gives and a sentence that
         explains it. Asked before the general ones (a shape, a sign, a factor, a transpose).
 
-    Returns
-    -------
-    Verdict
-
     Examples
     --------
     >>> compare_values([2.0, -4.0], [1.0, -2.0], "dx").text
@@ -86,10 +82,6 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
         The right option.
     reasons : dict of str to str
         For every option, the right one included, what speaks for or against it.
-
-    Returns
-    -------
-    Verdict
 
     Examples
     --------

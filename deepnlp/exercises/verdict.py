@@ -39,31 +39,12 @@ class Verdict:
 
     @classmethod
     def right(cls, text: str = "Right.") -> Verdict:
-        """Say that the answer is right.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        Verdict
-        """
+        """Say that the answer is right."""
         return cls(True, None, text)
 
     @classmethod
     def wrong(cls, diagnosis: str, text: str) -> Verdict:
-        """Say that the answer is wrong, and why.
-
-        Parameters
-        ----------
-        diagnosis : str
-        text : str
-
-        Returns
-        -------
-        Verdict
-        """
+        """Say that the answer is wrong, and why."""
         return cls(False, diagnosis, text)
 
     @classmethod
@@ -74,10 +55,6 @@ class Verdict:
         ----------
         seen : str
             What shows it, such as ``"forward returned None"``.
-
-        Returns
-        -------
-        Verdict
         """
         return cls(False, EMPTY, f"Not yet: {seen}.")
 
@@ -86,12 +63,7 @@ class Verdict:
 
 
 class RefusedError(Exception):
-    """An answer that a check cannot go on with; ``check`` gives its verdict.
-
-    Parameters
-    ----------
-    verdict : Verdict
-    """
+    """An answer that a check cannot go on with; ``check`` gives its verdict."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.text)
@@ -99,16 +71,7 @@ class RefusedError(Exception):
 
 
 def is_empty(answer: Any) -> bool:
-    """Whether there is no answer: None or an ellipsis.
-
-    Parameters
-    ----------
-    answer : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether there is no answer: None or an ellipsis."""
     return answer is None or answer is ...
 
 
@@ -121,10 +84,6 @@ def parts(answer: Any, *names: str) -> tuple[Any, ...]:
         What the reader's function returned.
     *names : str
         What the parts are called.
-
-    Returns
-    -------
-    tuple
 
     Raises
     ------
@@ -152,14 +111,6 @@ def parts(answer: Any, *names: str) -> tuple[Any, ...]:
 
 def first_failure(*verdicts: Verdict) -> Verdict:
     """The first verdict that is not right, or the last one if all are.
-
-    Parameters
-    ----------
-    *verdicts : Verdict
-
-    Returns
-    -------
-    Verdict
 
     Examples
     --------

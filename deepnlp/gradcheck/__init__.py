@@ -13,7 +13,7 @@ central differences
 The scalar f is a sum of all outputs, weighted at random: a plain sum would hide mistakes that
 cancel (the gradient of a plain sum of softmax outputs is zero, whatever backward does).
 
-Where the two disagree, :mod:`deepnlp.gradcheck.diagnosis` asks which mistake would give just the
+Where the two disagree, :mod:`deepnlp.diagnosis` asks which mistake would give just the
 gradient that was found.
 """
 

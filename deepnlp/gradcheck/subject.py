@@ -66,12 +66,7 @@ class Subject:
     # --- Analytic ---------------------------------------------------------------------------
 
     def draw_states(self, rng: Generator) -> None:
-        """Give recurrent layers that carry no state a random one, and list all states.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-        """
+        """Give recurrent layers that carry no state a random one, and list all states."""
         if not self.is_ours:
             return
         named = [
@@ -94,12 +89,7 @@ class Subject:
                 self.variables[f"{key}0"] = State(self._snapshot, key, one)
 
     def draw_weights(self, rng: Generator) -> None:
-        """Weight the outputs at random; all by 1 if backward takes no gradient.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-        """
+        """Weight the outputs at random; all by 1 if backward takes no gradient."""
         outputs = self.forward()
         if any(y.dtype.kind not in "fiub" for y in outputs):
             raise TypeError(
@@ -113,12 +103,7 @@ class Subject:
         ]
 
     def analytic_gradients(self) -> dict[str, HostArray]:
-        """One forward, one backward: the gradient of every variable.
-
-        Returns
-        -------
-        dict of str to array
-        """
+        """One forward, one backward: the gradient of every variable."""
         self.restore()
         self.zero_grad()
         given = self._given_inputs()
@@ -151,12 +136,7 @@ class Subject:
         return {name: _as_host(v.grad(), v.get()) for name, v in self.variables.items()}
 
     def pass_again(self, times: int = 1) -> None:
-        """Forward and backward once more (or more often), without forgetting gradients.
-
-        Parameters
-        ----------
-        times : int
-        """
+        """Forward and backward once more (or more often), without forgetting gradients."""
         for _ in range(times):
             self.restore()
             self.layer.forward(*self._given_inputs())
@@ -218,17 +198,7 @@ class Subject:
     # --- Numeric ----------------------------------------------------------------------------
 
     def numeric_gradient(self, name: str, method: str) -> HostArray:
-        """Gradient of the weighted sum of the outputs by one variable, from forwards alone.
-
-        Parameters
-        ----------
-        name : str
-        method : {"complex", "central"}
-
-        Returns
-        -------
-        numpy.ndarray
-        """
+        """Gradient of the weighted sum of the outputs by one variable, from forwards alone."""
         variable = self.variables[name]
         original = variable.get()
 
@@ -242,17 +212,7 @@ class Subject:
             return numerical_gradient(f, original, method, self.rounding)
 
     def slope(self, directions: dict[str, HostArray], method: str) -> float:
-        """Derivative of the weighted sum along a direction in several variables at once.
-
-        Parameters
-        ----------
-        directions : dict of str to array
-        method : {"complex", "central"}
-
-        Returns
-        -------
-        float
-        """
+        """Derivative of the weighted sum along a direction in several variables at once."""
         originals = {name: self.variables[name].get() for name in directions}
 
         def along(s: HostArray) -> Any:
@@ -264,29 +224,11 @@ class Subject:
             return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
 
     def random_directions(self, rng: Generator) -> dict[str, HostArray]:
-        """A random direction in every variable.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        dict of str to array
-        """
+        """A random direction in every variable."""
         return {name: rng.normal(size=numpy.shape(v.get())) for name, v in self.variables.items()}
 
     def is_analytic(self, rng: Generator) -> bool:
-        """Whether the complex step agrees with a central difference along a random direction.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        bool
-        """
+        """Whether the complex step agrees with a central difference along a random direction."""
         directions = self.random_directions(rng)
         slopes = {}
         for method in ("central", "complex"):
@@ -330,14 +272,6 @@ class Subject:
 
         A backward computes 1 - y^2 from a y near 1: right to an absolute eps, however small the
         result is. That error is weighted by dy and multiplied by the other variables.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        float
         """
         others = [v.get() for other, v in self.variables.items() if other != name]
         largest = max((float(numpy.abs(v).max(initial=1.0)) for v in others), default=1.0)
@@ -345,12 +279,7 @@ class Subject:
         return 100 * float(numpy.finfo("float64").eps) * max(weighted * largest, self.scale())
 
     def without_gradient(self) -> list[str]:
-        """Names of the float arrays that change the outputs, and have no gradient beside them.
-
-        Returns
-        -------
-        list of str
-        """
+        """Names of the float arrays that change the outputs, and have no gradient beside them."""
         known = {id(v.array) for v in self.variables.values() if isinstance(v, Attribute)}
         before = self.forward()
         found = []

@@ -87,12 +87,7 @@ class State(Variable):
 
 
 class Weight(Variable):
-    """A Parameter, or a reading of one.
-
-    Parameters
-    ----------
-    parameter : Parameter
-    """
+    """A Parameter, or a reading of one."""
 
     def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
@@ -161,10 +156,6 @@ def find_parameters(layer: Any) -> Iterator[tuple[str, Variable]]:
     layer : Layer, or any object
         With Parameters, with lists or dicts ``params`` and ``grads``, or with pairs ``W`` and
         ``dW``.
-
-    Returns
-    -------
-    iterator of (str, Variable)
     """
     if isinstance(layer, Layer):
         for name, parameter in layer.named_parameters():
@@ -199,26 +190,12 @@ def _gradient_at(own: dict[str, Any], key: Any) -> Any:
 
 
 def containers(owner: Any, depth: int = 4) -> list[Any]:
-    """The attribute dictionaries and lists of an object and of the objects inside.
-
-    Parameters
-    ----------
-    owner : object
-    depth : int
-
-    Returns
-    -------
-    list of dict or list
-    """
+    """The attribute dictionaries and lists of an object and of the objects inside."""
     return [holder for _, _, holder in _named_containers(owner, depth)]
 
 
 def named_arrays(owner: Any) -> Iterator[tuple[str, HostArray]]:
     """The float arrays of an object and of the objects inside, but for those of Parameters.
-
-    Parameters
-    ----------
-    owner : object
 
     Returns
     -------
@@ -255,14 +232,5 @@ def _items(holder: Any) -> Any:
 
 
 def is_real(value: Any) -> bool:
-    """Whether it is an array of floating-point numbers.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether it is an array of floating-point numbers."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"

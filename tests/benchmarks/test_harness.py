@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 import deepnlp.layers
+from benchmarks import harness
+from benchmarks.contestants.layers import CASES
+from benchmarks.contestants.memory_growth import WORKS
+from benchmarks.contestants.precision import to_tf32
+from benchmarks.contestants.techniques import families
+from benchmarks.harness import Entry, race, start, starting_order
+from benchmarks.memory import Growth, host_peak_mb
+from benchmarks.records import Goal, Ratio, Record, ratio
+from benchmarks.settings import Settings, Spec
+from benchmarks.suites import SUITES, scaling
+from benchmarks.suites.profile import costs
+from benchmarks.timing import interleaved_ms
 from deepnlp import kernels
-from deepnlp.benchmarks import harness
-from deepnlp.benchmarks.contestants.layers import CASES
-from deepnlp.benchmarks.contestants.memory_growth import WORKS
-from deepnlp.benchmarks.contestants.precision import to_tf32
-from deepnlp.benchmarks.contestants.techniques import families
-from deepnlp.benchmarks.harness import Entry, race, start, starting_order
-from deepnlp.benchmarks.memory import Growth, host_peak_mb
-from deepnlp.benchmarks.records import Goal, Ratio, Record, ratio
-from deepnlp.benchmarks.settings import Settings, Spec
-from deepnlp.benchmarks.suites import SUITES, scaling
-from deepnlp.benchmarks.suites.profile import costs
-from deepnlp.benchmarks.timing import interleaved_ms
 from deepnlp.errors import DeepNLPError
 
 QUICK = Settings(rounds=1, sizes=(4,), quick=True, torch=False)
@@ -86,7 +86,7 @@ def test_times_are_in_milliseconds():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_of_a_child_is_not_that_of_its_parent():
-    code = "from deepnlp.benchmarks.memory import host_peak_mb; print(host_peak_mb())"
+    code = "from benchmarks.memory import host_peak_mb; print(host_peak_mb())"
     block = b"x" * (200 << 20)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert float(done.stdout) < len(block) / 2**20 < host_peak_mb()

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from deepnlp.benchmarks import page
-from deepnlp.benchmarks.figures import FIGURES
-from deepnlp.benchmarks.results import read, read_all
-from deepnlp.benchmarks.suites import SUITES
+from benchmarks import page
+from benchmarks.figures import FIGURES
+from benchmarks.results import read, read_all
+from benchmarks.suites import SUITES
 from deepnlp.errors import DeepNLPError
 from tests.benchmarks.tools import fake_result
 

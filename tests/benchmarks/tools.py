@@ -1,9 +1,9 @@
 """Results without a measurement: every contestant answers at once what it is told to."""
 
-from deepnlp.benchmarks.contestants.layers import CASES
-from deepnlp.benchmarks.contestants.techniques import EXPERIMENTS, IDLE, families
-from deepnlp.benchmarks.run import run_suite
-from deepnlp.benchmarks.settings import Settings
+from benchmarks.contestants.layers import CASES
+from benchmarks.contestants.techniques import EXPERIMENTS, IDLE, families
+from benchmarks.run import run_suite
+from benchmarks.settings import Settings
 
 SOURCE = {"commit": "0123456789abcdef", "dirty": False}
 
@@ -52,7 +52,7 @@ def answer(entry, settings):
 
 def fake_result(monkeypatch, suite, **options):
     """A result of a suite in which nothing was measured."""
-    monkeypatch.setattr("deepnlp.benchmarks.harness.start", answer)
+    monkeypatch.setattr("benchmarks.harness.start", answer)
     # PyTorch takes part by name only: its version is asked for, and it need not be installed.
-    monkeypatch.setattr("deepnlp.benchmarks.machine.importlib.metadata.version", lambda _: "2.13.0")
+    monkeypatch.setattr("benchmarks.machine.importlib.metadata.version", lambda _: "2.13.0")
     return run_suite(suite, Settings(**{"threads": 2, "rounds": 3} | options), SOURCE)

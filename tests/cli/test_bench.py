@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from deepnlp.benchmarks.results import read
-from deepnlp.benchmarks.suites import SUITES
+from benchmarks.results import read
+from benchmarks.suites import SUITES
 from tests.cli.conftest import contents
 
 QUICK = ["--quick", "--threads", 1, "--sizes", 4]
@@ -98,3 +98,13 @@ def test_bad_options_are_one_line_and_nothing_is_written(
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
     assert text in found.err
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["lm", "--quick"], ["--help"]])
+def test_where_there_is_no_checkout_one_line_says_where_the_benchmarks_are(
+    deepnlp, tmp_path, monkeypatch, arguments
+):
+    monkeypatch.setattr("deepnlp.cli.checkout.CHECKOUT", tmp_path)
+    found = deepnlp("bench", *arguments)
+    assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
+    assert "the benchmarks are in the source" in found.err

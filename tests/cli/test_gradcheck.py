@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepnlp.laboratory import CASES, Case
+from deepnlp.examples import EXAMPLES, SIZES, Example
 from deepnlp.layers import Tanh
 
 
@@ -15,9 +15,9 @@ class DoubledTanh(Tanh):
 
 @pytest.fixture
 def wrong_layer(monkeypatch):
-    build = CASES["Tanh"].build
-    case = Case("Doubled", DoubledTanh, lambda rng: (DoubledTanh(), build(rng)[1]))
-    monkeypatch.setitem(CASES, "Doubled", case)
+    inputs = EXAMPLES["Tanh"].make()[1]
+    case = Example("Doubled", DoubledTanh, lambda rng, sizes: (DoubledTanh(), inputs), SIZES)
+    monkeypatch.setitem(EXAMPLES, "Doubled", case)
 
 
 def test_all_layers_are_right(deepnlp):
@@ -26,18 +26,19 @@ def test_all_layers_are_right(deepnlp):
     found = done.json
     assert found["ok"]
     assert found["wrong"] == 0
-    assert [case["case"] for case in found["cases"]] == list(CASES)
+    assert [case["case"] for case in found["cases"]] == list(EXAMPLES)
     rows = [row for case in found["cases"] for row in case["gradients"]]
     assert found["gradients"] == len(rows)
     assert all(row["ok"] and row["error"] <= 1e-12 for row in rows)
     assert (
-        f"{len(rows)} gradients checked in {len(CASES)} of {len(CASES)} cases: all ok" in done.err
+        f"{len(rows)} gradients checked in {len(EXAMPLES)} of {len(EXAMPLES)} cases: all ok"
+        in done.err
     )
 
 
 def test_a_layer_by_name_brings_all_its_cases(deepnlp):
     found = deepnlp("gradcheck", "--layer", "TimeLSTM", "--layer", "Tanh", "--json").json
-    expected = [name for name in CASES if name.split()[0] == "TimeLSTM"]
+    expected = [name for name in EXAMPLES if name.split()[0] == "TimeLSTM"]
     assert [case["case"] for case in found["cases"]] == [*expected, "Tanh"]
     lstm = {row["name"] for row in found["cases"][0]["gradients"]}
     assert {"x", "Wx", "Wh", "b", "h0", "c0"} <= lstm
@@ -58,7 +59,9 @@ def test_a_wrong_layer_is_told_from_a_right_one(deepnlp, wrong_layer):
     assert by_case["Doubled"].split()[:2] == ["Doubled", "x"]
     assert "1.0e+00  WRONG, most at [" in by_case["Doubled"]
     assert by_case["Tanh"].endswith("ok")
-    assert done.out.splitlines()[-1] == f"2 gradients checked in 2 of {len(CASES)} cases: 1 WRONG"
+    assert (
+        done.out.splitlines()[-1] == f"2 gradients checked in 2 of {len(EXAMPLES)} cases: 1 WRONG"
+    )
     found = deepnlp("gradcheck", "--layer", "Doubled", "--json")
     assert found.code == 1
     assert not found.json["ok"]

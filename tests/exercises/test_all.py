@@ -3,7 +3,7 @@
 import pytest
 
 from deepnlp.exercises import EMPTY, exercises_of
-from deepnlp.exercises.build import sources
+from notebooks.build import sources
 from tests.exercises.tools import code_cells, exercise_cells, lesson_source, verdict_of
 
 LESSONS = [int(path.stem[:2]) for path in sources()]

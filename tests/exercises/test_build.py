@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from deepnlp.exercises import build
+from notebooks import build
 
 LESSON = """# %% [markdown]
 # # A lesson

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.exercises import Verdict
-from deepnlp.exercises.build import read, sources
+from notebooks.build import read, sources
 
 CALL = re.compile(r'^check\("(\d+\.\d+)", (.+)\)\s*\Z', re.MULTILINE)
 

@@ -7,7 +7,7 @@ import deepnlp
 from deepnlp import kernels
 from deepnlp.backend import asnumpy
 from deepnlp.kernels import cuda
-from tests.layers.tools import CASES, host, parameter_gradients, run
+from tests.layers.tools import LAYERS, host, parameter_gradients, run
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
 
 
@@ -26,7 +26,7 @@ def results(case):
     return arrays + parameter_gradients(layer)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_a_layer_gives_the_same_through_the_kernels(cuda_kernels, case):
     ours = results(case)
     with kernels.using("plain"):
@@ -45,20 +45,20 @@ LAUNCHES = {
 }
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.layer.__name__ in LAUNCHES], ids=str)
+@pytest.mark.parametrize("case", [c for c in LAYERS if c.covers.__name__ in LAUNCHES], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_no_layer_has_to_do_without_its_kernels(cuda_kernels, case, dtype):
     """What a layer hands over has a layout that the kernels take: one launch a step."""
     layer, inputs = case.make(dtype)
     run(layer, inputs)
-    names = LAUNCHES[case.layer.__name__]
-    if case.layer.__name__ in ("TimeRNN", "TimeLSTM"):
+    names = LAUNCHES[case.covers.__name__]
+    if case.covers.__name__ in ("TimeRNN", "TimeLSTM"):
         T = inputs[0].shape[1]
         names = [names[0]] * T + [names[1]] + [names[2]] * T
     assert cuda_kernels.launches == names
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.layer.__name__ == "TimeGRU"], ids=str)
+@pytest.mark.parametrize("case", [c for c in LAYERS if c.covers.__name__ == "TimeGRU"], ids=str)
 def test_no_gru_has_to_do_without_its_kernels(cuda_kernels, case):
     layer, inputs = case.make("float32")
     run(layer, inputs)

@@ -7,11 +7,11 @@ import deepnlp
 from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
+from deepnlp.examples import EXAMPLES
 from deepnlp.kernels import fast, plain
-from deepnlp.laboratory.cases import CASES as GRADIENT_CASES
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.threads import in_parallel, threads
-from tests.layers.tools import CASES, host, parameter_gradients, run
+from tests.layers.tools import LAYERS, host, parameter_gradients, run
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "complex128": 1e-12}
@@ -36,7 +36,7 @@ def compare(compute, dtype):
 
 
 @every_type
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_every_layer_agrees_with_its_plain_form(case, dtype):
     def compute():
         deepnlp.seed(0)
@@ -147,7 +147,7 @@ def test_clipping_all_gradients(max_norm, dtype):
 # --- What the caller holds -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_later_calls_do_not_overwrite_what_the_caller_holds(case):
     layer, inputs = case.make("float32")
     outputs, gradients = run(layer, inputs)
@@ -167,7 +167,7 @@ def test_later_calls_do_not_overwrite_what_the_caller_holds(case):
         np.testing.assert_array_equal(array, copy)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_a_forward_without_backward_leaves_the_workspace_of_one_that_waits(case):
     deepnlp.seed(0)
     layer, inputs = case.make()
@@ -320,7 +320,7 @@ def test_blocks_cover_all_rows_once():
 # --- Under the gradient checker --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GRADIENT_CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_plain_forms_pass_the_gradient_check(name):
     with kernels.using("plain"):  # the table itself runs with the fast forms
-        assert GRADIENT_CASES[name].check("complex").ok
+        assert EXAMPLES[name].check("complex").ok

@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnlp import layers
-from deepnlp.laboratory.museum import exhibit
+from tests.museum import exhibit
 
 
 def plain(kind, rng, s):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deepnlp.laboratory.museum import exhibit
+from tests.museum import exhibit
 
 
 @exhibit(

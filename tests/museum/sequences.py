@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnlp import Parameter
-from deepnlp.laboratory.museum import exhibit
+from tests.museum import exhibit
 
 
 def rnn(kind, rng, s):

@@ -1,0 +1,7 @@
+"""``python -m benchmarks``: the same as ``deepnlp bench``."""
+
+import sys
+
+from deepnlp.cli import main
+
+sys.exit(main(["bench", *sys.argv[1:]]))

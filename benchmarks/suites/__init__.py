@@ -1,0 +1,65 @@
+"""The suites: who competes at which sizes, and the tables of what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from benchmarks.harness import Entry
+from benchmarks.records import Goal
+from benchmarks.report import Table
+from benchmarks.results import Result
+from benchmarks.settings import Settings
+from benchmarks.suites import generate, layers, lm, precision, profile, scaling, techniques
+
+__all__ = ["SUITES", "Suite"]
+
+
+def _no_goals(result: Result) -> list[Goal]:
+    return []
+
+
+class Suite(NamedTuple):
+    """A suite.
+
+    Parameters
+    ----------
+    summary : str
+    entries : callable
+        From :class:`Settings`, the contestants.
+    tables : callable
+        From a :class:`Result`, the tables.
+    goals : callable
+        From a :class:`Result`, what was aimed at, and what was reached.
+    """
+
+    summary: str
+    entries: Callable[[Settings], list[Entry]]
+    tables: Callable[[Result], list[Table]]
+    goals: Callable[[Result], list[Goal]] = _no_goals
+
+
+SUITES = {
+    "lm": Suite(
+        "a training step and an evaluation pass of the language model", lm.entries, lm.tables,
+        lm.goals,
+    ),
+    "layers": Suite("each layer, forward and backward", layers.entries, layers.tables),
+    "generate": Suite(
+        "sampling, one text and 64 at once", generate.entries, generate.tables, generate.goals
+    ),
+    "scaling": Suite(
+        "time against T, N, H and V; memory against the length of the text", scaling.entries,
+        scaling.tables,
+    ),
+    "techniques": Suite(
+        "what each technique buys, one change at a time", techniques.entries, techniques.tables
+    ),
+    "profile": Suite(
+        "where the time of a training step goes, and the roofline", profile.entries, profile.tables
+    ),
+    "precision": Suite(
+        "the error of products in TF32, beside that in float32", precision.entries, precision.tables
+    ),
+}  # fmt: skip
+"""By name, in the order in which they run."""

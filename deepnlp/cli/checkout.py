@@ -1,0 +1,24 @@
+"""What stands beside the package in a checkout of the source, and is not installed with it."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import deepnlp
+from deepnlp.errors import DeepNLPError
+
+CHECKOUT = Path(deepnlp.__file__).parents[1]
+
+
+def from_checkout(module: str, what: str) -> Any:
+    """A module of the checkout that this package is part of; an error in one line if it is not."""
+    path = CHECKOUT.joinpath(*module.split("."))
+    if not (path.is_dir() or path.with_suffix(".py").is_file()):
+        raise DeepNLPError(
+            f"{what} are in the source, not in the installed package: run this in a checkout "
+            "that is installed with `pip install -e .`"
+        )
+    if str(CHECKOUT) not in sys.path:
+        sys.path.append(str(CHECKOUT))
+    return import_module(module)

@@ -1,0 +1,165 @@
+"""Which mistake would give just the gradient that was found.
+
+When a gradient is wrong, hypotheses predict what each known mistake would have given instead.
+One that predicts all wrong gradients, and leaves the right ones right, is named first; those that
+explain single gradients follow. What nothing explains is reported as unknown, with the evidence.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy
+
+from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
+from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.causes import Cause
+from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.subject import Subject
+
+SPECIFIC = (
+    c.LOSS_NOT_AVERAGED, c.LOSS_WRONG_COUNT, c.IGNORED_COUNTED,
+    c.H_PATH, c.C_PATH,
+    c.MASK_MISSING, c.MASK_SCALE, c.REPEATED_IDS, c.TIED_LOOKUP, c.TIED_OUTPUT,
+    c.NOT_SUMMED_N, c.NOT_SUMMED_T, c.ASSIGNED, c.TIME_REVERSED,
+    c.WRONG_AXIS, c.TRANSPOSED, c.SIGN, c.GATES_SWAPPED, c.TIME_SHIFTED,
+    c.ZERO, c.DERIVATIVE_AT_INPUT, c.DERIVATIVE_MISSING,
+    c.NOT_A_NUMBER, c.CACHE, c.FACTOR, c.TERM_MISSING, c.WRONG_VALUE,
+)  # fmt: skip
+"""Where several causes explain a gradient equally well, the one that says more comes first."""
+
+TRACE = 1e-4
+"""An error no larger than this comes of a small constant, not of a wrong formula."""
+
+
+def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
+    """Give every wrong row its likely causes.
+
+    Parameters
+    ----------
+    subject : Subject
+    rows : list of Row
+        Of which some are wrong; ``causes`` is filled in.
+    failed : list of Row
+        Checks that failed: an array that was changed in place explains a wrong gradient.
+    """
+    problem = Problem(subject, rows)
+    bad = [row for row in rows if not row.ok]
+    found: list[Cause] = []
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if all(numpy.isfinite(row.analytic).all() for row in bad):
+            together = explain_together(problem)
+            found = _ranked(problem, together)
+            single = {row.name: explain_row(problem, row.name) for row in bad}
+        else:
+            single = {row.name: _not_numbers(problem, row) for row in bad}
+    observed = [row.causes[0] for row in failed if row.name in ("inputs", "outputs")]
+    assigned = [row.causes[0] for row in failed if row.name == "two passes"]
+    for row in bad:
+        own = _ranked(problem, single[row.name])
+        row.causes = _each_once([*observed, *(found or own or assigned)])
+        if not row.causes:
+            told = describe(problem, row)
+            row.causes = [Cause(c.EPSILON if row.error <= TRACE else c.UNKNOWN, told)]
+
+
+def explain_together(problem: Problem) -> list[Guess]:
+    """Guesses that explain all wrong gradients at once."""
+    found: list[Guess] = []
+    by_row = {name: explain_row(problem, name) for name in problem.bad}
+    common = set.intersection(*({g.cause for g in guesses} for guesses in by_row.values()))
+    for cause in common:
+        parts = [next(g for g in by_row[name] if g.cause == cause) for name in problem.bad]
+        gradients = {name: array for part in parts for name, array in part.gradients.items()}
+        found.append(Guess(cause, _joined(parts), gradients))
+    for stage in OF_ALL_ROWS:
+        if found and stage is not OF_ALL_ROWS[0]:
+            break
+        for hypothesis in stage:
+            for guess in hypothesis(problem):
+                if problem.fits(guess):
+                    found.append(guess)
+    return found
+
+
+def explain_row(problem: Problem, name: str) -> list[Guess]:
+    """Guesses that explain one wrong gradient by itself."""
+    if name not in problem.explained:
+        problem.explained[name] = [
+            guess
+            for hypothesis in OF_ONE_ROW
+            for guess in hypothesis(problem, name)
+            if distance(guess.gradients[name], problem.wrong[name]) <= problem.tolerance(name)
+        ]
+    return problem.explained[name]
+
+
+def describe(problem: Problem, row: Row) -> str:
+    """How a gradient differs, where no mistake that is known explains it."""
+    wrong, right = row.analytic, row.numeric
+    if wrong.shape != right.shape:
+        return (
+            f"{problem.owner}: the gradient of {row.name} has shape {wrong.shape}, it should have "
+            f"{right.shape}"
+        )
+    least = min(1e-6, 0.1 * row.error)
+    off = numpy.abs(wrong - right) > least * numpy.abs(right).max(initial=0)
+    told = (
+        f"{problem.owner}: the gradient of {row.name} is wrong in {off.sum()} of {off.size} entries"
+    )
+    told += f", most at {list(row.index)}"
+    if row.error <= TRACE:
+        return (
+            f"{told}, but by no more than {row.error:.1e} of the largest: as where forward adds a "
+            "small constant, log(y + 1e-7), and backward does not know of it"
+        )
+    for axis in range(off.ndim):
+        others = tuple(k for k in range(off.ndim) if k != axis)
+        lines = numpy.flatnonzero(off.any(axis=others))
+        if len(lines) < off.shape[axis]:
+            told += f"; along axis {axis} only at {lines.tolist()}"
+    usable = off & (right != 0)
+    if usable.any():
+        quotients = wrong[usable] / right[usable]
+        told += (
+            f"; wrong / right is {numpy.median(quotients):.4g} in the median, from "
+            f"{quotients.min():.4g} to {quotients.max():.4g}"
+        )
+    return told
+
+
+def _joined(parts: list[Guess]) -> str:
+    if len(parts) == 1:
+        return parts[0].evidence
+    return "; ".join([parts[0].evidence, *(g.evidence.partition(": ")[2] for g in parts[1:])])
+
+
+def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
+    """One cause of each name, the one that says most first."""
+    ordered = sorted(guesses, key=lambda guess: SPECIFIC.index(guess.cause))
+    named: dict[str, Cause] = {}
+    for guess in ordered:
+        apart = max(
+            distance(problem.wrong[n], guess.gradients[n])
+            for n in problem.bad
+            if n in guess.gradients
+        )
+        named.setdefault(guess.cause, Cause(guess.cause, guess.evidence, apart))
+    return list(named.values())
+
+
+def _each_once(found: list[Cause]) -> list[Cause]:
+    return list({cause.name: cause for cause in reversed(found)}.values())[::-1]
+
+
+def _not_numbers(problem: Problem, row: Row) -> list[Guess]:
+    if numpy.isfinite(row.analytic).all():
+        return []
+    where = numpy.argwhere(~numpy.isfinite(row.analytic))
+    told = (
+        f"{problem.owner}: {len(where)} of {row.analytic.size} entries of the gradient of "
+        f"{row.name} are not finite, the first at {where[0].tolist()}"
+    )
+    return [Guess(c.NOT_A_NUMBER, told, {row.name: row.analytic})]

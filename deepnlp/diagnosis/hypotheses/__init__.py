@@ -1,0 +1,56 @@
+"""One kind of mistake a file: what a gradient would be if it had been made.
+
+A hypothesis takes a :class:`deepnlp.diagnosis.problem.Problem` and yields guesses: a cause, the
+evidence, and the gradients that this mistake would give. Those of one row are asked row by row.
+"""
+
+from deepnlp.diagnosis.hypotheses import (
+    activations,
+    blocks,
+    edges,
+    losses,
+    masks,
+    paths,
+    patterns,
+    sums,
+    time,
+    values,
+)
+
+OF_ONE_ROW = (
+    patterns.zero,
+    paths.state_is_cut,
+    patterns.multiple,
+    patterns.transposed,
+    patterns.unsummed,
+    patterns.passed_through,
+    patterns.other_slopes,
+    sums.repeated_ids,
+    sums.tied,
+    sums.unsummed_rows,
+    sums.step_left_out,
+    sums.overlaps,
+    sums.wrong_axis,
+    time.moved_in_time,
+    blocks.swapped_blocks,
+    blocks.wrong_block,
+)
+"""Hypotheses about one gradient by itself."""
+
+OF_ALL_ROWS = (
+    (losses.wrong_average, losses.ignored_counted, masks.wrong_masks, blocks.swapped_rows),
+    (
+        paths.cut_states,
+        paths.cut_inputs,
+        paths.ignored_output,
+        time.outputs_moved,
+        time.step_skipped,
+        masks.rectifier_passed,
+    ),
+    (activations.wrong_derivatives, edges.transposed_products, blocks.swapped_gates),
+    (values.neighbouring_step, values.one_step_ahead, values.overwritten),
+    (edges.scaled_terms, blocks.swapped_activations, values.other_values),
+)
+"""Hypotheses about all gradients together, in stages: a later one is asked if no earlier fits."""
+
+__all__ = ["OF_ALL_ROWS", "OF_ONE_ROW"]

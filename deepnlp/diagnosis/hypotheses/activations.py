@@ -1,0 +1,309 @@
+"""Element-wise functions and the softmax, and their derivatives gone wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy
+
+from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.trace import Mistake, Trace
+from deepnlp.gradcheck.causes import (
+    DERIVATIVE_AT_INPUT,
+    DERIVATIVE_MISSING,
+    FACTOR,
+    SIGN,
+    TERM_MISSING,
+    WRONG_AXIS,
+)
+from deepnlp.gradcheck.numeric import HostArray
+
+Derivative = Callable[[HostArray, HostArray, HostArray], HostArray]
+"""Gradient by x of y = f(x), from the gradient by y, x and y."""
+
+
+@dataclass
+class Activation:
+    """A value y = f(x) of a known function, however the forward computes it.
+
+    Attributes
+    ----------
+    function : str
+        ``"tanh"``, ``"sigmoid"``, ``"softmax"`` or another.
+    number : int
+        Of the node that gives y.
+    x, tickets : array
+        What goes in, and its tickets.
+    """
+
+    function: str
+    number: int
+    x: HostArray
+    tickets: HostArray
+
+
+def _sigmoid(x: HostArray) -> HostArray:
+    return 0.5 * (1 + numpy.tanh(0.5 * x))
+
+
+def _softmax(x: HostArray) -> HostArray:
+    e = numpy.exp(x - x.max(axis=-1, keepdims=True))
+    return numpy.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
+def _softplus(x: HostArray) -> HostArray:
+    return numpy.asarray(numpy.logaddexp(0.0, x))
+
+
+FUNCTIONS: dict[str, Callable[[HostArray], HostArray]] = {
+    "sigmoid": _sigmoid,
+    "softplus": _softplus,
+    "softmax": _softmax,
+}
+"""Functions that take several operations."""
+
+SINGLE = ("tanh", "exp", "sin", "cos", "arctan", "sinh", "cosh", "square", "sqrt", "log")
+"""Functions that are one operation."""
+
+
+def activations(trace: Trace) -> dict[tuple[str, object], list[Activation]]:
+    """All known functions in a forward, by name and by the statement that called them."""
+    found: dict[tuple[str, object], list[Activation]] = {}
+    for number, node in enumerate(trace.nodes):
+        one = _recognise(trace, number, node)
+        if one is not None:
+            found.setdefault((one.function, node.site.call), []).append(one)
+    return found
+
+
+def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
+    y = node.values
+    single = Activation(node.op, number, *node.operands[0]) if node.op in SINGLE else None
+    if node.op not in ("divide", "reciprocal", "multiply", "add", "log", "power", "log1p"):
+        return single
+    if not y.size or y.min() <= 0:
+        return single
+    sums = y.sum(axis=-1) if y.ndim else y
+    may_be = ["softplus"] if y.max() >= 1 else ["sigmoid", "softplus"]
+    if numpy.allclose(sums, 1) and y.shape[-1:] != (1,):
+        may_be = ["softmax"]
+    for name in may_be:
+        source = _furthest_source(trace, node, FUNCTIONS[name])
+        if source is not None:
+            return Activation(name, number, *source)
+    return single
+
+
+def _furthest_source(
+    trace: Trace, node: Node, function: Callable[[HostArray], HostArray]
+) -> tuple[HostArray, HostArray] | None:
+    """The earliest array before a node from which a function gives its result."""
+    best: tuple[int, HostArray, HostArray] | None = None
+    waiting = [node]
+    seen: set[int] = set()
+    while waiting and len(seen) < 16:
+        one = waiting.pop()
+        for values, tickets in one.operands:
+            if values.shape != node.values.shape or not tickets.all():
+                continue
+            close = numpy.allclose(function(values), node.values, rtol=1e-9, atol=1e-12)
+            if close and (best is None or tickets.flat[0] < best[0]):
+                best = (int(tickets.flat[0]), values, tickets)
+            owner = int(trace.owner[tickets.flat[0]])
+            if owner >= 0 and owner not in seen and trace.nodes[owner].op != "matmul":
+                seen.add(owner)
+                waiting.append(trace.nodes[owner])
+    return None if best is None else best[1:]
+
+
+# --- Derivatives, right and wrong ------------------------------------------------------------
+
+
+def _elementwise(slope: Callable[[HostArray, HostArray], HostArray | float]) -> Derivative:
+    return lambda g, x, y: g * slope(x, y)
+
+
+def _softmax_with(inner: Callable[[HostArray, HostArray], HostArray], sign: float) -> Derivative:
+    def derivative(g: HostArray, x: HostArray, y: HostArray) -> HostArray:
+        return numpy.asarray(y * (g + sign * inner(g, y)))
+
+    return derivative
+
+
+RIGHT: dict[str, Callable[[HostArray, HostArray], HostArray]] = {
+    "tanh": lambda x, y: 1 - y * y,
+    "sigmoid": lambda x, y: y * (1 - y),
+    "softplus": lambda x, y: _sigmoid(x),
+    "exp": lambda x, y: y,
+    "sin": lambda x, y: numpy.cos(x),
+    "cos": lambda x, y: -numpy.sin(x),
+    "arctan": lambda x, y: 1 / (1 + x * x),
+    "sinh": lambda x, y: numpy.cosh(x),
+    "cosh": lambda x, y: numpy.sinh(x),
+    "square": lambda x, y: 2 * x,
+    "sqrt": lambda x, y: 0.5 / y,
+    "log": lambda x, y: 1 / x,
+}
+"""Derivatives, of which those of tanh, sigmoid and exp are usually written with y."""
+
+
+def _mistakes(function: str) -> list[tuple[str, str, Derivative]]:
+    """Wrong derivatives of a function, each with the cause and what to say."""
+    if function == "softmax":
+        return _softmax_mistakes()
+    right = RIGHT[function]
+    found: list[tuple[str, str, Derivative]] = []
+    at_input = {
+        "tanh": ("1 - x^2 in place of 1 - y^2", lambda x, y: 1 - x * x),
+        "sigmoid": ("x (1 - x) in place of y (1 - y)", lambda x, y: x * (1 - x)),
+        "exp": ("x in place of y", lambda x, y: x),
+        "sqrt": ("0.5 / x in place of 0.5 / y", lambda x, y: 0.5 / x),
+    }
+    at_output = {
+        "tanh": ("tanh'(y), though y is tanh(x) already", lambda x, y: 1 - numpy.tanh(y) ** 2),
+        "sigmoid": (
+            "sigmoid'(y), though y is sigmoid(x) already",
+            lambda x, y: _sigmoid(y) * (1 - _sigmoid(y)),
+        ),
+        "softplus": ("sigmoid(y) in place of sigmoid(x)", lambda x, y: _sigmoid(y)),
+        "exp": ("exp(y), though y is exp(x) already", lambda x, y: numpy.exp(y)),
+    }
+    for table in (at_input, at_output):
+        if function in table:
+            told, slope = table[function]
+            found.append((DERIVATIVE_AT_INPUT, told, _elementwise(slope)))
+    if function not in at_output:
+        told = f"{function}'(y) in place of {function}'(x)"
+        found.append((DERIVATIVE_AT_INPUT, told, _elementwise(lambda x, y: right(y, y))))
+    found.append(
+        (
+            DERIVATIVE_MISSING,
+            "dy is passed on without the derivative",
+            _elementwise(lambda x, y: 1.0),
+        )
+    )
+    others = {
+        "1 - y^2, which is tanh's": lambda x, y: 1 - y * y,
+        "y (1 - y), which is the sigmoid's": lambda x, y: y * (1 - y),
+        "1 - y": lambda x, y: 1 - y,
+        "y": lambda x, y: y,
+        "y^2": lambda x, y: y * y,
+        "(1 - y)^2": lambda x, y: (1 - y) ** 2,
+        "1 + y^2": lambda x, y: 1 + y * y,
+        "y (1 + y)": lambda x, y: y * (1 + y),
+        "1 where y > 0": lambda x, y: 1.0 * (y > 0),
+        "the derivative squared": lambda x, y: right(x, y) ** 2,
+    }
+    found += [
+        (DERIVATIVE_MISSING, f"the derivative is {told}", _elementwise(slope))
+        for told, slope in others.items()
+    ]
+    found.append(
+        (SIGN, "the derivative has the wrong sign", _elementwise(lambda x, y: -right(x, y)))
+    )
+    half, double = "half the right one", "twice the right one"
+    found.append((FACTOR, f"the derivative is {half}", _elementwise(lambda x, y: right(x, y) / 2)))
+    found.append(
+        (FACTOR, f"the derivative is {double}", _elementwise(lambda x, y: right(x, y) * 2))
+    )
+    return found
+
+
+def _softmax_mistakes() -> list[tuple[str, str, Derivative]]:
+    def over(axis: int | None) -> Callable[[HostArray, HostArray], HostArray]:
+        return lambda g, y: (g * y).sum(axis=axis, keepdims=True)
+
+    return [
+        (WRONG_AXIS, "the sum of dy * y runs over axis 0", _softmax_with(over(0), -1)),
+        (WRONG_AXIS, "the sum of dy * y runs over all axes", _softmax_with(over(None), -1)),
+        (
+            WRONG_AXIS,
+            "the sum of dy * y runs over axis 1",
+            lambda g, x, y: y * (g - (g * y).sum(axis=min(1, y.ndim - 1), keepdims=True)),
+        ),
+        (TERM_MISSING, "the sum over the row is left out: dx = y dy", lambda g, x, y: y * g),
+        (
+            TERM_MISSING,
+            "it is treated as element-wise: dx = dy y (1 - y)",
+            lambda g, x, y: g * y * (1 - y),
+        ),
+        (
+            TERM_MISSING,
+            "the sum is over dy and not over dy * y",
+            _softmax_with(lambda g, y: g.sum(axis=-1, keepdims=True), -1),
+        ),
+        (
+            TERM_MISSING,
+            "the sum is over dy y, but y does not multiply it: dx = y dy - sum",
+            lambda g, x, y: y * g - (g * y).sum(axis=-1, keepdims=True),
+        ),
+        (
+            FACTOR,
+            "y multiplies the difference twice",
+            lambda g, x, y: y * y * (g - (g * y).sum(axis=-1, keepdims=True)),
+        ),
+        (
+            FACTOR,
+            "the mean of dy * y is taken, not the sum",
+            _softmax_with(lambda g, y: (g * y).mean(axis=-1, keepdims=True), -1),
+        ),
+        (SIGN, "the sum over the row is added, not subtracted", _softmax_with(over(-1), 1)),
+        (
+            SIGN,
+            "the derivative has the wrong sign",
+            lambda g, x, y: -y * (g - (g * y).sum(axis=-1, keepdims=True)),
+        ),
+        (
+            DERIVATIVE_AT_INPUT,
+            "it is taken with x in place of y",
+            lambda g, x, y: x * (g - (g * x).sum(axis=-1, keepdims=True)),
+        ),
+        (
+            DERIVATIVE_AT_INPUT,
+            "it is taken with softmax(y), though y is the softmax already",
+            lambda g, x, y: _softmax(y) * (g - (g * _softmax(y)).sum(axis=-1, keepdims=True)),
+        ),
+        (DERIVATIVE_MISSING, "dy is passed on without the derivative", lambda g, x, y: g),
+    ]
+
+
+def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
+    """The derivative of an activation, taken at the wrong place or left out.
+
+    Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
+    """
+    trace = problem.trace
+    if trace is None:
+        return
+    places = activations(trace)
+    for (function, _), found in places.items():
+        if function not in RIGHT and function != "softmax":
+            continue
+        statement = trace.line(found[0].number)
+        for cause, told, derivative in _mistakes(function):
+            gradients = trace.gradients(_replace(found, derivative))
+            evidence = f"{problem.owner}: behind `{statement}` ({function}), {told}"
+            yield Guess(cause, evidence, gradients)
+    # The same mistake at every call of a function, as where a helper holds the derivative.
+    for function in {f for f, _ in places if f in RIGHT}:
+        found = [one for (f, _), ones in places.items() if f == function for one in ones]
+        if len({trace.nodes[one.number].site.call for one in found}) < 2:
+            continue
+        for cause, told, derivative in _mistakes(function):
+            gradients = trace.gradients(_replace(found, derivative))
+            yield Guess(cause, f"{problem.owner}: behind every {function}, {told}", gradients)
+
+
+def _replace(found: list[Activation], derivative: Derivative) -> Mistake:
+    by_number = {one.number: one for one in found}
+
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
+        one = by_number.get(number)
+        if one is None:
+            return None
+        value = numpy.asarray(derivative(g, one.x, node.values))
+        return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
+
+    return mistake

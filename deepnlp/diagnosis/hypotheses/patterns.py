@@ -1,0 +1,171 @@
+"""Mistakes that show in one gradient by itself, beside the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+
+from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.gradcheck.causes import (
+    DERIVATIVE_MISSING,
+    FACTOR,
+    NOT_SUMMED_N,
+    SIGN,
+    TRANSPOSED,
+    ZERO,
+)
+from deepnlp.gradcheck.numeric import HostArray
+
+
+def zero(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient was never computed, or never stored where it is looked for.
+
+    Wrong: ``self.db`` is set to zeros and forgotten. Right: ``self.db = dy.sum(axis=0)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+    """
+    told = f"{problem.owner}: every entry of the gradient of {name} is 0"
+    yield Guess(ZERO, told, {name: numpy.zeros_like(problem.right[name])})
+
+
+def multiple(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient is a multiple of the right one.
+
+    Wrong: ``dx = y * dy`` for y = x^2, or a mean whose backward does not divide.
+    Right: ``dx = 2 * x * dy``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+    """
+    factor = ratio(problem.wrong[name], problem.right[name])
+    if factor is None or is_one(factor):
+        return
+    predicted = {name: factor * problem.right[name]}
+    if abs(factor + 1) < 1e-6:
+        told = f"{problem.owner}: the gradient of {name} is -1 times the right one"
+        yield Guess(SIGN, told, predicted)
+    elif abs(factor) > 1e-12:
+        told = (
+            f"{problem.owner}: the gradient of {name} is {problem.name_factor(factor)} "
+            "times the right one"
+        )
+        yield Guess(FACTOR, told, predicted)
+
+
+def transposed(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient of a matrix came out as its transpose.
+
+    Wrong: ``dW = dy.T @ x``. Right: ``dW = x.T @ dy``, of the shape of W.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+    """
+    right = problem.right[name]
+    if right.ndim != 2:
+        return
+    told = f"{problem.owner}: the gradient of {name} is the transpose of the right one"
+    yield Guess(TRANSPOSED, told, {name: right.T})
+
+
+def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient has further axes, over which it should have been summed.
+
+    Wrong: ``db = dy``. Right: ``db = dy.sum(axis=0)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+    """
+    wrong, right = problem.wrong[name], problem.right[name]
+    if wrong.ndim <= right.ndim or wrong.shape[wrong.ndim - right.ndim :] != right.shape:
+        return
+    axes = tuple(range(wrong.ndim - right.ndim))
+    if numpy.allclose(wrong.sum(axis=axes), right, rtol=1e-5, atol=1e-9):
+        told = (
+            f"{problem.owner}: the gradient of {name} has shape {wrong.shape}; its sum over the "
+            f"first {len(axes)} would be right"
+        )
+        yield Guess(NOT_SUMMED_N, told, {name: wrong})
+
+
+def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
+    """What comes in goes out: the derivative of the function between is left out.
+
+    Wrong: ``return dy``. Right: ``return dy * (1 - self.y ** 2)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+    """
+    for weight in problem.subject.weights:
+        if weight.shape == problem.right[name].shape and weight.ndim > 0:
+            told = f"{problem.owner}: the gradient of {name} is dy as it came in"
+            yield Guess(DERIVATIVE_MISSING, told, {name: weight})
+
+
+def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
+    """A function made of straight pieces, with the slopes of another one.
+
+    Wrong: ``dx = dy * (x > 0)`` for a rectifier that leaks.
+    Right: ``dx = dy * np.where(x > 0, 1, a)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+        Of the gradient.
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    for dy in problem.subject.weights:
+        if dy.shape != right.shape or wrong.shape != right.shape or not dy.all() or not dy.size:
+            continue
+        slopes = [numpy.unique((g / dy).round(6)) for g in (wrong, right)]
+        if len(slopes[0]) <= 2 and 2 <= len(slopes[1]) <= 3 and right.size > 4:
+            told = ", ".join(f"{slope:g}" for slope in slopes[0])
+            wanted = ", ".join(f"{slope:g}" for slope in slopes[1])
+            evidence = f"{problem.owner}: the slopes behind {name} are {told} in place of {wanted}"
+            yield Guess(DERIVATIVE_MISSING, evidence, {name: wrong})
+
+
+def is_one(factor: float) -> bool:
+    """Whether a multiple is no more than a trace away from 1: it is no multiple then.
+
+    Examples
+    --------
+    >>> is_one(1.000001), is_one(1.01)
+    (True, False)
+    """
+    return abs(factor - 1) <= 1.001e-5
+
+
+def ratio(wrong: HostArray, right: HostArray) -> float | None:
+    """The number by which one array is a multiple of another, None if it is none.
+
+    Examples
+    --------
+    >>> ratio(numpy.array([2.0, 4.0]), numpy.array([1.0, 2.0]))
+    2.0
+    """
+    if wrong.shape != right.shape or wrong.size == 0 or not numpy.isfinite(wrong).all():
+        return None
+    square = float((right * right).sum())
+    if square == 0:
+        return None
+    factor = float((wrong * right).sum()) / square
+    off = float(numpy.abs(wrong - factor * right).max())
+    return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None

@@ -1,0 +1,309 @@
+"""A derivative that was computed with another value than the forward had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+
+from deepnlp.diagnosis.hypotheses.activations import RIGHT, Activation, activations
+from deepnlp.diagnosis.hypotheses.paths import earlier
+from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.trace import Mistake, Trace
+from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED, WRONG_VALUE
+from deepnlp.gradcheck.numeric import HostArray
+
+
+def overwritten(problem: Problem) -> Iterator[Guess]:
+    """What forward kept was overwritten before backward used it.
+
+    Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry a step.
+    """
+    trace = problem.trace
+    if trace is None:
+        return
+    size = trace.tape.size
+    events = [(b, a) for b, a in trace.tape.overwritten if (b > 0).any() and (a > 0).any()]
+    if events:
+        mapped = numpy.arange(size)
+        for before, after in events:
+            real = (before > 0) & (after > 0)
+            mapped[before[real]] = after[real]
+        told = f"{problem.owner}: an array that backward needs was written over in the forward"
+        yield Guess(CACHE, told, trace.gradients(_with_values(problem, mapped)))
+    repeated = _repeated(problem)
+    for site, numbers in repeated.items():
+        line = trace.line(numbers[0])
+        for which, word in ((-1, "last"), (0, "first")):
+            mapped = numpy.arange(size)
+            for number in numbers:
+                mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
+            told = f"{problem.owner}: `{line}` is remembered from the {word} step alone"
+            for consumers in (None, {site}):
+                mistake = _with_values(problem, mapped, consumers)
+                yield Guess(CACHE, told, trace.gradients(mistake))
+    for which, word in ((-1, "last"), (0, "first")):
+        mapped = numpy.arange(size)
+        for numbers in repeated.values():
+            for number in numbers:
+                mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
+        told = f"{problem.owner}: every step goes back with the values of the {word} one"
+        for keep_earlier in (False, True):
+            mistake = _with_values(problem, mapped, keep_earlier=keep_earlier)
+            yield Guess(CACHE, told, trace.gradients(mistake))
+
+
+def neighbouring_step(problem: Problem) -> Iterator[Guess]:
+    """A value of the step before or after is used.
+
+    Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
+    """
+    trace = problem.trace
+    if trace is None:
+        return
+    size = trace.tape.size
+    repeated = _repeated(problem)
+    for numbers in repeated.values():
+        line = trace.line(numbers[0])
+        for shift, word in ((1, "after"), (-1, "before")):
+            mapped = numpy.arange(size)
+            for k, number in enumerate(numbers):
+                other = min(max(k + shift, 0), len(numbers) - 1)
+                mapped[trace.nodes[number].tickets] = trace.nodes[numbers[other]].tickets
+            if shift == 1:
+                yield from _one_round_later(problem, numbers)
+            first = _first_states(problem, numbers)
+            if shift == 1:
+                for tickets in first:
+                    mapped[tickets] = trace.nodes[numbers[0]].tickets
+            told = f"{problem.owner}: `{line}` is taken from the step {word}"
+            for consumers in [None, *_consumers(problem, numbers, first)]:
+                mistake = _with_values(problem, mapped, consumers)
+                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+    yield from _shifted_rows(problem)
+
+
+def _one_round_later(problem: Problem, numbers: list[int]) -> Iterator[Guess]:
+    """Where a value of the round before is used, its successor is used, from the first round on."""
+    trace = problem.followed
+    made = [trace.nodes[n].tickets for n in numbers]
+    for users in trace.sites.values():
+        if len(users) != len(numbers):
+            continue
+        for j, (_, tickets) in enumerate(trace.nodes[users[1]].operands):
+            if tickets.shape == made[0].shape and (tickets == made[0]).all():
+                told = (
+                    f"{problem.owner}: behind `{trace.line(users[0])}`, the new value of "
+                    f"`{trace.line(numbers[0])}` is used in place of the one before"
+                )
+                mistake = _with_operand(problem, users, j, made)
+                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+
+
+def one_step_ahead(problem: Problem) -> Iterator[Guess]:
+    """The new state is used where the one before should be.
+
+    Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
+    """
+    trace = problem.trace
+    if trace is None:
+        return
+    subject = problem.subject
+    for name in subject.input_names[1:]:
+        if name not in trace.variables:
+            continue
+        before = trace.variables[name]
+        for after in trace.outputs:
+            if after.shape != before.shape or not after.all():
+                continue
+            mapped = numpy.arange(trace.tape.size)
+            mapped[before] = after
+            told = f"{problem.owner}: the new state is used in place of {name}"
+            consumers = _users(problem, before)
+            for chosen in [None, *[{c} for c in consumers]]:
+                mistake = _with_values(problem, mapped, chosen)
+                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+
+
+def other_values(problem: Problem) -> Iterator[Guess]:
+    """Another array of the same shape is used in a product.
+
+    Wrong: ``di = dc * i`` for c = f c_prev + i g. Right: ``di = dc * g``.
+    """
+    trace = problem.trace
+    if trace is None:
+        return
+    sites = list(trace.sites.items())
+    candidates: list[tuple[str, list[HostArray]]] = [
+        (trace.nodes[n[0]].site.target or trace.line(n[0]), [trace.nodes[k].tickets for k in n])
+        for _, n in sites
+    ]
+    candidates += [(name, [tickets]) for name, tickets in trace.variables.items()]
+    tried = 0
+    for _site, numbers in sites:
+        first = trace.nodes[numbers[0]]
+        if first.op not in ("multiply", "matmul", "divide"):
+            continue
+        for j, (values, tickets) in enumerate(first.operands):
+            if not tickets.any() or values.ndim == 0:
+                continue
+            for name, arrays in candidates:
+                if arrays[0].shape != values.shape or len(arrays) not in (1, len(numbers)):
+                    continue
+                tried += 1
+                if tried > 400:
+                    return
+                told = (
+                    f"{problem.owner}: behind `{trace.line(numbers[0])}`, {name} is used in place"
+                )
+                yield Guess(
+                    WRONG_VALUE,
+                    told + " of another value",
+                    trace.gradients(_with_operand(problem, numbers, j, arrays)),
+                )
+
+
+def _repeated(problem: Problem) -> dict[object, list[int]]:
+    """Places that a loop over time comes by, each with its nodes in order of steps."""
+    trace = problem.followed
+    found = {}
+    for site, numbers in trace.sites.items():
+        shapes = {trace.nodes[n].tickets.shape for n in numbers}
+        steps = [int(trace.steps[trace.nodes[n].tickets].max(initial=-1)) for n in numbers]
+        if len(numbers) > 1 and len(shapes) == 1 and len(set(steps)) == len(steps):
+            found[site] = numbers
+    return found
+
+
+def _first_states(problem: Problem, numbers: list[int]) -> list[HostArray]:
+    """Tickets of variables that are to the first step what a value is to the next."""
+    trace = problem.followed
+    shape = trace.nodes[numbers[0]].tickets.shape
+    names = [
+        name
+        for name, tickets in trace.variables.items()
+        if tickets.shape == shape and name.rpartition(".")[2][:1] in ("h", "c")
+    ]
+    letter = (trace.nodes[numbers[0]].site.target or "h")[0]
+    return [trace.variables[n] for n in names if n.rpartition(".")[2][0] == letter]
+
+
+def _consumers(problem: Problem, numbers: list[int], first: list[HostArray]) -> list[set[object]]:
+    """The places that use a value, each by itself."""
+    trace = problem.followed
+    own = numpy.concatenate(
+        [trace.nodes[n].tickets.ravel() for n in numbers] + [t.ravel() for t in first]
+    )
+    return [{site} for site in _users(problem, own)]
+
+
+def _users(problem: Problem, own: HostArray) -> list[object]:
+    trace = problem.followed
+    marked = numpy.zeros(trace.tape.size, dtype=bool)
+    marked[own] = True
+    found: dict[object, None] = {}
+    for number, node in enumerate(trace.nodes):
+        if any(marked[t].any() for _, t in node.operands):
+            found[trace.site_of(number)] = None
+    return list(found)
+
+
+def _with_values(
+    problem: Problem,
+    mapped: HostArray,
+    consumers: set[object] | None = None,
+    keep_earlier: bool = False,
+) -> Mistake:
+    """Compute derivatives with the values of other tickets.
+
+    ``mapped`` says whose value stands for that of a ticket; ``consumers`` at which places, or
+    everywhere; ``keep_earlier`` leaves what comes from an earlier round of a loop as it is.
+    """
+    trace = problem.followed
+    values_of = trace.tape.values
+    known = problem.recall("activations", lambda: _activations_by_node(trace))
+    changed = mapped != numpy.arange(len(mapped))
+
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
+        if consumers is not None and trace.site_of(number) not in consumers:
+            return None
+        own = changed[node.tickets].any()
+        one = known.get(number)
+        if one is not None and (own or changed[one.tickets].any()):
+            y = values_of[mapped[node.tickets]]
+            x = values_of[mapped[one.tickets]]
+            return [(one.tickets, g * RIGHT[one.function](x, y))]
+        if not any(changed[t].any() for _, t in node.operands) and not own:
+            return None
+        operands = []
+        for v, t in node.operands:
+            free = (t > 0) & ~earlier(problem, node, t) if keep_earlier else t > 0
+            operands.append(numpy.where(free, values_of[mapped[t]], v))
+        passed = node.vjp(g, operands, values_of[mapped[node.tickets]])
+        return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+
+    return mistake
+
+
+def _activations_by_node(trace: Trace) -> dict[int, Activation]:
+    return {
+        one.number: one
+        for (function, _), ones in activations(trace).items()
+        if function in RIGHT
+        for one in ones
+    }
+
+
+def _with_operand(problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]) -> Mistake:
+    trace = problem.followed
+    values_of = trace.tape.values
+    order = {number: k for k, number in enumerate(numbers)}
+
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
+        if number not in order:
+            return None
+        operands = [v for v, _ in node.operands]
+        operands[j] = values_of[arrays[min(order[number], len(arrays) - 1)]]
+        passed = node.vjp(g, operands, node.values)
+        return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+
+    return mistake
+
+
+def _shifted_rows(problem: Problem) -> Iterator[Guess]:
+    """A product of all steps at once, whose input stands a step too early or too late."""
+    trace = problem.followed
+    for numbers in trace.sites.values():
+        node = trace.nodes[numbers[0]]
+        if node.op != "matmul" or len(numbers) > 1 or node.operands[0][0].ndim < 2:
+            continue
+        x, _tickets = node.operands[0]
+        rows = x.reshape(-1, x.shape[-1])
+        steps = trace.steps[node.tickets].reshape(len(rows), -1).max(axis=1)
+        samples = trace.samples[node.tickets].reshape(len(rows), -1)[:, 0]
+        where = {(int(n), int(t)): k for k, (n, t) in enumerate(zip(samples, steps))}
+        if len(where) < len(rows) or len(set(steps.tolist())) < 2:
+            continue
+        for shift in (1, -1):
+            moved = numpy.zeros_like(rows)
+            for (n, t), k in where.items():
+                if (n, t + shift) in where:
+                    moved[k] = rows[where[(n, t + shift)]]
+            moved = moved.reshape(x.shape)
+
+            def mistake(
+                number: int,
+                one: Node,
+                g: HostArray,
+                chosen: int = numbers[0],
+                moved: HostArray = moved,
+            ) -> Adjoints | None:
+                if number != chosen:
+                    return None
+                passed = one.vjp(g, [moved, one.operands[1][0]], one.values)
+                return [(t, v) for (_, t), v in zip(one.operands, passed) if t.any()]
+
+            word = "after" if shift == 1 else "before"
+            told = f"{problem.owner}: the input of `{node.site.text}` is that of the step {word}"
+            yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))

@@ -1,0 +1,186 @@
+"""A wrong gradient, and everything a hypothesis may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from deepnlp.diagnosis.trace import Trace, trace
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.subject import Subject
+
+
+@dataclass
+class Guess:
+    """A mistake, and the gradients that it would give.
+
+    Attributes
+    ----------
+    cause : str
+        A name of the list.
+    evidence : str
+    gradients : dict of str to array
+        Of those that the mistake changes; the others stay right.
+    """
+
+    cause: str
+    evidence: str
+    gradients: dict[str, HostArray] = field(repr=False)
+
+
+class Problem:
+    """The rows of a report of which some are wrong.
+
+    Attributes
+    ----------
+    wrong, right : dict of str to array
+        The gradients that were found, and those that should have been; of all rows.
+    bad : list of str
+        Names of the wrong rows.
+    """
+
+    def __init__(self, subject: Subject, rows: list[Row]) -> None:
+        self.subject, self.rows = subject, rows
+        self.wrong = {row.name: row.analytic for row in rows}
+        self.right = {row.name: row.numeric for row in rows}
+        self.bad = [row.name for row in rows if not row.ok]
+        self.owner = subject.name
+        self._remembered: dict[str, Any] = {}
+        self.explained: dict[str, list[Guess]] = {}  # by row, once it was asked
+
+    def recall(self, what: str, compute: Callable[[], Any]) -> Any:
+        """Compute something once, and remember it."""
+        if what not in self._remembered:
+            self._remembered[what] = compute()
+        return self._remembered[what]
+
+    @cached_property
+    def trace(self) -> Trace | None:
+        """The tape of the forward; None if it cannot be followed or disagrees with numbers."""
+        found = trace(self.subject)
+        if found is None:
+            return None
+        gradients = found.gradients()
+        agrees = all(distance(gradients[name], self.right[name]) < 1e-5 for name in self.right)
+        return found if agrees else None
+
+    @property
+    def followed(self) -> Trace:
+        """The tape, where it is known to be there."""
+        if self.trace is None:
+            raise ValueError(f"{self.owner}: its forward cannot be followed")
+        return self.trace
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Letters and what they stand for here: N, T, D, H, V."""
+        sizes: dict[str, int] = {}
+        for value in self.subject.inputs:
+            if not isinstance(value, numpy.ndarray) or value.ndim == 0:
+                continue
+            is_ids = value.dtype.kind in "iu"
+            letters = {1: "N", 2: "NT"} if is_ids else {1: "N", 2: "ND", 3: "NTD"}
+            for letter, size in zip(letters.get(value.ndim, ""), value.shape, strict=False):
+                sizes.setdefault(letter, size)
+        for weight in self.subject.weights:
+            if weight.ndim > 1:
+                sizes.setdefault("H", weight.shape[-1])
+        return sizes
+
+    @cached_property
+    def factors(self) -> list[tuple[str, float]]:
+        """Multiples with a name, the likeliest first."""
+        s = self.sizes
+        products = {"N": s.get("N"), "T": s.get("T")}
+        if "N" in s and "T" in s:
+            products["N T"] = s["N"] * s["T"]
+        named = [("2", 2.0), ("1/2", 0.5)]
+        for letter in ("D", "H"):
+            products[letter] = s.get(letter)
+            if "N" in s and letter in s:
+                products[f"N {letter}"] = s["N"] * s[letter]
+        for name, size in products.items():
+            if size is not None and size > 1:
+                fraction = f"1/({name})" if " " in name else f"1/{name}"
+                named += [(name, float(size)), (fraction, 1 / size)]
+        for name, size in products.items():
+            if size is not None and size > 1:
+                named += [(f"sqrt({name})", size**0.5), (f"1/sqrt({name})", size**-0.5)]
+        return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
+
+    def name_factor(self, factor: float) -> str:
+        """What a multiple is called here: all names that fit, such as ``"2 = N"``."""
+        size, sign = abs(factor), "-" if factor < 0 else ""
+        names = [name for name, value in self.factors if abs(value / size - 1) < 1e-5]
+        return sign + (" = ".join(names[:3]) if names else f"{size:.6g}")
+
+    def tolerance(self, name: str) -> float:
+        """How close a prediction must come to what was found.
+
+        Much closer than the right gradient is: of one that is off by 1e-6, most guesses are as
+        near as that, and none of them is its cause.
+        """
+        if name not in self.bad:
+            return TOLERANCE
+        return min(TOLERANCE, 0.1 * distance(self.wrong[name], self.right[name]))
+
+    def fits(self, guess: Guess) -> bool:
+        """Whether a guess predicts what was found, in all rows."""
+        for name in self.wrong:
+            predicted = guess.gradients.get(name)
+            if predicted is None:
+                if name in self.bad:
+                    return False
+            elif distance(self.wrong[name], predicted) > self.tolerance(name):
+                return False
+        return True
+
+    def rows_with_time(self) -> Iterator[str]:
+        """Names of the inputs whose second axis is time."""
+        for name in self.subject.input_names:
+            if name in self.right and self.right[name].ndim == 3:
+                yield name
+
+
+TOLERANCE = 3e-6
+"""A prediction this close to what was found explains it."""
+
+
+def distance(a: HostArray, b: HostArray) -> float:
+    """How far two arrays are apart, relative to the largest entry of either.
+
+    Returns
+    -------
+    float
+        Infinite where the shapes differ.
+
+    Examples
+    --------
+    >>> distance(numpy.array([1.0, 2.0]), numpy.array([1.0, 1.0]))
+    0.5
+    """
+    if a.shape != b.shape:
+        return float("inf")
+    if a.size == 0:
+        return 0.0
+    scale = max(float(numpy.abs(a).max()), float(numpy.abs(b).max()))
+    apart = float(numpy.abs(a - b).max())
+    if not numpy.isfinite(apart):
+        return float("inf")
+    return apart / scale if scale > 0 else 0.0
+
+
+def block_names(count: int) -> list[str]:
+    """Names of that many blocks of which no more is known.
+
+    Examples
+    --------
+    >>> block_names(2)
+    ['1 of 2', '2 of 2']
+    """
+    return [f"{k + 1} of {count}" for k in range(count)]

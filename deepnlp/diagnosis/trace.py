@@ -1,0 +1,338 @@
+"""The tape of a subject, read backwards as it is or with a mistake in it."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from deepnlp import backend
+from deepnlp.diagnosis.tape import (
+    Adjoints,
+    Node,
+    Tape,
+    Traced,
+    TracingNumpy,
+    numpy_replaced,
+)
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.variables import containers
+
+Mistake = Callable[[int, Node, HostArray], "Adjoints | None"]
+"""Takes the number of a node, the node, and the gradient by its result; gives what is passed on
+to the operands, or None where it does as a right backward does."""
+
+
+class Trace:
+    """The operations of one forward, from the variables of a subject to its outputs.
+
+    Parameters
+    ----------
+    tape : Tape
+    variables : dict of str to tickets
+    outputs : list of tickets
+    weights : list of array
+        Gradients by the outputs.
+    inputs : dict of str to array
+        What forward takes, as the axes of it are asked for.
+
+    Attributes
+    ----------
+    owner : array
+        Number of the node that made a ticket, -1 for those of variables and constants.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        variables: dict[str, HostArray],
+        outputs: list[HostArray],
+        weights: list[HostArray],
+        inputs: dict[str, Any],
+    ) -> None:
+        self.tape, self.nodes = tape, tape.nodes
+        self.variables, self.outputs, self.weights = variables, outputs, weights
+        self.inputs = inputs
+        self.owner = numpy.full(tape.size, -1)
+        for number, node in enumerate(self.nodes):
+            self.owner[node.tickets] = number
+        self._partials: dict[int, list[tuple[HostArray, HostArray]]] = {}
+
+    # --- Backwards --------------------------------------------------------------------------
+
+    def gradients(
+        self, mistake: Mistake | None = None, weights: list[HostArray] | None = None
+    ) -> dict[str, HostArray]:
+        """Gradient of every variable.
+
+        Parameters
+        ----------
+        mistake : callable, optional
+            What some nodes do wrong.
+        weights : list of array, optional
+            Other gradients by the outputs.
+        """
+        adjoint = numpy.zeros(self.tape.size)
+        for tickets, weight in zip(self.outputs, self.weights if weights is None else weights):
+            numpy.add.at(adjoint, tickets, weight)
+        for number in reversed(range(len(self.nodes))):
+            node = self.nodes[number]
+            g = adjoint[node.tickets]
+            if not g.any():
+                continue
+            passed = mistake(number, node, g) if mistake is not None else None
+            for tickets, value in self.backward(number, g) if passed is None else passed:
+                if tickets.shape != value.shape:
+                    tickets = numpy.broadcast_to(tickets, value.shape)
+                numpy.add.at(adjoint, tickets, value)
+        return {name: adjoint[tickets] for name, tickets in self.variables.items()}
+
+    def backward(self, number: int, g: HostArray) -> Adjoints:
+        """What a node passes on to its operands, by the chain rule.
+
+        Parameters
+        ----------
+        number : int
+        g : array
+            Gradient by its result.
+        """
+        node = self.nodes[number]
+        if node.op in ("matmul", "sum", "einsum"):
+            values = [v for v, _ in node.operands]
+            passed = node.vjp(g, values, node.values)
+            return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+        partials = self._partials.get(number)
+        if partials is None:
+            values = [v for v, _ in node.operands]
+            ones = numpy.ones(node.values.shape)
+            passed = node.vjp(ones, values, node.values)
+            partials = [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+            self._partials[number] = partials
+        return [(t, g * v) for t, v in partials]
+
+    # --- Which input a number depends on --------------------------------------------------------
+
+    def reach(self, labels: HostArray) -> HostArray:
+        """The largest label of all tickets that a ticket was computed from.
+
+        Parameters
+        ----------
+        labels : array
+            By ticket, of the variables; -1 where there is none.
+
+        Returns
+        -------
+        array
+            By ticket.
+        """
+        labels = labels.copy()
+        for node in self.nodes:
+            parts = [labels[t] * (t > 0) - (t == 0) for _, t in node.operands]
+            if node.op == "matmul":
+                A, B = parts
+                A = A[None, :] if A.ndim == 1 else A
+                B = B[:, None] if B.ndim == 1 else B
+                found = numpy.maximum(A.max(-1)[..., :, None], B.max(-2)[..., None, :])
+                found = found.reshape(node.tickets.shape)
+            elif node.op == "sum":
+                found = parts[0].max(axis=node.axes) if node.axes else parts[0]
+            elif node.op == "einsum":
+                found = numpy.full(node.tickets.shape, max(int(p.max()) for p in parts))
+            else:
+                found = parts[0]
+                for part in parts[1:]:
+                    found = numpy.maximum(found, part)
+            own = labels[node.tickets]
+            labels[node.tickets] = numpy.maximum(own, found)
+        return labels
+
+    def _axis_labels(self, axis: int) -> HostArray:
+        """Position along an axis of the inputs, by ticket, before it spreads."""
+        labels = numpy.full(self.tape.size, -1)
+        lookups: dict[Any, int] = {}
+        for name, value in self.inputs.items():
+            if name not in self.variables or value.ndim <= axis:
+                continue
+            if axis == 1 and value.ndim < 3:
+                continue
+            tickets = self.variables[name]
+            shape = [1] * value.ndim
+            shape[axis] = value.shape[axis]
+            labels[tickets] = numpy.arange(value.shape[axis]).reshape(shape)
+        ids = [
+            v for v in self.inputs.values() if isinstance(v, numpy.ndarray) and v.dtype.kind in "iu"
+        ]
+        for node in self.nodes:
+            if node.op != "gather" or not ids or (labels[node.operands[0][1]] >= 0).any():
+                continue
+            shape, full = node.tickets.shape, ids[0].shape
+            if shape[: len(full)] == full:
+                if axis < len(full):
+                    index = [1] * len(shape)
+                    index[axis] = full[axis]
+                    labels[node.tickets] = numpy.arange(full[axis]).reshape(index)
+            elif shape[:1] == full[:1] and len(full) == 2:  # one step at a time
+                step = lookups.get(node.site.key, 0)
+                lookups[node.site.key] = step + 1
+                if axis == 1:
+                    labels[node.tickets] = step
+                elif axis == 0:
+                    labels[node.tickets] = numpy.arange(full[0]).reshape(
+                        [full[0]] + [1] * (len(shape) - 1)
+                    )
+        return labels
+
+    def _range(self, axis: int) -> tuple[HostArray, HostArray]:
+        """First and last position along an axis of the inputs that a ticket depends on."""
+        labels = self._axis_labels(axis)
+        top = int(labels.max()) + 1
+        flipped = numpy.where(labels >= 0, top - labels, -1)
+        first = self.reach(flipped)
+        return numpy.where(first >= 0, top - first, -1), self.reach(labels)
+
+    @cached_property
+    def time_axis(self) -> int:
+        """The axis of the inputs along which one position goes into the next."""
+        mixed = []
+        for axis in (1, 0):
+            low, high = self._range(axis)
+            mixed.append(
+                sum(
+                    1
+                    for node in self.nodes
+                    if node.tickets.ndim > 1 and (low[node.tickets] != high[node.tickets]).any()
+                )
+            )
+        return 0 if mixed[1] > mixed[0] and self._has_time else 1
+
+    @cached_property
+    def _has_time(self) -> bool:
+        return any(
+            isinstance(v, numpy.ndarray) and v.ndim >= (3 if v.dtype.kind == "f" else 2)
+            for v in self.inputs.values()
+        )
+
+    @cached_property
+    def steps(self) -> HostArray:
+        """The step to which a ticket belongs, -1 if none.
+
+        The last step of the inputs that it depends on; or, in a loop with one round a step, the
+        round: h_(t-1) Wh belongs to step t, though it depends on x_(t-1) alone.
+        """
+        steps = self._range(self.time_axis)[1]
+        count = int(steps.max(initial=-1)) + 1
+        for numbers in self.sites.values():
+            if len(numbers) == count > 1:
+                for step, number in enumerate(numbers):
+                    own = self.nodes[number].tickets
+                    steps[own] = numpy.maximum(steps[own], step)
+        return steps
+
+    @cached_property
+    def rounds(self) -> HostArray:
+        """In which round of a loop a ticket was made, -1 if in none."""
+        rounds = numpy.full(self.tape.size, -1)
+        for numbers in self.sites.values():
+            if len(numbers) > 1:
+                for one, number in enumerate(numbers):
+                    rounds[self.nodes[number].tickets] = one
+        return rounds
+
+    @cached_property
+    def samples(self) -> HostArray:
+        """The one sample of the inputs that a ticket depends on; -1 if none, -2 if several."""
+        low, high = self._range(1 - self.time_axis)
+        return numpy.where(low == high, high, -2)
+
+    # --- Places in the program --------------------------------------------------------------
+
+    @cached_property
+    def sites(self) -> dict[Any, list[int]]:
+        """Numbers of the nodes that one place in the program made, in order."""
+        found: dict[Any, list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            found.setdefault((node.site.key, node.op), []).append(number)
+        return found
+
+    def site_of(self, number: int) -> Any:
+        """The place that made a node, as a key of :attr:`sites`."""
+        node = self.nodes[number]
+        return (node.site.key, node.op)
+
+    def line(self, number: int) -> str:
+        """The statement that made a node."""
+        return self.nodes[number].site.text
+
+
+def trace(subject: Subject) -> Trace | None:
+    """Run one forward on arrays that are followed.
+
+    Returns
+    -------
+    Trace or None
+        None where the forward does something that cannot be followed.
+    """
+    subject.restore()  # generators of random numbers that are not the object's own
+    subject = copy.deepcopy(subject)
+    tape = Tape()
+    stand_in = TracingNumpy(tape)
+    originals = {name: v.get() for name, v in subject.variables.items()}
+    inputs = dict(zip(subject.input_names, subject.inputs))
+    followed: dict[str, Traced] = {}
+    module = backend.xp._module
+    backend.use_module(stand_in)
+    try:
+        with numpy_replaced(_namespaces(subject.layer), stand_in), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name, variable in subject.variables.items():
+                followed[name] = tape.variable(originals[name])
+                variable.set(followed[name])
+            # Parameters may have been written into by the forward: remember the first tickets.
+            tickets = {name: one.tickets.copy() for name, one in followed.items()}
+            outputs = [_output_tickets(y) for y in subject.raw_forward()]
+    except Exception:
+        return None
+    finally:
+        backend.use_module(module)
+    return Trace(tape, tickets, outputs, subject.weights, inputs)
+
+
+def _output_tickets(y: Any) -> HostArray:
+    if isinstance(y, Traced):
+        return y.tickets.copy()
+    return numpy.zeros(numpy.shape(y), dtype=int)
+
+
+def _namespaces(layer: Any) -> list[dict[str, Any]]:
+    """Global names of the modules in which an object's methods and their helpers are written."""
+    found: dict[int, dict[str, Any]] = {}
+
+    def add(function: Any, depth: int) -> None:
+        names = getattr(inspect.unwrap(function), "__globals__", None)
+        if names is None or id(names) in found or depth == 0:
+            return
+        if names.get("__name__", "").split(".")[0] in ("numpy", "deepnlp"):
+            return
+        found[id(names)] = names
+        for value in list(names.values()):
+            if inspect.isfunction(value):
+                add(value, depth - 1)
+            elif inspect.isclass(value):
+                for method in vars(value).values():
+                    if inspect.isfunction(method):
+                        add(method, depth - 1)
+
+    objects = [layer] + [v for h in containers(layer) if isinstance(h, dict) for v in h.values()]
+    objects += [v for h in containers(layer) if isinstance(h, list) for v in h]
+    for one in objects:
+        for base in type(one).__mro__:
+            for method in vars(base).values():
+                if inspect.isfunction(method):
+                    add(method, 4)
+    return list(found.values())

@@ -1,0 +1,211 @@
+"""An example of every layer and every model, in any sizes, with random and asymmetric weights.
+
+Gradient checks (``deepnlp gradcheck``), the tests of what every layer must do, those of the quick
+kernels and of the stand-in for CuPy, the comparison with PyTorch and the diagnosis all run from
+this table. A new layer has a row here and is then checked with the others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy
+
+from deepnlp import layers
+from deepnlp.backend import Generator, asarray
+from deepnlp.gradcheck import Report, check_gradients
+from deepnlp.layer import Layer, Sequential
+from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.parameter import Parameter
+
+TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
+"""Largest error of a gradient by method: these examples are small."""
+
+
+class Sizes(NamedTuple):
+    """Batch, time, input, hidden and vocabulary size."""
+
+    N: int
+    T: int
+    D: int
+    H: int
+    V: int
+
+
+SIZES = Sizes(N=2, T=4, D=3, H=5, V=7)
+SINGLE = SIZES._replace(N=1, T=1)
+
+Inputs = tuple[Any, ...]
+Build = Callable[[Generator, Sizes], tuple[Layer, Inputs]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A layer from weights in hand, and inputs for it; ``any_shape`` if they may have any shape."""
+
+    name: str
+    covers: type[Layer]
+    build: Build
+    sizes: Sizes = SIZES
+    any_shape: bool = False
+
+    def __str__(self) -> str:
+        return self.name.replace(" ", "-")
+
+    def make(self, dtype: str = "float64", seed: int = 0) -> tuple[Layer, Inputs]:
+        """The layer and its inputs in a number type."""
+        layer, inputs = self.build(numpy.random.default_rng(seed), self.sizes)
+        return layer.astype(dtype), tuple(
+            x.astype(dtype) if x.dtype.kind == "f" else x for x in inputs
+        )
+
+    def check(self, method: str = "auto", seed: int = 0) -> Report:
+        """Check all gradients, to 1e-12 by complex steps and 1e-6 by central differences."""
+        rng = numpy.random.default_rng(seed)
+        layer, inputs = self.build(rng, self.sizes)
+        return check_gradients(layer, *inputs, method=method, rng=rng, tolerance=TOLERANCES[method])
+
+
+def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    """Numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
+    axes = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]\w*)?\s*", part)
+        if not match or not part.strip() or (match[2] and match[2] not in sizes):
+            raise ValueError(f"cannot read the shape {text!r}: expected such as 'D,4H' or '3,20'")
+        axes.append(int(match[1] or 1) * (sizes[match[2]] if match[2] else 1))
+    return tuple(axes)
+
+
+def weight(rng: Generator, *shape: int) -> Parameter:
+    """Normal numbers, a matrix divided by the root of its rows."""
+    values = rng.normal(size=shape)
+    return Parameter(values / math.sqrt(shape[0]) if len(shape) > 1 else values)
+
+
+def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
+    """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``."""
+    kind, _, letters = text.rpartition(" ")
+    axes = shape(letters, sizes._asdict())
+    if not kind:
+        return asarray(rng.normal(size=axes))
+    values = rng.integers(0, 2 if kind == "labels" else sizes.V, size=axes)
+    if kind == "ids":
+        values.flat[0] = values.flat[-1]  # one id occurs twice
+    elif kind == "targets" and values.size > 1:
+        values.flat[-2] = -1  # one target does not count
+    return asarray(values)
+
+
+def _layer(
+    note: str, kind: type[Layer], weights: str, inputs: str, any_shape: bool = False, **options: Any
+) -> Iterator[Example]:
+    """A layer in the usual sizes and with N = T = 1; ``-`` stands for a weight that is None."""
+
+    def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
+        by_letter = sizes._asdict()
+        given = [
+            None if one == "-" else weight(rng, *shape(one, by_letter)) for one in weights.split()
+        ]
+        if "rng" in inspect.signature(kind).parameters:
+            options["rng"] = rng
+        made = kind(*given, **options)
+        return made, tuple(_input(rng, one, sizes) for one in inputs.split("; "))
+
+    name = f"{kind.__name__} {note}".strip()
+    yield Example(name, kind, build, SIZES, any_shape)
+    if "T" in inputs and not options.get("stateful"):
+        yield Example(f"{name} N=1 T=1", kind, build, SINGLE, any_shape)
+
+
+def _recurrent(
+    note: str, one: type[Layer], over_time: type[Layer], weights: str, **options: Any
+) -> Iterator[Example]:
+    """A step of a recurrent layer, and the layer over time with and without a state."""
+    x = "H" if weights.startswith("-") else "D"
+    states = "; N,H; N,H" if one is layers.LSTM else "; N,H"
+    yield from _layer(note, one, weights, f"N,{x}{states}", **options)
+    yield from _layer(note, over_time, weights, f"N,T,{x}", **options)
+    stateful = f"{note} stateful".strip()
+    yield from _layer(stateful, over_time, weights, f"N,T,{x}", stateful=True, **options)
+
+
+def _rnnlm(cell: str, tie: str) -> Example:
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        D = s.H if tie == "tied" else s.D
+        model = RNNLM(s.V, D, s.H, cell=cell, tie=tie, dropout=0.3, dtype="float64", rng=rng)
+        for parameter in model.parameters():  # larger than fresh ones, biases not zero
+            parameter.value = weight(rng, *parameter.shape).value
+        return model, _windows(rng, s)
+
+    return Example(f"RNNLM {cell} {tie}", RNNLM, build)
+
+
+def _windows(rng: Generator, s: Sizes) -> Inputs:
+    """Ids (N, T) and those that follow."""
+    ids = rng.integers(0, s.V, size=(s.N, s.T + 1))
+    return asarray(ids[:, :-1]), asarray(ids[:, 1:])
+
+
+def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+    return SimpleRNNLM(s.V, s.D, s.H, dtype="float64", rng=rng), _windows(rng, s)
+
+
+def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+    """The model of the lessons, by hand: its output weight is the embedding, transposed."""
+
+    def lstm() -> Layer:
+        weights = weight(rng, s.D, 4 * s.D), weight(rng, s.D, 4 * s.D), weight(rng, 4 * s.D)
+        return layers.TimeLSTM(*weights, stateful=True)
+
+    embed = layers.Embedding(weight(rng, s.V, s.D))
+    model = Sequential(
+        embed,
+        layers.TimeDropout(0.5, rng=rng),
+        lstm(),
+        layers.TimeDropout(0.5, locked=True, rng=rng),
+        lstm(),
+        layers.TimeAffine(embed.W.T, weight(rng, s.V)),
+    )
+    return model, (_input(rng, "ids N,T", s),)
+
+
+def _rows() -> Iterator[Example]:
+    yield from _layer("", layers.MatMul, "D,H", "N,D")
+    yield from _layer("", layers.Affine, "D,H H", "N,D")
+    yield from _layer("no bias", layers.Affine, "D,H", "N,D")
+    yield from _layer("", layers.TimeAffine, "D,H H", "N,T,D")
+    yield from _layer("no bias", layers.TimeAffine, "D,H", "N,T,D")
+    for activation in (layers.Sigmoid, layers.Tanh, layers.ReLU, layers.Softmax):
+        yield from _layer("", activation, "", "N,D", any_shape=True)
+    yield from _layer("", layers.Dropout, "", "N,D", any_shape=True, p=0.4)
+    yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
+    yield from _layer("locked", layers.TimeDropout, "", "N,T,D", p=0.4, locked=True)
+    yield from _layer("", layers.Embedding, "V,D", "ids N,T", any_shape=True)
+    yield from _layer("", layers.SoftmaxWithLoss, "", "N,T,V; targets N,T")
+    yield from _layer("", layers.AffineSoftmaxWithLoss, "D,V V", "N,T,D; targets N,T")
+    yield from _layer("no bias", layers.AffineSoftmaxWithLoss, "D,V", "N,T,D; targets N,T")
+    yield from _layer("", layers.SigmoidWithLoss, "", "N,D; labels N,D")
+    rnn, lstm, gru = "D,H H,H H", "D,4H H,4H 4H", "D,3H H,3H 3H"
+    yield from _recurrent("", layers.RNN, layers.TimeRNN, rnn)
+    yield from _recurrent("relu", layers.RNN, layers.TimeRNN, rnn, activation="relu")
+    yield from _recurrent("without Wx", layers.RNN, layers.TimeRNN, "- H,H H")
+    yield from _recurrent("", layers.LSTM, layers.TimeLSTM, lstm)
+    yield from _recurrent("", layers.GRU, layers.TimeGRU, gru)
+    reset_after = f"{gru} 3H"
+    yield from _recurrent("reset_after", layers.GRU, layers.TimeGRU, reset_after, reset_after=True)
+
+    yield Example("Sequential tied LSTM", Sequential, _tied_stack)
+    for cell in ("lstm", "gru", "rnn"):
+        for tie in ("none", "tied", "tied+L"):
+            yield _rnnlm(cell, tie)
+    yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)
+
+
+EXAMPLES: dict[str, Example] = {example.name: example for example in _rows()}
+"""By name, such as ``"TimeLSTM stateful"``."""

@@ -1,0 +1,36 @@
+"""What is said of the answers to an exercise: the tables in ``lessonK.toml``, by diagnosis."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from deepnlp.exercises.verdict import Verdict
+
+
+class Texts(dict[str, str]):
+    """The sentences of one exercise, with places such as ``{n}`` for what was found."""
+
+    def told(self, diagnosis: str, **found: Any) -> str:
+        """A sentence with what was found in its places."""
+        return self[diagnosis].format(**found)
+
+    def wrong(self, diagnosis: str, **found: Any) -> Verdict:
+        """The verdict on a wrong answer of this kind."""
+        return Verdict.wrong(diagnosis, self.told(diagnosis, **found))
+
+    def right(self, **found: Any) -> Verdict:
+        """The verdict on a right answer."""
+        return Verdict.right(self.told("right", **found))
+
+    def of(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+        """Alternatives for ``compare_values``, from the value that each mistake gives."""
+        return {diagnosis: (value, self[diagnosis]) for diagnosis, value in values.items()}
+
+
+def texts_of(lesson: int) -> dict[str, Texts]:
+    """The sentences of a lesson, by the name of the exercise."""
+    text = files("deepnlp.exercises").joinpath(f"lesson{lesson}.toml").read_text(encoding="utf-8")
+    return {name: Texts(table) for name, table in tomllib.loads(text).items()}
