@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp import backend
@@ -35,9 +36,9 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     array([[3.],
            [3.]])
     """
+    (n, k), m = A.shape, B.shape[1]
     if backend.name() != "numpy":
         return xp.matmul(A, B, out=out)
-    (n, k), m = A.shape, B.shape[1]
     with one_blas_thread():
         if n * k * m < SMALLEST_SHARED or max(n, m) < 4 * ALIGNED:
             return xp.matmul(A, B, out=out)
@@ -48,6 +49,23 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
         else:
             in_parallel(lambda c: xp.matmul(A, B[:, c], out=out[:, c]), _pieces(m))
     return out
+
+
+def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
+    """The function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
+
+    For a loop over time that runs with one BLAS thread, as in a kernel: all that can be decided
+    before the loop is.
+    """
+    k, m = B.shape
+    if backend.name() != "numpy" or n * k * m < SMALLEST_SHARED or m < 4 * ALIGNED:
+        return lambda A, out: xp.matmul(A, B, out=out)
+    columns = [(c, B[:, c]) for c in _pieces(m)]
+
+    def times_B(A: Array, out: Array) -> None:
+        in_parallel(lambda piece: xp.matmul(A, piece[1], out=out[:, piece[0]]), columns)
+
+    return times_B
 
 
 def _pieces(size: int) -> list[Any]:

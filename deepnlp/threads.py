@@ -15,8 +15,8 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -187,8 +187,8 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     _pool.share(work, pieces)
 
 
-class _Blas:
-    """The number of threads of NumPy's BLAS, set to one while a call of ours is running."""
+class _OneBlasThread:
+    """Context in which NumPy's BLAS has one thread. Contexts may be nested, and from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -196,33 +196,33 @@ class _Blas:
         self._libraries: list[Any] | None = None
         self._before: list[int] = []
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
-            if self._depth == 0:
-                if self._libraries is None:
-                    controller = ThreadpoolController().select(user_api="blas")
-                    self._libraries = controller.lib_controllers
-                self._before = [library.get_num_threads() for library in self._libraries]
-                self._set([1] * len(self._before))
             self._depth += 1
+            if self._depth > 1:
+                return
+            if self._libraries is None:
+                controller = ThreadpoolController().select(user_api="blas")
+                self._libraries = controller.lib_controllers
+            self._before = [library.get_num_threads() for library in self._libraries]
+            self._set([1] * len(self._before))
 
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
                 self._set(self._before)
 
     def _set(self, numbers: list[int]) -> None:
-        for library, now, number in zip(self._libraries or (), self._before, numbers, strict=True):
-            if now != 1:
+        for library, before, number in zip(self._libraries or (), self._before, numbers):
+            if before != 1:
                 library.set_num_threads(number)
 
 
-_blas = _Blas()
+_one_blas_thread = _OneBlasThread()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[None]:
     """Context in which NumPy's matrix products run on the calling thread alone.
 
     Afterwards BLAS has as many threads as before: a program's own products keep its setting.
@@ -234,8 +234,4 @@ def one_blas_thread() -> Iterator[None]:
     ...     numpy.eye(2) @ numpy.ones(2)
     array([1., 1.])
     """
-    _blas.enter()
-    try:
-        yield
-    finally:
-        _blas.leave()
+    return _one_blas_thread

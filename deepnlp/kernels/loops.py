@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.products import product
+from deepnlp.products import product_with
 
 
 def lstm_loops(
@@ -33,8 +33,9 @@ def lstm_loops(
         tanh_c = new("tanh_c", (T, N, H), a.dtype)
         h[0], c[0] = h0, c0
         p = xp.empty((N, 4 * H), dtype=a.dtype)
+        times_Wh = product_with(Wh, N)
         for t in range(T):
-            product(h[t], Wh, out=p)
+            times_Wh(h[t], p)
             step(a[t], p, c[t], h[t + 1], c[t + 1], tanh_c[t])
             if ended is not None:
                 xp.copyto(h[t + 1], h[t], where=ended[t])
@@ -56,18 +57,20 @@ def lstm_loops(
         gates, tanh_c = saved
         da = new("da", gates.shape, gates.dtype)
         slopes(gates, c[:-1], tanh_c, da)
-        Wh_T = xp.ascontiguousarray(Wh.T)  # read T times
+        times_Wh_T = product_with(xp.ascontiguousarray(Wh.T), h.shape[1])  # read T times
+        dh, dc = dh.copy(), dc.copy()
         for t in reversed(range(len(da))):
             if watch is not None:
                 watch(t, h[t], dhs[t] + dh, c[t], dc.copy())
-            held = None if ended is None else (dhs[t] + dh, dc.copy())
+            if ended is not None:
+                dh_held, dc_held = dhs[t] + dh, dc.copy()
             step_backward(dhs[t], dh, dc, gates[t], tanh_c[t], da[t])
-            if ended is not None and held is not None:
+            if ended is not None:
                 xp.copyto(da[t], 0, where=ended[t])
-            dh = product(da[t], Wh_T)
-            if ended is not None and held is not None:
-                xp.copyto(dh, held[0], where=ended[t])
-                xp.copyto(dc, held[1], where=ended[t])
+            times_Wh_T(da[t], dh)
+            if ended is not None:
+                xp.copyto(dh, dh_held, where=ended[t])
+                xp.copyto(dc, dc_held, where=ended[t])
         return da, dh, dc
 
     return lstm_forward, lstm_backward
