@@ -155,10 +155,7 @@ def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
         help="name of a corpus, or path of a text file or folder; by default the run's own",
     )
     parser.add_argument(
-        "--split",
-        choices=["train", "valid", "test"],
-        default=split,
-        help=f"default {split}",
+        "--split", choices=["train", "valid", "test"], default=split, help=f"default {split}"
     )
 
 

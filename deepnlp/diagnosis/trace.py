@@ -12,14 +12,7 @@ from typing import Any
 import numpy
 
 from deepnlp import backend
-from deepnlp.diagnosis.tape import (
-    Adjoints,
-    Node,
-    Tape,
-    Traced,
-    TracingNumpy,
-    numpy_replaced,
-)
+from deepnlp.diagnosis.tape import Adjoints, Node, Tape, Traced, TracingNumpy, numpy_replaced
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import containers

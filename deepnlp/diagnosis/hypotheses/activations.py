@@ -223,11 +223,7 @@ SOFTMAX_MISTAKES: list[tuple[str, str, Derivative]] = [
         "the mean of dy * y is taken, not the sum",
         lambda g, x, y: y * (g - _sum(g, y) / y.shape[-1]),
     ),
-    (
-        c.SIGN,
-        "the sum over the row is added, not subtracted",
-        lambda g, x, y: y * (g + _sum(g, y)),
-    ),
+    (c.SIGN, "the sum over the row is added, not subtracted", lambda g, x, y: y * (g + _sum(g, y))),
     (c.SIGN, "the derivative has the wrong sign", lambda g, x, y: -y * (g - _sum(g, y))),
     (
         c.DERIVATIVE_AT_INPUT,
