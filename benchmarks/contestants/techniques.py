@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from benchmarks.settings import Sizes, Spec
 from benchmarks.timing import Work, interleaved_ms
 from deepnlp import backend, kernels
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeAffine
-from deepnlp.parameter import Parameter
+from deepnlp.parameter import Parameter, add_rows
 
 KERNELS = "kernels: "
 IDLE = "idle threads of OpenBLAS asleep, not spinning"
@@ -39,18 +40,14 @@ def families() -> dict[str, list[str]]:
     Examples
     --------
     >>> [name for name in families()["lstm"] if "back" in name]
-    ['lstm_step_backward']
+    ['lstm_backward']
     """
-    names = [name for name in kernels.NAMES if _has_quick_form(name)]
+    quick = import_module(kernels.QUICK_FORMS[backend.name()])
+    names = [name for name in kernels.NAMES if hasattr(quick, name)]
     found: dict[str, list[str]] = {"all": names}
     for name in names:
         found.setdefault(name.split("_")[0], []).append(name)
     return found
-
-
-def _has_quick_form(name: str) -> bool:
-    kernel: kernels.Kernel = getattr(kernels, name)
-    return kernel.form() is not getattr(kernels.plain, name)
 
 
 def of_kernels(spec: Spec) -> Answer:
@@ -164,7 +161,7 @@ def _embedding_gradient(z: Sizes) -> Pair:
     table = np.zeros((z.V, z.H), np.float32)
     ids = np.random.default_rng(0).integers(0, z.V, size=z.N * z.T)
     rows = _numbers(len(ids), z.H)
-    return (lambda: np.add.at(table, ids, rows)), (lambda: kernels.add_rows(table, ids, rows))
+    return (lambda: np.add.at(table, ids, rows)), (lambda: add_rows(table, ids, rows))
 
 
 def _scores_as_a_workspace(z: Sizes) -> Pair:

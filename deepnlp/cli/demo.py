@@ -1,4 +1,12 @@
-"""``deepnlp demo``: experiments on gradients and memory, each with a table and a figure."""
+"""``deepnlp demo``: experiments on gradients and memory, each with a table and a figure.
+
+Without a name: a list. The figure is written to runs/demos/NAME.png, or into --out.
+
+examples:
+  deepnlp demo
+  deepnlp demo vanishing
+  deepnlp demo memory --seed 1 --out figures --json
+"""
 
 import argparse
 import dataclasses
@@ -10,19 +18,9 @@ from deepnlp.tables import table
 
 DEFAULT_OUT = "runs/demos"
 
-EPILOG = f"""\
-Without a name: a list. The figure is written to {DEFAULT_OUT}/NAME.png, or into --out.
-
-examples:
-  deepnlp demo
-  deepnlp demo vanishing
-  deepnlp demo memory --seed 1 --out figures --json
-"""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", metavar="NAME", help="the demonstration to run")
     parser.add_argument(
         "--out",

@@ -1,11 +1,5 @@
-"""``deepnlp evaluate``: the perplexity of a trained model."""
+"""``deepnlp evaluate``: the perplexity of a trained model.
 
-import argparse
-
-from deepnlp.cli.output import print_json, table
-from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
-
-EPILOG = """\
 Every target counts once and the state is carried through the whole split. With a batch size
 above 1 the split is read as that many streams side by side: faster, and a little worse.
 
@@ -15,6 +9,11 @@ examples:
   deepnlp evaluate runs/book/best.npz --corpus other.txt --json
 """
 
+import argparse
+
+from deepnlp.cli.output import print_json, table
+from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command.
@@ -23,7 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ----------
     parser : argparse.ArgumentParser
     """
-    parser.epilog = EPILOG
     add_model(parser)
     add_corpus(parser, split="test")
     parser.add_argument(

@@ -1,4 +1,10 @@
-"""``deepnlp generate``: continue a prompt with a trained model."""
+"""``deepnlp generate``: continue a prompt with a trained model.
+
+examples:
+  deepnlp generate runs/book                                a sentence of the model's own
+  deepnlp generate runs/book --prompt "the list is" --length 30
+  deepnlp generate runs/book --temperature 0.8 --top-p 0.9 --samples 3 --seed 1
+"""
 
 import argparse
 import secrets
@@ -6,13 +12,6 @@ import sys
 
 from deepnlp.cli.output import print_json
 from deepnlp.cli.parser import add_json, add_model, at_least
-
-EPILOG = """\
-examples:
-  deepnlp generate runs/book                                a sentence of the model's own
-  deepnlp generate runs/book --prompt "the list is" --length 30
-  deepnlp generate runs/book --temperature 0.8 --top-p 0.9 --samples 3 --seed 1
-"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ----------
     parser : argparse.ArgumentParser
     """
-    parser.epilog = EPILOG
     add_model(parser)
     parser.add_argument(
         "--prompt", default="", metavar="TEXT", help="the text to continue; by default a new line"

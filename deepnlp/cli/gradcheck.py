@@ -1,4 +1,15 @@
-"""``deepnlp gradcheck``: is every backward pass the derivative of its forward pass?"""
+"""``deepnlp gradcheck``: is every backward pass the derivative of its forward pass?
+
+The error of a gradient is max |analytic - numeric| / max |numeric|. The complex step takes no
+difference and is exact to rounding; central differences are right to about ten digits.
+
+examples:
+  deepnlp gradcheck
+  deepnlp gradcheck --layer TimeLSTM --method central --seed 3
+  deepnlp gradcheck mylayer.py:MyLayer --input "N=3,D=4"
+  deepnlp gradcheck mylayer.py:MyLSTM --input "N=3,T=4,D=2" --weight "Wx=D,4H" --weight "Wh=H,4H"
+  deepnlp gradcheck --museum
+"""
 
 import argparse
 from collections.abc import Mapping
@@ -12,22 +23,9 @@ if TYPE_CHECKING:
     from deepnlp.examples import Example
     from deepnlp.gradcheck import Report, Row
 
-EPILOG = """\
-The error of a gradient is max |analytic - numeric| / max |numeric|. The complex step takes no
-difference and is exact to rounding; central differences are right to about ten digits.
-
-examples:
-  deepnlp gradcheck
-  deepnlp gradcheck --layer TimeLSTM --method central --seed 3
-  deepnlp gradcheck mylayer.py:MyLayer --input "N=3,D=4"
-  deepnlp gradcheck mylayer.py:MyLSTM --input "N=3,T=4,D=2" --weight "Wx=D,4H" --weight "Wh=H,4H"
-  deepnlp gradcheck --museum
-"""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "target",
         nargs="?",

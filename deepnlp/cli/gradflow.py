@@ -1,13 +1,5 @@
-"""``deepnlp gradflow``: the gradient microscope."""
+"""``deepnlp gradflow``: the gradient microscope.
 
-import argparse
-import sys
-from pathlib import Path
-
-from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
-
-EPILOG = """\
 The loss is that of the last token of a window. For each recurrent layer and each step back in
 time: the norm of dL/dh and dL/dc and the share of it that is left; how far the gates are open;
 singular values and spectral radius of W_h and of the product of step Jacobians, and the rate they
@@ -19,6 +11,13 @@ examples:
   deepnlp gradflow runs/book/checkpoint.npz --corpus other.txt --json
 """
 
+import argparse
+import sys
+from pathlib import Path
+
+from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command.
@@ -27,7 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ----------
     parser : argparse.ArgumentParser
     """
-    parser.epilog = EPILOG
     add_model(parser)
     add_corpus(parser, split="valid")
     parser.add_argument(

@@ -1,4 +1,12 @@
-"""``deepnlp info``: what a model consists of, and what its run reached."""
+"""``deepnlp info``: what a model consists of, and what its run reached.
+
+A weight that is used twice, as with --tie tied, is counted once.
+
+examples:
+  deepnlp info runs/book
+  deepnlp info runs/book/checkpoint.npz --json
+  deepnlp info --recipe book-rnnlm --vocab-size 10000
+"""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -10,15 +18,6 @@ if TYPE_CHECKING:
     from deepnlp.models import RNNLM
     from deepnlp.training import Result
 
-EPILOG = """\
-A weight that is used twice, as with --tie tied, is counted once.
-
-examples:
-  deepnlp info runs/book
-  deepnlp info runs/book/checkpoint.npz --json
-  deepnlp info --recipe book-rnnlm --vocab-size 10000
-"""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command.
@@ -27,7 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ----------
     parser : argparse.ArgumentParser
     """
-    parser.epilog = EPILOG
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "model",

@@ -90,6 +90,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         )
         if name == called:
             module = import_module(f"deepnlp.cli.{name}")
+            command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
             module.configure(command)
             command.set_defaults(run=module.run)
             # Without a default of its own, so that it leaves one given before the command alone.
@@ -154,10 +155,7 @@ def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
         help="name of a corpus, or path of a text file or folder; by default the run's own",
     )
     parser.add_argument(
-        "--split",
-        choices=["train", "valid", "test"],
-        default=split,
-        help=f"default {split}",
+        "--split", choices=["train", "valid", "test"], default=split, help=f"default {split}"
     )
 
 

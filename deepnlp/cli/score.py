@@ -1,4 +1,13 @@
-"""``deepnlp score``: how unexpected each word of a text is to a model."""
+"""``deepnlp score``: how unexpected each word of a text is to a model.
+
+A word's surprisal is -log2 of the probability that the model gave it: 1 bit for a word as
+expected as a coin's head. A text starts after <eos>, and the <eos> that closes a line counts.
+
+examples:
+  deepnlp score runs/book "the list is empty."
+  deepnlp score runs/book --file letter.txt --json
+  echo "the list is empty." | deepnlp score runs/book -
+"""
 
 import argparse
 from collections.abc import Iterator
@@ -12,16 +21,6 @@ if TYPE_CHECKING:
 
 UNKNOWN_MARK = "not in the vocabulary"
 
-EPILOG = """\
-A word's surprisal is -log2 of the probability that the model gave it: 1 bit for a word as
-expected as a coin's head. A text starts after <eos>, and the <eos> that closes a line counts.
-
-examples:
-  deepnlp score runs/book "the list is empty."
-  deepnlp score runs/book --file letter.txt --json
-  echo "the list is empty." | deepnlp score runs/book -
-"""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command.
@@ -30,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ----------
     parser : argparse.ArgumentParser
     """
-    parser.epilog = EPILOG
     add_model(parser)
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("text", nargs="?", metavar="TEXT", help="the text, or - for standard input")

@@ -7,12 +7,14 @@ explain single gradients follow. What nothing explains is reported as unknown, w
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 
 import numpy
 
 from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
-from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem, distance
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.report import Row
@@ -73,14 +75,13 @@ def explain_together(problem: Problem) -> list[Guess]:
     for cause in common:
         parts = [next(g for g in by_row[name] if g.cause == cause) for name in problem.bad]
         gradients = {name: array for part in parts for name, array in part.gradients.items()}
-        found.append(Guess(cause, _joined(parts), gradients))
+        told = "; ".join(part.evidence for part in parts)
+        found.append(Guess(cause, told, gradients))
     for stage in OF_ALL_ROWS:
         if found and stage is not OF_ALL_ROWS[0]:
             break
         for hypothesis in stage:
-            for guess in hypothesis(problem):
-                if problem.fits(guess):
-                    found.append(guess)
+            found += [guess for guess in _asked(hypothesis(problem)) if problem.fits(guess)]
     return found
 
 
@@ -90,7 +91,7 @@ def explain_row(problem: Problem, name: str) -> list[Guess]:
         problem.explained[name] = [
             guess
             for hypothesis in OF_ONE_ROW
-            for guess in hypothesis(problem, name)
+            for guess in _asked(hypothesis(problem, name))
             if distance(guess.gradients[name], problem.wrong[name]) <= problem.tolerance(name)
         ]
     return problem.explained[name]
@@ -130,10 +131,10 @@ def describe(problem: Problem, row: Row) -> str:
     return told
 
 
-def _joined(parts: list[Guess]) -> str:
-    if len(parts) == 1:
-        return parts[0].evidence
-    return "; ".join([parts[0].evidence, *(g.evidence.partition(": ")[2] for g in parts[1:])])
+def _asked(guesses: Iterator[Guess]) -> Iterator[Guess]:
+    """All guesses of a hypothesis, or those it makes before it needs a tape that is not there."""
+    with contextlib.suppress(NotFollowedError):
+        yield from guesses
 
 
 def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
@@ -146,7 +147,8 @@ def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
             for n in problem.bad
             if n in guess.gradients
         )
-        named.setdefault(guess.cause, Cause(guess.cause, guess.evidence, apart))
+        evidence = f"{problem.owner}: {guess.evidence}"
+        named.setdefault(guess.cause, Cause(guess.cause, evidence, apart))
     return list(named.values())
 
 
@@ -159,7 +161,7 @@ def _not_numbers(problem: Problem, row: Row) -> list[Guess]:
         return []
     where = numpy.argwhere(~numpy.isfinite(row.analytic))
     told = (
-        f"{problem.owner}: {len(where)} of {row.analytic.size} entries of the gradient of "
+        f"{len(where)} of {row.analytic.size} entries of the gradient of "
         f"{row.name} are not finite, the first at {where[0].tolist()}"
     )
     return [Guess(c.NOT_A_NUMBER, told, {row.name: row.analytic})]

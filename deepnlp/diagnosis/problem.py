@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,10 @@ class Guess:
     cause: str
     evidence: str
     gradients: dict[str, HostArray] = field(repr=False)
+
+
+class NotFollowedError(ValueError):
+    """A hypothesis asks for the tape of a forward that cannot be followed."""
 
 
 class Problem:
@@ -73,7 +77,7 @@ class Problem:
     def followed(self) -> Trace:
         """The tape, where it is known to be there."""
         if self.trace is None:
-            raise ValueError(f"{self.owner}: its forward cannot be followed")
+            raise NotFollowedError(f"{self.owner}: its forward cannot be followed")
         return self.trace
 
     @cached_property
@@ -139,12 +143,6 @@ class Problem:
             elif distance(self.wrong[name], predicted) > self.tolerance(name):
                 return False
         return True
-
-    def rows_with_time(self) -> Iterator[str]:
-        """Names of the inputs whose second axis is time."""
-        for name in self.subject.input_names:
-            if name in self.right and self.right[name].ndim == 3:
-                yield name
 
 
 TOLERANCE = 3e-6

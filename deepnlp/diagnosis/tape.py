@@ -130,6 +130,11 @@ class Node:
         a, b = operands
         return [g * partial for partial in BINARY[self.op](a, b, y)]
 
+    def passed(self, g: HostArray, operands: list[HostArray], y: HostArray) -> Adjoints:
+        """The same, beside the tickets of each operand that has some."""
+        found = self.vjp(g, operands, y)
+        return [(t, v) for (_, t), v in zip(self.operands, found) if t.any()]
+
     def _einsum_vjp(self, g: HostArray, operands: list[HostArray]) -> list[HostArray]:
         left, right = self.subscripts.split("->")
         names = left.split(",")
@@ -242,26 +247,6 @@ class Traced:
     # --- What it looks like ------------------------------------------------------------------
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """As of an array."""
-        return self.values_.shape
-
-    @property
-    def ndim(self) -> int:
-        """As of an array."""
-        return self.values_.ndim
-
-    @property
-    def size(self) -> int:
-        """As of an array."""
-        return self.values_.size
-
-    @property
-    def dtype(self) -> Any:
-        """As of an array."""
-        return self.values_.dtype
-
-    @property
     def T(self) -> Any:
         """As of an array."""
         return self._move(numpy.transpose)
@@ -336,7 +321,9 @@ class Traced:
         raise TraceError("a number was taken out with item()")
 
     def __getattr__(self, name: str) -> Any:
-        if name in _MOVERS or name in ("flatten",):
+        if name in ("shape", "ndim", "size", "dtype"):
+            return getattr(self.values_, name)
+        if name in _MOVERS or name == "flatten":
             function = getattr(numpy.ndarray, name, None)
             if function is not None:
                 return lambda *args, **options: self._move(function, *args, **options)
@@ -394,89 +381,44 @@ class Traced:
 
 def _operator(name: str, swapped: bool = False) -> Any:
     ufunc = getattr(numpy, name)
-    if swapped:
-        return lambda self, other: ufunc(other, self)
-    return lambda self, other: ufunc(self, other)
+    return lambda self, other: ufunc(other, self) if swapped else ufunc(self, other)
 
 
 def _in_place(name: str) -> Any:
-    ufunc = getattr(numpy, name)
-
     def apply(self: Traced, other: Any) -> Traced:
-        result = ufunc(self, other)
-        self[...] = result
+        self[...] = getattr(numpy, name)(self, other)
         return self
 
     return apply
 
 
 for _symbol, _name in {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "pow": "power",
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
     "matmul": "matmul",
-}.items():
+}.items():  # fmt: skip
     setattr(Traced, f"__{_symbol}__", _operator(_name))
     setattr(Traced, f"__r{_symbol}__", _operator(_name, swapped=True))
     setattr(Traced, f"__i{_symbol}__", _in_place(_name))
 for _symbol, _name in {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
     "ne": "not_equal",
-}.items():
+}.items():  # fmt: skip
     setattr(Traced, f"__{_symbol}__", _operator(_name))
 
-_MOVERS = frozenset(
-    [
-        "concatenate",
-        "stack",
-        "hstack",
-        "vstack",
-        "column_stack",
-        "dstack",
-        "split",
-        "array_split",
-        "hsplit",
-        "vsplit",
-        "reshape",
-        "transpose",
-        "swapaxes",
-        "moveaxis",
-        "rollaxis",
-        "expand_dims",
-        "squeeze",
-        "ravel",
-        "copy",
-        "broadcast_to",
-        "repeat",
-        "tile",
-        "flip",
-        "fliplr",
-        "flipud",
-        "roll",
-        "rot90",
-        "atleast_1d",
-        "atleast_2d",
-        "atleast_3d",
-        "diagonal",
-        "tril",
-        "triu",
-        "pad",
-        "append",
-        "delete",
-        "insert",
-        "ascontiguousarray",
-        "broadcast_arrays",
-    ]
-)
-_PLAIN = frozenset(
-    ["argmax", "argmin", "argsort", "any", "all", "isnan", "isfinite", "tolist", "searchsorted"]
-)
+_MOVERS = {
+    "concatenate", "stack", "hstack", "vstack", "column_stack", "dstack", "split",
+    "array_split", "hsplit", "vsplit", "reshape", "transpose", "swapaxes", "moveaxis",
+    "rollaxis", "expand_dims", "squeeze", "ravel", "copy", "broadcast_to", "repeat", "tile",
+    "flip", "fliplr", "flipud", "roll", "rot90", "atleast_1d", "atleast_2d", "atleast_3d",
+    "diagonal", "tril", "triu", "pad", "append", "delete", "insert", "ascontiguousarray",
+    "broadcast_arrays",
+}  # fmt: skip
+"""Functions that move numbers about and compute nothing."""
+
+_PLAIN = {
+    "argmax", "argmin", "argsort", "any", "all", "isnan", "isfinite", "tolist", "searchsorted",
+}  # fmt: skip
+"""Functions whose result has no gradient."""
 
 
 def _apply_to_both(tape: Tape, function: Any, args: Any, options: Any) -> Any:
@@ -532,9 +474,7 @@ def _looks_up(index: Any) -> bool:
 # --- Functions that compute -------------------------------------------------------------------
 
 
-def _sum(
-    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-) -> Any:
+def _sum(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
@@ -546,20 +486,13 @@ def _sum(
     return total
 
 
-def _mean(
-    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-) -> Any:
+def _mean(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
     total = _sum(x, axis, keepdims=keepdims)
     return total / (x.size / max(total.size, 1))
 
 
 def _var(
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: int = 0,
-    keepdims: bool = False,
+    x: Any, axis: Any = None, *_: Any, ddof: int = 0, keepdims: bool = False, **options: Any
 ) -> Any:
     centred = x - _mean(x, axis, keepdims=True)
     squares = _sum(centred * centred, axis, keepdims=keepdims)
@@ -573,7 +506,7 @@ def _std(x: Any, axis: Any = None, **options: Any) -> Any:
 def _extreme(name: str) -> Any:
     pick = {"max": numpy.argmax, "min": numpy.argmin}[name]
 
-    def extreme(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def extreme(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
         if axis is None:
             found = x.reshape(-1)._move(lambda a: a[pick(x.values_)])
             return found.reshape((1,) * x.ndim) if keepdims else found
@@ -615,8 +548,7 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 def _clip(x: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
-    low = options.get("a_min", low)
-    high = options.get("a_max", high)
+    low, high = options.get("a_min", low), options.get("a_max", high)
     x = x if low is None else numpy.maximum(x, low)
     return x if high is None else numpy.minimum(x, high)
 
@@ -648,27 +580,14 @@ def _like(value: float) -> Any:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": _sum,
-    "mean": _mean,
-    "var": _var,
-    "std": _std,
-    "dot": _dot,
-    "einsum": _einsum,
-    "max": _extreme("max"),
-    "amax": _extreme("max"),
-    "min": _extreme("min"),
-    "amin": _extreme("min"),
-    "outer": _outer,
-    "clip": _clip,
-    "norm": _norm,
-    "take": _take,
-    "where": _where,
-    "zeros_like": _like(0.0),
-    "ones_like": _like(1.0),
-    "empty_like": _like(0.0),
+    "sum": _sum, "mean": _mean, "var": _var, "std": _std, "norm": _norm, "outer": _outer,
+    "dot": _dot, "inner": lambda a, b: _dot(a, b.T), "einsum": _einsum,
+    "max": _extreme("max"), "amax": _extreme("max"),
+    "min": _extreme("min"), "amin": _extreme("min"),
+    "clip": _clip, "take": _take, "where": _where,
+    "zeros_like": _like(0.0), "ones_like": _like(1.0), "empty_like": _like(0.0),
     "full_like": lambda x, value, **options: _like(value)(x, **options),
-    "inner": lambda a, b: _dot(a, b.T),
-}
+}  # fmt: skip
 
 
 # --- Standing for numpy -----------------------------------------------------------------------

@@ -5,21 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
 import numpy
 
 from deepnlp import backend
-from deepnlp.diagnosis.tape import (
-    Adjoints,
-    Node,
-    Tape,
-    Traced,
-    TracingNumpy,
-    numpy_replaced,
-)
+from deepnlp.diagnosis.tape import Adjoints, Node, Tape, Traced, TracingNumpy, numpy_replaced
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import containers
@@ -67,14 +60,17 @@ class Trace:
     # --- Backwards --------------------------------------------------------------------------
 
     def gradients(
-        self, mistake: Mistake | None = None, weights: list[HostArray] | None = None
+        self,
+        mistake: Mistake | None = None,
+        weights: list[HostArray] | None = None,
+        at: Collection[int] | None = None,
     ) -> dict[str, HostArray]:
         """Gradient of every variable.
 
         Parameters
         ----------
         mistake : callable, optional
-            What some nodes do wrong.
+            What nodes do wrong: all that are asked, or those in ``at``.
         weights : list of array, optional
             Other gradients by the outputs.
         """
@@ -86,7 +82,9 @@ class Trace:
             g = adjoint[node.tickets]
             if not g.any():
                 continue
-            passed = mistake(number, node, g) if mistake is not None else None
+            passed = None
+            if mistake is not None and (at is None or number in at):
+                passed = mistake(number, node, g)
             for tickets, value in self.backward(number, g) if passed is None else passed:
                 if tickets.shape != value.shape:
                     tickets = numpy.broadcast_to(tickets, value.shape)
@@ -104,15 +102,11 @@ class Trace:
         """
         node = self.nodes[number]
         if node.op in ("matmul", "sum", "einsum"):
-            values = [v for v, _ in node.operands]
-            passed = node.vjp(g, values, node.values)
-            return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+            return node.passed(g, [v for v, _ in node.operands], node.values)
         partials = self._partials.get(number)
         if partials is None:
-            values = [v for v, _ in node.operands]
             ones = numpy.ones(node.values.shape)
-            passed = node.vjp(ones, values, node.values)
-            partials = [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+            partials = node.passed(ones, [v for v, _ in node.operands], node.values)
             self._partials[number] = partials
         return [(t, g * v) for t, v in partials]
 

@@ -25,22 +25,7 @@ from deepnlp.exercises.verdict import (
 )
 
 __all__ = [
-    "EMPTY",
-    "ERROR",
-    "NOT_SUMMED",
-    "WRONG_CHOICE",
-    "WRONG_SHAPE",
-    "WRONG_TYPE",
-    "WRONG_VALUE",
-    "Exercise",
-    "Verdict",
-    "check",
-    "check_backward",
-    "compare_choice",
-    "compare_values",
-    "exercise",
-    "exercises_of",
-    "first_failure",
-    "parts",
-    "short_form",
-]
+    "EMPTY", "ERROR", "NOT_SUMMED", "WRONG_CHOICE", "WRONG_SHAPE", "WRONG_TYPE",
+    "WRONG_VALUE", "Exercise", "Verdict", "check", "check_backward", "compare_choice",
+    "compare_values", "exercise", "exercises_of", "first_failure", "parts", "short_form",
+]  # fmt: skip

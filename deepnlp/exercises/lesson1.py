@@ -125,11 +125,7 @@ def _check_central_difference(answer: Any) -> Verdict:
     """``slope(f, x, h)`` gives (f(x + h) - f(x - h)) / 2h."""
     h, x = 0.1, 0.7
     right = (np.exp(x + h) - np.exp(x - h)) / (2 * h)
-    wrong = {
-        "one-sided": (np.exp(x + h) - np.exp(x)) / h,
-        c.FACTOR: 2 * right,
-        c.SIGN: -right,
-    }
+    wrong = {"one-sided": (np.exp(x + h) - np.exp(x)) / h, c.FACTOR: 2 * right, c.SIGN: -right}
     got = answer(np.exp, x, h)
     return compare_values(got, right, "slope(np.exp, 0.7, 0.1)", alternatives=SAY["1.9"].of(wrong))
 

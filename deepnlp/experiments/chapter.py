@@ -111,14 +111,7 @@ class Outcome(Result):
         figure = Figure(figsize=(12.0, 5.4), dpi=150)
         self._draw_norms(figure.add_axes((0.07, 0.12, 0.33, 0.64)))
         self._draw_matrices(figure.add_axes((0.63, 0.12, 0.34, 0.64)))
-        figure.text(
-            0.07,
-            0.955,
-            self._message(),
-            fontsize=12.5,
-            weight="bold",
-            va="top",
-        )
+        figure.text(0.07, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
         return figure
 
     def _message(self) -> str:
@@ -184,12 +177,7 @@ class Outcome(Result):
         )
         plain(axes)
         behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
-        place = {
-            "transform": axes.transAxes,
-            "fontsize": 9.5,
-            "weight": "bold",
-            "bbox": behind,
-        }
+        place = {"transform": axes.transAxes, "fontsize": 9.5, "weight": "bold", "bbox": behind}
         axes.text(0.02, 0.96, f"grew in {self.config.T} steps", color=VERMILLION, va="top", **place)
         axes.text(0.98, 0.03, f"shrank in {self.config.T} steps", color=BLUE, ha="right", **place)
         axes.annotate(

@@ -22,16 +22,7 @@ from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss, TimeGRU, TimeLSTM
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.parameter import Parameter
-from deepnlp.plots.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    VERMILLION,
-    Label,
-    label_in_margin,
-    plain,
-)
+from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Label, label_in_margin, plain
 from deepnlp.tables import table
 
 HostArray = np.ndarray[Any, Any]

@@ -21,6 +21,7 @@ from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD, clip_gradients
 from deepnlp.plots.style import BLUE, ORANGE, VERMILLION, Label, label_in_margin, plain
 from deepnlp.tables import table
+from deepnlp.training import BPTTBatches
 
 HostArray = np.ndarray[Any, Any]
 
@@ -181,15 +182,11 @@ def _word_rows(model: RNNLM) -> list[HostArray]:
 def _train(config: Config, model: RNNLM, ids: HostArray, valid: HostArray) -> list[float]:
     """Train in place; the validation perplexity after each epoch."""
     optimizer = SGD(model.parameters(), lr=config.lr)
-    length = (len(ids) - 1) // config.N
-    inputs = ids[: config.N * length].reshape(config.N, length)
-    targets = ids[1 : config.N * length + 1].reshape(config.N, length)
     found = []
     for _ in range(config.epochs):
         model.reset_state()
-        for begin in range(0, length, config.T):
-            window = slice(begin, begin + config.T)
-            model.forward(asarray(inputs[:, window]), asarray(targets[:, window]))
+        for inputs, targets in BPTTBatches(ids, config.N, config.T):
+            model.forward(asarray(inputs), asarray(targets))
             model.zero_grad()
             model.backward()
             clip_gradients(model.parameters(), config.max_norm)

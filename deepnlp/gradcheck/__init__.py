@@ -23,14 +23,6 @@ from deepnlp.gradcheck.numeric import numerical_gradient
 from deepnlp.gradcheck.report import Check, Report, Row
 
 __all__ = [
-    "CAUSES",
-    "METHODS",
-    "TOLERANCES",
-    "Cause",
-    "Check",
-    "Report",
-    "Row",
-    "check_gradients",
-    "compare",
-    "numerical_gradient",
-]
+    "CAUSES", "METHODS", "TOLERANCES", "Cause", "Check", "Report", "Row", "check_gradients",
+    "compare", "numerical_gradient",
+]  # fmt: skip

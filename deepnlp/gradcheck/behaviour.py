@@ -8,14 +8,8 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.backend import asnumpy
-from deepnlp.gradcheck.causes import (
-    ASSIGNED,
-    CACHE,
-    INPUT_CHANGED,
-    STATE_WRONG,
-    TWO_BACKWARDS,
-    Cause,
-)
+from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.subject import Subject
@@ -53,13 +47,13 @@ def check_behaviour(
 
 def _all(subject: Subject, analytic: dict[str, HostArray]) -> Iterator[tuple[Check, str]]:
     # The order matters: the second backward must follow the first.
-    yield _second_backward(subject), TWO_BACKWARDS
-    yield _accumulation(subject, analytic), ASSIGNED
-    yield _inputs(subject), INPUT_CHANGED
-    yield _outputs(subject), CACHE
+    yield _second_backward(subject), c.TWO_BACKWARDS
+    yield _accumulation(subject, analytic), c.ASSIGNED
+    yield _inputs(subject), c.INPUT_CHANGED
+    yield _outputs(subject), c.CACHE
     state = _state(subject)
     if state is not None:
-        yield state, STATE_WRONG
+        yield state, c.STATE_WRONG
 
 
 def _second_backward(subject: Subject) -> Check:

@@ -12,18 +12,7 @@ from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
 
 __all__ = [
-    "GateUse",
-    "GradientFlow",
-    "GradientHistory",
-    "Jacobians",
-    "LayerFlow",
-    "Observation",
-    "Spectrum",
-    "gate_values",
-    "gradient_flow",
-    "hidden_blocks",
-    "jacobian_products",
-    "observe",
-    "spectrum",
-    "step_jacobian",
-]
+    "GateUse", "GradientFlow", "GradientHistory", "Jacobians", "LayerFlow", "Observation",
+    "Spectrum", "gate_values", "gradient_flow", "hidden_blocks", "jacobian_products",
+    "observe", "spectrum", "step_jacobian",
+]  # fmt: skip

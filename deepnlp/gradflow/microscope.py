@@ -143,11 +143,7 @@ class GradientFlow:
 
 
 def gradient_flow(
-    model: Any,
-    ids: HostArray,
-    steps: int = 50,
-    batch_size: int = 16,
-    spectra: bool = True,
+    model: Any, ids: HostArray, steps: int = 50, batch_size: int = 16, spectra: bool = True
 ) -> GradientFlow:
     r"""Follow the gradient of a loss at the last step of a window back in time.
 

@@ -22,22 +22,9 @@ from deepnlp.plots.unrolled import unrolled
 from deepnlp.plots.words import next_words
 
 __all__ = [
-    "SurprisalText",
-    "bars",
-    "computation_graph",
-    "curves",
-    "decision_regions",
-    "embeddings",
-    "gate_traces",
-    "gradient_flow",
-    "gradient_heat_map",
-    "gradient_reach",
-    "learning_curve",
-    "long_link",
-    "next_words",
-    "spread",
-    "surprisal_text",
-    "unrolled",
-]
+    "SurprisalText", "bars", "computation_graph", "curves", "decision_regions",
+    "embeddings", "gate_traces", "gradient_flow", "gradient_heat_map", "gradient_reach",
+    "learning_curve", "long_link", "next_words", "spread", "surprisal_text", "unrolled",
+]  # fmt: skip
 
 show_figures_in_notebooks()

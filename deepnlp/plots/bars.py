@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, saved
 
 FACES = [(BLUE, ""), (SKY, "///"), (VERMILLION, ""), (ORANGE, "..."), (GREEN, "")]
 
@@ -107,6 +107,4 @@ def bars(
             ncols=len(names), frameon=False, fontsize=9, borderaxespad=0,
         )  # fmt: skip
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)

@@ -22,6 +22,7 @@ from deepnlp.plots.style import (
     Label,
     label_in_margin,
     plain,
+    saved,
 )
 
 LINE_STYLES = [
@@ -123,9 +124,7 @@ def curves(
     axes.set_ylabel(ylabel)
     axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.09)
     _make_room(figure, axes)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _make_room(figure: Figure, axes: Axes) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, saved
 
 HostArray = np.ndarray[Any, Any]
 LETTER_WIDTH = 5.0  # of a letter in a label, in points
@@ -89,9 +89,7 @@ def embeddings(
         fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.4,
     )  # fmt: skip
     figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _label(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, GREY
+from deepnlp.plots.style import BLACK, GREY, saved
 
 HostArray = np.ndarray[Any, Any]
 
@@ -92,9 +92,7 @@ def gate_traces(
     scale.set_yticklabels(["0 shut", "0.5", "1 open"], fontsize=8.5)
     figure.text(0.15 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top",
                 color=BLACK)  # fmt: skip
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _most_varied(gate: HostArray, units: int) -> HostArray:

@@ -25,6 +25,7 @@ from deepnlp.plots.style import (
     log_scale,
     percent,
     plain,
+    saved,
 )
 
 LEAST_SHARE = 1e-12  # what is drawn at most; less than that is nothing
@@ -81,9 +82,7 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
             _draw_singular_values(figure.add_subplot(grid[2, column]), layer)
     left = 0.75 / (0.9 + 6.0 * columns)
     figure.text(left, 0.965, _flow_message(flow), fontsize=11.5, va="top", weight="bold")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None = None) -> Figure:
@@ -153,9 +152,7 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
     scale.set_ylabel("share of the gradient by h that is left")
     scale.yaxis.set_major_locator(LogLocator(numticks=7))
     figure.text(0.09, 1 - 0.15 / height, _history_message(history), va="top", fontsize=11)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 # --- One layer now ----------------------------------------------------------------------------

@@ -195,8 +195,8 @@ class Graph:
         name: str,
         operation: str,
         *sources: Node | Source,
-        shape: str,
         at: Point,
+        shape: str = "",
         blocks: str = "",
     ) -> Node:
         """Add what an operation makes of other nodes.
@@ -222,7 +222,7 @@ class Graph:
         value = OPERATIONS[operation].forward(*values)
         return self._add(Node(name, shape, at, value, operation, None, taken, blocks))
 
-    def apply_layer(self, name: str, layer: Any, *sources: Node, shape: str, at: Point) -> Node:
+    def apply_layer(self, name: str, layer: Any, *sources: Node, at: Point) -> Node:
         """Add what a whole layer makes of other nodes; only the first has a gradient.
 
         Parameters
@@ -231,7 +231,6 @@ class Graph:
             Of the result.
         layer : Layer
         *sources : Node
-        shape : str
         at : (float, float)
 
         Returns
@@ -241,7 +240,7 @@ class Graph:
         value = layer.forward(*[asarray(source.value) for source in sources])
         taken = tuple(Source(source) for source in sources)
         owner = type(layer).__name__
-        return self._add(Node(name, shape, at, np.asarray(asnumpy(value)), owner, layer, taken))
+        return self._add(Node(name, "", at, np.asarray(asnumpy(value)), owner, layer, taken))
 
     def output(self, node: Node, exit: Point, shape: str) -> None:
         """Say that a node is what the layer returns.

@@ -288,10 +288,7 @@ def _parallel(corners: list[Point], shift: float) -> list[Point]:
         before, after = ways[max(k - 1, 0)], ways[min(k, len(ways) - 1)]
         turn = 1 + before[0] * after[0] + before[1] * after[1]
         moved.append(
-            (
-                x - shift * (before[1] + after[1]) / turn,
-                y + shift * (before[0] + after[0]) / turn,
-            )
+            (x - shift * (before[1] + after[1]) / turn, y + shift * (before[0] + after[0]) / turn)
         )
     return moved
 

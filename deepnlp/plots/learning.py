@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, Label, label_in_margin
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, Label, label_in_margin, saved
 
 BASELINE_DASHES = [(0, (6, 2)), (0, (4, 2, 1, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2, 1, 2))]
 WIDE_RANGE = 4.0  # highest perplexity over lowest, from which on the axis is logarithmic
@@ -82,9 +82,7 @@ def learning_curve(
     axes.set_xlabel("epoch")
     axes.set_ylabel("perplexity" + (" (log scale)" if axes.get_yscale() == "log" else ""))
     axes.spines[["top", "right"]].set_visible(False)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:

@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from deepnlp.plots.style import BLACK, percent
+from deepnlp.plots.style import BLACK, percent, saved
 
 LEAST = 1e-4  # of the largest norm: smaller ones have the palest colour
 
@@ -88,9 +88,7 @@ def gradient_reach(
         f"and {percent(amount)} of the gradient (sum of the norms)"
     )
     figure.text(0.03, 0.975, title, fontsize=10.5, weight="bold", va="top")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _staircase(start: int, stop: int) -> list[tuple[list[float], list[float]]]:

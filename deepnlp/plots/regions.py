@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, saved
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
 MARKERS = ("o", "^", "s", "D", "v", "P")
@@ -109,9 +109,7 @@ def decision_regions(
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     message = _message(int(np.sum(found != classes)), len(points))
     axes.set_title(title or message, loc="left", fontsize=10.5, weight="bold")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _classes(scores: Callable[[Any], Any], points: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from os import PathLike
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, saved
 
 WORDS_A_LINE = 11
 LINE_HEIGHT = 0.62  # inches
@@ -77,9 +77,7 @@ def long_link(
             _arrow_back(axes, k, height)
     note = f"the gradient of “{tokens[last]}” must travel {last - cause} steps back in time"
     axes.text(0.15, 0.2, note, fontsize=9.5, color=VERMILLION, va="center")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _place(k: int, height: float) -> tuple[float, float]:

@@ -1,10 +1,12 @@
 """What the figures share: colours, and labels that stand beside what they name."""
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 # The palette of Okabe and Ito (2008), without its yellow, which is too pale for lines.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -88,14 +90,11 @@ def log_scale(axes: Axes, low: float, high: float, ticks: int = 7) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def as_percent(axes: Axes) -> None:
-    """Write the numbers of the vertical axis as percentages, tiny ones as powers of ten.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    """
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
+    """The figure, written to a file where a path is given."""
+    if path is not None:
+        figure.savefig(path)
+    return figure
 
 
 def percent(share: float) -> str:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, saved
 
 STEP = 1.25  # from one cell to the next
 
@@ -71,9 +71,7 @@ def unrolled(
     if steps > T:
         title = f"In windows of {T} the state goes on, the gradient stops"
     axes.set_title(title, loc="left", fontsize=10.5, weight="bold")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)
 
 
 def _draw_window(axes: Axes, start: int, stop: int, several: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, saved
 
 BAR_COLOURS = [BLUE, VERMILLION, GREEN, ORANGE]
 
@@ -105,6 +105,4 @@ def next_words(
     panels[0].set_yticks(rows, names)
     panels[0].invert_yaxis()
     figure.text(0.015, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
-    if path is not None:
-        figure.savefig(path)
-    return figure
+    return saved(figure, path)

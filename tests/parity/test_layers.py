@@ -9,19 +9,14 @@ from deepnlp.layers import (
     GRU,
     LSTM,
     RNN,
-    Affine,
     AffineSoftmaxWithLoss,
-    Embedding,
-    SigmoidWithLoss,
     SoftmaxWithLoss,
-    TimeAffine,
     TimeGRU,
     TimeLSTM,
     TimeRNN,
 )
 from deepnlp.parameter import Parameter
 from tests.parity.tools import (
-    as_torch,
     close,
     compare_gradients,
     recurrent_module,
@@ -68,40 +63,6 @@ def weights(kind, bh, D, H):
 
 def options(kind):
     return {"relu": {"activation": "relu"}, "gru": {"reset_after": True}}.get(kind, {})
-
-
-@every_layout
-@pytest.mark.parametrize("shape", [(3, 5), (1, 1), (4,)], ids=str)
-def test_embedding(shape, contiguous):
-    W = Parameter(draw(0, 7, 4))
-    ids = np.random.default_rng(1).integers(0, 7, size=shape)
-    ids.flat[0] = ids.flat[-1]
-    if not contiguous:
-        ids = np.asfortranarray(ids.repeat(2, axis=-1))[..., ::2]
-    dy = draw(2, *shape, 4, contiguous=contiguous)
-    layer, E = Embedding(W), as_torch(W)
-    y = F.embedding(tensor(ids), E)
-    y.backward(tensor(dy))
-    close(layer.forward(asarray(ids)), y)
-    layer.backward(asarray(dy))
-    close(W.grad, E.grad)
-
-
-@every_layout
-@pytest.mark.parametrize("layer", [Affine, TimeAffine])
-@pytest.mark.parametrize("shape", [(3, 5, 4), (1, 1, 2)], ids=str)
-def test_affine(layer, shape, contiguous):
-    W, b = Parameter(draw(0, shape[-1], 6)), Parameter(draw(1, 6))
-    x = draw(2, *shape, contiguous=contiguous)
-    dy = draw(3, *shape[:-1], 6, contiguous=contiguous)
-    made = layer(W, b)
-    W_, b_, x_ = as_torch(W, transpose=True), as_torch(b), tensor(x, grad=True)
-    y = F.linear(x_, W_, b_)
-    y.backward(tensor(dy))
-    close(made.forward(asarray(x)), y)
-    close(made.backward(asarray(dy)), x_.grad)
-    close(W.grad, W_.grad.T)
-    close(b.grad, b_.grad)
 
 
 @every_kind
@@ -215,14 +176,3 @@ def test_affine_softmax_with_loss(shape, bias, scale, contiguous):
         close(layer.b.grad, b_.grad)
     with no_backward():
         close(layer.forward(asarray(x), asarray(targets)), loss)
-
-
-@pytest.mark.parametrize("shape", [(3, 5), (1,)], ids=str)
-def test_sigmoid_with_loss(shape):
-    scores, targets = draw(0, *shape), np.random.default_rng(1).integers(0, 2, size=shape)
-    scores_ = tensor(scores, grad=True)
-    loss = F.binary_cross_entropy_with_logits(scores_, tensor(targets.astype(float)))
-    loss.backward()
-    layer = SigmoidWithLoss()
-    close(layer.forward(asarray(scores), asarray(targets)), loss)
-    close(layer.backward(), scores_.grad)

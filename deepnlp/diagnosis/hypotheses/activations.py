@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.tape import UNARY, Adjoints, Node
 from deepnlp.diagnosis.trace import Mistake, Trace
-from deepnlp.gradcheck.causes import (
-    DERIVATIVE_AT_INPUT,
-    DERIVATIVE_MISSING,
-    FACTOR,
-    SIGN,
-    TERM_MISSING,
-    WRONG_AXIS,
-)
+from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
 Derivative = Callable[[HostArray, HostArray, HostArray], HostArray]
 """Gradient by x of y = f(x), from the gradient by y, x and y."""
+
+Slope = Callable[[HostArray, HostArray], Any]
+"""The derivative of y = f(x), from x and y."""
 
 
 @dataclass
@@ -121,152 +118,125 @@ def _furthest_source(
 # --- Derivatives, right and wrong ------------------------------------------------------------
 
 
-def _elementwise(slope: Callable[[HostArray, HostArray], HostArray | float]) -> Derivative:
+RIGHT: dict[str, Slope] = {
+    "sigmoid": lambda x, y: y * (1 - y),
+    "softplus": lambda x, y: _sigmoid(x),
+    **{name: UNARY[name] for name in SINGLE},
+}
+"""Derivatives by x and y; those of tanh, sigmoid and exp are usually written with y."""
+
+AT_INPUT = {
+    "tanh": ("1 - x^2 in place of 1 - y^2", lambda x, y: 1 - x * x),
+    "sigmoid": ("x (1 - x) in place of y (1 - y)", lambda x, y: x * (1 - x)),
+    "exp": ("x in place of y", lambda x, y: x),
+    "sqrt": ("0.5 / x in place of 0.5 / y", lambda x, y: 0.5 / x),
+}
+AT_OUTPUT = {
+    "tanh": ("tanh'(y), though y is tanh(x) already", lambda x, y: 1 - numpy.tanh(y) ** 2),
+    "sigmoid": (
+        "sigmoid'(y), though y is sigmoid(x) already",
+        lambda x, y: _sigmoid(y) * (1 - _sigmoid(y)),
+    ),
+    "softplus": ("sigmoid(y) in place of sigmoid(x)", lambda x, y: _sigmoid(y)),
+    "exp": ("exp(y), though y is exp(x) already", lambda x, y: numpy.exp(y)),
+}
+OTHERS: dict[str, Slope] = {
+    "1 - y^2, which is tanh's": lambda x, y: 1 - y * y,
+    "y (1 - y), which is the sigmoid's": lambda x, y: y * (1 - y),
+    "1 - y": lambda x, y: 1 - y,
+    "y": lambda x, y: y,
+    "y^2": lambda x, y: y * y,
+    "(1 - y)^2": lambda x, y: (1 - y) ** 2,
+    "1 + y^2": lambda x, y: 1 + y * y,
+    "y (1 + y)": lambda x, y: y * (1 + y),
+    "1 where y > 0": lambda x, y: 1.0 * (y > 0),
+}
+"""Derivatives that some other function has, or none."""
+
+
+def _mistakes(function: str) -> Iterator[tuple[str, str, Derivative]]:
+    """Wrong derivatives of a function, each with the cause and what to say."""
+    if function == "softmax":
+        yield from SOFTMAX_MISTAKES
+        return
+    right = RIGHT[function]
+    wrong: list[tuple[str, str, Slope]] = [
+        (c.DERIVATIVE_AT_INPUT, *table[function])
+        for table in (AT_INPUT, AT_OUTPUT)
+        if function in table
+    ]
+    if function not in AT_OUTPUT:
+        told = f"{function}'(y) in place of {function}'(x)"
+        wrong.append((c.DERIVATIVE_AT_INPUT, told, lambda x, y: right(y, y)))
+    missing, derivative = c.DERIVATIVE_MISSING, "the derivative"
+    wrong.append((missing, "dy is passed on without the derivative", lambda x, y: 1.0))
+    wrong += [(missing, f"{derivative} is {told}", slope) for told, slope in OTHERS.items()]
+    wrong += [
+        (missing, f"{derivative} is {derivative} squared", lambda x, y: right(x, y) ** 2),
+        (c.SIGN, f"{derivative} has the wrong sign", lambda x, y: -right(x, y)),
+        (c.FACTOR, f"{derivative} is half the right one", lambda x, y: right(x, y) / 2),
+        (c.FACTOR, f"{derivative} is twice the right one", lambda x, y: right(x, y) * 2),
+    ]
+    for cause, told, slope in wrong:
+        yield cause, told, _elementwise(slope)
+
+
+def _elementwise(slope: Slope) -> Derivative:
     return lambda g, x, y: g * slope(x, y)
 
 
-def _softmax_with(inner: Callable[[HostArray, HostArray], HostArray], sign: float) -> Derivative:
-    def derivative(g: HostArray, x: HostArray, y: HostArray) -> HostArray:
-        return numpy.asarray(y * (g + sign * inner(g, y)))
-
-    return derivative
+def _sum(g: HostArray, y: HostArray, axis: int | None = -1) -> HostArray:
+    return numpy.asarray((g * y).sum(axis=axis, keepdims=True))
 
 
-RIGHT: dict[str, Callable[[HostArray, HostArray], HostArray]] = {
-    "tanh": lambda x, y: 1 - y * y,
-    "sigmoid": lambda x, y: y * (1 - y),
-    "softplus": lambda x, y: _sigmoid(x),
-    "exp": lambda x, y: y,
-    "sin": lambda x, y: numpy.cos(x),
-    "cos": lambda x, y: -numpy.sin(x),
-    "arctan": lambda x, y: 1 / (1 + x * x),
-    "sinh": lambda x, y: numpy.cosh(x),
-    "cosh": lambda x, y: numpy.sinh(x),
-    "square": lambda x, y: 2 * x,
-    "sqrt": lambda x, y: 0.5 / y,
-    "log": lambda x, y: 1 / x,
-}
-"""Derivatives, of which those of tanh, sigmoid and exp are usually written with y."""
-
-
-def _mistakes(function: str) -> list[tuple[str, str, Derivative]]:
-    """Wrong derivatives of a function, each with the cause and what to say."""
-    if function == "softmax":
-        return _softmax_mistakes()
-    right = RIGHT[function]
-    found: list[tuple[str, str, Derivative]] = []
-    at_input = {
-        "tanh": ("1 - x^2 in place of 1 - y^2", lambda x, y: 1 - x * x),
-        "sigmoid": ("x (1 - x) in place of y (1 - y)", lambda x, y: x * (1 - x)),
-        "exp": ("x in place of y", lambda x, y: x),
-        "sqrt": ("0.5 / x in place of 0.5 / y", lambda x, y: 0.5 / x),
-    }
-    at_output = {
-        "tanh": ("tanh'(y), though y is tanh(x) already", lambda x, y: 1 - numpy.tanh(y) ** 2),
-        "sigmoid": (
-            "sigmoid'(y), though y is sigmoid(x) already",
-            lambda x, y: _sigmoid(y) * (1 - _sigmoid(y)),
-        ),
-        "softplus": ("sigmoid(y) in place of sigmoid(x)", lambda x, y: _sigmoid(y)),
-        "exp": ("exp(y), though y is exp(x) already", lambda x, y: numpy.exp(y)),
-    }
-    for table in (at_input, at_output):
-        if function in table:
-            told, slope = table[function]
-            found.append((DERIVATIVE_AT_INPUT, told, _elementwise(slope)))
-    if function not in at_output:
-        told = f"{function}'(y) in place of {function}'(x)"
-        found.append((DERIVATIVE_AT_INPUT, told, _elementwise(lambda x, y: right(y, y))))
-    found.append(
-        (
-            DERIVATIVE_MISSING,
-            "dy is passed on without the derivative",
-            _elementwise(lambda x, y: 1.0),
-        )
-    )
-    others = {
-        "1 - y^2, which is tanh's": lambda x, y: 1 - y * y,
-        "y (1 - y), which is the sigmoid's": lambda x, y: y * (1 - y),
-        "1 - y": lambda x, y: 1 - y,
-        "y": lambda x, y: y,
-        "y^2": lambda x, y: y * y,
-        "(1 - y)^2": lambda x, y: (1 - y) ** 2,
-        "1 + y^2": lambda x, y: 1 + y * y,
-        "y (1 + y)": lambda x, y: y * (1 + y),
-        "1 where y > 0": lambda x, y: 1.0 * (y > 0),
-        "the derivative squared": lambda x, y: right(x, y) ** 2,
-    }
-    found += [
-        (DERIVATIVE_MISSING, f"the derivative is {told}", _elementwise(slope))
-        for told, slope in others.items()
-    ]
-    found.append(
-        (SIGN, "the derivative has the wrong sign", _elementwise(lambda x, y: -right(x, y)))
-    )
-    half, double = "half the right one", "twice the right one"
-    found.append((FACTOR, f"the derivative is {half}", _elementwise(lambda x, y: right(x, y) / 2)))
-    found.append(
-        (FACTOR, f"the derivative is {double}", _elementwise(lambda x, y: right(x, y) * 2))
-    )
-    return found
-
-
-def _softmax_mistakes() -> list[tuple[str, str, Derivative]]:
-    def over(axis: int | None) -> Callable[[HostArray, HostArray], HostArray]:
-        return lambda g, y: (g * y).sum(axis=axis, keepdims=True)
-
-    return [
-        (WRONG_AXIS, "the sum of dy * y runs over axis 0", _softmax_with(over(0), -1)),
-        (WRONG_AXIS, "the sum of dy * y runs over all axes", _softmax_with(over(None), -1)),
-        (
-            WRONG_AXIS,
-            "the sum of dy * y runs over axis 1",
-            lambda g, x, y: y * (g - (g * y).sum(axis=min(1, y.ndim - 1), keepdims=True)),
-        ),
-        (TERM_MISSING, "the sum over the row is left out: dx = y dy", lambda g, x, y: y * g),
-        (
-            TERM_MISSING,
-            "it is treated as element-wise: dx = dy y (1 - y)",
-            lambda g, x, y: g * y * (1 - y),
-        ),
-        (
-            TERM_MISSING,
-            "the sum is over dy and not over dy * y",
-            _softmax_with(lambda g, y: g.sum(axis=-1, keepdims=True), -1),
-        ),
-        (
-            TERM_MISSING,
-            "the sum is over dy y, but y does not multiply it: dx = y dy - sum",
-            lambda g, x, y: y * g - (g * y).sum(axis=-1, keepdims=True),
-        ),
-        (
-            FACTOR,
-            "y multiplies the difference twice",
-            lambda g, x, y: y * y * (g - (g * y).sum(axis=-1, keepdims=True)),
-        ),
-        (
-            FACTOR,
-            "the mean of dy * y is taken, not the sum",
-            _softmax_with(lambda g, y: (g * y).mean(axis=-1, keepdims=True), -1),
-        ),
-        (SIGN, "the sum over the row is added, not subtracted", _softmax_with(over(-1), 1)),
-        (
-            SIGN,
-            "the derivative has the wrong sign",
-            lambda g, x, y: -y * (g - (g * y).sum(axis=-1, keepdims=True)),
-        ),
-        (
-            DERIVATIVE_AT_INPUT,
-            "it is taken with x in place of y",
-            lambda g, x, y: x * (g - (g * x).sum(axis=-1, keepdims=True)),
-        ),
-        (
-            DERIVATIVE_AT_INPUT,
-            "it is taken with softmax(y), though y is the softmax already",
-            lambda g, x, y: _softmax(y) * (g - (g * _softmax(y)).sum(axis=-1, keepdims=True)),
-        ),
-        (DERIVATIVE_MISSING, "dy is passed on without the derivative", lambda g, x, y: g),
-    ]
+SOFTMAX_MISTAKES: list[tuple[str, str, Derivative]] = [
+    (c.WRONG_AXIS, "the sum of dy * y runs over axis 0", lambda g, x, y: y * (g - _sum(g, y, 0))),
+    (
+        c.WRONG_AXIS,
+        "the sum of dy * y runs over all axes",
+        lambda g, x, y: y * (g - _sum(g, y, None)),
+    ),
+    (
+        c.WRONG_AXIS,
+        "the sum of dy * y runs over axis 1",
+        lambda g, x, y: y * (g - _sum(g, y, min(1, y.ndim - 1))),
+    ),
+    (c.TERM_MISSING, "the sum over the row is left out: dx = y dy", lambda g, x, y: y * g),
+    (
+        c.TERM_MISSING,
+        "it is treated as element-wise: dx = dy y (1 - y)",
+        lambda g, x, y: g * y * (1 - y),
+    ),
+    (
+        c.TERM_MISSING,
+        "the sum is over dy and not over dy * y",
+        lambda g, x, y: y * (g - g.sum(axis=-1, keepdims=True)),
+    ),
+    (
+        c.TERM_MISSING,
+        "the sum is over dy y, but y does not multiply it: dx = y dy - sum",
+        lambda g, x, y: y * g - _sum(g, y),
+    ),
+    (c.FACTOR, "y multiplies the difference twice", lambda g, x, y: y * y * (g - _sum(g, y))),
+    (
+        c.FACTOR,
+        "the mean of dy * y is taken, not the sum",
+        lambda g, x, y: y * (g - _sum(g, y) / y.shape[-1]),
+    ),
+    (c.SIGN, "the sum over the row is added, not subtracted", lambda g, x, y: y * (g + _sum(g, y))),
+    (c.SIGN, "the derivative has the wrong sign", lambda g, x, y: -y * (g - _sum(g, y))),
+    (
+        c.DERIVATIVE_AT_INPUT,
+        "it is taken with x in place of y",
+        lambda g, x, y: x * (g - _sum(g, x)),
+    ),
+    (
+        c.DERIVATIVE_AT_INPUT,
+        "it is taken with softmax(y), though y is the softmax already",
+        lambda g, x, y: _softmax(y) * (g - _sum(g, _softmax(y))),
+    ),
+    (c.DERIVATIVE_MISSING, "dy is passed on without the derivative", lambda g, x, y: g),
+]
 
 
 def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
@@ -274,9 +244,7 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     places = activations(trace)
     for (function, _), found in places.items():
         if function not in RIGHT and function != "softmax":
@@ -284,7 +252,7 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
         statement = trace.line(found[0].number)
         for cause, told, derivative in _mistakes(function):
             gradients = trace.gradients(_replace(found, derivative))
-            evidence = f"{problem.owner}: behind `{statement}` ({function}), {told}"
+            evidence = f"behind `{statement}` ({function}), {told}"
             yield Guess(cause, evidence, gradients)
     # The same mistake at every call of a function, as where a helper holds the derivative.
     for function in {f for f, _ in places if f in RIGHT}:
@@ -293,7 +261,7 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
             continue
         for cause, told, derivative in _mistakes(function):
             gradients = trace.gradients(_replace(found, derivative))
-            yield Guess(cause, f"{problem.owner}: behind every {function}, {told}", gradients)
+            yield Guess(cause, f"behind every {function}, {told}", gradients)
 
 
 def _replace(found: list[Activation], derivative: Derivative) -> Mistake:

@@ -36,7 +36,7 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
             parts = numpy.split(right, count, axis=-1)
             for order in _orders(count):
                 moved = _told(order, _names(problem, count))
-                told = f"{problem.owner}: in the gradient of {name}, {moved}"
+                told = f"in the gradient of {name}, {moved}"
                 yield Guess(
                     GATES_SWAPPED,
                     told,
@@ -68,7 +68,7 @@ def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
             continue
         gate, factor = _names(problem, count)[off[0]], ratios[off[0]] or 0.0
         kind = "block" if gate in block_names(count) else "the block of gate"
-        told = f"{problem.owner}: in the gradient of {name}, {kind} {gate} is "
+        told = f"in the gradient of {name}, {kind} {gate} is "
         if factor == 0:
             yield Guess(ZERO, told + "0", {name: wrong})
         elif abs(factor + 1) < 1e-6:
@@ -88,7 +88,7 @@ def swapped_rows(problem: Problem) -> Iterator[Guess]:
             continue
         if problem.right[a].shape == problem.right[b].shape:
             gradients = {a: problem.right[b], b: problem.right[a]}
-            told = f"{problem.owner}: the gradients of {a} and {b} are in each other's place"
+            told = f"the gradients of {a} and {b} are in each other's place"
             yield Guess(GATES_SWAPPED, told, gradients)
 
 
@@ -97,9 +97,7 @@ def swapped_gates(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``da = hstack((df, di, dg, do))`` where ``a`` was split into i, f, g, o.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     for numbers in trace.sites.values():
         first = trace.nodes[numbers[0]]
         if first.values.ndim < 2 or first.op not in ("matmul", "add"):
@@ -117,9 +115,7 @@ def swapped_activations(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``di, dg = dc * i, dc * g``. Right: ``di, dg = dc * g, dc * i``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     sites = {
         site: numbers
         for site, numbers in trace.sites.items()
@@ -147,17 +143,15 @@ def _exchanged(problem: Problem, one: list[int], other: list[int]) -> Guess:
     now: dict[int, HostArray] = {}
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number not in partner:
-            return None
         now[number] = g
         return trace.backward(number, before.get(partner[number], 0 * g))
 
     gradients = {}
     for _ in range(len(one) + 1):
-        gradients = trace.gradients(mistake)
+        gradients = trace.gradients(mistake, at=partner)
         before = dict(now)
     a, b = trace.nodes[one[0]].site.target, trace.nodes[other[0]].site.target
-    told = f"{problem.owner}: the gradients of {a} and {b} are in each other's place"
+    told = f"the gradients of {a} and {b} are in each other's place"
     return Guess(GATES_SWAPPED, told, gradients)
 
 
@@ -165,14 +159,12 @@ def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int,
     trace = problem.followed
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number not in numbers:
-            return None
         parts = numpy.split(g, count, axis=-1)
         return trace.backward(number, numpy.concatenate([parts[k] for k in order], axis=-1))
 
     moved = _told(order, _names(problem, count))
-    told = f"{problem.owner}: in the gradient by `{trace.line(min(numbers))}`, {moved}"
-    return Guess(GATES_SWAPPED, told, trace.gradients(mistake))
+    told = f"in the gradient by `{trace.line(min(numbers))}`, {moved}"
+    return Guess(GATES_SWAPPED, told, trace.gradients(mistake, at=numbers))
 
 
 def _is_split(problem: Problem, number: int, count: int) -> bool:
@@ -234,11 +226,13 @@ def _is_of_the_package(problem: Problem) -> bool:
 def _read_names(problem: Problem, count: int) -> list[str]:
     if _is_of_the_package(problem):
         return list(GATES.get(count, "")) or block_names(count)
+    if problem.trace is None:
+        return block_names(count)
     trace = problem.trace
-    for number, node in enumerate(trace.nodes if trace is not None else []):
+    for number, node in enumerate(trace.nodes):
         if node.values.ndim < 2 or node.op not in ("matmul", "add"):
             continue
-        if trace is None or node.values.shape[-1] % count or not _is_split(problem, number, count):
+        if node.values.shape[-1] % count or not _is_split(problem, number, count):
             continue
         width = node.values.shape[-1] // count
         first = node.tickets.reshape(-1, node.tickets.shape[-1])[0]

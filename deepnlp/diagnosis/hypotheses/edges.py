@@ -21,12 +21,10 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
     Wrong: ``dz = dh * (n - h_prev)`` for h = (1 - z) n + z h_prev.
     Right: ``dz = dh * (h_prev - n)``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     right = trace.gradients()
     for site, j in _terms(problem):
-        without = trace.gradients(_scale(problem, site, j, 0.0))
+        without = _scaled(problem, site, j, 0.0)
         if not _changes_the_bad_rows(problem, right, without):
             continue
         factors = [0.0, -1.0]
@@ -35,9 +33,7 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
             factors.append(found)
         factors += [2.0, 0.5]
         for factor in dict.fromkeys(factors):
-            gradients = without
-            if factor:
-                gradients = trace.gradients(_scale(problem, site, j, factor))
+            gradients = _scaled(problem, site, j, factor) if factor else without
             cause, told = _named(problem, site, j, factor)
             yield Guess(cause, told, gradients)
 
@@ -47,9 +43,7 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dx = dy @ W``. Right: ``dx = dy @ W.T``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     for numbers in trace.sites.values():
         first = trace.nodes[numbers[0]]
         if first.op != "matmul":
@@ -57,9 +51,8 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
         for j, (values, _) in enumerate(first.operands):
             if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
                 continue
-            mistake = _transposed(problem, set(numbers), j)
-            told = f"{problem.owner}: behind `{trace.line(numbers[0])}`, a matrix is not transposed"
-            yield Guess(TRANSPOSED, told, trace.gradients(mistake))
+            told = f"behind `{trace.line(numbers[0])}`, a matrix is not transposed"
+            yield Guess(TRANSPOSED, told, trace.gradients(_transposed(j), at=numbers))
 
 
 def _terms(problem: Problem) -> Iterator[tuple[object, int]]:
@@ -74,18 +67,15 @@ def _terms(problem: Problem) -> Iterator[tuple[object, int]]:
             yield site, j
 
 
-def _scale(problem: Problem, site: object, j: int, factor: float) -> Mistake:
+def _scaled(problem: Problem, site: object, j: int, factor: float) -> dict[str, HostArray]:
     trace = problem.followed
-    chosen = set(trace.sites[site])
 
-    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number not in chosen:
-            return None
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
         passed = trace.backward(number, g)
         target = node.operands[j][1] if j >= 0 else None
         return [(t, v * factor if target is None or t is target else v) for t, v in passed]
 
-    return mistake
+    return trace.gradients(mistake, at=trace.sites[site])
 
 
 def _changes_the_bad_rows(
@@ -116,7 +106,7 @@ def _named(problem: Problem, site: object, j: int, factor: float) -> tuple[str, 
     number = trace.sites[site][0]
     node, line = trace.nodes[number], trace.line(number)
     what = "the gradient through it" if j < 0 else f"the gradient by {_operand(problem, node, j)}"
-    place = f"{problem.owner}: behind `{line}`, {what}"
+    place = f"behind `{line}`, {what}"
     if factor == 0:
         state = _state(problem, node, j)
         cause = {"h": H_PATH, "c": C_PATH}.get(state or "", TERM_MISSING)
@@ -150,10 +140,8 @@ def _operand(problem: Problem, node: Node, j: int) -> str:
     return target or f"its {['first', 'second'][min(j, 1)]} operand"
 
 
-def _transposed(problem: Problem, chosen: set[int], j: int) -> Mistake:
-    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number not in chosen:
-            return None
+def _transposed(j: int) -> Mistake:
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
         values = [v for v, _ in node.operands]
         right = node.vjp(g, values, node.values)
         values[j] = numpy.swapaxes(values[j], -1, -2)

@@ -32,16 +32,14 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
             continue  # a mean over one of two axes: that is another count
         if abs(factor / count - 1) < 1e-6 and count > 1:
             evidence = (
-                f"{problem.owner}: the gradient is {told} = {count} times the right one: "
-                "it was not divided by it"
+                f"the gradient is {told} = {count} times the right one: it was not divided by it"
             )
             yield Guess(LOSS_NOT_AVERAGED, evidence, gradients)
     for a, right_count in counts.items():
         for b, count in [*counts.items(), *_other_counts(problem)]:
             if count != right_count and count > 0 and abs(factor * count / right_count - 1) < 1e-6:
                 evidence = (
-                    f"{problem.owner}: the gradient is divided by {b} = {count} "
-                    f"in place of {a} = {right_count}"
+                    f"the gradient is divided by {b} = {count} in place of {a} = {right_count}"
                 )
                 yield Guess(LOSS_WRONG_COUNT, evidence, gradients)
 
@@ -68,7 +66,7 @@ def ignored_counted(problem: Problem) -> Iterator[Guess]:
         if factor is None and not ignored.all():
             continue
         told = (
-            f"{problem.owner}: {int(ignored.sum())} of {ignored.size} targets have no part in the "
+            f"{int(ignored.sum())} of {ignored.size} targets have no part in the "
             f"loss, but their rows of the gradient of {name} are not 0"
         )
         yield Guess(IGNORED_COUNTED, told, {name: wrong})

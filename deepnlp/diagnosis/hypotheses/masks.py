@@ -20,8 +20,8 @@ def wrong_masks(problem: Problem) -> Iterator[Guess]:
     Wrong: ``return dy`` or ``return dy * mask / (1 - p) / (1 - p)``.
     Right: ``return dy * mask / (1 - p)``.
     """
-    trace = problem.trace
-    if trace is None or targets_of(problem) is not None:
+    trace = problem.followed
+    if targets_of(problem) is not None:
         return
     for numbers in trace.sites.values():
         first = trace.nodes[numbers[0]]
@@ -31,23 +31,20 @@ def wrong_masks(problem: Problem) -> Iterator[Guess]:
         line = trace.line(numbers[0])
         x = next(v for v, t in first.operands if t.any())
         if _is_rectifier(mask, x):
-            told = f"{problem.owner}: behind `{line}`, what is cut off gets a gradient"
+            told = f"behind `{line}`, what is cut off gets a gradient"
             yield Guess(DERIVATIVE_MISSING, told, _with(problem, numbers, lambda m, s: 0 * m + 1))
             continue
-        told = f"{problem.owner}: behind `{line}`, what the mask zeroes gets a gradient"
+        told = f"behind `{line}`, what the mask zeroes gets a gradient"
         yield Guess(MASK_MISSING, told, _with(problem, numbers, lambda m, s: 0 * m + 1))
         yield Guess(MASK_MISSING, told, _with(problem, numbers, lambda m, s: 0 * m + s))
         scales = {float(mask.max()), *_scales(problem, numbers)} - {1.0}
         for scale in scales:
             for power, word in ((2, "twice"), (0, "not at all"), (-1, "the wrong way round")):
                 change = scale ** (power - 1)
-                told = (
-                    f"{problem.owner}: behind `{line}`, the factor {scale:.6g} of the mask is "
-                    f"applied {word}"
-                )
+                told = f"behind `{line}`, the factor {scale:.6g} of the mask is applied {word}"
                 gradients = _with(problem, numbers, lambda m, s, c=change: m * c)
                 yield Guess(MASK_SCALE, told, gradients)
-            told = f"{problem.owner}: behind `{line}`, mask and factor are both left out"
+            told = f"behind `{line}`, mask and factor are both left out"
             gradients = _with(problem, numbers, lambda m, s, c=scale: 0 * m + 1 / c)
             yield Guess(MASK_MISSING, told, gradients)
 
@@ -57,25 +54,16 @@ def rectifier_passed(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``return dy``. Right: ``return dy * (x > 0)``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     for numbers in trace.sites.values():
         if trace.nodes[numbers[0]].op not in ("maximum", "minimum", "absolute"):
             continue
-        chosen = set(numbers)
 
-        def mistake(
-            number: int, node: Node, g: HostArray, chosen: set[int] = chosen
-        ) -> Adjoints | None:
-            if number not in chosen:
-                return None
+        def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
             return [(t, numpy.broadcast_to(g, g.shape)) for _, t in node.operands if t.any()]
 
-        told = (
-            f"{problem.owner}: behind `{trace.line(numbers[0])}`, what is cut off gets a gradient"
-        )
-        yield Guess(DERIVATIVE_MISSING, told, trace.gradients(mistake))
+        told = f"behind `{trace.line(numbers[0])}`, what is cut off gets a gradient"
+        yield Guess(DERIVATIVE_MISSING, told, trace.gradients(mistake, at=numbers))
 
 
 def _with(problem: Problem, numbers: list[int], change: Callable[..., Any]) -> dict[str, HostArray]:

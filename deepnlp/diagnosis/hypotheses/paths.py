@@ -28,7 +28,7 @@ def state_is_cut(problem: Problem, name: str) -> Iterator[Guess]:
     state = letter_of(problem, name)
     if state is not None:
         cause = H_PATH if state == "h" else C_PATH
-        told = f"{problem.owner}: nothing is given back for {name}"
+        told = f"nothing is given back for {name}"
         yield Guess(cause, told, {name: numpy.zeros_like(problem.right[name])})
 
 
@@ -37,9 +37,7 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dh = dhs[:, t]``. Right: ``dh = dhs[:, t] + dh_next``; and likewise for c.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     edges = _recurrent_edges(problem)
     sources = list(dict.fromkeys(source for source, _ in edges))
     for source in sources:
@@ -47,18 +45,18 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
         cause = H_PATH if letter == "h" else C_PATH
         consumers = [to for one, to in edges if one == source]
         for with_first in (False, True):
-            told = f"{problem.owner}: no gradient goes from a step to {letter} of the step before"
+            told = f"no gradient goes from a step to {letter} of the step before"
             cut = {(source, to) for to in consumers}
             yield Guess(cause, told, trace.gradients(_cut(problem, cut, with_first)))
         if len(consumers) > 1:
             for to in consumers:
                 line = trace.line(trace.sites[to][0])
-                told = f"{problem.owner}: {letter}_prev gets no gradient by way of `{line}`"
+                told = f"{letter}_prev gets no gradient by way of `{line}`"
                 for with_first in (False, True):
                     gradients = trace.gradients(_cut(problem, {(source, to)}, with_first))
                     yield Guess(cause, told, gradients)
     if len(sources) > 1:
-        told = f"{problem.owner}: no gradient goes from a step to the step before"
+        told = "no gradient goes from a step to the step before"
         for with_first in (False, True):
             cut = {(source, to) for source, to in edges}
             yield Guess(H_PATH, told, trace.gradients(_cut(problem, cut, with_first)))
@@ -69,9 +67,7 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
 
     Wrong (GRU): ``dh_prev = da @ Wh.T``. Right: ``dh_prev = da @ Wh.T + dh * z``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     for name, variable in problem.subject.variables.items():
         letter = letter_of(problem, name)
         own = trace.variables[name]
@@ -82,24 +78,16 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
         if len(consumers) < 2:
             continue
         for site in consumers:
-            chosen = set(trace.sites[site])
 
             def mistake(
-                number: int,
-                node: Node,
-                g: HostArray,
-                chosen: set[int] = chosen,
-                low: int = low,
-                high: int = high,
-            ) -> Adjoints | None:
-                if number not in chosen:
-                    return None
+                number: int, node: Node, g: HostArray, low: int = low, high: int = high
+            ) -> Adjoints:
                 return [(t, v * ~((t >= low) & (t <= high))) for t, v in trace.backward(number, g)]
 
             cause = H_PATH if letter == "h" else C_PATH
             line = trace.line(trace.sites[site][0])
-            told = f"{problem.owner}: {name} gets no gradient by way of `{line}`"
-            yield Guess(cause, told, trace.gradients(mistake))
+            told = f"{name} gets no gradient by way of `{line}`"
+            yield Guess(cause, told, trace.gradients(mistake, at=trace.sites[site]))
 
 
 def ignored_output(problem: Problem) -> Iterator[Guess]:
@@ -107,13 +95,11 @@ def ignored_output(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``def backward(self, dh, dc)`` goes on with dh alone.
     """
-    trace = problem.trace
-    if trace is None or len(trace.weights) < 2:
-        return
-    for k, _weight in enumerate(trace.weights):
+    trace = problem.followed
+    for k in range(len(trace.weights)) if len(trace.weights) > 1 else ():
         weights = [0 * w if j == k else w for j, w in enumerate(trace.weights)]
         cause = C_PATH if k == 1 and letter_of(problem, "c_prev") else TERM_MISSING
-        told = f"{problem.owner}: the gradient by output {k} is not used"
+        told = f"the gradient by output {k} is not used"
         yield Guess(cause, told, trace.gradients(weights=weights))
 
 

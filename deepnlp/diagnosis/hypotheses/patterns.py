@@ -7,14 +7,7 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.gradcheck.causes import (
-    DERIVATIVE_MISSING,
-    FACTOR,
-    NOT_SUMMED_N,
-    SIGN,
-    TRANSPOSED,
-    ZERO,
-)
+from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
 
@@ -29,8 +22,8 @@ def zero(problem: Problem, name: str) -> Iterator[Guess]:
     name : str
         Of the gradient.
     """
-    told = f"{problem.owner}: every entry of the gradient of {name} is 0"
-    yield Guess(ZERO, told, {name: numpy.zeros_like(problem.right[name])})
+    told = f"every entry of the gradient of {name} is 0"
+    yield Guess(c.ZERO, told, {name: numpy.zeros_like(problem.right[name])})
 
 
 def multiple(problem: Problem, name: str) -> Iterator[Guess]:
@@ -50,14 +43,11 @@ def multiple(problem: Problem, name: str) -> Iterator[Guess]:
         return
     predicted = {name: factor * problem.right[name]}
     if abs(factor + 1) < 1e-6:
-        told = f"{problem.owner}: the gradient of {name} is -1 times the right one"
-        yield Guess(SIGN, told, predicted)
+        told = f"the gradient of {name} is -1 times the right one"
+        yield Guess(c.SIGN, told, predicted)
     elif abs(factor) > 1e-12:
-        told = (
-            f"{problem.owner}: the gradient of {name} is {problem.name_factor(factor)} "
-            "times the right one"
-        )
-        yield Guess(FACTOR, told, predicted)
+        told = f"the gradient of {name} is {problem.name_factor(factor)} times the right one"
+        yield Guess(c.FACTOR, told, predicted)
 
 
 def transposed(problem: Problem, name: str) -> Iterator[Guess]:
@@ -74,8 +64,8 @@ def transposed(problem: Problem, name: str) -> Iterator[Guess]:
     right = problem.right[name]
     if right.ndim != 2:
         return
-    told = f"{problem.owner}: the gradient of {name} is the transpose of the right one"
-    yield Guess(TRANSPOSED, told, {name: right.T})
+    told = f"the gradient of {name} is the transpose of the right one"
+    yield Guess(c.TRANSPOSED, told, {name: right.T})
 
 
 def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
@@ -95,10 +85,10 @@ def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
     axes = tuple(range(wrong.ndim - right.ndim))
     if numpy.allclose(wrong.sum(axis=axes), right, rtol=1e-5, atol=1e-9):
         told = (
-            f"{problem.owner}: the gradient of {name} has shape {wrong.shape}; its sum over the "
+            f"the gradient of {name} has shape {wrong.shape}; its sum over the "
             f"first {len(axes)} would be right"
         )
-        yield Guess(NOT_SUMMED_N, told, {name: wrong})
+        yield Guess(c.NOT_SUMMED_N, told, {name: wrong})
 
 
 def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
@@ -114,8 +104,8 @@ def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
     """
     for weight in problem.subject.weights:
         if weight.shape == problem.right[name].shape and weight.ndim > 0:
-            told = f"{problem.owner}: the gradient of {name} is dy as it came in"
-            yield Guess(DERIVATIVE_MISSING, told, {name: weight})
+            told = f"the gradient of {name} is dy as it came in"
+            yield Guess(c.DERIVATIVE_MISSING, told, {name: weight})
 
 
 def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
@@ -138,8 +128,8 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
         if len(slopes[0]) <= 2 and 2 <= len(slopes[1]) <= 3 and right.size > 4:
             told = ", ".join(f"{slope:g}" for slope in slopes[0])
             wanted = ", ".join(f"{slope:g}" for slope in slopes[1])
-            evidence = f"{problem.owner}: the slopes behind {name} are {told} in place of {wanted}"
-            yield Guess(DERIVATIVE_MISSING, evidence, {name: wrong})
+            evidence = f"the slopes behind {name} are {told} in place of {wanted}"
+            yield Guess(c.DERIVATIVE_MISSING, evidence, {name: wrong})
 
 
 def is_one(factor: float) -> bool:

@@ -10,17 +10,7 @@ import numpy
 from deepnlp.diagnosis.hypotheses.paths import letter_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.gradcheck.causes import (
-    ASSIGNED,
-    NOT_SUMMED_N,
-    NOT_SUMMED_T,
-    REPEATED_IDS,
-    TERM_MISSING,
-    TIED_LOOKUP,
-    TIED_OUTPUT,
-    TIME_SHIFTED,
-    WRONG_AXIS,
-)
+from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
 
@@ -46,20 +36,14 @@ class Use:
 
 
 def uses_of(problem: Problem, name: str) -> list[Use]:
-    """All operations that took a weight, in order.
-
-    Returns
-    -------
-    list of Use
-        Empty where the forward cannot be followed.
-    """
+    """All operations that took a weight, in order."""
     found: list[Use] = problem.recall(f"uses of {name}", lambda: _find_uses(problem, name))
     return found
 
 
 def _find_uses(problem: Problem, name: str) -> list[Use]:
-    trace = problem.trace
-    if trace is None or name in problem.subject.input_names or not trace.variables[name].size:
+    trace = problem.followed
+    if name in problem.subject.input_names or not trace.variables[name].size:
         return []
     own = trace.variables[name]
     first, size = int(own.min()), own.size
@@ -146,11 +130,10 @@ def tied(problem: Problem, name: str) -> Iterator[Guess]:
     for kind in sorted(kinds, key=str):
         lost = [use for use in uses if trace_site(problem, use) == kind]
         kept = [use for use in uses if trace_site(problem, use) != kind]
-        line = problem.trace.line(lost[0].number) if problem.trace else ""
-        told = f"{problem.owner}: the gradient of {name} lacks its use in `{line}`"
-        cause = TERM_MISSING
-        if has_lookup:
-            cause = TIED_LOOKUP if lost[0].op == "gather" else TIED_OUTPUT
+        line = problem.followed.line(lost[0].number)
+        told = f"the gradient of {name} lacks its use in `{line}`"
+        of_lookup = c.TIED_LOOKUP if lost[0].op == "gather" else c.TIED_OUTPUT
+        cause = of_lookup if has_lookup else c.TERM_MISSING
         yield Guess(cause, told, {name: _total(kept, shape)})
 
 
@@ -177,10 +160,10 @@ def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
         for row in rows:
             kept[row != 0] = row[row != 0]
         told = (
-            f"{problem.owner}: of an id that occurs more than once, only the {which} occurrence "
+            f"of an id that occurs more than once, only the {which} occurrence "
             f"counts in the gradient of {name}"
         )
-        yield Guess(REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
+        yield Guess(c.REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
     if len(lookups) > 1:
         # One look-up a step, each of which counts every id once; the steps add up.
         kept = numpy.zeros(parts.shape[1])
@@ -189,10 +172,8 @@ def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
             for row in use.parts:
                 step[row != 0] = row[row != 0]
             kept += step
-        told = (
-            f"{problem.owner}: within a step, of a repeated id only the last one counts in {name}"
-        )
-        yield Guess(REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
+        told = f"within a step, of a repeated id only the last one counts in {name}"
+        yield Guess(c.REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
 
 
 def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
@@ -219,9 +200,9 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
 
     def guess(cause: str, told: str, kept: HostArray, factor: float = 1.0) -> Guess:
         total = factor * parts[kept].sum(axis=0).reshape(shape)
-        return Guess(cause, f"{problem.owner}: the gradient of {name} {told}", {name: total})
+        return Guess(cause, f"the gradient of {name} {told}", {name: total})
 
-    both = [("step", steps, NOT_SUMMED_T), ("sample", samples, NOT_SUMMED_N)]
+    both = [("step", steps, c.NOT_SUMMED_T), ("sample", samples, c.NOT_SUMMED_N)]
     for word, labels, cause in both:
         known = sorted(set(labels[labels >= 0].tolist()))
         if len(known) < 2:
@@ -230,23 +211,23 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
             told = f"holds {word} {which} alone"
             # The loop on the way back ends with step 0: what it assigned last is what remains.
             assigned = word == "step" and (not is_bias or (in_a_loop and which == known[0]))
-            yield guess(ASSIGNED if assigned else cause, told, labels == which)
+            yield guess(c.ASSIGNED if assigned else cause, told, labels == which)
             if is_bias and in_a_loop and word == "step" and not assigned:
-                yield guess(ASSIGNED, told, labels == which)
+                yield guess(c.ASSIGNED, told, labels == which)
         if is_bias:
             yield guess(
                 cause, f"is the mean over the {len(known)} {word}s", labels > -3, 1 / len(known)
             )
     if is_bias and len(parts) > 1:
         rows = len(parts)
-        yield guess(NOT_SUMMED_N, f"is the mean over all {rows} rows", steps > -3, 1 / rows)
+        yield guess(c.NOT_SUMMED_N, f"is the mean over all {rows} rows", steps > -3, 1 / rows)
         for which in (rows - 1, 0):
-            yield guess(NOT_SUMMED_N, f"holds row {which} alone", numpy.arange(rows) == which)
+            yield guess(c.NOT_SUMMED_N, f"holds row {which} alone", numpy.arange(rows) == which)
     if in_a_loop and len({trace_site(problem, use) for use in uses}) == 1:
         for which in (0, len(uses) - 1):
             total = uses[which].parts.sum(axis=0).reshape(shape)
-            told = f"{problem.owner}: the gradient of {name} holds one of {len(uses)} uses alone"
-            yield Guess(ASSIGNED, told, {name: total})
+            told = f"the gradient of {name} holds one of {len(uses)} uses alone"
+            yield Guess(c.ASSIGNED, told, {name: total})
 
 
 def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
@@ -261,9 +242,8 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
     name : str
         Of the gradient.
     """
-    trace = problem.trace
-    is_input = name in problem.subject.input_names and letter_of(problem, name) is None
-    if trace is None or not is_input:
+    trace = problem.followed
+    if name not in problem.subject.input_names or letter_of(problem, name) is not None:
         return
     own = trace.variables[name]
     parts: list[tuple[HostArray, HostArray]] = []
@@ -281,7 +261,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
 
     trace.gradients(look)
     in_whole = all(touched.all() for _, touched in parts) and len(sites) > 1
-    cause = TERM_MISSING if in_whole else ASSIGNED
+    cause = c.TERM_MISSING if in_whole else c.ASSIGNED
     for ordered in (parts, parts[::-1]) if len(parts) > 1 else ():
         kept = numpy.zeros(own.shape)
         for part, touched in ordered:
@@ -289,7 +269,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
         told = f"of {len(parts)} uses of {name}, each entry keeps one"
         if in_whole:
             told = f"of {len(parts)} ways from {name} to the outputs, one alone is in its gradient"
-        told = f"{problem.owner}: {told}"
+        told = f"{told}"
         yield Guess(cause, told, {name: kept})
 
 
@@ -314,8 +294,8 @@ def step_left_out(problem: Problem, name: str) -> Iterator[Guess]:
         return
     shape = problem.right[name].shape
     for which in (known[0], known[-1]):
-        told = f"{problem.owner}: the gradient of {name} lacks step {which}"
-        yield Guess(TIME_SHIFTED, told, {name: parts[steps != which].sum(0).reshape(shape)})
+        told = f"the gradient of {name} lacks step {which}"
+        yield Guess(c.TIME_SHIFTED, told, {name: parts[steps != which].sum(0).reshape(shape)})
 
 
 def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
@@ -329,10 +309,9 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
     name : str
         Of the gradient.
     """
-    trace, wrong = problem.trace, problem.wrong[name]
-    if trace is None or name in problem.subject.input_names:
+    trace, wrong, right = problem.followed, problem.wrong[name], problem.right[name]
+    if name in problem.subject.input_names:
         return
-    right = problem.right[name]
     seen: list[HostArray] = []
 
     def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
@@ -350,11 +329,11 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
             for kept in (total, passed.sum(axis=axes, keepdims=True)):
                 if kept.shape == wrong.shape:
                     told = (
-                        f"{problem.owner}: the gradient of {name} was summed over axis "
+                        f"the gradient of {name} was summed over axis "
                         f"{', '.join(map(str, axes))} of an array of shape {passed.shape}; it "
                         f"should have shape {right.shape}"
                     )
-                    yield Guess(WRONG_AXIS, told, {name: kept})
+                    yield Guess(c.WRONG_AXIS, told, {name: kept})
 
 
 def _axes(ndim: int) -> list[tuple[int, ...]]:

@@ -27,14 +27,12 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
         return
     axis = problem.trace.time_axis if problem.trace is not None else 1
     for cause, told, moved in _moves(problem.right[name], axis):
-        yield Guess(cause, f"{problem.owner}: the gradient of {name} {told}", {name: moved})
+        yield Guess(cause, f"the gradient of {name} {told}", {name: moved})
     shares = _shares(problem, name)
     for share in shares if len(shares) > 1 else []:
         rest = problem.right[name] - share
         for cause, told, moved in _moves(share, axis):
-            evidence = (
-                f"{problem.owner}: one of {len(shares)} parts of the gradient of {name} {told}"
-            )
+            evidence = f"one of {len(shares)} parts of the gradient of {name} {told}"
             yield Guess(cause, evidence, {name: rest + moved})
 
 
@@ -43,15 +41,13 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dh = dhs[:, T - 1 - t] + dh_next``. Right: ``dh = dhs[:, t] + dh_next``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     for k, weight in enumerate(trace.weights):
         if weight.ndim != 3:
             continue
         for cause, told, moved in _moves(weight, trace.time_axis):
             weights = [moved if j == k else w for j, w in enumerate(trace.weights)]
-            evidence = f"{problem.owner}: the gradient by the outputs that is used {told}"
+            evidence = f"the gradient by the outputs that is used {told}"
             yield Guess(cause, evidence, trace.gradients(weights=weights))
         groups = _groups(problem, trace.outputs[k])
         for group in groups if len(groups) > 1 else []:
@@ -59,7 +55,7 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
                 weights = [
                     weight * ~group + moved if j == k else w for j, w in enumerate(trace.weights)
                 ]
-                evidence = f"{problem.owner}: a part of the gradient by the outputs {told}"
+                evidence = f"a part of the gradient by the outputs {told}"
                 yield Guess(cause, evidence, trace.gradients(weights=weights))
         only_last = numpy.zeros_like(weight)
         last = (slice(None), -1) if trace.time_axis == 1 else (-1,)
@@ -70,7 +66,7 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
             ("lacks that of the last step", without_last),
         ):
             weights = [changed if j == k else w for j, w in enumerate(trace.weights)]
-            evidence = f"{problem.owner}: the gradient by the outputs that is used {cause_told}"
+            evidence = f"the gradient by the outputs that is used {cause_told}"
             yield Guess(TIME_SHIFTED, evidence, trace.gradients(weights=weights))
 
 
@@ -79,11 +75,9 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in range(T - 1, -1, -1)``.
     """
-    trace = problem.trace
-    if trace is None or trace.steps.max(initial=-1) < 1:
-        return
-    last = int(trace.steps.max())
-    for step in (0, last):
+    trace = problem.followed
+    last = int(trace.steps.max(initial=-1))
+    for step in (0, last) if last > 0 else ():
         skipped = trace.steps == step
 
         def mistake(
@@ -92,15 +86,13 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
             inside = skipped[node.tickets]
             return trace.backward(number, g * ~inside) if inside.any() else None
 
-        told = f"{problem.owner}: step {step} (of 0 to {last}) is left out of the way back"
+        told = f"step {step} (of 0 to {last}) is left out of the way back"
         yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
 
 
 def _shares(problem: Problem, name: str) -> list[HostArray]:
     """What each place that uses an input gives to its gradient."""
-    trace = problem.trace
-    if trace is None:
-        return []
+    trace = problem.followed
     own = trace.variables[name]
     shares: dict[object, HostArray] = {}
 

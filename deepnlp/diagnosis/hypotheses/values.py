@@ -20,9 +20,7 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry a step.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     size = trace.tape.size
     events = [(b, a) for b, a in trace.tape.overwritten if (b > 0).any() and (a > 0).any()]
     if events:
@@ -30,7 +28,7 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
         for before, after in events:
             real = (before > 0) & (after > 0)
             mapped[before[real]] = after[real]
-        told = f"{problem.owner}: an array that backward needs was written over in the forward"
+        told = "an array that backward needs was written over in the forward"
         yield Guess(CACHE, told, trace.gradients(_with_values(problem, mapped)))
     repeated = _repeated(problem)
     for site, numbers in repeated.items():
@@ -39,7 +37,7 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
             mapped = numpy.arange(size)
             for number in numbers:
                 mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
-            told = f"{problem.owner}: `{line}` is remembered from the {word} step alone"
+            told = f"`{line}` is remembered from the {word} step alone"
             for consumers in (None, {site}):
                 mistake = _with_values(problem, mapped, consumers)
                 yield Guess(CACHE, told, trace.gradients(mistake))
@@ -48,7 +46,7 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
         for numbers in repeated.values():
             for number in numbers:
                 mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
-        told = f"{problem.owner}: every step goes back with the values of the {word} one"
+        told = f"every step goes back with the values of the {word} one"
         for keep_earlier in (False, True):
             mistake = _with_values(problem, mapped, keep_earlier=keep_earlier)
             yield Guess(CACHE, told, trace.gradients(mistake))
@@ -59,9 +57,7 @@ def neighbouring_step(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     size = trace.tape.size
     repeated = _repeated(problem)
     for numbers in repeated.values():
@@ -77,7 +73,7 @@ def neighbouring_step(problem: Problem) -> Iterator[Guess]:
             if shift == 1:
                 for tickets in first:
                     mapped[tickets] = trace.nodes[numbers[0]].tickets
-            told = f"{problem.owner}: `{line}` is taken from the step {word}"
+            told = f"`{line}` is taken from the step {word}"
             for consumers in [None, *_consumers(problem, numbers, first)]:
                 mistake = _with_values(problem, mapped, consumers)
                 yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
@@ -94,11 +90,10 @@ def _one_round_later(problem: Problem, numbers: list[int]) -> Iterator[Guess]:
         for j, (_, tickets) in enumerate(trace.nodes[users[1]].operands):
             if tickets.shape == made[0].shape and (tickets == made[0]).all():
                 told = (
-                    f"{problem.owner}: behind `{trace.line(users[0])}`, the new value of "
+                    f"behind `{trace.line(users[0])}`, the new value of "
                     f"`{trace.line(numbers[0])}` is used in place of the one before"
                 )
-                mistake = _with_operand(problem, users, j, made)
-                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+                yield Guess(TIME_SHIFTED, told, _with_operand(problem, users, j, made))
 
 
 def one_step_ahead(problem: Problem) -> Iterator[Guess]:
@@ -106,9 +101,7 @@ def one_step_ahead(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     subject = problem.subject
     for name in subject.input_names[1:]:
         if name not in trace.variables:
@@ -119,7 +112,7 @@ def one_step_ahead(problem: Problem) -> Iterator[Guess]:
                 continue
             mapped = numpy.arange(trace.tape.size)
             mapped[before] = after
-            told = f"{problem.owner}: the new state is used in place of {name}"
+            told = f"the new state is used in place of {name}"
             consumers = _users(problem, before)
             for chosen in [None, *[{c} for c in consumers]]:
                 mistake = _with_values(problem, mapped, chosen)
@@ -131,9 +124,7 @@ def other_values(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``di = dc * i`` for c = f c_prev + i g. Right: ``di = dc * g``.
     """
-    trace = problem.trace
-    if trace is None:
-        return
+    trace = problem.followed
     sites = list(trace.sites.items())
     candidates: list[tuple[str, list[HostArray]]] = [
         (trace.nodes[n[0]].site.target or trace.line(n[0]), [trace.nodes[k].tickets for k in n])
@@ -154,13 +145,11 @@ def other_values(problem: Problem) -> Iterator[Guess]:
                 tried += 1
                 if tried > 400:
                     return
-                told = (
-                    f"{problem.owner}: behind `{trace.line(numbers[0])}`, {name} is used in place"
-                )
+                told = f"behind `{trace.line(numbers[0])}`, {name} is used in place"
                 yield Guess(
                     WRONG_VALUE,
                     told + " of another value",
-                    trace.gradients(_with_operand(problem, numbers, j, arrays)),
+                    _with_operand(problem, numbers, j, arrays),
                 )
 
 
@@ -240,8 +229,7 @@ def _with_values(
         for v, t in node.operands:
             free = (t > 0) & ~earlier(problem, node, t) if keep_earlier else t > 0
             operands.append(numpy.where(free, values_of[mapped[t]], v))
-        passed = node.vjp(g, operands, values_of[mapped[node.tickets]])
-        return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+        return node.passed(g, operands, values_of[mapped[node.tickets]])
 
     return mistake
 
@@ -255,20 +243,19 @@ def _activations_by_node(trace: Trace) -> dict[int, Activation]:
     }
 
 
-def _with_operand(problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]) -> Mistake:
+def _with_operand(
+    problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]
+) -> dict[str, HostArray]:
     trace = problem.followed
     values_of = trace.tape.values
     order = {number: k for k, number in enumerate(numbers)}
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if number not in order:
-            return None
         operands = [v for v, _ in node.operands]
         operands[j] = values_of[arrays[min(order[number], len(arrays) - 1)]]
-        passed = node.vjp(g, operands, node.values)
-        return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+        return node.passed(g, operands, node.values)
 
-    return mistake
+    return trace.gradients(mistake, at=order)
 
 
 def _shifted_rows(problem: Problem) -> Iterator[Guess]:
@@ -292,18 +279,9 @@ def _shifted_rows(problem: Problem) -> Iterator[Guess]:
                     moved[k] = rows[where[(n, t + shift)]]
             moved = moved.reshape(x.shape)
 
-            def mistake(
-                number: int,
-                one: Node,
-                g: HostArray,
-                chosen: int = numbers[0],
-                moved: HostArray = moved,
-            ) -> Adjoints | None:
-                if number != chosen:
-                    return None
-                passed = one.vjp(g, [moved, one.operands[1][0]], one.values)
-                return [(t, v) for (_, t), v in zip(one.operands, passed) if t.any()]
+            def mistake(_: int, one: Node, g: HostArray, moved: HostArray = moved) -> Adjoints:
+                return one.passed(g, [moved, one.operands[1][0]], one.values)
 
             word = "after" if shift == 1 else "before"
-            told = f"{problem.owner}: the input of `{node.site.text}` is that of the step {word}"
-            yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+            told = f"the input of `{node.site.text}` is that of the step {word}"
+            yield Guess(TIME_SHIFTED, told, trace.gradients(mistake, at=numbers))

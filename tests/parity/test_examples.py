@@ -1,0 +1,91 @@
+"""The examples of layers against PyTorch: outputs and every gradient, in float64, to 1e-9.
+
+A reference is the same function of PyTorch, from the tensors of the layer's parameters by name and
+those of its inputs. A layer that PyTorch does not have needs none.
+"""
+
+import numpy as np
+import pytest
+
+from deepnlp.examples import EXAMPLES, SINGLE, SIZES, Sizes
+from tests.layers.tools import output_weights, run
+from tests.parity.tools import close, tensor, torch
+
+pytestmark = pytest.mark.parity
+F = torch.nn.functional
+
+
+def affine(p, x):
+    return F.linear(x, p["W"].T, p.get("b"))
+
+
+def cross_entropy(scores, targets):
+    return F.cross_entropy(scores.flatten(0, -2), targets.flatten(), ignore_index=-1)
+
+
+def recurrent(name, **options):
+    """A step of torch's cell, or its layer over time from a state of zeros."""
+
+    def reference(p, x, *states):
+        D, H = p["Wx"].shape[0], p["Wh"].shape[0]
+        suffix, kind = ("_l0", name) if x.ndim == 3 else ("", f"{name}Cell")
+        more = {"batch_first": True} if x.ndim == 3 else {}
+        module = getattr(torch.nn, kind)(D, H, dtype=torch.float64, **options, **more)
+        tensors = {
+            f"weight_ih{suffix}": p["Wx"].T,
+            f"weight_hh{suffix}": p["Wh"].T,
+            f"bias_ih{suffix}": p["b"],
+            f"bias_hh{suffix}": p.get("bh", torch.zeros_like(p["b"])),
+        }
+        given = (x,) if not states else (x, states if len(states) > 1 else states[0])
+        found = torch.func.functional_call(module, tensors, given)
+        return found[0] if x.ndim == 3 else found
+
+    return reference
+
+
+REFERENCES = {
+    "MatMul": affine,
+    "Affine": affine,
+    "Affine no bias": affine,
+    "TimeAffine": affine,
+    "TimeAffine no bias": affine,
+    "Sigmoid": lambda p, x: torch.sigmoid(x),
+    "Tanh": lambda p, x: torch.tanh(x),
+    "ReLU": lambda p, x: torch.relu(x),
+    "Softmax": lambda p, x: torch.softmax(x, dim=-1),
+    "Embedding": lambda p, ids: F.embedding(ids, p["W"]),
+    "SoftmaxWithLoss": lambda p, scores, targets: cross_entropy(scores, targets),
+    "AffineSoftmaxWithLoss": lambda p, x, targets: cross_entropy(affine(p, x), targets),
+    "AffineSoftmaxWithLoss no bias": lambda p, x, targets: cross_entropy(affine(p, x), targets),
+    "SigmoidWithLoss": lambda p, s, t: F.binary_cross_entropy_with_logits(s, t.double()),
+    "RNN": recurrent("RNN"),
+    "TimeRNN": recurrent("RNN"),
+    "RNN relu": recurrent("RNN", nonlinearity="relu"),
+    "TimeRNN relu": recurrent("RNN", nonlinearity="relu"),
+    "LSTM": recurrent("LSTM"),
+    "TimeLSTM": recurrent("LSTM"),
+    "GRU reset_after": recurrent("GRU"),
+    "TimeGRU reset_after": recurrent("GRU"),
+}
+
+
+@pytest.mark.parametrize("sizes", [SIZES, SINGLE, Sizes(3, 7, 1, 1, 2), Sizes(2, 5, 9, 2, 11)])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_an_example_equals_its_reference(name, sizes):
+    rng = np.random.default_rng(3)
+    layer, inputs = EXAMPLES[name].build(rng, sizes)
+    parameters = {key: tensor(p.value, grad=True) for key, p in layer.named_parameters()}
+    theirs = [tensor(x, grad=x.dtype.kind == "f") for x in inputs]
+    expected = REFERENCES[name](parameters, *theirs)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    outputs, gradients = run(layer, inputs)
+    for y, y_ in zip(outputs, expected, strict=True):
+        close(y, y_)
+    weights = [tensor(w) for w in output_weights(outputs)]
+    sum((w * y).sum() for w, y in zip(weights, expected, strict=True)).backward()
+    for dx, x_ in zip(gradients, theirs, strict=False):
+        if x_.grad is not None:
+            close(dx, x_.grad)
+    for key, parameter in layer.named_parameters():
+        close(parameter.grad, parameters[key].grad)
