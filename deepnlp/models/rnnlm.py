@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.initialisers import normal, uniform
@@ -20,6 +20,7 @@ from deepnlp.layers import (
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models.language_model import LanguageModel, check_size
+from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
 CELLS = ("lstm", "gru", "rnn")
@@ -108,24 +109,50 @@ class RNNLM(LanguageModel):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: int,
-        hidden_size: int,
-        layers: int = 2,
-        cell: str = "lstm",
-        tie: str = "tied",
-        dropout: float = 0.5,
+        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
+        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
+        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 2,
+        cell: Annotated[str, Option("recurrent layer", CELLS)] = "lstm",
+        tie: Annotated[
+            str,
+            Option(
+                "tied: the output weight is the embedding, transposed (needs D = H); tied+L: with "
+                "a matrix L between, D and H free",
+                TIES,
+            ),
+        ] = "tied",
+        dropout: Annotated[
+            float, Option("probability of zeroing a number between layers", low=0, below=1)
+        ] = 0.5,
         *,
-        output_bias: bool = True,
-        locked_dropout: bool = False,
-        init: str = "uniform",
-        embed_bound: float = 0.1,
-        forget_bias: float | None = None,
-        activation: str = "tanh",
-        input_matrix: bool = True,
-        reset_after: bool = False,
+        output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
+        locked_dropout: Annotated[
+            bool, Option("one dropout mask for all steps of a window")
+        ] = False,
+        init: Annotated[
+            str, Option("fresh weights: uniform (Gulordava et al. 2018), or book (normal)", INITS)
+        ] = "uniform",
+        embed_bound: Annotated[
+            float, Option("uniform: the embedding starts in U(-bound, bound)", above=0)
+        ] = 0.1,
+        forget_bias: Annotated[
+            float | None,
+            Option("lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"),
+        ] = None,
+        activation: Annotated[
+            str, Option("nonlinearity of an rnn cell", tuple(ACTIVATIONS))
+        ] = "tanh",
+        input_matrix: Annotated[
+            bool, Option("rnn: an input matrix Wx in the first layer; without it D = H")
+        ] = True,
+        reset_after: Annotated[
+            bool, Option("gru: reset gate after the recurrent product, as cuDNN does")
+        ] = False,
         embedding: Array | None = None,
-        freeze_embedding: bool = False,
-        dtype: Any = "float32",
+        freeze_embedding: Annotated[bool, Option("leave the embedding as it starts")] = False,
+        dtype: Annotated[
+            Any, Option("number type of the weights", ("float32", "float64"))
+        ] = "float32",
         rng: Generator | None = None,
     ) -> None:
         _choose("cell", cell, CELLS)
