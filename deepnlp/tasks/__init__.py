@@ -14,7 +14,18 @@ __all__ = ["TASKS", "BPTTBatches", "LanguageModelling", "Task", "as_task"]
 
 
 def as_task(task: Task | Corpus, **options: Any) -> Task:
-    """The task itself; for a corpus, language modelling on it with these options."""
+    """The task itself; for a corpus, language modelling on it.
+
+    Parameters
+    ----------
+    task : Task or Corpus
+    **options
+        Of :class:`LanguageModelling`, beside a corpus only.
+
+    Returns
+    -------
+    Task
+    """
     if isinstance(task, Corpus):
         return LanguageModelling(task, **options)
     if options:

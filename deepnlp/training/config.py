@@ -172,6 +172,10 @@ def configure(
 def recipe_names() -> list[str]:
     """Names of the recipes that come with deepnlp.
 
+    Returns
+    -------
+    list of str
+
     Examples
     --------
     >>> "book-rnnlm" in recipe_names()
@@ -220,6 +224,14 @@ def recipe_table(name: str) -> dict[str, Any]:
 
 def recipe_text(name: str) -> str:
     """The TOML text of a recipe; its comments state source, expected result and time.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str
 
     Examples
     --------
