@@ -35,23 +35,23 @@ def configure(parser: Parser) -> None:
     parser : Parser
     """
     from deepnlp.tasks import TASKS
-    from deepnlp.training.config import DEFAULT_TASK, option_groups, recipe_names
+    from deepnlp.training.config import option_groups, recipe_names
 
-    task, defaults = _task(parser.arguments)
+    defaults = _defaults(parser.arguments)
+    task = defaults.task
     parser.epilog = EPILOG
     parser.usage = "%(prog)s [option ...]"
     parser.add_argument(
         "--task",
         choices=[*TASKS],
         default=task,
-        help=f"what to train for; --task NAME --help shows its options (default {DEFAULT_TASK})",
+        help=f"what to train for; --help shows the options of the task (default {task})",
     )
     recipes = ", ".join(recipe_names())
     parser.add_argument(
         "--recipe",
         metavar="NAME",
-        help=f"options of a run whose result is known: {recipes}, or the path of a .toml file; "
-        f"by default {TASKS[task].recipe}",
+        help=f"options of a run whose result is known: {recipes}, or the path of a .toml file",
     )
     folder = parser.add_argument_group("run folder")
     folder.add_argument(
@@ -83,29 +83,21 @@ def configure(parser: Parser) -> None:
             _add(group, option, defaults[option.name])
 
 
-def _task(argv: Sequence[str]) -> "tuple[str, TrainConfig]":
-    """The task of a call, as --task, the recipe or the resumed run say, and its defaults."""
-    from deepnlp.options import read_toml
-    from deepnlp.tasks import TASKS
-    from deepnlp.training.config import DEFAULT_TASK, TrainConfig, configure, recipe_table
+def _defaults(argv: Sequence[str]) -> "TrainConfig":
+    """The options of a call before its own: of the resumed run, the recipe or the task."""
+    from deepnlp.training import TrainConfig, configure
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--task", "--recipe", "--out"):
         parser.add_argument(name)
     parser.add_argument("--resume", action="store_true")
-    task = DEFAULT_TASK
-    try:  # what is wrong is said when it is read in earnest
+    try:
         said, _ = parser.parse_known_args(argv)
-        table: dict[str, Any] = {"task": said.task}
-        if said.task is None and said.recipe is not None:
-            table = recipe_table(said.recipe)
-        elif said.task is None and said.resume and said.out is not None:
-            table = read_toml(Path(said.out) / "config.toml")
-        if table.get("task") in TASKS:
-            task = table["task"]
-        return task, configure(said.recipe, task=task)
+        if said.resume and said.out:
+            return TrainConfig.load(Path(said.out) / "config.toml")
+        return configure(said.recipe, task=said.task)
     except (argparse.ArgumentError, ValueError, OSError):
-        return task, TrainConfig(task)
+        return TrainConfig()  # what is wrong is said when it is read in earnest
 
 
 def _add(group: Any, option: "Option", default: Any) -> None:

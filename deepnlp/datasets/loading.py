@@ -47,29 +47,23 @@ SOURCES: dict[str, Source] = {
 }
 CORPORA = ("pydocs", *SOURCES)
 
+# What `deepnlp train --help` says.
+CORPUS = "name of a corpus, or path of a text file or folder"
+VOCAB_SIZE = "V, largest size of the vocabulary; by default, and for 0, the corpus's own limit"
+TOKENIZER = "how text is cut into tokens; by default the corpus's own way"
+
 Tokens = dict[str, list[str]]
 
 
 def load_corpus(
     name_or_path: Annotated[
-        str | os.PathLike[str],
-        Option(
-            "name of a corpus, or path of a text file or folder",
-            name="corpus",
-            metavar="NAME|PATH",
-        ),
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
     ] = "pydocs",
     *,
     data: str | os.PathLike[str] | None = None,
-    vocab_size: Annotated[
-        int | None,
-        Option("V, largest size of the vocabulary; by default (or 0) the corpus's own", low=0),
-    ] = None,
+    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
     min_count: Annotated[int, Option("tokens seen less often become <unk>", low=1)] = 1,
-    tokenizer: Annotated[
-        str | None,
-        Option("how text is cut into tokens; by default the corpus's own way", tuple(TOKENISERS)),
-    ] = None,
+    tokenizer: Annotated[str | None, Option(TOKENIZER, tuple(TOKENISERS))] = None,
     vocab: Vocabulary | None = None,
 ) -> Corpus:
     r"""Load a corpus by its name, or from a text file or a folder.

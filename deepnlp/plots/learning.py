@@ -1,8 +1,9 @@
 """The learning curve: perplexity, or another figure, by epoch beside the baselines to beat."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from os import PathLike
 from typing import Any
 
@@ -82,7 +83,7 @@ def learning_curve(
 
     figure = Figure(figsize=(8.0, 4.6), dpi=150)
     axes = figure.add_axes((0.085, 0.125, 0.70, 0.735))
-    best = _highest if higher_is_better else _lowest
+    best = max if higher_is_better else min
     lines = _draw_curves(axes, curves, best) + _draw_baselines(axes, levels)
     _scale(axes, [row["epoch"] for row in history], curves, levels)
     _mark_learning_rates(axes, history)
@@ -106,16 +107,8 @@ def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
     ]
 
 
-def _lowest(points: Iterable[Point]) -> Point:
-    return min(points, key=lambda point: point[1])
-
-
-def _highest(points: Iterable[Point]) -> Point:
-    return max(points, key=lambda point: point[1])
-
-
 def _draw_curves(
-    axes: Axes, curves: Mapping[str, list[Point]], best: Callable[[Iterable[Point]], Point]
+    axes: Axes, curves: Mapping[str, list[Point]], best: Callable[..., Point]
 ) -> list[Label]:
     styles: dict[str, dict[str, Any]] = {
         "training": {"color": VERMILLION, "linestyle": "--", "marker": "s", "linewidth": 1.2},
@@ -129,7 +122,7 @@ def _draw_curves(
         lines.append(_label(name, values[-1], styles[name]["color"]))
     if "validation" in curves:
         axes.plot(
-            *best(curves["validation"]),
+            *best(curves["validation"], key=itemgetter(1)),
             marker="o",
             markersize=11,
             markerfacecolor="none",
@@ -208,11 +201,11 @@ def _message(
     metric: str,
     curves: Mapping[str, list[Point]],
     levels: Mapping[str, float],
-    best_of: Callable[[Iterable[Point]], Point],
+    best_of: Callable[..., Point],
 ) -> str:
     """What the figure shows, in one line: the best value and the baselines around it."""
     which = "validation" if "validation" in curves else "training"
-    epoch, best = best_of(curves[which])
+    epoch, best = best_of(curves[which], key=itemgetter(1))
     last = curves[which][-1][0]
     if epoch == last:
         text = f"{which.capitalize()} {metric} {_number(best)} after "

@@ -16,6 +16,13 @@ from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.task import Task
 
+# What `deepnlp train --help` says.
+TIME_SIZE = "T, steps of truncated backpropagation through time"
+EVAL_BATCH_SIZE = "rows in the validation of each epoch; final figures are at 1"
+BASELINES = "measure n-gram models on the same text, to compare with"
+VECTORS = "file of word vectors (GloVe or word2vec text) that the embedding starts from"
+UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
+
 SENTENCE_WORDS = 8
 
 
@@ -23,16 +30,8 @@ def start_from_corpus(
     model: RNNLM,
     corpus: Corpus,
     *,
-    unigram_bias: Annotated[
-        bool, Option("start the output bias at the log frequency of each word")
-    ] = True,
-    vectors: Annotated[
-        str | None,
-        Option(
-            "file of word vectors (GloVe or word2vec text) that the embedding starts from",
-            metavar="PATH",
-        ),
-    ] = None,
+    unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
+    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
 ) -> None:
     """Give a fresh model what is known before the first step: word vectors, word frequencies."""
     config = model.config()
@@ -79,21 +78,15 @@ class LanguageModelling(Task):
 
     metric = "perplexity"
     parts: ClassVar = {"corpus": (load_corpus,), "model": (RNNLM, start_from_corpus)}
+    recipe = "default"
 
     def __init__(
         self,
         corpus: Corpus,
         batch_size: Annotated[int, Option("N, rows that are read side by side", low=1)] = 20,
-        time_size: Annotated[
-            int, Option("T, steps of truncated backpropagation through time", low=1)
-        ] = 35,
-        eval_batch_size: Annotated[
-            int, Option("rows in the validation of each epoch; final figures are at 1", low=1)
-        ] = 10,
-        baselines: Annotated[
-            bool,
-            Option("measure n-gram models on the same text, to compare with", resume="any"),
-        ] = True,
+        time_size: Annotated[int, Option(TIME_SIZE, low=1)] = 35,
+        eval_batch_size: Annotated[int, Option(EVAL_BATCH_SIZE, low=1)] = 10,
+        baselines: Annotated[bool, Option(BASELINES, resume="any")] = True,
     ) -> None:
         check_options(LanguageModelling, locals())
         self.corpus, self.name = corpus, corpus.name

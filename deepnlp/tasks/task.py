@@ -40,9 +40,9 @@ class Task:
     higher_is_better: bool = False
 
     # For the command line: functions that declare options, by their heading in --help, and the
-    # recipe that fills in what another recipe leaves open.
+    # recipe, if there is one, that fills in what another recipe leaves open.
     parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]]]] = {}
-    recipe: ClassVar[str] = "default"
+    recipe: ClassVar[str | None] = None
 
     # --- Training --------------------------------------------------------------------------------
 

@@ -16,12 +16,18 @@ from typing import Any
 
 from deepnlp.optimizers import OPTIMIZERS
 from deepnlp.options import Choice, Option, options_of, read_toml, to_toml
-from deepnlp.tasks import TASKS
+from deepnlp.tasks import TASKS, Task
 from deepnlp.training.schedules import SCHEDULES
 from deepnlp.training.trainer import Trainer
 
 DEFAULT_TASK = "lm"
 RECIPES = resources.files("deepnlp").joinpath("recipes")
+
+
+def _task(name: str) -> type[Task]:
+    if name not in TASKS:
+        raise ValueError(f"task should be one of {', '.join(map(repr, TASKS))}, got {name!r}")
+    return TASKS[name]
 
 
 def option_groups(
@@ -31,13 +37,12 @@ def option_groups(
 
     Where alternatives share an option, the default is that of the one in ``given``.
     """
-    if task not in TASKS:
-        raise ValueError(f"task should be one of {', '.join(map(repr, TASKS))}, got {task!r}")
+    kind = _task(task)
     parts: dict[str, Any] = {
-        **TASKS[task].parts,
+        **kind.parts,
         "optimizer": OPTIMIZERS,
         "schedule": SCHEDULES,
-        "training": (TASKS[task], Trainer),
+        "training": (kind, Trainer),
     }
     groups = {}
     for heading, part in parts.items():
@@ -141,7 +146,7 @@ def _from_table(table: Mapping[str, Any], source: str) -> TrainConfig:
 def configure(
     recipe_name: str | None = None,
     explicit: Mapping[str, Any] | None = None,
-    task: str = DEFAULT_TASK,
+    task: str | None = None,
 ) -> TrainConfig:
     """Options of a run: those of a recipe, then what was said explicitly.
 
@@ -151,7 +156,8 @@ def configure(
         A name from :func:`recipe_names`, or the path of a TOML file; by default the task's.
     explicit : dict, optional
         Options by name.
-    task : str
+    task : str, optional
+        By default that of the recipe.
 
     Returns
     -------
@@ -163,9 +169,10 @@ def configure(
     >>> config.lr, config.epochs
     (20.0, 1)
     """
-    base = recipe(recipe_name or TASKS[task].recipe)
-    if base.task != task:
-        raise ValueError(f"recipe {recipe_name} is for --task {base.task}, got {task}")
+    name = recipe_name or _task(task or DEFAULT_TASK).recipe
+    base = TrainConfig(task or DEFAULT_TASK) if name is None else recipe(name)
+    if task not in (None, base.task):
+        raise ValueError(f"recipe {name} is for task {base.task!r}, got {task!r}")
     return base.replace(**(explicit or {}))
 
 
@@ -209,17 +216,11 @@ def recipe(name: str) -> TrainConfig:
     >>> recipe("book-rnnlm").hidden_size
     100
     """
-    table = recipe_table(name)
-    task = table.get("task", DEFAULT_TASK)
-    base = tomllib.loads(recipe_text(TASKS[task].recipe)) if task in TASKS else {}
-    return _from_table({**base, **table}, name if name.endswith(".toml") else f"recipe {name}")
-
-
-def recipe_table(name: str) -> dict[str, Any]:
-    """What a recipe says, and nothing else."""
-    if name.endswith(".toml"):
-        return read_toml(name)
-    return tomllib.loads(recipe_text(name))
+    is_file = name.endswith(".toml")
+    table = read_toml(name) if is_file else tomllib.loads(recipe_text(name))
+    default = _task(table.get("task", DEFAULT_TASK)).recipe
+    base = {} if default is None else tomllib.loads(recipe_text(default))
+    return _from_table({**base, **table}, name if is_file else f"recipe {name}")
 
 
 def recipe_text(name: str) -> str:

@@ -12,19 +12,18 @@ from typing import Annotated, Any
 
 from deepnlp.options import Choice, Option, check_options
 
+# What `deepnlp train --help` says.
+CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
+THRESHOLD = "relative improvement below which an epoch does not count as better"
+PATIENCE = "epochs without a better validation to tolerate before a cut"
+
 Warmup = Annotated[int, Option("updates in which the rate rises in a straight line", low=0)]
-Factor = Annotated[
-    float,
-    Option(
-        "what a cut, or with exponential an epoch, multiplies the rate by",
-        above=0,
-        high=1,
-        name="lr_factor",
-    ),
-]
+Factor = Annotated[float, Option(CUT, above=0, high=1, name="lr_factor")]
+Patience = Annotated[int, Option(PATIENCE, low=0, name="lr_patience")]
+Threshold = Annotated[float, Option(THRESHOLD, low=0, below=1, name="lr_threshold")]
+Every = Annotated[int, Option("epochs between cuts", low=1, name="lr_every")]
 Floor = Annotated[
-    float,
-    Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor"),
+    float, Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor")
 ]
 
 
@@ -103,7 +102,7 @@ class Plateau(Schedule):
         4 times smaller (0.25) in the word_language_model example of PyTorch, 2 times (0.5) in
         Gulordava, Aina and Boleda (2018).
     patience : int
-        Epochs without a better validation that are tolerated before each cut.
+        Epochs without a better validation to tolerate before each cut.
     threshold : float
         Relative improvement below which an epoch does not count as better.
     floor : float
@@ -122,19 +121,8 @@ class Plateau(Schedule):
     def __init__(
         self,
         factor: Factor = 0.25,
-        patience: Annotated[
-            int,
-            Option("epochs without a better validation before a cut", low=0, name="lr_patience"),
-        ] = 0,
-        threshold: Annotated[
-            float,
-            Option(
-                "relative improvement below which an epoch does not count as better",
-                low=0,
-                below=1,
-                name="lr_threshold",
-            ),
-        ] = 0.0,
+        patience: Patience = 0,
+        threshold: Threshold = 0.0,
         floor: Floor = 0.0,
         warmup_steps: Warmup = 0,
     ) -> None:
@@ -186,12 +174,7 @@ class Step(Schedule):
     0.25
     """
 
-    def __init__(
-        self,
-        every: Annotated[int, Option("epochs between cuts", low=1, name="lr_every")] = 1,
-        factor: Factor = 0.5,
-        warmup_steps: Warmup = 0,
-    ) -> None:
+    def __init__(self, every: Every = 1, factor: Factor = 0.5, warmup_steps: Warmup = 0) -> None:
         super().__init__(warmup_steps)
         check_options(Step, locals())
         self.every, self.factor = every, factor

@@ -31,6 +31,12 @@ from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.state import State
 from deepnlp.training.watching import GradientWatch, Hook
 
+# What `deepnlp train --help` says.
+MAX_NORM = "clip the norm of the whole gradient here; 0 for no clipping"
+EARLY_STOP = "stop after this many epochs without a better validation; 0 for never"
+EVERY = "updates between checkpoints, beside one each epoch; 0 for none between"
+SEED = "the same seed gives the same run"
+
 
 class Trainer:
     """Trains a model on a task, and can go on where it was stopped, to the last bit.
@@ -108,27 +114,12 @@ class Trainer:
         task: Task | Corpus,
         optimizer: Optimizer | None = None,
         *,
-        epochs: Annotated[int, Option("passes over the training data", low=1, resume="larger")] = 4,
-        max_norm: Annotated[
-            float | None,
-            Option("clip the norm of the whole gradient here; 0 for no clipping", low=0),
-        ] = 0.25,
+        epochs: Annotated[int, Option("passes over the data", low=1, resume="larger")] = 4,
+        max_norm: Annotated[float | None, Option(MAX_NORM, low=0)] = 0.25,
         schedule: Schedule | None = None,
-        early_stop: Annotated[
-            int | None,
-            Option("stop after this many epochs without a better validation; 0 for never", low=0),
-        ] = None,
-        checkpoint_every: Annotated[
-            int,
-            Option(
-                "updates between checkpoints, beside one each epoch; 0 for none between",
-                low=0,
-                resume="any",
-            ),
-        ] = 500,
-        seed: Annotated[
-            int | None, Option("the same seed gives the same run", low=0, resume="any")
-        ] = None,
+        early_stop: Annotated[int | None, Option(EARLY_STOP, low=0)] = None,
+        checkpoint_every: Annotated[int, Option(EVERY, low=0, resume="any")] = 500,
+        seed: Annotated[int | None, Option(SEED, low=0, resume="any")] = None,
         out: str | PathLike[str] | Literal[False] | None = None,
         name: str | None = None,
         overwrite: bool = False,

@@ -72,8 +72,6 @@ def test_help_shows_the_defaults_of_the_recipe(deepnlp):
 class Counting(Task):
     """A task with an option of its own, and no training."""
 
-    recipe = "counting"
-
     def __init__(self, highest: Annotated[int, Option("where to stop", low=1)] = 10) -> None:
         self.highest = highest
 
