@@ -51,7 +51,7 @@ def main() -> None:
 
     times: dict[str, list[float]] = {"step": [], "look": []}
     for turn in range(options.rounds + 2):
-        for name, work in (("step", step), ("look", lambda: watch.look(model, 0))):
+        for name, work in (("step", step), ("look", lambda: watch.after_backward(model, 0))):
             begin = time.perf_counter()
             work()
             if turn >= 2:  # the first ones warm up

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from deepnlp.backend import Array, asarray, xp
 from deepnlp.kernels import kernel
+from deepnlp.options import Choice, Option
 from deepnlp.parameter import Parameter, as_bases
+
+LearningRate = Annotated[float, Option("learning rate at the start", above=0)]
+WeightDecay = Annotated[float, Option("pull of the weights towards zero", low=0)]
+Velocity = Annotated[float, Option("fraction of the velocity kept per step", low=0, below=1)]
 
 
 class Update(NamedTuple):
@@ -114,7 +119,9 @@ class Optimizer:
     # Changes W and what is kept for it in place, element by element, on any block of rows.
     _formula: Callable[..., None]
 
-    def __init__(self, parameters: Iterable[Parameter], lr: float, weight_decay: float = 0.0):
+    def __init__(
+        self, parameters: Iterable[Parameter], lr: LearningRate, weight_decay: WeightDecay = 0.0
+    ):
         self.parameters = as_bases(parameters)
         if not self.parameters:
             raise ValueError(f"{type(self).__name__}: there are no parameters to update")
@@ -255,9 +262,9 @@ class Momentum(Optimizer):
     def __init__(
         self,
         parameters: Iterable[Parameter],
-        lr: float,
-        momentum: float = 0.9,
-        weight_decay: float = 0.0,
+        lr: LearningRate,
+        momentum: Velocity = 0.9,
+        weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
         _check_fraction(self, momentum=momentum)
@@ -331,9 +338,9 @@ class AdaGrad(Optimizer):
     def __init__(
         self,
         parameters: Iterable[Parameter],
-        lr: float = 0.01,
+        lr: LearningRate = 0.01,
         eps: float = 1e-10,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
         self._check(eps=eps)
@@ -380,10 +387,10 @@ class RMSprop(Optimizer):
     def __init__(
         self,
         parameters: Iterable[Parameter],
-        lr: float = 0.01,
+        lr: LearningRate = 0.01,
         alpha: float = 0.99,
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
         _check_fraction(self, alpha=alpha)
@@ -442,10 +449,10 @@ class Adam(Optimizer):
     def __init__(
         self,
         parameters: Iterable[Parameter],
-        lr: float = 1e-3,
+        lr: LearningRate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
         _check_fraction(self, beta1=betas[0], beta2=betas[1])
@@ -514,10 +521,10 @@ class AdamW(Adam):
     def __init__(
         self,
         parameters: Iterable[Parameter],
-        lr: float = 1e-3,
+        lr: LearningRate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.01,
+        weight_decay: WeightDecay = 0.01,
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
 
@@ -531,6 +538,9 @@ class AdamW(Adam):
     ) -> None:
         W *= shrink
         Adam._formula(W, g, m, s, **adam)
+
+
+OPTIMIZERS = Choice("rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW)
 
 
 def _decayed(g: Array, W: Array, decay: float) -> Array:

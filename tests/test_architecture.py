@@ -12,13 +12,13 @@ ROOT = PACKAGE.parent
 OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
 
 FLOORS = [
-    {"threads.py", "backend.py", "errors.py", "script.py", "tables.py"},
+    {"threads.py", "backend.py", "errors.py", "script.py", "tables.py", "options.py"},
     {"parameter.py", "functions.py", "products.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},
     {"optimizers.py", "gradcheck/", "gradflow/", "text/", "datasets/"},
     {"models/"},
-    {"checkpoint.py", "evaluation.py", "generation/", "plots/"},
+    {"checkpoint.py", "evaluation.py", "generation/", "plots/", "tasks/"},
     {"training/"},
     {"diagnosis/", "examples.py", "experiments/", "exercises/"},
     {"cli/", "__main__.py"},

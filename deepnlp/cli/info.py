@@ -79,15 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _model_of_recipe(name: str, vocab_size: int | None) -> "RNNLM":
+    from deepnlp.models import RNNLM
+    from deepnlp.options import fill
+    from deepnlp.tasks import LanguageModelling
     from deepnlp.training import recipe
-    from deepnlp.training.runs import build_corpus, build_model
 
     config = recipe(name)
-    vocab = None
-    if vocab_size is None:
-        vocab = build_corpus(config).vocab
-        vocab_size = len(vocab)
-    model = build_model(config, vocab_size)
+    vocab = LanguageModelling.load(config).corpus.vocab if vocab_size is None else None
+    model = fill(RNNLM, config, vocab_size if vocab is None else len(vocab))
     model.vocab = vocab
     return model
 

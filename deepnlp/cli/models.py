@@ -95,7 +95,8 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
         ...
     ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
     """
-    from deepnlp.training import RunFolder, TrainConfig
+    from deepnlp.options import read_toml
+    from deepnlp.training import RunFolder
 
     if wanted is not None:
         return load_corpus(wanted, vocab=vocab)
@@ -106,7 +107,7 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
         )
     folder = RunFolder(run_folder)
     try:
-        corpus = load_corpus(TrainConfig.load(folder.config).corpus, vocab=vocab)
+        corpus = load_corpus(read_toml(folder.config)["corpus"], vocab=vocab)
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{error} ({folder.config} names it; with --corpus say where it is now)"

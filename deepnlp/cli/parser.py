@@ -37,7 +37,14 @@ class Parser(argparse.ArgumentParser):
     ----------
     **options
         Those of ``argparse.ArgumentParser``.
+
+    Attributes
+    ----------
+    arguments : sequence of str
+        What is going to be parsed, for a command whose options depend on it.
     """
+
+    arguments: Sequence[str] = ()
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {
@@ -90,6 +97,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         )
         if name == called:
             module = import_module(f"deepnlp.cli.{name}")
+            command.arguments = argv
             command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
             module.configure(command)
             command.set_defaults(run=module.run)

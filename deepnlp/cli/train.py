@@ -1,17 +1,18 @@
-"""``deepnlp train``: train a language model, and show what it reaches."""
+"""``deepnlp train``: train a model, and show what it reaches."""
 
 import argparse
-import dataclasses
 import shlex
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, at_least
+from deepnlp.cli.parser import Parser, add_json, at_least
 
 if TYPE_CHECKING:
-    from deepnlp.models import RNNLM
-    from deepnlp.training import Result
+    from deepnlp.options import Option
+    from deepnlp.training import Result, TrainConfig
 
 EPILOG = """\
 Options count in this order, from the weakest: the recipe, then what is said here. Ctrl-C ends
@@ -24,27 +25,33 @@ examples:
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
 """
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
-SENTENCE_WORDS = 8
-METAVARS = {"corpus": "NAME|PATH", "tokenizer": "{words,chars,whitespace}"}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command: its own, and every field of ``TrainConfig``.
+def configure(parser: Parser) -> None:
+    """Add the options of this command: its own, and those of the task.
 
     Parameters
     ----------
-    parser : argparse.ArgumentParser
+    parser : Parser
     """
-    from deepnlp.training.config import DEFAULT_RECIPE, recipe_names
+    from deepnlp.tasks import TASKS
+    from deepnlp.training.config import option_groups, recipe_names
 
+    defaults = _defaults(parser.arguments)
+    task = defaults.task
     parser.epilog = EPILOG
     parser.usage = "%(prog)s [option ...]"
+    parser.add_argument(
+        "--task",
+        choices=[*TASKS],
+        default=task,
+        help=f"what to train for; --help shows the options of the task (default {task})",
+    )
     recipes = ", ".join(recipe_names())
     parser.add_argument(
         "--recipe",
         metavar="NAME",
-        help=f"options of a run whose result is known: {recipes}, or the path of a .toml file; "
-        f"by default {DEFAULT_RECIPE}",
+        help=f"options of a run whose result is known: {recipes}, or the path of a .toml file",
     )
     folder = parser.add_argument_group("run folder")
     folder.add_argument(
@@ -70,36 +77,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"gradient_flow.png (default {WATCH_EVERY})",
     )
     add_json(folder)
-    _add_fields(parser)
+    for heading, options in option_groups(task).items():
+        group = parser.add_argument_group(heading)
+        for option in options.values():
+            _add(group, option, defaults[option.name])
 
 
-def _add_fields(parser: argparse.ArgumentParser) -> None:
-    """An option for every field of ``TrainConfig``; those that are not given leave no trace."""
-    from deepnlp.training.config import TrainConfig
+def _defaults(argv: Sequence[str]) -> "TrainConfig":
+    """The options of a call before its own: of the resumed run, the recipe or the task."""
+    from deepnlp.training import TrainConfig, configure
 
-    groups: dict[str, Any] = {}
-    for field in dataclasses.fields(TrainConfig):
-        group = field.metadata["group"]
-        if group not in groups:
-            groups[group] = parser.add_argument_group(group)
-        kind = type(field.default)
-        help_text = field.metadata["help"].replace("%", "%%")
-        options: dict[str, Any] = {"default": argparse.SUPPRESS}
-        if kind is bool:
-            options |= {"action": argparse.BooleanOptionalAction}
-        else:
-            choices = [choice for choice in field.metadata["choices"] if choice]
-            options |= {"type": kind, "choices": choices or None}
-            if not choices:
-                options["metavar"] = METAVARS.get(field.name, {int: "N", float: "X"}.get(kind))
-        if field.default != "":
-            help_text += f" (default {_shown(field.default)})"
-        name = "--" + field.name.replace("_", "-")
-        groups[group].add_argument(name, help=help_text, **options)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for name in ("--task", "--recipe", "--out"):
+        parser.add_argument(name)
+    parser.add_argument("--resume", action="store_true")
+    try:
+        said, _ = parser.parse_known_args(argv)
+        if said.resume and said.out:
+            return TrainConfig.load(Path(said.out) / "config.toml")
+        return configure(said.recipe, task=said.task)
+    except (argparse.ArgumentError, ValueError, OSError):
+        return TrainConfig()  # what is wrong is said when it is read in earnest
 
 
-def _shown(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value}"
+def _add(group: Any, option: "Option", default: Any) -> None:
+    """Add an option to a group; one that is not given leaves no trace."""
+    help_text = option.help.replace("%", "%%")
+    details: dict[str, Any] = {"default": argparse.SUPPRESS}
+    if option.kind is bool:
+        details |= {"action": argparse.BooleanOptionalAction}
+    else:
+        details |= {"type": option.kind, "choices": option.choices or None}
+        if not option.choices:
+            details["metavar"] = option.metavar or {int: "N", float: "X"}.get(option.kind)
+    if default is not None:
+        shown = {True: "yes", False: "no"}[default] if option.kind is bool else default
+        help_text += f" (default {shown})"
+    group.add_argument("--" + option.name.replace("_", "-"), help=help_text, **details)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -135,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print(trainer.model.summary(), file=aside(arguments), flush=True)
     result = trainer.fit(resume=arguments.resume)
-    _report(arguments, result, trainer.model)
+    _report(arguments, result, trainer.task.sample(trainer.model))
     if result.status == "interrupted":
         folder = shlex.quote(str(result.folder))
         print(
@@ -146,40 +160,30 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _config(arguments: argparse.Namespace) -> Any:
+def _config(arguments: argparse.Namespace) -> "TrainConfig":
     """The options of the run: from its folder to resume it, else from recipe and command line."""
-    from deepnlp.training import TrainConfig, configure, recipe, resumed_config
-    from deepnlp.training.config import DEFAULT_RECIPE
+    from deepnlp.training import configure, recipe, resumed_config
+    from deepnlp.training.config import option_groups
 
-    names = [field.name for field in dataclasses.fields(TrainConfig)]
+    names = [name for group in option_groups(arguments.task).values() for name in group]
     explicit = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     if not arguments.resume:
-        return configure(arguments.recipe or DEFAULT_RECIPE, explicit)
+        return configure(arguments.recipe, explicit, arguments.task)
     if arguments.out is None:
         raise ValueError("--resume needs the folder of the run to go on with: --out DIR")
     if arguments.recipe is not None:
-        explicit = {**dataclasses.asdict(recipe(arguments.recipe)), **explicit}
-    return resumed_config(arguments.out, explicit)
+        explicit = {**recipe(arguments.recipe), **explicit}
+    return resumed_config(arguments.out, {"task": arguments.task, **explicit})
 
 
-def _report(arguments: argparse.Namespace, result: "Result", model: "RNNLM") -> None:
-    """The table of perplexities, a sentence of the model's own, and where the figure is."""
-    sentence = _sentence(model)
+def _report(arguments: argparse.Namespace, result: "Result", sample: str | None) -> None:
+    """The table of figures, what the model does, and where the figure is."""
     figure = None if result.figure is None else str(result.figure)
     if arguments.json:
-        print_json({**result.to_dict(), "sample": sentence, "figure": figure})
+        print_json({**result.to_dict(), "sample": sample, "figure": figure})
         return
-    print(f"\n{result.table()}\n\nsampled: {sentence}")
+    print(f"\n{result.table()}\n")
+    if sample is not None:
+        print(f"sampled: {sample}")
     if figure is not None:
         print(f"learning curve: {figure}")
-
-
-def _sentence(model: "RNNLM") -> str:
-    """The first sampled line with words enough for a sentence; the same for the same weights."""
-    from deepnlp.generation import generate, vocabulary_of
-
-    length = 240 if vocabulary_of(model).tokenizer == "chars" else 120
-    text = generate(model, length=length, temperature=0.8, top_p=0.95, seed=0)
-    lines = text.splitlines()
-    long_enough = [line for line in lines if sum(map(str.isalpha, line.split())) >= SENTENCE_WORDS]
-    return long_enough[0] if long_enough else max(lines, key=len, default="")

@@ -5,11 +5,14 @@ import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from deepnlp.datasets.corpus import SPLITS, Corpus, encode_corpus
 from deepnlp.datasets.files import data_folder, find_file, lines_of, read_text
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
+from deepnlp.options import Option
 from deepnlp.text import UNK, Vocabulary, tokeniser
+from deepnlp.text.tokenisers import TOKENISERS
 
 #: Words in a file's name that say which split it is.
 SPLIT_WORDS = {
@@ -44,16 +47,23 @@ SOURCES: dict[str, Source] = {
 }
 CORPORA = ("pydocs", *SOURCES)
 
+# What `deepnlp train --help` says.
+CORPUS = "name of a corpus, or path of a text file or folder"
+VOCAB_SIZE = "V, largest size of the vocabulary; by default, and for 0, the corpus's own limit"
+TOKENIZER = "how text is cut into tokens; by default the corpus's own way"
+
 Tokens = dict[str, list[str]]
 
 
 def load_corpus(
-    name_or_path: str | os.PathLike[str] = "pydocs",
+    name_or_path: Annotated[
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
+    ] = "pydocs",
     *,
     data: str | os.PathLike[str] | None = None,
-    vocab_size: int | None = None,
-    min_count: int = 1,
-    tokenizer: str | None = None,
+    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
+    min_count: Annotated[int, Option("tokens seen less often become <unk>", low=1)] = 1,
+    tokenizer: Annotated[str | None, Option(TOKENIZER, tuple(TOKENISERS))] = None,
     vocab: Vocabulary | None = None,
 ) -> Corpus:
     r"""Load a corpus by its name, or from a text file or a folder.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.initialisers import normal, uniform
@@ -20,11 +20,23 @@ from deepnlp.layers import (
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models.language_model import LanguageModel, check_size
+from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
 CELLS = ("lstm", "gru", "rnn")
 TIES = ("none", "tied", "tied+L")
 INITS = ("uniform", "book")
+DTYPES = ("float32", "float64")
+
+# What `deepnlp train --help` says of those options that need a line.
+TIE = "tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between"
+DROPOUT = "probability of zeroing a number between layers"
+LOCKED_DROPOUT = "one dropout mask for all steps of a window"
+INIT = "distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal)"
+EMBED_BOUND = "uniform: the embedding starts in U(-bound, bound)"
+FORGET_BIAS = "lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"
+INPUT_MATRIX = "rnn: an input matrix Wx in the first layer; without it D = H"
+RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
 
 _GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
@@ -108,24 +120,26 @@ class RNNLM(LanguageModel):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: int,
-        hidden_size: int,
-        layers: int = 2,
-        cell: str = "lstm",
-        tie: str = "tied",
-        dropout: float = 0.5,
+        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
+        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
+        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 2,
+        cell: Annotated[str, Option("recurrent layer", CELLS)] = "lstm",
+        tie: Annotated[str, Option(TIE, TIES)] = "tied",
+        dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.5,
         *,
-        output_bias: bool = True,
-        locked_dropout: bool = False,
-        init: str = "uniform",
-        embed_bound: float = 0.1,
-        forget_bias: float | None = None,
-        activation: str = "tanh",
-        input_matrix: bool = True,
-        reset_after: bool = False,
+        output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
+        locked_dropout: Annotated[bool, Option(LOCKED_DROPOUT)] = False,
+        init: Annotated[str, Option(INIT, INITS)] = "uniform",
+        embed_bound: Annotated[float, Option(EMBED_BOUND, above=0)] = 0.1,
+        forget_bias: Annotated[float | None, Option(FORGET_BIAS)] = None,
+        activation: Annotated[
+            str, Option("nonlinearity of an rnn cell", tuple(ACTIVATIONS))
+        ] = "tanh",
+        input_matrix: Annotated[bool, Option(INPUT_MATRIX)] = True,
+        reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
         embedding: Array | None = None,
-        freeze_embedding: bool = False,
-        dtype: Any = "float32",
+        freeze_embedding: Annotated[bool, Option("leave the embedding as it starts")] = False,
+        dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
         rng: Generator | None = None,
     ) -> None:
         _choose("cell", cell, CELLS)

@@ -1,8 +1,9 @@
-"""The learning curve: perplexity by epoch, beside the baselines to beat."""
+"""The learning curve: perplexity, or another figure, by epoch beside the baselines to beat."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from os import PathLike
 from typing import Any
 
@@ -16,18 +17,22 @@ BASELINE_DASHES = [(0, (6, 2)), (0, (4, 2, 1, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 
 WIDE_RANGE = 4.0  # highest perplexity over lowest, from which on the axis is logarithmic
 MOST_MARKERS = 15  # on more epochs than this, markers would hide the line
 MOST_MARKED_RATES = 6  # a schedule that moves more often than this is told in words
+Point = tuple[float, float]
 
 
 def learning_curve(
     history: Sequence[Mapping[str, Any]],
     baselines: Mapping[str, float] | None = None,
     path: str | PathLike[str] | None = None,
+    metric: str = "perplexity",
+    *,
+    higher_is_better: bool = False,
 ) -> Figure:
     """Draw perplexity by epoch beside the baselines to beat.
 
     The curves and the baselines are labelled in the right margin, each with its last value. A
     ring marks the epoch with the best validation; thin vertical lines mark where the learning
-    rate changed. The axis of perplexity is logarithmic where it spans more than a factor of 4.
+    rate changed. The vertical axis is logarithmic where it spans more than a factor of 4.
 
     Parameters
     ----------
@@ -38,6 +43,10 @@ def learning_curve(
         Validation perplexities of models to compare with, such as ``{"trigram": 71.0}``.
     path : str or path, optional
         Where to save the figure; the suffix chooses the format (``.png``, ``.pdf``, ``.svg``).
+    metric : str
+        What is drawn: the rows hold ``train_<metric>`` and ``valid_<metric>``.
+    higher_is_better : bool
+        Of the metric.
 
     Returns
     -------
@@ -46,7 +55,7 @@ def learning_curve(
     Raises
     ------
     ValueError
-        If no row of ``history`` holds a finite perplexity.
+        If no row of ``history`` holds a finite value.
 
     Examples
     --------
@@ -59,13 +68,13 @@ def learning_curve(
     "Validation perplexity 69.5 after 2 epochs, below the trigram's 71.0"
     """
     curves = {
-        "training": _points(history, "train_perplexity"),
-        "validation": _points(history, "valid_perplexity"),
+        "training": _points(history, f"train_{metric}"),
+        "validation": _points(history, f"valid_{metric}"),
     }
     curves = {name: points for name, points in curves.items() if points}
     if not curves:
         raise ValueError(
-            "a learning curve needs a finite train_perplexity or valid_perplexity in at least one "
+            f"a learning curve needs a finite train_{metric} or valid_{metric} in at least one "
             f"row; got {len(history)} rows without any"
         )
     levels = {
@@ -74,18 +83,20 @@ def learning_curve(
 
     figure = Figure(figsize=(8.0, 4.6), dpi=150)
     axes = figure.add_axes((0.085, 0.125, 0.70, 0.735))
-    lines = _draw_curves(axes, curves) + _draw_baselines(axes, levels)
+    best = max if higher_is_better else min
+    lines = _draw_curves(axes, curves, best) + _draw_baselines(axes, levels)
     _scale(axes, [row["epoch"] for row in history], curves, levels)
     _mark_learning_rates(axes, history)
     label_in_margin(axes, lines)
-    axes.set_title(_message(curves, levels), loc="left", fontsize=10, pad=18)
+    text = _message(metric, curves, levels, best)
+    axes.set_title(text, loc="left", fontsize=10, pad=18)
     axes.set_xlabel("epoch")
-    axes.set_ylabel("perplexity" + (" (log scale)" if axes.get_yscale() == "log" else ""))
+    axes.set_ylabel(metric + (" (log scale)" if axes.get_yscale() == "log" else ""))
     axes.spines[["top", "right"]].set_visible(False)
     return saved(figure, path)
 
 
-def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:
+def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
     """The (epoch, value) pairs whose value can be drawn."""
     return [
         (row["epoch"], float(row[key]))
@@ -94,7 +105,9 @@ def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float,
     ]
 
 
-def _draw_curves(axes: Axes, curves: Mapping[str, list[tuple[float, float]]]) -> list[Label]:
+def _draw_curves(
+    axes: Axes, curves: Mapping[str, list[Point]], best: Callable[..., Point]
+) -> list[Label]:
     styles: dict[str, dict[str, Any]] = {
         "training": {"color": VERMILLION, "linestyle": "--", "marker": "s", "linewidth": 1.2},
         "validation": {"color": BLUE, "linestyle": "-", "marker": "o", "linewidth": 2.0},
@@ -106,9 +119,8 @@ def _draw_curves(axes: Axes, curves: Mapping[str, list[tuple[float, float]]]) ->
         axes.plot(epochs, values, markersize=size, label=name, zorder=3, **styles[name])
         lines.append(_label(name, values[-1], styles[name]["color"]))
     if "validation" in curves:
-        best = min(curves["validation"], key=lambda point: point[1])
         axes.plot(
-            *best,
+            *best(curves["validation"], key=itemgetter(1)),
             marker="o",
             markersize=11,
             markerfacecolor="none",
@@ -130,7 +142,7 @@ def _draw_baselines(axes: Axes, levels: Mapping[str, float]) -> list[Label]:
 def _scale(
     axes: Axes,
     epochs: list[float],
-    curves: Mapping[str, list[tuple[float, float]]],
+    curves: Mapping[str, list[Point]],
     levels: Mapping[str, float],
 ) -> None:
     """Fix both ranges: every curve and baseline inside, a logarithmic axis where they lie wide."""
@@ -183,16 +195,21 @@ def _mark_learning_rates(axes: Axes, history: Sequence[Mapping[str, Any]]) -> No
             free_from = epoch + 0.07 * (right - left)
 
 
-def _message(curves: Mapping[str, list[tuple[float, float]]], levels: Mapping[str, float]) -> str:
-    """What the figure shows, in one line: the best perplexity and the baselines around it."""
+def _message(
+    metric: str,
+    curves: Mapping[str, list[Point]],
+    levels: Mapping[str, float],
+    best_of: Callable[..., Point],
+) -> str:
+    """What the figure shows, in one line: the best value and the baselines around it."""
     which = "validation" if "validation" in curves else "training"
-    epoch, best = min(curves[which], key=lambda point: point[1])
+    epoch, best = best_of(curves[which], key=itemgetter(1))
     last = curves[which][-1][0]
     if epoch == last:
-        text = f"{which.capitalize()} perplexity {_number(best)} after "
+        text = f"{which.capitalize()} {metric} {_number(best)} after "
         text += f"{epoch:g} epoch" + ("" if epoch == 1 else "s")
     else:
-        text = f"Best {which} perplexity {_number(best)} (epoch {epoch:g} of {last:g})"
+        text = f"Best {which} {metric} {_number(best)} (epoch {epoch:g} of {last:g})"
     above = [(value, name) for name, value in levels.items() if value > best]
     below = [(value, name) for name, value in levels.items() if value <= best]
     beaten = _whose(*min(above)) if above else ""
@@ -213,4 +230,6 @@ def _label(name: str, value: float, colour: str) -> Label:
 
 
 def _number(value: float) -> str:
+    if abs(value) < 1:
+        return f"{value:.3f}"
     return f"{value:,.1f}" if value < 10_000 else f"{value:.2g}"

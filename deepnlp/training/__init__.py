@@ -1,7 +1,7 @@
 """Training: the loop, its schedules, its options and recipes, and the folder of a run."""
 
 from deepnlp.checkpoint import load, save
-from deepnlp.training.batching import BPTTBatches
+from deepnlp.tasks import BPTTBatches, LanguageModelling, Task
 from deepnlp.training.config import (
     TrainConfig,
     configure,
@@ -22,12 +22,15 @@ from deepnlp.training.schedules import (
     Step,
 )
 from deepnlp.training.trainer import Trainer
+from deepnlp.training.watching import Hook
 
 __all__ = [
     "BPTTBatches",
     "Constant",
     "Cosine",
     "Exponential",
+    "Hook",
+    "LanguageModelling",
     "Linear",
     "Plan",
     "Plateau",
@@ -35,6 +38,7 @@ __all__ = [
     "RunFolder",
     "Schedule",
     "Step",
+    "Task",
     "TrainConfig",
     "Trainer",
     "build_trainer",

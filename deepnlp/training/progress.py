@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
@@ -78,6 +79,43 @@ class Progress:
         """
         if self.enabled:
             tqdm.tqdm.write(text, file=sys.stderr)
+
+
+class Speed:
+    """Targets per second of training; validation and figures do not count."""
+
+    def __init__(self) -> None:
+        self._all_tokens, self._all_seconds = 0, 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """An epoch begins."""
+        self._tokens, self._start, self._end = 0, time.perf_counter(), 0.0
+
+    def add(self, tokens: int) -> None:
+        """Count the targets of a batch."""
+        self._tokens += tokens
+
+    def end(self) -> None:
+        """The epoch's last batch is done."""
+        self._end = time.perf_counter()
+        self._all_tokens += self._tokens
+        self._all_seconds += self.seconds
+
+    @property
+    def seconds(self) -> float:
+        """Since the epoch began, or what it took."""
+        return (self._end or time.perf_counter()) - self._start
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of this epoch."""
+        return self._tokens / max(self.seconds, 1e-9)
+
+    @property
+    def overall(self) -> float | None:
+        """Of all epochs; None if nothing was trained."""
+        return self._all_tokens / self._all_seconds if self._all_tokens else None
 
 
 def _has_widgets() -> bool:

@@ -17,7 +17,7 @@ from deepnlp import __version__, backend
 
 @dataclass
 class Result:
-    """What a training run reached; the fields are those of ``result.json``.
+    """What a training run reached: the contents of ``result.json``.
 
     Parameters
     ----------
@@ -28,17 +28,16 @@ class Result:
     best_epoch : int or None
         The epoch whose weights are evaluated: the best on the validation split. None before the
         first validation; then the latest weights are.
-    perplexity : dict of str to float or None
-        ``train`` (of the last epoch, while it was learning), ``valid`` and ``test`` of the best
-        weights; a perplexity that is not finite is None.
-    perplexity_batched : dict of str to float or None
-        ``valid`` and ``test`` with the text cut into ``eval_batch_size`` streams, as some older
-        results were measured.
-    eval_batch_size : int
+    figures : dict
+        What the task measured, by name and then by split; the first is the one that decided. Each
+        is an attribute too, and a key of ``result.json``. Of language modelling: ``perplexity``
+        (``train``, of the last epoch while it was learning, ``valid`` and ``test``),
+        ``perplexity_batched`` (with the text cut into ``eval_batch_size`` streams, as some older
+        results were measured) and ``eval_batch_size``. A figure that is not finite is None.
     baselines : dict
-        ``{"trigram": {"valid": ..., "test": ...}, ...}`` of n-gram models on the same text.
+        ``{"trigram": {"valid": ..., "test": ...}, ...}``: other models on the same data.
     tokens_per_second : float or None
-        Training speed, validation apart.
+        Training targets per second, validation apart.
     seconds : float
         Wall-clock time of the run, with all its evaluations; what earlier sessions of a resumed
         run took in finished epochs is counted in.
@@ -54,7 +53,9 @@ class Result:
 
     Examples
     --------
-    >>> result = Result("finished", 1, 10, 1, {"valid": 90.0, "test": 88.0})
+    >>> result = Result("finished", 1, 10, 1, {"perplexity": {"valid": 90.0, "test": 88.0}})
+    >>> result.perplexity["test"]
+    88.0
     >>> print(result.table())
                         valid      test
     model               90.00     88.00
@@ -66,9 +67,7 @@ class Result:
     epochs: int
     steps: int
     best_epoch: int | None
-    perplexity: dict[str, float | None]
-    perplexity_batched: dict[str, float | None] = dataclasses.field(default_factory=dict)
-    eval_batch_size: int = 1
+    figures: dict[str, Any]
     baselines: dict[str, dict[str, float | None]] = dataclasses.field(default_factory=dict)
     tokens_per_second: float | None = None
     seconds: float | None = None
@@ -79,28 +78,25 @@ class Result:
     folder: str | None = None
     files: list[str] = dataclasses.field(default_factory=list)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name, ready for JSON.
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["figures"][name]
+        except KeyError:
+            raise AttributeError(f"this result has no {name}") from None
 
-        Returns
-        -------
-        dict
-        """
-        return dataclasses.asdict(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Everything by name, ready for JSON; the figures stand among the rest."""
+        table: dict[str, Any] = {}
+        for name, value in dataclasses.asdict(self).items():
+            table |= value if name == "figures" else {name: value}
+        return table
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Result:
-        """A result from what :meth:`to_dict` gave.
-
-        Parameters
-        ----------
-        fields : dict
-
-        Returns
-        -------
-        Result
-        """
-        return cls(**fields)
+    def from_dict(cls, table: Mapping[str, Any]) -> Result:
+        """A result from what :meth:`to_dict` gave."""
+        own = {field.name for field in dataclasses.fields(cls)}
+        figures = {name: value for name, value in table.items() if name not in own}
+        return cls(figures=figures, **{name: table[name] for name in table if name in own})
 
     @property
     def figure(self) -> Path | None:
@@ -110,19 +106,19 @@ class Result:
         return Path(self.folder) / "learning_curve.png"
 
     def table(self) -> str:
-        """Perplexities beside those of the baselines, then what the run took.
-
-        Returns
-        -------
-        str
-        """
-        rows = [(name, figures) for name, figures in self.baselines.items()]
-        rows.append(("model", self.perplexity))
-        if self.perplexity_batched and self.eval_batch_size != 1:
-            rows.append((f"  in {self.eval_batch_size} streams", self.perplexity_batched))
+        """Figures beside those of the baselines, then what the run took."""
+        rows = [*self.baselines.items()]
+        main, *others = (n for n, figure in self.figures.items() if isinstance(figure, dict))
+        rows.append(("model", self.figures[main]))
+        streams = self.figures.get("eval_batch_size", 1)
+        for name in others:
+            if name != f"{main}_batched":
+                rows.append((f"  {name}", self.figures[name]))
+            elif streams != 1:
+                rows.append((f"  in {streams} streams", self.figures[name]))
         lines = [f"{'':14}{'valid':>11}{'test':>10}"]
         for name, figures in rows:
-            valid, test = (_number(figures.get(split)) for split in ("valid", "test"))
+            valid, test = (figure_text(figures.get(split)) for split in ("valid", "test"))
             lines.append(f"{name:14}{valid:>11}{test:>10}")
         return "\n".join([*lines, "", self._what_happened(), *self._costs()])
 
@@ -150,18 +146,7 @@ class Result:
 
 
 def peak_memory_mb() -> float | None:
-    """Most memory that this process has held so far, in MB (2**20 bytes).
-
-    Returns
-    -------
-    float or None
-        None on a system that does not say, such as Windows.
-
-    Examples
-    --------
-    >>> peak_memory_mb() is None or peak_memory_mb() > 1
-    True
-    """
+    """Most memory this process has held, in units of 2**20 bytes; None if the system is silent."""
     try:
         import resource
     except ImportError:
@@ -171,12 +156,7 @@ def peak_memory_mb() -> float | None:
 
 
 def versions() -> dict[str, str]:
-    """What a figure depends on beside the options: versions and backend.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """What a figure depends on beside the options: versions and backend."""
     return {
         "deepnlp": __version__,
         "python": platform.python_version(),
@@ -185,5 +165,6 @@ def versions() -> dict[str, str]:
     }
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.2f}"
+def figure_text(value: float | None) -> str:
+    """A figure as text: two decimals, three below 1."""
+    return "-" if value is None else f"{value:,.{2 if abs(value) >= 1 else 3}f}"

@@ -1,82 +1,23 @@
-"""From a table of options to a run: corpus, model, optimizer, schedule, trainer."""
+"""From a table of options to a run: task, model, optimizer, schedule, trainer."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from deepnlp import backend
-from deepnlp.datasets import Corpus, load_corpus, load_vectors
-from deepnlp.models import RNNLM
-from deepnlp.optimizers import (
-    SGD,
-    AdaGrad,
-    Adam,
-    AdamW,
-    Momentum,
-    Nesterov,
-    Optimizer,
-    RMSprop,
-)
-from deepnlp.training.batching import BPTTBatches
-from deepnlp.training.config import TrainConfig
+from deepnlp.optimizers import OPTIMIZERS
+from deepnlp.options import fill
+from deepnlp.tasks import TASKS
+from deepnlp.training.config import TrainConfig, option_groups
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.schedules import (
-    Constant,
-    Cosine,
-    Exponential,
-    Linear,
-    Plateau,
-    Schedule,
-    Step,
-)
+from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
-
-OPTIMIZERS: dict[str, type[Optimizer]] = {
-    "sgd": SGD,
-    "momentum": Momentum,
-    "nesterov": Nesterov,
-    "adagrad": AdaGrad,
-    "rmsprop": RMSprop,
-    "adam": Adam,
-    "adamw": AdamW,
-}
-SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}  # arrays an optimizer keeps for each weight; others 1
-GATES = {"lstm": 4, "gru": 3, "rnn": 1}
-MODEL_OPTIONS = (
-    "embed_size",
-    "hidden_size",
-    "layers",
-    "cell",
-    "tie",
-    "dropout",
-    "output_bias",
-    "locked_dropout",
-    "init",
-    "embed_bound",
-    "forget_bias",
-    "freeze_embedding",
-    "activation",
-    "input_matrix",
-    "reset_after",
-    "dtype",
-)
-TRAINER_OPTIONS = (
-    "epochs",
-    "batch_size",
-    "time_size",
-    "max_norm",
-    "early_stop",
-    "eval_batch_size",
-    "checkpoint_every",
-    "baselines",
-)
 
 
 def train(
@@ -146,11 +87,13 @@ def resumed_config(
     folder.check(resume=True)
     config = TrainConfig.load(folder.config)
     asked = config.replace(**(explicit or {}))
+    options = {n: o for group in option_groups(config.task).values() for n, o in group.items()}
     for name in explicit or {}:
-        then, now = getattr(config, name), getattr(asked, name)
-        if then == now or (name == "epochs" and now > then):
+        then, now = config[name], asked[name]
+        larger = name in options and options[name].resume == "larger"
+        if then == now or (larger and now > then):
             continue
-        advice = "only a larger number can be asked for" if name == "epochs" else "leave it out"
+        advice = "only a larger number can be asked for" if larger else "leave it out"
         raise ValueError(
             f"cannot resume {folder.path} with {name} = {now!r}: it was begun with {then!r}; "
             f"{advice}, or begin a new run"
@@ -167,7 +110,7 @@ def build_trainer(
     name: str | None = None,
     watch_gradients: int | None = None,
 ) -> Trainer:
-    """Seed, load the corpus, build the model, and put a trainer around them.
+    """Seed, load the data, build the model, and put a trainer around them.
 
     Parameters
     ----------
@@ -181,166 +124,43 @@ def build_trainer(
     -------
     Trainer
     """
-    backend.seed(config.seed)
-    corpus = build_corpus(config)
-    model = build_model(config, len(corpus.vocab))
-    start_from_corpus(config, model, corpus)
-    steps = config.epochs * len(BPTTBatches(corpus.train, config.batch_size, config.time_size))
-    return Trainer(
+    if config.seed is not None:
+        backend.seed(config.seed)
+    task = TASKS[config.task].load(config)
+    model = task.build_model(config)
+    return fill(
+        Trainer,
+        config,
         model,
-        corpus,
-        build_optimizer(config, model),
-        schedule=build_schedule(config, steps),
+        task,
+        fill(OPTIMIZERS[config.optimizer], config, model.parameters()),
+        schedule=build_schedule(config, steps=len(task.batches(epoch=0))),
+        seed=None,  # done, before the model was built
         out=out,
         progress=progress,
         name=name,
         overwrite=overwrite,
         config=config,
         watch_gradients=watch_gradients,
-        **_pick(config, TRAINER_OPTIONS),
     )
 
 
-def build_corpus(config: TrainConfig) -> Corpus:
-    """The corpus that the options name.
+def build_schedule(config: TrainConfig, steps: int) -> Schedule:
+    """The schedule that the options name, for epochs of so many updates.
 
-    Parameters
-    ----------
-    config : TrainConfig
-
-    Returns
-    -------
-    Corpus
+    ``linear`` and ``cosine`` end with the last of ``config.epochs`` epochs, so that a run of more
+    epochs has another shape from its beginning.
     """
-    return load_corpus(
-        config.corpus,
-        vocab_size=config.vocab_size or None,
-        min_count=config.min_count,
-        tokenizer=config.tokenizer or None,
-    )
-
-
-def build_model(config: TrainConfig, vocab_size: int) -> RNNLM:
-    """A fresh model, which knows nothing of the corpus yet.
-
-    Parameters
-    ----------
-    config : TrainConfig
-    vocab_size : int
-        V.
-
-    Returns
-    -------
-    RNNLM
-
-    Examples
-    --------
-    >>> build_model(TrainConfig(embed_size=8, hidden_size=8), vocab_size=10).vocab_size
-    10
-    """
-    return RNNLM(vocab_size, **_pick(config, MODEL_OPTIONS))
-
-
-def start_from_corpus(config: TrainConfig, model: RNNLM, corpus: Corpus) -> None:
-    """What a model may know before the first step: word vectors, how frequent each word is.
-
-    Parameters
-    ----------
-    config : TrainConfig
-    model : RNNLM
-        Its embedding becomes that of ``config.vectors``, if there are any; its output bias the
-        log frequency of each word, with ``config.unigram_bias``.
-    corpus : Corpus
-
-    Raises
-    ------
-    ValueError
-        If the vectors are not of size ``embed_size``.
-    """
-    if config.vectors:
-        vectors, _ = load_vectors(config.vectors, corpus.vocab, backend.rng())
-        if vectors.shape[1] != config.embed_size:
-            raise ValueError(
-                f"embed_size should be {vectors.shape[1]}, the size of the vectors in "
-                f"{config.vectors}, got {config.embed_size}"
-            )
-        embedding: Any = model.layers[0]
-        embedding.W.value = backend.asarray(vectors.astype(config.dtype))
-    if config.unigram_bias and config.output_bias:
-        model.start_from_unigram(np.bincount(corpus.train, minlength=model.vocab_size))
-
-
-def build_optimizer(config: TrainConfig, model: RNNLM) -> Optimizer:
-    """The optimizer over all parameters of a model.
-
-    Parameters
-    ----------
-    config : TrainConfig
-    model : RNNLM
-
-    Returns
-    -------
-    Optimizer
-
-    Examples
-    --------
-    >>> config = TrainConfig(optimizer="sgd", lr=20)
-    >>> build_optimizer(config, RNNLM(10, 8, 8)).lr
-    20.0
-    """
-    options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
-    if config.optimizer in ("momentum", "nesterov"):
-        options["momentum"] = config.momentum
-    return OPTIMIZERS[config.optimizer](model.parameters(), **options)
-
-
-def build_schedule(config: TrainConfig, total_steps: int) -> Schedule:
-    """How the learning rate is to change.
-
-    Parameters
-    ----------
-    config : TrainConfig
-    total_steps : int
-        Updates of the whole run, ``config.epochs`` epochs; ``linear`` and ``cosine`` end there, so
-        that a run of more epochs has another shape from its beginning.
-
-    Returns
-    -------
-    Schedule
-
-    Examples
-    --------
-    >>> build_schedule(TrainConfig(schedule="linear", lr_floor=0), 100).scale(50)
-    0.5
-    """
-    factor, floor, warmup = config.lr_factor, config.lr_floor, config.warmup_steps
-    makers: dict[str, Callable[[], Schedule]] = {
-        "constant": lambda: Constant(warmup),
-        "plateau": lambda: Plateau(
-            factor, config.lr_patience, config.lr_threshold, floor, warmup_steps=warmup
-        ),
-        "step": lambda: Step(config.lr_every, factor, warmup),
-        "exponential": lambda: Exponential(max(1, total_steps // config.epochs), factor, warmup),
-        "linear": lambda: Linear(total_steps, floor, warmup),
-        "cosine": lambda: Cosine(total_steps, floor, warmup),
-    }
-    return makers[config.schedule]()
+    kind = SCHEDULES[config.schedule]
+    length = {"steps": steps, "total_steps": config.epochs * steps}
+    taken = inspect.signature(kind).parameters
+    schedule: Schedule = fill(kind, config, **{n: v for n, v in length.items() if n in taken})
+    return schedule
 
 
 @dataclass
 class Plan:
-    """What a run would do, without doing it.
-
-    Parameters
-    ----------
-    corpus, model : str
-        Described in words.
-    parameters : int
-    steps : int
-        Updates of the whole run.
-    memory_mb : dict of str to float
-        An estimate, by what takes it.
-    """
+    """What a run would do, without doing it: memory is an estimate, in MB (2**20 bytes)."""
 
     corpus: str
     model: str
@@ -349,38 +169,15 @@ class Plan:
     memory_mb: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields by name, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """All fields by name, ready for JSON."""
         return dataclasses.asdict(self)
 
     def table(self) -> str:
-        """Everything as text.
-
-        Returns
-        -------
-        str
-        """
-        memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in self.memory_mb.items()]
-        total = (
-            f"  {'together, beside the interpreter':<34}{sum(self.memory_mb.values()):>8,.0f} MB"
-        )
-        return "\n".join(
-            [
-                self.corpus,
-                "",
-                self.model,
-                "",
-                "memory (estimate)",
-                *memory,
-                total,
-                "",
-                f"{self.steps:,} steps in all",
-            ]
-        )
+        """Everything as text."""
+        parts = {**self.memory_mb, "together, beside the interpreter": sum(self.memory_mb.values())}
+        memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in parts.items()]
+        lines = [self.corpus, "", self.model, "", "memory (estimate)", *memory]
+        return "\n".join([*lines, "", f"{self.steps:,} steps in all"])
 
 
 def plan(config: TrainConfig) -> Plan:
@@ -395,50 +192,18 @@ def plan(config: TrainConfig) -> Plan:
     Plan
     """
     trainer = build_trainer(config, progress=False)
-    parameters = trainer.model.size()
-    return Plan(
-        corpus=trainer.corpus.describe(),
-        model=trainer.model.summary(),
-        parameters=parameters,
-        steps=trainer.epochs * len(trainer.batches),
-        memory_mb=estimate_memory(config, parameters, trainer.model.vocab_size),
-    )
-
-
-def estimate_memory(config: TrainConfig, parameters: int, vocab_size: int) -> dict[str, float]:
-    """Memory that training takes, in MB (2**20 bytes), by what takes it.
-
-    Parameters
-    ----------
-    config : TrainConfig
-    parameters : int
-    vocab_size : int
-        V.
-
-    Returns
-    -------
-    dict of str to float
-
-    Examples
-    --------
-    >>> round(estimate_memory(TrainConfig(), 1 << 20, 5000)["weights and gradients"])
-    8
-    """
-    number = 8 if config.dtype == "float64" else 4  # bytes
-    tokens = config.batch_size * config.time_size
-    # for each token and layer: input, its dropout and mask, hidden state and cell, and the gates,
-    # all but the masks once more as gradients
-    gates = GATES[config.cell]
-    layer = 3 * config.embed_size + config.layers * config.hidden_size * (2 * gates + 7)
-    parts = {
-        "weights and gradients": 2 * parameters,
-        "the optimizer's own": SLOTS.get(config.optimizer, 1) * parameters,
-        "best weights so far": parameters,
-        "hidden states of a window": tokens * layer,
-        "scores of a window": 3 * tokens * vocab_size,
+    size = sum(p.value.size for p in trainer.parameters)
+    numbers = {
+        "weights and gradients": 2 * size,
+        "the optimizer's own": len(trainer.optimizer._slots) * size,
+        "best weights so far": size,
+        **trainer.task.memory(trainer.model),
     }
-    return {part: count * number / 2**20 for part, count in parts.items()}
-
-
-def _pick(config: TrainConfig, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in names}
+    bytes_each = trainer.parameters[0].dtype.itemsize
+    return Plan(
+        corpus=trainer.task.describe(),
+        model=trainer.model.summary(),
+        parameters=size,
+        steps=trainer.epochs * len(trainer.batches),
+        memory_mb={part: count * bytes_each / 2**20 for part, count in numbers.items()},
+    )

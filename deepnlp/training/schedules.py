@@ -1,18 +1,34 @@
 """How the learning rate changes while a model trains.
 
-The trainer asks ``schedule.scale(step)`` before each update and sets the learning rate to that
-part of the one the optimizer began with; after each validation it calls
-``schedule.epoch_end(valid)``. What a schedule remembers is in ``state()``, for a checkpoint.
+The trainer multiplies the optimizer's first learning rate by ``schedule.scale(step)`` before each
+update and calls ``schedule.epoch_end(valid)`` after each validation. What a schedule remembers is
+in ``state()``, for a checkpoint.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
+
+from deepnlp.options import Choice, Option, check_options
+
+# What `deepnlp train --help` says.
+CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
+THRESHOLD = "relative improvement below which an epoch does not count as better"
+PATIENCE = "epochs without a better validation to tolerate before a cut"
+
+Warmup = Annotated[int, Option("updates in which the rate rises in a straight line", low=0)]
+Factor = Annotated[float, Option(CUT, above=0, high=1, name="lr_factor")]
+Patience = Annotated[int, Option(PATIENCE, low=0, name="lr_patience")]
+Threshold = Annotated[float, Option(THRESHOLD, low=0, below=1, name="lr_threshold")]
+Every = Annotated[int, Option("epochs between cuts", low=1, name="lr_every")]
+Floor = Annotated[
+    float, Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor")
+]
 
 
 class Schedule:
-    """The learning rate as a part of its first value: here, always the whole.
+    """The learning rate as a fraction of its first value: here, always 1.
 
     Parameters
     ----------
@@ -25,13 +41,12 @@ class Schedule:
     [0.25, 0.5, 0.75, 1.0, 1.0]
     """
 
-    def __init__(self, warmup_steps: int = 0) -> None:
-        if warmup_steps < 0:
-            raise ValueError(f"warmup_steps should be 0 or more, got {warmup_steps}")
+    def __init__(self, warmup_steps: Warmup = 0) -> None:
+        check_options(Schedule, locals())
         self.warmup_steps = warmup_steps
 
     def scale(self, step: int) -> float:
-        """Part of the first learning rate to use for an update.
+        """The learning rate of an update, as a fraction of the first.
 
         Parameters
         ----------
@@ -51,7 +66,7 @@ class Schedule:
         return 1.0
 
     def epoch_end(self, valid: float) -> None:
-        """Learn the validation perplexity of the epoch that has just ended."""
+        """Take note of the validation of the epoch that has just ended."""
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must keep of this schedule: numbers by name."""
@@ -74,10 +89,12 @@ class Constant(Schedule):
 
 
 class Plateau(Schedule):
-    r"""Annealing: a smaller rate after an epoch that brought no better validation.
+    r"""Annealing: a smaller rate after an epoch without a better validation.
 
-    .. math:: s \leftarrow s \cdot \mathrm{factor} \quad\text{if}\quad
-        v > v_{best} (1 - \mathrm{threshold})
+    .. math:: s \leftarrow s \cdot \mathrm{factor} \quad\text{unless}\quad
+        v < v_{best} - \mathrm{threshold} \, |v_{best}|
+
+    Lower is better; the trainer negates a figure of which higher is better.
 
     Parameters
     ----------
@@ -85,11 +102,11 @@ class Plateau(Schedule):
         4 times smaller (0.25) in the word_language_model example of PyTorch, 2 times (0.5) in
         Gulordava, Aina and Boleda (2018).
     patience : int
-        Epochs without improvement to bear before each cut.
+        Epochs without a better validation to tolerate before each cut.
     threshold : float
-        How much better, as a part of the best, counts as better.
+        Relative improvement below which an epoch does not count as better.
     floor : float
-        The rate is never cut below this part of the first.
+        The smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples
@@ -103,18 +120,14 @@ class Plateau(Schedule):
 
     def __init__(
         self,
-        factor: float = 0.25,
-        patience: int = 0,
-        threshold: float = 0.0,
-        floor: float = 0.0,
-        warmup_steps: int = 0,
+        factor: Factor = 0.25,
+        patience: Patience = 0,
+        threshold: Threshold = 0.0,
+        floor: Floor = 0.0,
+        warmup_steps: Warmup = 0,
     ) -> None:
         super().__init__(warmup_steps)
-        _check_factor(factor)
-        if patience < 0 or threshold < 0:
-            raise ValueError(
-                f"patience and threshold should be 0 or more, got {patience} and {threshold}"
-            )
+        check_options(Plateau, locals())
         self.factor, self.patience, self.threshold, self.floor = factor, patience, threshold, floor
         self.level = 1.0
         self.best: float | None = None
@@ -125,9 +138,9 @@ class Plateau(Schedule):
         return self.level
 
     def epoch_end(self, valid: float) -> None:
-        """Learn the validation perplexity of the epoch that has just ended."""
-        # written so that a validation of nan counts as no better
-        if self.best is None or valid < self.best * (1 - self.threshold):
+        """Compare with the best validation so far."""
+        # a validation of nan does not count as better
+        if self.best is None or valid < self.best - self.threshold * abs(self.best):
             self.best, self.epochs_without = valid, 0
             return
         self.epochs_without += 1
@@ -161,11 +174,9 @@ class Step(Schedule):
     0.25
     """
 
-    def __init__(self, every: int = 1, factor: float = 0.5, warmup_steps: int = 0) -> None:
+    def __init__(self, every: Every = 1, factor: Factor = 0.5, warmup_steps: Warmup = 0) -> None:
         super().__init__(warmup_steps)
-        _check_factor(factor)
-        if every < 1:
-            raise ValueError(f"every should be 1 or more epochs, got {every}")
+        check_options(Step, locals())
         self.every, self.factor = every, factor
         self.epochs = 0
 
@@ -174,7 +185,7 @@ class Step(Schedule):
         return self.factor ** (self.epochs // self.every)
 
     def epoch_end(self, valid: float) -> None:
-        """Learn the validation perplexity of the epoch that has just ended."""
+        """Count an epoch."""
         self.epochs += 1
 
     def state(self) -> dict[str, Any]:
@@ -203,9 +214,9 @@ class Exponential(Schedule):
     0.5
     """
 
-    def __init__(self, steps: int, factor: float = 0.5, warmup_steps: int = 0) -> None:
+    def __init__(self, steps: int, factor: Factor = 0.5, warmup_steps: Warmup = 0) -> None:
         super().__init__(warmup_steps)
-        _check_factor(factor)
+        check_options(Exponential, locals())
         if steps < 1:
             raise ValueError(f"steps should be 1 or more, got {steps}")
         self.steps, self.factor = steps, factor
@@ -234,15 +245,14 @@ class Linear(Schedule):
     [1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
-    def __init__(self, total_steps: int, floor: float = 0.0, warmup_steps: int = 0) -> None:
+    def __init__(self, total_steps: int, floor: Floor = 0.0, warmup_steps: Warmup = 0) -> None:
         super().__init__(warmup_steps)
+        check_options(Linear, locals())
         if total_steps <= warmup_steps:
             raise ValueError(
                 f"total_steps should be more than the {warmup_steps} steps of warm-up, got "
                 f"{total_steps}"
             )
-        if not 0 <= floor <= 1:
-            raise ValueError(f"floor should be from 0 to 1, got {floor}")
         self.total_steps, self.floor = total_steps, floor
 
     def shape(self, step: int) -> float:
@@ -250,7 +260,7 @@ class Linear(Schedule):
         return 1 - (1 - self.floor) * self._progress(step)
 
     def _progress(self, step: int) -> float:
-        """How much of the way from the end of the warm-up to the last update, 0 to 1."""
+        """Fraction p of the way from the end of the warm-up to the last update."""
         way = self.total_steps - self.warmup_steps
         return min(1.0, max(0.0, (step - self.warmup_steps) / way))
 
@@ -281,6 +291,6 @@ class Cosine(Linear):
         return self.floor + (1 - self.floor) * fall
 
 
-def _check_factor(factor: float) -> None:
-    if not 0 < factor <= 1:
-        raise ValueError(f"factor should be above 0 and at most 1, got {factor}")
+SCHEDULES = Choice(
+    "how the learning rate changes", Constant, Plateau, Step, Exponential, Linear, Cosine
+)

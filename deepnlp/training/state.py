@@ -22,7 +22,7 @@ class State:
     epoch : int
         Epochs that are finished, validation included.
     batch : int
-        Windows of the running epoch that were learned from.
+        Batches of the running epoch that were learned from.
     step : int
         Updates made in all.
     loss_sum, targets : float, int
@@ -30,7 +30,7 @@ class State:
     norm_sum : float
         Sum of the gradient norms of the running epoch, before clipping.
     best, best_epoch : float, int or None
-        Best validation perplexity, and the epoch it came after.
+        Best validation figure, and the epoch it came after.
     epochs_without : int
         Epochs since then.
 
@@ -60,36 +60,18 @@ class State:
         self.batch, self.loss_sum, self.targets, self.norm_sum = 0, 0.0, 0, 0.0
 
     def add(self, loss: float, norm: float, targets: int) -> None:
-        """Count an update.
-
-        Parameters
-        ----------
-        loss : float
-            The mean over the targets.
-        norm : float
-        targets : int
-        """
+        """Count an update; the loss is the mean over the targets."""
         self.batch += 1
         self.step += 1
         self.loss_sum += loss * targets
         self.targets += targets
         self.norm_sum += norm
 
-    def judge(self, valid: float) -> bool:
-        """Take the validation of an epoch into account.
-
-        Parameters
-        ----------
-        valid : float
-            Its perplexity.
-
-        Returns
-        -------
-        bool
-            Whether it is the best so far.
-        """
+    def judge(self, valid: float, higher_is_better: bool = False) -> bool:
+        """Count an epoch; whether its validation is the best so far."""
         self.epoch += 1
-        if self.best is None or valid < self.best:
+        best = self.best
+        if best is None or (valid > best if higher_is_better else valid < best):
             self.best, self.best_epoch, self.epochs_without = valid, self.epoch, 0
             return True
         self.epochs_without += 1
@@ -97,20 +79,8 @@ class State:
 
 
 def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """Part a mapping into arrays, named ``prefix/key``, and what JSON can hold.
+    """Divide a mapping into arrays, named ``prefix/key``, and what JSON can hold.
 
-    Parameters
-    ----------
-    prefix : str
-    values : dict
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-    dict
-
-    Examples
-    --------
     >>> split("optimizer", {"t": 3, "0.m": np.zeros(1)})
     ({'optimizer/0.m': array([0.])}, {'t': 3})
     """
@@ -124,21 +94,8 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
 
 
 def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping that :func:`split` parted.
+    """The mapping that :func:`split` divided; ``arrays`` may hold others too.
 
-    Parameters
-    ----------
-    prefix : str
-    arrays : dict of str to numpy.ndarray
-        May hold others too.
-    plain : dict
-
-    Returns
-    -------
-    dict
-
-    Examples
-    --------
     >>> join("optimizer", {"optimizer/0.m": np.zeros(1), "W": np.ones(1)}, {"t": 3})
     {'t': 3, '0.m': array([0.])}
     """

@@ -1,97 +1,94 @@
-"""The training loop: truncated backpropagation through time over a corpus, epoch by epoch.
+"""The training loop: batch by batch, epoch by epoch, whatever the task.
 
 Read :meth:`Trainer.fit` first: it is the whole story. What it calls stands below it, in the order
-in which it is called.
+in which it is called. What a run consists of on disk is in :mod:`~deepnlp.training.resume`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.backend import asarray
-from deepnlp.checkpoint import (
-    get_parameters,
-    pack_model,
-    read_npz,
-    set_parameters,
-    write_npz,
-)
+from deepnlp.checkpoint import get_parameters, pack_model, set_parameters, write_npz
 from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError
-from deepnlp.evaluation import expect_language_model, exponential, perplexity
-from deepnlp.models.ngrams import baselines as measure_baselines
+from deepnlp.evaluation import evaluating
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
-from deepnlp.plots import learning_curve
-from deepnlp.training.batching import BPTTBatches
-from deepnlp.training.config import TrainConfig, to_toml
+from deepnlp.options import Option, check_options, to_toml
+from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
-from deepnlp.training.progress import Progress
-from deepnlp.training.result import Result, peak_memory_mb, versions
+from deepnlp.training.progress import Progress, Speed
+from deepnlp.training.result import Result, figure_text, peak_memory_mb, versions
+from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
 from deepnlp.training.runfolder import RunFolder, finite
 from deepnlp.training.schedules import Constant, Schedule
-from deepnlp.training.state import State, join, split
-from deepnlp.training.watching import GradientWatch
+from deepnlp.training.state import State
+from deepnlp.training.watching import GradientWatch, Hook
+
+# What `deepnlp train --help` says.
+MAX_NORM = "clip the norm of the whole gradient here; 0 for no clipping"
+EARLY_STOP = "stop after this many epochs without a better validation; 0 for never"
+EVERY = "updates between checkpoints, beside one each epoch; 0 for none between"
+SEED = "the same seed gives the same run"
 
 
 class Trainer:
-    """Trains a language model on a corpus, and can go on where it was stopped, to the last bit.
+    """Trains a model on a task, and can go on where it was stopped, to the last bit.
 
     Parameters
     ----------
-    model : RNNLM
-        Or any model with the same methods. Its ``vocab`` is set to that of the corpus.
-    corpus : Corpus
+    model : Layer
+        With a loss, as the task needs it: for language modelling an RNNLM, or any model with the
+        same methods.
+    task : Task or Corpus
+        A corpus is short for ``LanguageModelling(corpus, **task_options)``.
     optimizer : Optimizer, optional
         ``SGD(model.parameters(), lr=20.0)`` by default: the loss is a mean over N x T targets.
     epochs : int
-    batch_size, time_size : int
-        N rows of the text side by side, T steps of backpropagation through time.
     max_norm : float or None
         The norm of the whole gradient is clipped to it; None or 0 for no clipping.
     schedule : Schedule, optional
         A constant learning rate by default.
     early_stop : int, optional
         Stop after this many epochs without a better validation; None or 0 for never.
-    eval_batch_size : int
-        Rows in the validation of each epoch. Final figures are measured at batch 1.
-    out : str, path, None or False
-        Folder of the run; by default a new one, ``runs/NAME-TIME``; False writes nothing.
-    progress : bool
-        Show a bar on a terminal or in a notebook, a line an epoch elsewhere.
     checkpoint_every : int
         Updates between checkpoints, beside the one after each epoch; 0 for none between.
     seed : int, optional
         Seeds the global generator when a new run begins; a run is repeatable only if that was
         done before the model was built, too.
+    out : str, path, None or False
+        Folder of the run; by default a new one, ``runs/NAME-TIME``; False writes nothing.
     name : str, optional
         NAME of a new folder; that of the corpus by default.
-    baselines : bool
-        Measure n-gram models on the same text, to compare with.
     overwrite : bool
         Replace a run that is in the folder.
-    config : TrainConfig, optional
+    progress : bool
+        Show a bar on a terminal or in a notebook, a line an epoch elsewhere.
+    config : mapping, optional
         What ``config.toml`` is to say; by default what the trainer knows of itself.
     watch_gradients : int, optional
         Updates between two looks at how far back gradients reach, written to ``gradients.npz``
         and drawn in ``gradient_flow.png``; None or 0 for none. The training is the same to the
         last bit.
+    hooks : sequence of Hook
+        Called between backward pass and clipping, among others.
+    **task_options
+        Beside a corpus: ``batch_size``, ``time_size``, ``eval_batch_size`` and ``baselines`` of
+        :class:`~deepnlp.tasks.LanguageModelling`.
 
     Raises
     ------
     TypeError
-        If the model is no language model.
+        If the task cannot train this model.
     ValueError
-        If a number is out of its range, the model's vocabulary is not the corpus's, or the
-        optimizer is that of another model.
+        If a number is out of its range, the model does not fit the task's data, or the optimizer
+        is that of another model.
     DeepNLPError
         If the folder already holds a run (raised by :meth:`fit`).
 
@@ -114,37 +111,27 @@ class Trainer:
     def __init__(
         self,
         model: Any,
-        corpus: Corpus,
+        task: Task | Corpus,
         optimizer: Optimizer | None = None,
         *,
-        epochs: int = 4,
-        batch_size: int = 20,
-        time_size: int = 35,
-        max_norm: float | None = 0.25,
+        epochs: Annotated[int, Option("passes over the data", low=1, resume="larger")] = 4,
+        max_norm: Annotated[float | None, Option(MAX_NORM, low=0)] = 0.25,
         schedule: Schedule | None = None,
-        early_stop: int | None = None,
-        eval_batch_size: int = 10,
+        early_stop: Annotated[int | None, Option(EARLY_STOP, low=0)] = None,
+        checkpoint_every: Annotated[int, Option(EVERY, low=0, resume="any")] = 500,
+        seed: Annotated[int | None, Option(SEED, low=0, resume="any")] = None,
         out: str | PathLike[str] | Literal[False] | None = None,
-        progress: bool = True,
-        checkpoint_every: int = 500,
-        seed: int | None = None,
         name: str | None = None,
-        baselines: bool = True,
         overwrite: bool = False,
-        config: TrainConfig | None = None,
+        progress: bool = True,
+        config: Mapping[str, Any] | None = None,
         watch_gradients: int | None = None,
+        hooks: Sequence[Hook] = (),
+        **task_options: Any,
     ) -> None:
-        _check_at_least(1, epochs=epochs, eval_batch_size=eval_batch_size)
-        _check_at_least(0, early_stop=early_stop or 0, checkpoint_every=checkpoint_every)
-        _check_at_least(0, max_norm=max_norm or 0)
-        expect_language_model("Trainer", model)
-        if model.vocab_size != len(corpus.vocab):
-            raise ValueError(
-                f"the model has {model.vocab_size} words and the vocabulary of {corpus.name} "
-                f"{len(corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
-            )
-        model.vocab = corpus.vocab
-        self.model, self.corpus = model, corpus
+        check_options(Trainer, locals())
+        self.model, self.task = model, as_task(task, **task_options)
+        self.task.prepare(model)
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
         if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
@@ -153,27 +140,21 @@ class Trainer:
             )
         self.first_lr = self.optimizer.lr
         self.schedule = Constant() if schedule is None else schedule
-        self.batches = BPTTBatches(corpus.train, batch_size, time_size)
-        self.epochs, self.batch_size, self.time_size = epochs, batch_size, time_size
-        self.max_norm = max_norm or math.inf
-        self.early_stop = early_stop or 0
-        self.eval_batch_size = eval_batch_size
-        self.out, self.overwrite, self.name = out, overwrite, name or corpus.name
-        self.checkpoint_every = checkpoint_every
-        self.progress = progress
-        self.seed = seed
-        self.measures_baselines = baselines
-        self.config = config
+        self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
+        self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
+        self.out, self.overwrite, self.name = out, overwrite, name or self.task.name
+        self.progress, self.config = progress, config
+        self.hooks = list(hooks)
+        if watch_gradients:
+            self.hooks.append(GradientWatch(watch_gradients, *self.task.watched()))
 
-        self.watch = (
-            GradientWatch(watch_gradients, corpus.valid, time_size) if watch_gradients else None
-        )
         self.state = State()
+        self.batches = self.task.batches(epoch=0)
         self.best: dict[str, np.ndarray[Any, Any]] | None = None  # weights of state.best_epoch
         self.history: list[dict[str, Any]] = []  # a row of figures an epoch
         self.baselines: dict[str, dict[str, float]] = {}
         self.folder: RunFolder | None = None
-        self._speed = _Speed()
+        self._speed = Speed()
         self._earlier_seconds = 0.0  # of the epochs that earlier sessions finished
 
     def fit(self, resume: bool = False) -> Result:
@@ -204,7 +185,7 @@ class Trainer:
         ValueError
             If the run to resume was made with other options or on another text.
         """
-        started, self._speed = time.perf_counter(), _Speed()
+        started, self._speed = time.perf_counter(), Speed()
         self._open_folder(resume)
         result = self._result_of_finished_run() if resume else None
         if result is not None:
@@ -217,7 +198,7 @@ class Trainer:
             np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # told by _diverged
         ):
             progress.line(self._introduction())
-            self._measure_baselines()
+            self.baselines = self.baselines or self.task.measure_baselines()
             self.model.train()
             while not self.is_over() and not interrupt.requested:
                 if self.state.batch == 0:
@@ -247,22 +228,23 @@ class Trainer:
 
     def _begin_epoch(self) -> None:
         self.state.begin_epoch()
-        self.model.reset_state()  # the text begins again
+        self.task.begin_epoch(self.model)
 
     def _train_epoch(self, interrupt: Interrupt, progress: Progress) -> None:
-        """The windows of the epoch that are left, or as many as there are until Ctrl-C."""
+        """The batches of the epoch that are left, or as many as there are until Ctrl-C."""
         state = self.state
+        self.batches = self.task.batches(state.epoch)
         self._speed.begin()
         for k in range(state.batch, len(self.batches)):
-            if self.watch is not None:
-                self.watch.look(self.model, state.step)
-            inputs, targets = self.batches[k]
-            loss, norm = self.train_step(inputs, targets)
-            state.add(loss, norm, targets.size)
-            self._speed.add(targets.size)
+            batch = self.batches[k]
+            loss, norm = self.train_step(*batch)
+            targets = self.task.count(batch)
+            state.add(loss, norm, targets)
+            self._speed.add(targets)
+            name, figure = self.task.training_figure(state.mean_loss)
             progress.step(
                 f"epoch {state.epoch + 1}/{self.epochs}",
-                f", perplexity {exponential(state.mean_loss):,.1f}, norm {norm:.2f}, "
+                f", {name} {figure:,.1f}, norm {norm:.2f}, "
                 f"{self._speed.tokens_per_second:,.0f} tokens/s",
             )
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
@@ -271,13 +253,13 @@ class Trainer:
                 break
         self._speed.end()
 
-    def train_step(self, inputs: Any, targets: Any) -> tuple[float, float]:
-        """Learn from one window.
+    def train_step(self, *batch: Any) -> tuple[float, float]:
+        """Learn from one batch.
 
         Parameters
         ----------
-        inputs, targets : numpy.ndarray of int, shape (N, T)
-            On the host.
+        *batch
+            One of the task's, on the host; of language modelling: inputs and targets (N, T).
 
         Returns
         -------
@@ -291,10 +273,10 @@ class Trainer:
         DeepNLPError
             If either is not finite; the weights are not updated then.
         """
-        loss = self.model.forward(asarray(inputs), asarray(targets))
-        self.model.zero_grad()
-        self.model.backward()
-        norm = clip_gradients(self.parameters, self.max_norm)
+        loss = self.task.learn(self.model, batch)
+        for hook in self.hooks:
+            hook.after_backward(self.model, self.state.step)
+        norm = clip_gradients(self.parameters, self.max_norm or math.inf)
         loss, norm = float(loss), float(norm)
         self.optimizer.lr = self.first_lr * self.schedule.scale(self.state.step)
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -305,7 +287,7 @@ class Trainer:
     def _diverged(self, what: str) -> str:
         clipping = (
             f"clip the gradient below {self.max_norm:g}"
-            if math.isfinite(self.max_norm)
+            if self.max_norm
             else "clip the gradient (max_norm=0.25)"
         )
         return (
@@ -315,19 +297,22 @@ class Trainer:
 
     def _end_epoch(self, progress: Progress) -> None:
         """Validate, keep the weights if they are the best, anneal, and write it all down."""
-        state = self.state
-        valid = perplexity(self.model, self.corpus.valid, self.eval_batch_size)
+        state, task = self.state, self.task
+        with evaluating(self.model):
+            figures = task.evaluate(self.model)
+        valid = figures[task.metric]
         if not math.isfinite(valid):
-            raise DeepNLPError(self._diverged(f"validation perplexity {valid:g}"))
-        is_best = state.judge(valid)
+            raise DeepNLPError(self._diverged(f"validation {task.metric} {valid:g}"))
+        is_best = state.judge(valid, task.higher_is_better)
         if is_best:
             self.best = get_parameters(self.model)
-        self.schedule.epoch_end(valid)
+        self.schedule.epoch_end(-valid if task.higher_is_better else valid)
+        name, train = task.training_figure(state.mean_loss)
         row = {
             "epoch": state.epoch,
             "step": state.step,
-            "train_perplexity": exponential(state.mean_loss),
-            "valid_perplexity": valid,
+            f"train_{name}": train,
+            **{f"valid_{name}": value for name, value in figures.items()},
             "best": is_best,
             "lr": self.optimizer.lr,
             "gradient_norm": state.norm_sum / len(self.batches),
@@ -335,7 +320,12 @@ class Trainer:
             "seconds": self._speed.seconds,
         }
         self.history.append(row)
-        progress.line(_epoch_line(row, self.epochs))
+        progress.line(
+            f"epoch {state.epoch}/{self.epochs}  train {figure_text(train)}  "
+            f"valid {figure_text(valid)}{' best' if is_best else '     '}  "
+            f"lr {row['lr']:.4g}  norm {row['gradient_norm']:.2f}  "
+            f"{row['tokens_per_second']:,.0f} tokens/s  {row['seconds']:.0f} s"
+        )
         state.begin_epoch()
         if self.folder is not None:
             if is_best:
@@ -347,29 +337,23 @@ class Trainer:
     # --- The end -----------------------------------------------------------------------------
 
     def _finish(self, started: float) -> Result:
-        """Evaluate the best weights at batch 1, and write ``result.json``."""
-        if self.best is not None:
-            set_parameters(self.model, self.best)
-        self.model.reset_state()
-        splits = {"valid": self.corpus.valid, "test": self.corpus.test}
-        exact, batched = (
-            {split: perplexity(self.model, ids, N) for split, ids in splits.items()}
-            for N in (1, self.eval_batch_size)
-        )
+        """Evaluate the best weights, and write ``result.json``."""
+        self._load_best()
+        metric = self.task.metric
+        with evaluating(self.model):
+            figures = self.task.final(self.model)
         result = Result(
             status="finished" if self.is_over() else "interrupted",
             epochs=self.state.epoch,
             steps=self.state.step,
             best_epoch=self.state.best_epoch,
-            perplexity={"train": self._last_train_perplexity(), **exact},
-            perplexity_batched={**batched},
-            eval_batch_size=self.eval_batch_size,
-            baselines={name: {**figures} for name, figures in self.baselines.items()},
+            figures={metric: {**self._last_training(), **figures.pop(metric)}, **figures},
+            baselines={name: {**levels} for name, levels in self.baselines.items()},
             tokens_per_second=self._speed.overall,
             seconds=self._earlier_seconds + time.perf_counter() - started,
             peak_memory_mb=peak_memory_mb(),
             parameters=sum(p.value.size for p in self.parameters),
-            corpus=self._corpus_facts(),
+            corpus=self.task.facts(),
             versions=versions(),
         )
         if self.folder is not None:
@@ -379,11 +363,19 @@ class Trainer:
             self.folder.write_result(result.to_dict())
         return Result.from_dict(finite(result.to_dict()))
 
-    def _last_train_perplexity(self) -> float | None:
+    def _load_best(self) -> None:
+        if self.best is not None:
+            set_parameters(self.model, self.best)
+        self.model.reset_state()
+
+    def _last_training(self) -> dict[str, float | None]:
+        """The deciding metric on the training split, if it is known there."""
+        name, running = self.task.training_figure(self.state.mean_loss)
+        if name != self.task.metric:
+            return {}
         if self.history:
-            last: float | None = self.history[-1]["train_perplexity"]
-            return last
-        return exponential(self.state.mean_loss) if self.state.targets else None
+            return {"train": self.history[-1][f"train_{name}"]}
+        return {"train": running if self.state.targets else None}
 
     # --- The folder: what is written, and how a run is taken up again ----------------------------
 
@@ -404,130 +396,53 @@ class Trainer:
         )
         if resume and self.folder.checkpoint.exists():
             self._load_checkpoint(self.folder)
-            if self.watch is not None:
-                self.watch.go_on(self.folder.gradients, self.state.step - 1)
         else:
             self._seed()
             self.folder.write_metrics([])
-        self.folder.write_config(self._describe())
+        if self.config is not None:
+            config = to_toml(self.config)
+        else:
+            config = "# A Trainer built in Python; resume it with fit(resume=True).\n"
+            config += to_toml(describe(self))
+        self.folder.write_config(config)
 
     def _seed(self) -> None:
         if self.seed is not None:
             backend.seed(self.seed)
 
-    def _describe(self) -> str:
-        if self.config is not None:
-            return self.config.to_toml()
-        known = {
-            "corpus": self.corpus.name,
-            "model": type(self.model).__name__,
-            **self.model.config(),
-            "optimizer": type(self.optimizer).__name__,
-            "lr": self.first_lr,
-            "max_norm": 0.0 if math.isinf(self.max_norm) else self.max_norm,
-            "schedule": type(self.schedule).__name__,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-            "time_size": self.time_size,
-            "early_stop": self.early_stop,
-            "eval_batch_size": self.eval_batch_size,
-            "checkpoint_every": self.checkpoint_every,
-            "seed": self.seed,
-        }
-        return "# A Trainer built in Python; resume it with fit(resume=True).\n" + to_toml(known)
-
-    def _setup(self) -> dict[str, Any]:
-        """What must be the same for a run to go on to the same bits."""
-        model = {"class": type(self.model).__name__, **self.model.config()}
-        setup = {
-            **{f"model {key}": value for key, value in model.items()},
-            "optimizer": type(self.optimizer).__name__,
-            "lr": self.first_lr,
-            "max_norm": 0.0 if math.isinf(self.max_norm) else self.max_norm,
-            "schedule": type(self.schedule).__name__,
-            "batch_size": self.batch_size,
-            "time_size": self.time_size,
-            "early_stop": self.early_stop,
-            "eval_batch_size": self.eval_batch_size,
-        }
-        same: dict[str, Any] = json.loads(json.dumps(setup))
-        return same
-
-    def _corpus_facts(self) -> dict[str, Any]:
-        return {
-            "name": self.corpus.name,
-            "fingerprint": self.corpus.fingerprint,
-            "note": self.corpus.note,
-            "tokens": self.corpus.tokens,
-            "vocabulary": len(self.corpus.vocab),
-        }
-
     def _save_checkpoint(self) -> None:
-        """Everything the rest of the run depends on, in one file."""
-        if self.folder is None:
-            return
-        if self.watch is not None:
-            self.watch.save(self.folder.gradients)
-        arrays, meta = pack_model(self.model)
-        best, _ = split("best", self.best or {})
-        optimizer, optimizer_numbers = split("optimizer", self.optimizer.state())
-        carried, carried_numbers = split("carried", self.model.snapshot())
-        meta["training"] = {
-            "state": asdict(self.state),
-            "optimizer": optimizer_numbers,
-            "schedule": self.schedule.state(),
-            "carried": carried_numbers,
-            "random": backend.rng().bit_generator.state,
-            "setup": self._setup(),
-            "corpus": self._corpus_facts(),
-        }
-        write_npz(self.folder.checkpoint, {**arrays, **best, **optimizer, **carried}, meta)
+        if self.folder is not None:
+            for hook in self.hooks:
+                hook.save(self.folder)
+            write_checkpoint(self, self.folder)
 
     def _load_checkpoint(self, folder: RunFolder) -> None:
-        arrays, meta = read_npz(folder.checkpoint)
-        if "training" not in meta:
-            raise DeepNLPError(
-                f"{folder.checkpoint} holds a model but no training run: choose another folder"
-            )
-        training = meta["training"]
-        self._check_corpus(training["corpus"])
-        _check_same(training["setup"], self._setup())
-        set_parameters(self.model, {n: a for n, a in arrays.items() if "/" not in n})
-        self.best = join("best", arrays, {}) or None
-        self.optimizer.load_state(join("optimizer", arrays, training["optimizer"]))
-        self.schedule.load_state(training["schedule"])
-        self.model.restore(join("carried", arrays, training["carried"]))
-        backend.rng().bit_generator.state = training["random"]
-        self.state = State(**training["state"])
+        load_checkpoint(self, folder)
         self.history = [r for r in folder.read_metrics() if r["epoch"] <= self.state.epoch]
         self._earlier_seconds = sum(row["seconds"] for row in self.history)
         folder.write_metrics(self.history)  # an epoch after the checkpoint will come again
         if self.best is not None:
             self._save_best(folder)  # and so will its weights
-
-    def _check_corpus(self, then: Mapping[str, Any]) -> None:
-        now = self._corpus_facts()
-        if now["fingerprint"] == then["fingerprint"]:
-            return
-        keys = ("name", "note", "tokens", "vocabulary", "fingerprint")
-        changes = [f"{k} was {then[k]}, is {now[k]}" for k in keys if then[k] != now[k]]
-        raise ValueError(
-            f"the corpus is not the one the run began with ({'; '.join(changes)}): bring back the "
-            "old one, or begin a new run"
-        )
+        for hook in self.hooks:
+            hook.go_on(folder, self.state.step)
 
     def _save_best(self, folder: RunFolder) -> None:
         _, meta = pack_model(self.model)
-        meta["epoch"], meta["valid_perplexity"] = self.state.best_epoch, finite(self.state.best)
+        meta["epoch"] = self.state.best_epoch
+        meta[f"valid_{self.task.metric}"] = finite(self.state.best)
         write_npz(folder.best, self.best or {}, meta)
 
     def _draw(self, folder: RunFolder) -> None:
-        drawable = any(math.isfinite(row["valid_perplexity"] or math.inf) for row in self.history)
-        if drawable:  # the unigram's perplexity would flatten every other line
-            levels = {n: b["valid"] for n, b in self.baselines.items() if n != "unigram"}
-            learning_curve(self.history, levels, folder.figure)
-        if self.watch is not None:
-            self.watch.draw(folder.gradient_figure)
+        from deepnlp.plots import learning_curve  # matplotlib takes a second to import
+
+        metric = self.task.metric
+        # the unigram's perplexity would flatten every other line
+        levels = {n: b["valid"] for n, b in self.baselines.items() if n != "unigram"}
+        learning_curve(
+            self.history, levels, folder.figure, metric, higher_is_better=self.task.higher_is_better
+        )
+        for hook in self.hooks:
+            hook.draw(folder)
 
     def _result_of_finished_run(self) -> Result | None:
         """The result that is there already, if nothing is left to do."""
@@ -537,9 +452,7 @@ class Trainer:
         result = Result.from_dict(written)
         if result.epochs != self.state.epoch:  # killed between its last checkpoint and its result
             return None
-        if self.best is not None:
-            set_parameters(self.model, self.best)
-        self.model.reset_state()
+        self._load_best()
         with Progress(0, 0, self.progress) as progress:
             progress.line(
                 f"the run in {result.folder} has finished its {result.epochs} epochs; a larger "
@@ -548,71 +461,9 @@ class Trainer:
         return result
 
     def _introduction(self) -> str:
-        lines = [self.corpus.describe()]
+        lines = [self.task.describe()]
         if self.folder is not None:
             lines.append(f"run folder: {self.folder.path}")
         if self.state.step:
             lines.append(f"resuming at step {self.state.step} (epoch {self.state.epoch + 1})")
         return "\n".join(lines)
-
-    def _measure_baselines(self) -> None:
-        if self.measures_baselines and not self.baselines:
-            splits = {"valid": self.corpus.valid, "test": self.corpus.test}
-            self.baselines = measure_baselines(self.corpus.train, splits, len(self.corpus.vocab))
-
-
-class _Speed:
-    """Tokens per second of training, validation and figures apart."""
-
-    def __init__(self) -> None:
-        self._all_tokens, self._all_seconds = 0, 0.0
-        self.begin()
-
-    def begin(self) -> None:
-        self._tokens, self._start, self._end = 0, time.perf_counter(), 0.0
-
-    def add(self, tokens: int) -> None:
-        self._tokens += tokens
-
-    def end(self) -> None:
-        self._end = time.perf_counter()
-        self._all_tokens += self._tokens
-        self._all_seconds += self.seconds
-
-    @property
-    def seconds(self) -> float:
-        """Since the epoch began, or what it took."""
-        return (self._end or time.perf_counter()) - self._start
-
-    @property
-    def tokens_per_second(self) -> float:
-        return self._tokens / max(self.seconds, 1e-9)
-
-    @property
-    def overall(self) -> float | None:
-        """Of all epochs; None if nothing was trained."""
-        return self._all_tokens / self._all_seconds if self._all_tokens else None
-
-
-def _epoch_line(row: Mapping[str, Any], epochs: int) -> str:
-    return (
-        f"epoch {row['epoch']}/{epochs}  train {row['train_perplexity']:,.2f}  "
-        f"valid {row['valid_perplexity']:,.2f}{' best' if row['best'] else '     '}  "
-        f"lr {row['lr']:.4g}  norm {row['gradient_norm']:.2f}  "
-        f"{row['tokens_per_second']:,.0f} tokens/s  {row['seconds']:.0f} s"
-    )
-
-
-def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    for key in {**then, **now}:
-        if then.get(key) != now.get(key):
-            raise ValueError(
-                f"cannot resume with another {key}: the run began with {then.get(key)!r}, got "
-                f"{now.get(key)!r}; resume with the first, or begin a new run"
-            )
-
-
-def _check_at_least(least: int, **values: float) -> None:
-    for name, value in values.items():
-        if not value >= least:
-            raise ValueError(f"{name} should be {least} or more, got {value}")

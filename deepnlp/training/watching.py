@@ -1,21 +1,41 @@
-"""Watching gradients while a model trains: how far back they reach, every so many updates."""
+"""Hooks into a training run; and one that watches how far back gradients reach."""
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from deepnlp.gradflow import GradientHistory, gradient_flow
-from deepnlp.plots import gradient_heat_map
+from deepnlp.training.runfolder import RunFolder
 
 WINDOWS = 8  # few, so that a look costs less than a training step
 
 
-class GradientWatch:
-    """Looks at the gradients of a model on the same few windows of text, every so many updates.
+class Hook:
+    """What a trainer calls on the way; a subclass overrides what it needs.
+
+    A hook must leave the weights, and the state that a model carries, as they are. Only
+    :meth:`after_backward` may change gradients: to add those of other processes, for instance.
+    """
+
+    def after_backward(self, model: Any, step: int) -> None:
+        """Between the backward pass and clipping; ``step`` updates have been made so far."""
+
+    def save(self, folder: RunFolder) -> None:
+        """Before a checkpoint is written."""
+
+    def go_on(self, folder: RunFolder, step: int) -> None:
+        """A run is resumed: so many updates have been made."""
+
+    def draw(self, folder: RunFolder) -> None:
+        """An epoch has ended."""
+
+
+class GradientWatch(Hook):
+    """Follow gradients back through the same few windows of text, every so many updates.
 
     Parameters
     ----------
@@ -36,8 +56,8 @@ class GradientWatch:
     >>> from deepnlp.models import RNNLM
     >>> model = RNNLM(vocab_size=9, embed_size=4, hidden_size=4, layers=1)
     >>> watch = GradientWatch(every=10, ids=np.arange(60) % 9, steps=5)
-    >>> for update in range(25):
-    ...     watch.look(model, update)
+    >>> for step in range(25):
+    ...     watch.after_backward(model, step)
     >>> watch.history.updates.tolist()
     [0, 10, 20]
     """
@@ -49,49 +69,40 @@ class GradientWatch:
         self.steps = max(1, min(steps, len(ids) - 2))
         self.history = GradientHistory()
 
-    def look(self, model: Any, update: int) -> None:
-        """Measure, if it is time to.
+    def after_backward(self, model: Any, step: int) -> None:
+        """Look, if it is time to; the gradients of the update are left as they are."""
+        if step % self.every == 0:
+            with _gradients_aside(model):
+                flow = gradient_flow(model, self.ids, self.steps, WINDOWS, spectra=False)
+            self.history.add(step, flow)
 
-        Parameters
-        ----------
-        model : RNNLM
-            Left as it was, but for the gradients of its parameters, which are zero afterwards.
-        update : int
-            Number of updates so far.
-        """
-        if update % self.every == 0:
-            flow = gradient_flow(model, self.ids, self.steps, WINDOWS, spectra=False)
-            self.history.add(update, flow)
+    def save(self, folder: RunFolder) -> None:
+        """Write ``gradients.npz``."""
+        self.history.save(folder.gradients)
 
-    def go_on(self, path: str | PathLike[str], update: int) -> None:
-        """Take up the measurements of a run that is resumed, up to the update it goes on from.
+    def go_on(self, folder: RunFolder, step: int) -> None:
+        """Take up ``gradients.npz``, up to the update that the run goes on from."""
+        if folder.gradients.exists():
+            self.history = GradientHistory.load(folder.gradients)
+            self.history.drop_after(step - 1)
 
-        Parameters
-        ----------
-        path : str or path
-            Where :meth:`save` wrote them; nothing happens if there is no such file.
-        update : int
-        """
-        if Path(path).exists():
-            self.history = GradientHistory.load(path)
-            self.history.drop_after(update)
+    def draw(self, folder: RunFolder) -> None:
+        """Draw the heat map ``gradient_flow.png``."""
+        from deepnlp.plots import gradient_heat_map  # matplotlib takes a second to import
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write what was measured.
-
-        Parameters
-        ----------
-        path : str or path
-            An ``.npz`` file.
-        """
-        self.history.save(path)
-
-    def draw(self, path: str | PathLike[str]) -> None:
-        """Draw what was measured as a heat map, if anything was.
-
-        Parameters
-        ----------
-        path : str or path
-        """
         if len(self.history):
-            gradient_heat_map(self.history, path)
+            gradient_heat_map(self.history, folder.gradient_figure)
+
+
+@contextmanager
+def _gradients_aside(model: Any) -> Iterator[None]:
+    """Put the gradients of a model aside, and back at the end."""
+    parameters = model.parameters()
+    kept = [parameter.grad for parameter in parameters]
+    model.zero_grad()  # which begins other arrays
+    try:
+        yield
+    finally:
+        model.zero_grad()
+        for parameter, gradient in zip(parameters, kept, strict=True):
+            parameter.accumulate(gradient)

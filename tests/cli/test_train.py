@@ -1,13 +1,15 @@
 """``deepnlp train``: from a text file to a run folder, and on from there."""
 
-import dataclasses
 import json
 import re
 import signal
+from typing import Annotated
 
 import pytest
 
 from deepnlp.generation import generate
+from deepnlp.options import Option
+from deepnlp.tasks import TASKS, Task
 from deepnlp.training import TrainConfig, Trainer, load
 from tests.cli.conftest import TINY, contents
 
@@ -53,9 +55,43 @@ def test_every_option_reaches_the_configuration(deepnlp, text_file, tmp_path):
 
 def test_help_names_every_option(deepnlp):
     shown = deepnlp("train", "--help").out
-    for field in dataclasses.fields(TrainConfig):
-        option = "--" + field.name.replace("_", "-")
+    for name in TrainConfig():
+        option = "--" + name.replace("_", "-")
         assert re.search(rf"^  {option}\b", shown, re.MULTILINE), option
+
+
+def test_help_shows_the_defaults_of_the_recipe(deepnlp):
+    shown = " ".join(deepnlp("train", "--help").out.split())
+    assert "between layers (default 0.1)" in shown
+    assert "rule of the update (default adam)" in shown
+    shown = " ".join(deepnlp("train", "--recipe", "book-rnnlm", "--help").out.split())
+    assert "rule of the update (default sgd)" in shown
+    assert "learning rate at the start (default 20.0)" in shown
+
+
+class Counting(Task):
+    """A task with an option of its own, and no training."""
+
+    def __init__(self, highest: Annotated[int, Option("where to stop", low=1)] = 10) -> None:
+        self.highest = highest
+
+
+def test_a_task_brings_its_options(deepnlp, monkeypatch, tmp_path):
+    monkeypatch.setitem(TASKS, "counting", Counting)
+    shown = deepnlp("train", "--task", "counting", "--help").out
+    assert "--highest N" in shown
+    assert "where to stop (default 10)" in shown
+    assert "--epochs" in shown
+    assert "--cell" not in shown
+    done = deepnlp("train", "--task", "counting", "--cell", "gru")
+    assert "unrecognized arguments: --cell gru" in done.err
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text('task = "counting"', encoding="utf-8")
+    assert "--highest" in deepnlp("train", "--recipe", recipe, "--help").out
+    (tmp_path / "config.toml").write_text('task = "counting"', encoding="utf-8")
+    assert "--highest" in deepnlp("train", "--resume", "--out", tmp_path, "--help").out
+    assert "--highest" not in deepnlp("train", "--help").out
+    assert "invalid choice: 'chess'" in deepnlp("train", "--task", "chess").err
 
 
 def test_the_default_is_the_recipe_default_on_the_built_in_corpus(deepnlp, monkeypatch):

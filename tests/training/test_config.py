@@ -1,11 +1,28 @@
+import inspect
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deepnlp.training import TrainConfig, configure, recipe, recipe_names, recipe_text
-from deepnlp.training.config import to_toml
+from deepnlp.datasets import load_corpus
+from deepnlp.models import RNNLM
+from deepnlp.optimizers import SGD
+from deepnlp.options import options_of, to_toml
+from deepnlp.training import (
+    Constant,
+    LanguageModelling,
+    TrainConfig,
+    Trainer,
+    build_trainer,
+    configure,
+    recipe,
+    recipe_names,
+    recipe_text,
+)
+from deepnlp.training.config import option_groups
 
 
 def test_a_config_survives_its_toml(tmp_path: Path) -> None:
@@ -58,7 +75,7 @@ def test_what_is_said_beats_the_recipe_and_the_recipe_the_defaults(tmp_path: Pat
     path = tmp_path / "mine.toml"
     path.write_text("epochs = 7\nlayers = 1", encoding="utf-8")
     config = configure(str(path), {"epochs": 9})
-    assert (config.epochs, config.layers, config.cell) == (9, 1, TrainConfig().cell)
+    assert (config.epochs, config.layers, config.dropout) == (9, 1, 0.1)
 
 
 def test_an_unknown_recipe_is_answered_with_the_names_there_are() -> None:
@@ -66,8 +83,44 @@ def test_an_unknown_recipe_is_answered_with_the_names_there_are() -> None:
         recipe("nothing")
 
 
-def test_the_default_recipe_is_the_defaults() -> None:
-    assert recipe("default") == TrainConfig()
+def test_defaults_are_those_of_the_constructors() -> None:
+    """One place for each: the signature that takes the option."""
+    config = TrainConfig()
+    for function in (RNNLM, LanguageModelling, Trainer, load_corpus, SGD, Constant):
+        taken = inspect.signature(function).parameters
+        for name, option in options_of(function).items():
+            default = taken[option.argument].default
+            assert config[name] == (None if default is inspect.Parameter.empty else default)
+    assert (config.dropout, config.embed_bound, config.lr) == (0.5, 0.1, None)
+    assert TrainConfig(optimizer="adamw").weight_decay == 0.01
+    assert TrainConfig(schedule="plateau").lr_factor == 0.25
+
+
+def test_an_option_without_a_default_is_asked_for_when_it_is_needed() -> None:
+    with pytest.raises(ValueError, match="embed_size is missing: expected a whole number, 1 or"):
+        build_trainer(TrainConfig(lr=0.1), False, progress=False)
+
+
+def test_an_option_that_several_components_share_says_which() -> None:
+    groups = option_groups("lm")
+    assert groups["optimizer"]["momentum"].help.startswith("momentum, nesterov: ")
+    assert not groups["optimizer"]["lr"].help.startswith("sgd")
+    assert [*groups] == ["corpus", "model", "optimizer", "schedule", "training"]
+
+
+def test_an_unknown_task_is_answered_with_the_names_there_are() -> None:
+    with pytest.raises(ValueError, match="task should be one of 'lm', got 'chess'"):
+        TrainConfig(task="chess")
+
+
+def test_the_options_of_the_recipes_are_what_they_were() -> None:
+    """A frozen table: what every recipe sets differently from the recipe default."""
+    frozen = json.loads((Path(__file__).parent / "recipes.json").read_text(encoding="utf-8"))
+    assert {*frozen} == {*recipe_names()}
+    for name, told in frozen.items():
+        config = recipe(name)
+        for option, value in {**frozen["default"], **told}.items():
+            assert (config[option] or None) == (value or None), (name, option)
 
 
 def test_the_recipe_of_the_book_is_the_books() -> None:
@@ -90,9 +143,7 @@ DECISIVE = {
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_recipe_says_what_decides_a_result(name: str) -> None:
     """So that a change of the defaults never changes a recipe."""
-    lines = [line for line in recipe_text(name).splitlines() if not line.startswith("#")]
-    said = {line.split("=")[0].strip() for line in lines if "=" in line}
-    assert said >= DECISIVE
+    assert {*tomllib.loads(recipe_text(name))} >= DECISIVE
     assert recipe_text(name).startswith("# ")
     assert recipe(name).replace() == recipe(name)
 

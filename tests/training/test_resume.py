@@ -17,47 +17,16 @@ from deepnlp.checkpoint import read_npz
 from deepnlp.optimizers import SGD
 from deepnlp.training import Constant, Cosine, Plateau, RunFolder
 from deepnlp.training.interrupt import Interrupt
-from tests.training.tools import STEPS_AN_EPOCH, tiny_corpus, tiny_trainer
+from tests.training.tools import (
+    STEPS_AN_EPOCH,
+    Killed,
+    end_of,
+    stop_at,
+    tiny_corpus,
+    tiny_trainer,
+)
 
 ALL_STEPS = 3 * STEPS_AN_EPOCH
-FINAL = ("checkpoint.npz", "best.npz")
-
-
-class Killed(BaseException):
-    """As good as SIGKILL: nothing in the package catches it."""
-
-
-def stop_at(trainer: Any, step: int, how: str) -> None:
-    """Have the trainer stopped in the middle of the given update."""
-    train_step = trainer.train_step
-
-    def stopping(inputs: Any, targets: Any) -> tuple[float, float]:
-        if trainer.state.step == step - 1:
-            if how == "interrupt":
-                signal.raise_signal(signal.SIGINT)
-            elif how == "terminate":
-                signal.raise_signal(signal.SIGTERM)
-            else:
-                raise Killed
-        figures: tuple[float, float] = train_step(inputs, targets)
-        return figures
-
-    trainer.train_step = stopping
-
-
-def end_of(folder: Path) -> dict[str, Any]:
-    """What must not depend on when the run was stopped: bits, and figures but for times."""
-    rows = RunFolder(folder).read_metrics()
-    result = RunFolder(folder).read_result()
-    assert result is not None
-    for row in [*rows, result]:
-        for name in ("seconds", "tokens_per_second", "peak_memory_mb", "folder"):
-            row.pop(name, None)
-    return {
-        **{name: (folder / name).read_bytes() for name in FINAL},
-        "metrics": rows,
-        "result": result,
-    }
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +140,7 @@ def test_a_second_interrupt_stops_at_once_and_the_checkpoint_is_there(
     stop_at(trainer, 9, "interrupt")
     with monkeypatch.context() as patch:
         patch.setattr(
-            "deepnlp.training.trainer.perplexity",
+            "deepnlp.tasks.language_modelling.perplexity",
             lambda *_: signal.raise_signal(signal.SIGINT),
         )
         with pytest.raises(KeyboardInterrupt):

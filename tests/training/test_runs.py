@@ -9,11 +9,14 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.backend import asnumpy
-from deepnlp.optimizers import Optimizer
+from deepnlp.models import RNNLM
+from deepnlp.optimizers import OPTIMIZERS, Optimizer
+from deepnlp.options import fill
 from deepnlp.training import (
     Schedule,
     TrainConfig,
     build_trainer,
+    configure,
     load,
     plan,
     recipe,
@@ -21,7 +24,7 @@ from deepnlp.training import (
     resumed_config,
     train,
 )
-from deepnlp.training.runs import OPTIMIZERS, build_model, build_optimizer, build_schedule
+from deepnlp.training.runs import build_schedule
 
 SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
 
@@ -30,7 +33,7 @@ SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat 
 def config(tmp_path: Path) -> TrainConfig:
     text = "\n".join(SENTENCES[k] for k in np.random.default_rng(0).integers(0, 3, 60))
     (tmp_path / "text.txt").write_text(text, encoding="utf-8")
-    return TrainConfig(
+    return configure().replace(
         corpus=str(tmp_path / "text.txt"),
         embed_size=6,
         hidden_size=6,
@@ -106,8 +109,8 @@ def test_a_text_that_has_changed_cannot_be_resumed(config: TrainConfig, tmp_path
 
 def test_a_model_may_know_the_word_frequencies_before_the_first_step(config: TrainConfig) -> None:
     trainer = build_trainer(config.replace(unigram_bias=True), out=False, progress=False)
-    ids = trainer.corpus.train
-    counts = np.bincount(ids, minlength=len(trainer.corpus.vocab)) + 1
+    corpus = trainer.task.corpus
+    counts = np.bincount(corpus.train, minlength=len(corpus.vocab)) + 1
     bias = asnumpy(trainer.model.output.b.value)
     np.testing.assert_allclose(np.exp(bias), counts / counts.sum(), rtol=1e-5)
     without = build_trainer(config.replace(unigram_bias=False), out=False, progress=False)
@@ -124,7 +127,7 @@ def test_an_embedding_may_start_from_word_vectors(
     path.write_text("\n".join(lines), encoding="utf-8")
     config = config.replace(vectors=str(path), freeze_embedding=frozen, unigram_bias=False)
     trainer = build_trainer(config, tmp_path / "run", progress=False)
-    row = trainer.corpus.vocab.id("dog")
+    row = trainer.task.corpus.vocab.id("dog")
     embedding = trainer.model.layers[0].W
     np.testing.assert_allclose(asnumpy(embedding.value)[row], vectors["dog"], rtol=1e-6)
     trainer.fit()
@@ -141,12 +144,13 @@ def test_vectors_of_another_size_are_refused(config: TrainConfig, tmp_path: Path
         build_trainer(config.replace(vectors=str(path)), progress=False)
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", OPTIMIZERS.alternatives)
 def test_every_optimizer_is_built_with_its_options(name: str) -> None:
     config = TrainConfig(
         embed_size=4, hidden_size=4, optimizer=name, lr=0.5, weight_decay=0.25, momentum=0.75
     )
-    optimizer: Any = build_optimizer(config, build_model(config, 7))
+    model = fill(RNNLM, config, 7)
+    optimizer: Any = fill(OPTIMIZERS[name], config, model.parameters())
     assert isinstance(optimizer, Optimizer)
     assert type(optimizer).__name__.lower() == name
     assert (optimizer.lr, optimizer.weight_decay) == (0.5, 0.25)
@@ -164,7 +168,7 @@ def test_every_schedule_is_built_with_its_options(name: str) -> None:
         warmup_steps=10,
         lr_patience=1,
     )
-    schedule = build_schedule(config, total_steps=110)  # 55 an epoch
+    schedule = build_schedule(config, steps=55)
     assert isinstance(schedule, Schedule)
     assert type(schedule).__name__.lower() == name
     assert schedule.scale(4) == 0.5
@@ -193,14 +197,14 @@ def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
     assert found.memory_mb["weights and gradients"] == 2 * 4 * found.parameters / 2**20
     assert json.loads(json.dumps(found.to_dict()))["parameters"] == found.parameters
     assert "memory (estimate)" in found.table()
-    assert trainer.corpus.describe() in found.table()
+    assert trainer.task.corpus.describe() in found.table()
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_the_model_of_every_recipe_can_be_built(name: str) -> None:
     config = recipe(name)
-    model = build_model(config, vocab_size=50)
-    build_optimizer(config, model)
-    build_schedule(config, total_steps=10_000)
+    model = fill(RNNLM, config, 50)
+    fill(OPTIMIZERS[config.optimizer], config, model.parameters())
+    build_schedule(config, steps=10_000)
     assert model.config()["hidden_size"] == config.hidden_size

@@ -43,6 +43,11 @@ def test_plateau_takes_nan_for_no_better() -> None:
     assert scales(Plateau(factor=0.5), [9, math.nan, 8]) == [1, 1, 0.5, 0.5]
 
 
+def test_plateau_of_a_figure_of_which_higher_is_better() -> None:
+    """The trainer gives it negated."""
+    assert scales(Plateau(factor=0.5, threshold=0.1), [-50, -54, -60]) == [1, 1, 0.5, 0.5]
+
+
 def test_exponential_falls_steadily_whatever_the_length_of_the_run() -> None:
     schedule = Exponential(steps=10, factor=0.25, warmup_steps=2)
     found = [schedule.scale(step) for step in (0, 2, 7, 12, 22)]
@@ -83,12 +88,18 @@ def test_state_carries_a_schedule_on(name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Plateau(factor=0.0), "factor should be above 0 and at most 1, got 0.0"),
-        (lambda: Plateau(patience=-1), "patience and threshold should be 0 or more"),
-        (lambda: Step(every=0), "every should be 1 or more epochs, got 0"),
+        (lambda: Plateau(factor=0.0), "factor should be a number, above 0 and at most 1, got 0.0"),
+        (lambda: Plateau(patience=-1), "patience should be a whole number, 0 or more"),
+        (lambda: Step(every=0), "every should be a whole number, 1 or more, got 0"),
         (lambda: Linear(total_steps=5, warmup_steps=5), "more than the 5 steps of warm-up"),
-        (lambda: Cosine(total_steps=5, floor=2.0), "floor should be from 0 to 1"),
-        (lambda: Constant(warmup_steps=-1), "warmup_steps should be 0 or more, got -1"),
+        (
+            lambda: Cosine(total_steps=5, floor=2.0),
+            "floor should be a number, 0 or more and",
+        ),
+        (
+            lambda: Constant(warmup_steps=-1),
+            "warmup_steps should be a whole number, 0",
+        ),
     ],
 )
 def test_wrong_numbers_are_refused(make: Callable[[], Schedule], message: str) -> None:

@@ -43,13 +43,13 @@ def test_the_loop_is_the_training_step_of_the_contract(array_backend: Any) -> No
     valids = []
     for _ in range(2):
         twin.reset_state()
-        for inputs, targets in BPTTBatches(trainer.corpus.train, 3, 5):
+        for inputs, targets in BPTTBatches(trainer.task.corpus.train, 3, 5):
             twin.forward(deepnlp.backend.asarray(inputs), deepnlp.backend.asarray(targets))
             twin.zero_grad()
             twin.backward()
             clip_gradients(twin.parameters(), max_norm=1.0)
             optimizer.step()
-        valids.append(perplexity(twin, trainer.corpus.valid, batch_size=4))
+        valids.append(perplexity(twin, trainer.task.corpus.valid, batch_size=4))
     trainer.fit()
     assert [row["valid_perplexity"] for row in trainer.history] == valids
 
@@ -57,7 +57,7 @@ def test_the_loop_is_the_training_step_of_the_contract(array_backend: Any) -> No
 def test_it_learns_and_the_result_is_of_the_best_weights_at_batch_1(tmp_path: Path) -> None:
     trainer = tiny_trainer(tmp_path, epochs=6, baselines=True)
     result = trainer.fit()
-    corpus = trainer.corpus
+    corpus = trainer.task.corpus
     best = min(trainer.history, key=lambda row: row["valid_perplexity"])
     assert result.status == "finished"
     assert result.best_epoch == best["epoch"]
@@ -89,11 +89,11 @@ def test_the_files_of_a_run(tmp_path: Path) -> None:
     assert [row["step"] for row in rows] == [STEPS_AN_EPOCH * e for e in (1, 2, 3)]
     written = json.loads(folder.result.read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert written == result.to_dict()
-    assert written["corpus"]["fingerprint"] == trainer.corpus.fingerprint
+    assert written["corpus"]["fingerprint"] == trainer.task.corpus.fingerprint
     assert set(written["versions"]) == {"deepnlp", "python", "numpy", "backend"}
     config = folder.config.read_text(encoding="utf-8")
     assert 'optimizer = "Adam"' in config
-    assert load(folder.best).vocab == trainer.corpus.vocab
+    assert load(folder.best).vocab == trainer.task.corpus.vocab
 
 
 def test_a_run_by_options_writes_them(tmp_path: Path) -> None:
@@ -155,8 +155,8 @@ def test_early_stop_after_epochs_without_a_better_validation(
     valids = iter([9.0, 8.0, 8.5, 8.0, 7.0, 7.5, 7.2, 6.0])
     trainer = tiny_trainer(epochs=8, early_stop=2)
     monkeypatch.setattr(
-        "deepnlp.training.trainer.perplexity",
-        lambda model, ids, N: next(valids) if N == 4 and ids is trainer.corpus.valid else 5.0,
+        "deepnlp.tasks.language_modelling.perplexity",
+        lambda model, ids, N: next(valids) if N == 4 and ids is trainer.task.corpus.valid else 5.0,
     )
     monkeypatch.setattr(trainer, "_finish", lambda started: None)
     trainer.fit()
@@ -228,7 +228,7 @@ def test_a_validation_that_is_not_finite_stops_and_is_never_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = tiny_trainer(tmp_path)
-    monkeypatch.setattr("deepnlp.training.trainer.perplexity", lambda *_: float("inf"))
+    monkeypatch.setattr("deepnlp.tasks.language_modelling.perplexity", lambda *_: float("inf"))
     with pytest.raises(DeepNLPError, match=r"diverged .* validation perplexity inf"):
         trainer.fit()
     assert not (tmp_path / "best.npz").exists()
@@ -236,7 +236,7 @@ def test_a_validation_that_is_not_finite_stops_and_is_never_the_best(
 
 
 def test_layers_without_a_loss_are_no_language_model() -> None:
-    corpus = tiny_trainer().corpus
+    corpus = tiny_trainer().task.corpus
     with pytest.raises(TypeError, match=r"Trainer: expected a language model .* got a Sequential"):
         Trainer(Sequential(), corpus)
     with pytest.raises(TypeError, match="perplexity: expected a language model"):
@@ -246,7 +246,7 @@ def test_layers_without_a_loss_are_no_language_model() -> None:
 def test_an_optimizer_of_another_model_is_refused() -> None:
     one, other = tiny_trainer(), tiny_trainer()
     with pytest.raises(ValueError, match=r"build it with model\.parameters"):
-        Trainer(one.model, one.corpus, other.optimizer)
+        Trainer(one.model, one.task, other.optimizer)
 
 
 def test_a_terminal_gets_a_bar(
@@ -264,12 +264,12 @@ def test_a_terminal_gets_a_bar(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs should be 1 or more, got 0"),
-        ({"batch_size": 0}, "batch_size and time_size should be 1 or more, got 0"),
+        ({"epochs": 0}, "epochs should be a whole number, 1 or more, got 0"),
+        ({"batch_size": 0}, "batch_size should be a whole number, 1 or more, got 0"),
         ({"batch_size": 500}, "203 tokens are too few for 500 rows"),
-        ({"max_norm": -1.0}, "max_norm should be 0 or more, got -1.0"),
-        ({"early_stop": -1}, "early_stop should be 0 or more, got -1"),
-        ({"eval_batch_size": 0}, "eval_batch_size should be 1 or more, got 0"),
+        ({"max_norm": -1.0}, "max_norm should be a number, 0 or more, got -1.0"),
+        ({"early_stop": -1}, "early_stop should be a whole number, 0 or more, got -1"),
+        ({"eval_batch_size": 0}, "eval_batch_size should be a whole number, 1 or more, got 0"),
     ],
 )
 def test_wrong_numbers_are_refused(options: dict[str, Any], message: str) -> None:

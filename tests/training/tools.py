@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from deepnlp.datasets import Corpus
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
 from deepnlp.text import Vocabulary
-from deepnlp.training import Plateau, Trainer
+from deepnlp.training import Plateau, RunFolder, Trainer
 
 WORDS = ["<eos>", "<unk>", *"abcdefghi"]
 STEPS_AN_EPOCH = 14  # of tiny_trainer: (203 - 1) // 3 = 67 tokens a row, 5 at a time
@@ -55,10 +56,50 @@ def tiny_trainer(out: Path | bool | None = False, **options: Any) -> Trainer:
 class SlowTrainer(Trainer):
     """Says each step on standard output, and waits a little, so that it can be stopped there."""
 
-    def train_step(self, inputs: Any, targets: Any) -> tuple[float, float]:
+    def train_step(self, *batch: Any) -> tuple[float, float]:
         import time
 
-        figures = super().train_step(inputs, targets)
+        figures = super().train_step(*batch)
         print(self.state.step, flush=True)
         time.sleep(0.02)
         return figures
+
+
+FINAL = ("checkpoint.npz", "best.npz")
+
+
+class Killed(BaseException):
+    """As good as SIGKILL: nothing in the package catches it."""
+
+
+def stop_at(trainer: Any, step: int, how: str) -> None:
+    """Have the trainer stopped in the middle of the given update."""
+    train_step = trainer.train_step
+
+    def stopping(*batch: Any) -> tuple[float, float]:
+        if trainer.state.step == step - 1:
+            if how == "interrupt":
+                signal.raise_signal(signal.SIGINT)
+            elif how == "terminate":
+                signal.raise_signal(signal.SIGTERM)
+            else:
+                raise Killed
+        figures: tuple[float, float] = train_step(*batch)
+        return figures
+
+    trainer.train_step = stopping
+
+
+def end_of(folder: Path) -> dict[str, Any]:
+    """What must not depend on when the run was stopped: bits, and figures but for times."""
+    rows = RunFolder(folder).read_metrics()
+    result = RunFolder(folder).read_result()
+    assert result is not None
+    for row in [*rows, result]:
+        for name in ("seconds", "tokens_per_second", "peak_memory_mb", "folder"):
+            row.pop(name, None)
+    return {
+        **{name: (folder / name).read_bytes() for name in FINAL},
+        "metrics": rows,
+        "result": result,
+    }

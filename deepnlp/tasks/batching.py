@@ -1,4 +1,4 @@
-"""From a stream of ids to windows: what truncated backpropagation through time walks over."""
+"""From a stream of ids to windows: what truncated backpropagation through time reads."""
 
 from __future__ import annotations
 

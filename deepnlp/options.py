@@ -1,0 +1,209 @@
+"""Options: declared once, in the signature of the class or function that they configure.
+
+.. code-block:: python
+
+    def __init__(self, p: Annotated[float, Option("probability of zeroing", low=0, below=1)] = 0.5):
+
+The default is the signature's. The command line, recipes, ``config.toml`` and checkpoints read
+signatures with :func:`options_of`, call them with :func:`fill` and read objects with
+:func:`values_of`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+Made = TypeVar("Made")
+
+KINDS: dict[type, tuple[str, type]] = {  # in words, and what counts as one
+    str: ("a text", str),
+    int: ("a whole number", Integral),
+    float: ("a number", Real),
+    bool: ("true or false", bool),
+}
+LIMITS = {
+    "low": ("{:g} or more", lambda value, limit: value >= limit),
+    "above": ("above {:g}", lambda value, limit: value > limit),
+    "high": ("at most {:g}", lambda value, limit: value <= limit),
+    "below": ("below {:g}", lambda value, limit: value < limit),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """What an argument may be, for ``Annotated[type, Option(...)]``.
+
+    The fields from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the
+    option is called otherwise than the argument. ``resume`` says what a resumed run may say:
+    ``"same"``, ``"larger"`` or ``"any"``.
+    """
+
+    help: str
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    above: float | None = None
+    high: float | None = None
+    below: float | None = None
+    name: str = ""
+    metavar: str = ""
+    resume: str = "same"
+    argument: str = ""
+    kind: type = str
+    optional: bool = False  # may be None
+    default: Any = None  # None without being optional: there is none
+
+    def check(self, value: Any, name: str = "") -> Any:
+        """The value in its type, or a ValueError that says what was expected."""
+        if self.optional and (value is None or (value == "" and self.kind is str)):
+            return None
+        kind = KINDS[self.kind][1]
+        fits = isinstance(value, kind) and isinstance(value, bool) == (self.kind is bool)
+        if not fits or not self._in_range(value):
+            name = name or self.name
+            raise ValueError(f"{name} should be {self.expected()}, got {value!r}")
+        return self.kind(value)
+
+    def _in_range(self, value: Any) -> bool:
+        if self.choices:
+            return value in self.choices
+        if self.kind is float and not math.isfinite(value):
+            return False
+        limits = ((getattr(self, key), test) for key, (_, test) in LIMITS.items())
+        return all(limit is None or test(value, limit) for limit, test in limits)
+
+    def expected(self) -> str:
+        """What the option may be, in words.
+
+        >>> Option("learning rate", above=0, high=1, kind=float).expected()
+        'a number, above 0 and at most 1'
+        """
+        if self.choices:
+            return "one of " + ", ".join(map(repr, self.choices))
+        limits = {key: getattr(self, key) for key in LIMITS}
+        words = [LIMITS[key][0].format(v) for key, v in limits.items() if v is not None]
+        return f"{KINDS[self.kind][0]}, {' and '.join(words)}" if words else KINDS[self.kind][0]
+
+
+class Choice:
+    """One of several classes, chosen by its name in lower case."""
+
+    def __init__(self, help: str, *alternatives: Callable[..., Any]) -> None:
+        self.help = help
+        self.alternatives = {a.__name__.lower(): a for a in alternatives}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        return self.alternatives[name]
+
+    def options(self, name: str, chosen: str | None = None) -> dict[str, Option]:
+        """The choice itself under its name, then the options of every alternative.
+
+        Where alternatives share an option, the default is that of the one chosen.
+        """
+        names = tuple(self.alternatives)
+        found = {name: Option(self.help, names, name=name, default=names[0])}
+        for alternative in self.alternatives.values():
+            found = {**found, **options_of(alternative), **found}
+        found |= options_of(self.alternatives.get(chosen or names[0], self[names[0]]))
+        for key, option in found.items():
+            owners = [n for n, a in self.alternatives.items() if key in options_of(a)]
+            if owners and len(owners) < len(names):
+                found[key] = dataclasses.replace(option, help=f"{', '.join(owners)}: {option.help}")
+        return found
+
+
+def options_of(function: Callable[..., Any]) -> dict[str, Option]:
+    """The options that a function, or the constructor of a class, declares, by their names.
+
+    >>> from typing import Annotated
+    >>> def f(x, p: Annotated[float, Option("probability", low=0)] = 0.5): ...
+    >>> options_of(f)["p"].default
+    0.5
+    """
+    owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
+    hints = get_type_hints(owner, include_extras=True)
+    found = {}
+    for argument, parameter in inspect.signature(function).parameters.items():
+        for option in getattr(hints.get(argument), "__metadata__", ()):
+            if not isinstance(option, Option):
+                continue
+            annotated = hints[argument].__origin__
+            kinds = get_args(annotated) or (annotated,)
+            default = None if parameter.default is parameter.empty else parameter.default
+            option = dataclasses.replace(
+                option,
+                name=option.name or argument,
+                argument=argument,
+                kind=next((kind for kind in kinds if kind in KINDS), type(default)),
+                optional=type(None) in kinds,
+                default=default,
+            )
+            found[option.name] = option
+    return found
+
+
+def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Raise a ValueError if one of the arguments by name is not what its option says."""
+    for option in options_of(function).values():
+        if option.argument in arguments:
+            option.check(arguments[option.argument], option.argument)
+
+
+def fill(
+    function: Callable[..., Made], options: Mapping[str, Any], *args: Any, **kwargs: Any
+) -> Made:
+    """Call a function with those options that it declares, and with further arguments."""
+    given = {}
+    for name, option in options_of(function).items():
+        value = options[name]
+        if value is None and not option.optional:
+            raise ValueError(f"{name} is missing: expected {option.expected()}")
+        given[option.argument] = value
+    return function(*args, **{**given, **kwargs})
+
+
+def values_of(component: Any) -> dict[str, Any]:
+    """The options of an object by name: each is an attribute called as the argument is."""
+    declared = options_of(type(component)).items()
+    return {name: getattr(component, option.argument) for name, option in declared}
+
+
+# --- TOML ----------------------------------------------------------------------------------------
+
+
+def to_toml(options: Mapping[str, Any]) -> str:
+    """A flat table as TOML; None is left out, since TOML has no word for it.
+
+    >>> print(to_toml({"name": "a", "lr": 0.5, "tied": True}), end="")
+    name = "a"
+    lr = 0.5
+    tied = true
+    """
+    return "".join(f"{name} = {_in_toml(v)}\n" for name, v in options.items() if v is not None)
+
+
+def _in_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    # JSON's escapes are TOML's, but for the one character that JSON leaves bare
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
+    """The table in a TOML file."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no configuration {path}")
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not a TOML file: {error}") from error

@@ -1,0 +1,36 @@
+"""Tasks: what a model is trained to do, and how it is judged. ``Trainer`` trains any of them."""
+
+from typing import Any
+
+from deepnlp.datasets import Corpus
+from deepnlp.tasks.batching import BPTTBatches
+from deepnlp.tasks.language_modelling import LanguageModelling
+from deepnlp.tasks.task import Task
+
+# By the name that `deepnlp train --task` takes.
+TASKS: dict[str, type[Task]] = {"lm": LanguageModelling}
+
+__all__ = ["TASKS", "BPTTBatches", "LanguageModelling", "Task", "as_task"]
+
+
+def as_task(task: Task | Corpus, **options: Any) -> Task:
+    """The task itself; for a corpus, language modelling on it.
+
+    Parameters
+    ----------
+    task : Task or Corpus
+    **options
+        Of :class:`LanguageModelling`, beside a corpus only.
+
+    Returns
+    -------
+    Task
+    """
+    if isinstance(task, Corpus):
+        return LanguageModelling(task, **options)
+    if options:
+        raise TypeError(
+            f"{', '.join(options)}: give these to the constructor of {type(task).__name__}; a "
+            "trainer takes options of the task only beside a Corpus"
+        )
+    return task

@@ -1,0 +1,191 @@
+"""Language modelling: predict each next token of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from deepnlp import backend
+from deepnlp.datasets import Corpus, load_corpus, load_vectors
+from deepnlp.evaluation import expect_language_model, exponential, perplexity
+from deepnlp.generation import generate
+from deepnlp.models import RNNLM, ngrams
+from deepnlp.options import Option, check_options, fill
+from deepnlp.tasks.batching import BPTTBatches
+from deepnlp.tasks.task import Task
+
+# What `deepnlp train --help` says.
+TIME_SIZE = "T, steps of truncated backpropagation through time"
+EVAL_BATCH_SIZE = "rows in the validation of each epoch; final figures are at 1"
+BASELINES = "measure n-gram models on the same text, to compare with"
+VECTORS = "file of word vectors (GloVe or word2vec text) that the embedding starts from"
+UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
+
+SENTENCE_WORDS = 8
+
+
+def start_from_corpus(
+    model: RNNLM,
+    corpus: Corpus,
+    *,
+    unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
+    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
+) -> None:
+    """Give a fresh model what is known before the first step: word vectors, word frequencies."""
+    config = model.config()
+    if vectors:
+        table, _ = load_vectors(vectors, corpus.vocab, backend.rng())
+        if table.shape[1] != config["embed_size"]:
+            raise ValueError(
+                f"embed_size should be {table.shape[1]}, the size of the vectors in {vectors}, "
+                f"got {config['embed_size']}"
+            )
+        embedding: Any = model.layers[0]
+        embedding.W.value = backend.asarray(table.astype(config["dtype"]))
+    if unigram_bias and config["output_bias"]:
+        model.start_from_unigram(np.bincount(corpus.train, minlength=model.vocab_size))
+
+
+class LanguageModelling(Task):
+    """Predict each next token of a corpus; judged by perplexity.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    batch_size, time_size : int
+        N rows of the text side by side, T steps of backpropagation through time.
+    eval_batch_size : int
+        Rows in the validation of each epoch. Final figures are measured at batch 1.
+    baselines : bool
+        Measure n-gram models on the same text, to compare with.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or the text is too short for N rows.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> vocab = Vocabulary.build("a b c".split())
+    >>> ids = vocab.encode("a b c <eos>".split() * 30)
+    >>> task = LanguageModelling(Corpus("abc", vocab, ids, ids, ids), batch_size=2, time_size=5)
+    >>> len(task.batches(epoch=0))
+    12
+    """
+
+    metric = "perplexity"
+    parts: ClassVar = {"corpus": (load_corpus,), "model": (RNNLM, start_from_corpus)}
+    recipe = "default"
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        batch_size: Annotated[int, Option("N, rows that are read side by side", low=1)] = 20,
+        time_size: Annotated[int, Option(TIME_SIZE, low=1)] = 35,
+        eval_batch_size: Annotated[int, Option(EVAL_BATCH_SIZE, low=1)] = 10,
+        baselines: Annotated[bool, Option(BASELINES, resume="any")] = True,
+    ) -> None:
+        check_options(LanguageModelling, locals())
+        self.corpus, self.name = corpus, corpus.name
+        self.batch_size, self.time_size = batch_size, time_size
+        self.eval_batch_size = eval_batch_size
+        self.baselines = baselines
+        self._batches = BPTTBatches(corpus.train, batch_size, time_size)
+
+    def prepare(self, model: Any) -> None:
+        """Check that it is a language model of the corpus's vocabulary, and give it that."""
+        expect_language_model("Trainer", model)
+        if model.vocab_size != len(self.corpus.vocab):
+            raise ValueError(
+                f"the model has {model.vocab_size} words and the vocabulary of {self.name} "
+                f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
+            )
+        model.vocab = self.corpus.vocab
+
+    def batches(self, epoch: int) -> BPTTBatches:
+        """Windows of the text, in its order: inputs and targets (N, T)."""
+        return self._batches
+
+    def begin_epoch(self, model: Any) -> None:
+        """The text begins again, from a hidden state of zeros."""
+        model.reset_state()
+
+    def training_figure(self, loss: float) -> tuple[str, float]:
+        """Perplexity: exp of the mean loss."""
+        return "perplexity", exponential(loss)
+
+    def evaluate(self, model: Any) -> dict[str, float]:
+        """Validation perplexity, in ``eval_batch_size`` streams."""
+        return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
+
+    def final(self, model: Any) -> dict[str, Any]:
+        """Perplexities of validation and test split at batch 1, and in streams."""
+        splits = {"valid": self.corpus.valid, "test": self.corpus.test}
+        exact, batched = (
+            {split: perplexity(model, ids, N) for split, ids in splits.items()}
+            for N in (1, self.eval_batch_size)
+        )
+        return {
+            "perplexity": exact,
+            "perplexity_batched": batched,
+            "eval_batch_size": self.eval_batch_size,
+        }
+
+    def measure_baselines(self) -> dict[str, dict[str, float]]:
+        """Perplexities of n-gram models."""
+        if not self.baselines:
+            return {}
+        splits = {"valid": self.corpus.valid, "test": self.corpus.test}
+        return ngrams.baselines(self.corpus.train, splits, len(self.corpus.vocab))
+
+    def sample(self, model: Any) -> str:
+        """The first sampled line that is long enough for a sentence."""
+        length = 240 if self.corpus.vocab.tokenizer == "chars" else 120
+        lines = generate(model, length=length, temperature=0.8, top_p=0.95, seed=0).splitlines()
+        long_enough = [n for n in lines if sum(map(str.isalpha, n.split())) >= SENTENCE_WORDS]
+        return long_enough[0] if long_enough else max(lines, key=len, default="")
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes of the corpus."""
+        return {
+            "name": self.corpus.name,
+            "fingerprint": self.corpus.fingerprint,
+            "note": self.corpus.note,
+            "tokens": self.corpus.tokens,
+            "vocabulary": len(self.corpus.vocab),
+        }
+
+    def describe(self) -> str:
+        """The corpus in one line."""
+        return self.corpus.describe()
+
+    def watched(self) -> tuple[Any, int]:
+        """The validation text, and the steps of truncated backpropagation."""
+        return self.corpus.valid, self.time_size
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any]) -> LanguageModelling:
+        """The task on the corpus that options name."""
+        corpus = fill(load_corpus, options, vocab_size=options["vocab_size"] or None)
+        return fill(cls, options, corpus)
+
+    def build_model(self, options: Mapping[str, Any]) -> RNNLM:
+        """A fresh RNNLM, with word frequencies and vectors if they are asked for."""
+        model = fill(RNNLM, options, len(self.corpus.vocab))
+        fill(start_from_corpus, options, model, self.corpus)
+        return model
+
+    def memory(self, model: Any) -> dict[str, int]:
+        """Hidden states and scores of a window, with what backward needs of them."""
+        tokens = self.batch_size * self.time_size
+        # for each token and layer: input, its dropout and mask, hidden state and cell, and the
+        # gates, all but the masks once more as gradients
+        recurrent = [p.shape for name, p in model.named_parameters() if name.endswith("Wh")]
+        layers = sum(7 * H + 2 * gates for H, gates in recurrent)
+        return {
+            "hidden states of a window": tokens * (3 * model.config()["embed_size"] + layers),
+            "scores of a window": 3 * tokens * model.vocab_size,
+        }

@@ -1,0 +1,129 @@
+"""The interface between a trainer and what it trains a model to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from deepnlp.backend import Array, asarray
+
+
+class Batches(Protocol):
+    """A sequence of batches, each a tuple of host arrays."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, k: int, /) -> tuple[Any, ...]: ...
+
+
+class Task:
+    """What a model is trained to do: its batches, the loss of each, and how the model is judged.
+
+    A subclass offers at least :meth:`batches`, :meth:`evaluate` and :meth:`facts`. Options in the
+    signature of its constructor must be attributes of the same names; a resumed run must have the
+    same ones.
+
+    Attributes
+    ----------
+    name : str
+        Begins the name of a new run folder.
+    metric : str
+        The name in :meth:`evaluate` of the figure that decides which epoch is the best.
+    higher_is_better : bool
+        Of that figure.
+    """
+
+    name: str = "run"
+    metric: str = "loss"
+    higher_is_better: bool = False
+
+    # For the command line: functions that declare options, by their heading in --help, and the
+    # recipe, if there is one, that fills in what another recipe leaves open.
+    parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]]]] = {}
+    recipe: ClassVar[str | None] = None
+
+    # --- Training --------------------------------------------------------------------------------
+
+    def prepare(self, model: Any) -> None:
+        """Check that a model fits the task, and give it what it needs, such as a vocabulary."""
+
+    def batches(self, epoch: int) -> Batches:
+        """The batches of an epoch, counted from 0.
+
+        They must depend on nothing but the epoch and the task's options (draw from
+        ``default_rng((seed, epoch))``), so that a run can be resumed in the middle of an epoch.
+        """
+        raise NotImplementedError
+
+    def begin_epoch(self, model: Any) -> None:
+        """Prepare a model for the first batch of an epoch."""
+
+    def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
+        """Give the mean loss of a batch, a 0-d array, and leave its gradient in the parameters."""
+        loss = model.forward(*map(asarray, batch))
+        model.zero_grad()
+        model.backward()
+        return loss
+
+    def count(self, batch: tuple[Any, ...]) -> int:
+        """The number of targets over which the loss of a batch is the mean."""
+        return int(np.size(batch[-1]))
+
+    def training_figure(self, loss: float) -> tuple[str, float]:
+        """What is shown of an epoch's mean loss while a model learns: a name and a value."""
+        return "loss", loss
+
+    # --- Evaluation ------------------------------------------------------------------------------
+
+    def evaluate(self, model: Any) -> dict[str, float]:
+        """Figures on the validation data by name, :attr:`metric` among them.
+
+        The model is in evaluation mode, keeps nothing for a backward, and gets its state back.
+        """
+        raise NotImplementedError
+
+    def final(self, model: Any) -> dict[str, Any]:
+        """Figures of the best weights, for ``result.json``: by name and then by split."""
+        return {name: {"valid": value} for name, value in self.evaluate(model).items()}
+
+    def measure_baselines(self) -> dict[str, dict[str, float]]:
+        """Levels of :attr:`metric` to compare with, by name and then by split."""
+        return {}
+
+    def sample(self, model: Any) -> str | None:
+        """A line that shows what a trained model does."""
+        return None
+
+    # --- The data --------------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """What is known of the data; ``fingerprint`` must be the same for a run to be resumed."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """One line on the data, for a log."""
+        return ", ".join(f"{name} {value}" for name, value in self.facts().items())
+
+    def watched(self) -> tuple[Any, int]:
+        """A text (n,) and a number of steps for the gradient watch to look back in."""
+        raise ValueError(
+            f"watch_gradients looks back in time through a language model; {type(self).__name__} "
+            "trains none"
+        )
+
+    # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any]) -> Task:
+        """The task that options describe."""
+        raise NotImplementedError
+
+    def build_model(self, options: Mapping[str, Any]) -> Any:
+        """A fresh model for this task."""
+        raise NotImplementedError
+
+    def memory(self, model: Any) -> dict[str, int]:
+        """About how many numbers a training step holds beside weights, by what they are."""
+        return {}

@@ -1,0 +1,363 @@
+"""Two more tasks, sketched with toy models: the same trainer trains, stops and resumes them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+import deepnlp
+from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.checkpoint import load
+from deepnlp.evaluation import evaluating
+from deepnlp.layer import Layer
+from deepnlp.layers import (
+    Embedding,
+    SigmoidWithLoss,
+    SoftmaxWithLoss,
+    TimeAffine,
+    TimeDropout,
+    TimeLSTM,
+)
+from deepnlp.optimizers import SGD, Adam, Optimizer
+from deepnlp.options import Option
+from deepnlp.training import Hook, Plateau, Task, Trainer
+from tests.training.tools import Killed, end_of, stop_at, tiny_corpus
+
+Ids = np.ndarray[Any, Any]
+
+# --- Sequence to sequence: encoder and decoder, lengths, gradients through the state --------------
+
+PAD, START, DIGITS = 0, 1, 8  # ids 2 to 9 are digits; the target is the source reversed
+
+
+class EncoderDecoder(Layer):
+    """Two LSTMs; the decoder begins with the state that the encoder ends with."""
+
+    def __init__(self, V: int, D: int, H: int) -> None:
+        self.source, self.target = Embedding.init(V, D), Embedding.init(V, D)
+        self.encoder, self.decoder = TimeLSTM.init(D, H), TimeLSTM.init(D, H)
+        self.dropout, self.output = TimeDropout(0.1), TimeAffine.init(H, V)
+        self.loss = SoftmaxWithLoss(ignore_id=PAD)
+
+    def forward(self, source: Array, lengths: Array, inputs: Array, targets: Array) -> Array:
+        return self.loss.forward(self.scores(source, lengths, inputs), targets)
+
+    def scores(self, source: Array, lengths: Array, inputs: Array) -> Array:
+        states = self.encoder.forward(self.source.forward(source), lengths=lengths)
+        self.read = states.shape, states.dtype
+        self.decoder.set_state(self.encoder.h, self.encoder.c)
+        hs = self.decoder.forward(self.target.forward(inputs))
+        return self.output.forward(self.dropout.forward(hs))
+
+    def backward(self) -> None:
+        dhs = self.dropout.backward(self.output.backward(self.loss.backward()))
+        self.target.backward(self.decoder.backward(dhs))
+        shape, dtype = self.read
+        dx = self.encoder.backward(
+            xp.zeros(shape, dtype=dtype), dh=self.decoder.dh0, dc=self.decoder.dc0
+        )
+        self.source.backward(dx)
+
+
+class Reversing(Task):
+    """Reverse a sequence of digits; judged by the share of targets that are right."""
+
+    name, metric, higher_is_better = "reversing", "accuracy", True
+
+    def __init__(
+        self,
+        batch_size: Annotated[int, Option("sequences in a batch", low=1)] = 8,
+        order_seed: Annotated[int, Option("of the order of batches")] = 0,
+    ) -> None:
+        self.batch_size, self.order_seed = batch_size, order_seed
+        self.train, self.valid = ([*digits(seed, n)] for seed, n in ((1, 100), (2, 20)))
+
+    def batches(self, epoch: int) -> list[tuple[Ids, ...]]:
+        """Sequences of like lengths together, the batches in an order of the epoch's own."""
+        by_length = sorted(self.train, key=len)
+        batches = [by_length[k : k + self.batch_size] for k in range(0, 100, self.batch_size)]
+        order = np.random.default_rng((self.order_seed, epoch)).permutation(len(batches))
+        return [padded(batches[k]) for k in order]
+
+    def count(self, batch: tuple[Ids, ...]) -> int:
+        return int((batch[-1] != PAD).sum())
+
+    def evaluate(self, model: EncoderDecoder) -> dict[str, float]:
+        *inputs, targets = padded(self.valid)
+        found = asnumpy(xp.argmax(model.scores(*map(asarray, inputs)), axis=2))
+        right, real = found == targets, targets != PAD
+        return {"errors": float((~right[real]).sum()), "accuracy": float(right[real].mean())}
+
+    def facts(self) -> dict[str, Any]:
+        return {"name": "digits", "sequences": len(self.train), "fingerprint": repr(self.train[0])}
+
+
+def digits(seed: int, n: int) -> Any:
+    """Sequences of 1 to 4 digits."""
+    rng = np.random.default_rng(seed)
+    return (rng.integers(2, 2 + DIGITS, rng.integers(1, 5)) for _ in range(n))
+
+
+def padded(sequences: list[Ids]) -> tuple[Ids, ...]:
+    """Source (N, S) and lengths (N,), inputs and targets of the decoder (N, S)."""
+    lengths = np.array([len(s) for s in sequences])
+    source = np.full((len(sequences), lengths.max()), PAD)
+    targets = source.copy()
+    for row, sequence in enumerate(sequences):
+        source[row, : len(sequence)] = sequence
+        targets[row, : len(sequence)] = sequence[::-1]
+    inputs = np.concatenate([np.full((len(source), 1), START), targets[:, :-1]], axis=1)
+    return source, lengths, inputs, targets
+
+
+# --- Word vectors: rows of two tables, shuffled pairs, negative samples ---------------------------
+
+WORDS, TOPICS = 24, 4  # word w is of topic w % 4; neighbours are of one topic
+
+
+class SkipGram(Layer):
+    """Score of a pair: the inner product of a row of each table."""
+
+    def __init__(self, V: int, D: int) -> None:
+        self.centre, self.context = Embedding.init(V, D), Embedding.init(V, D)
+        self.loss = SigmoidWithLoss()
+
+    def forward(self, centres: Array, contexts: Array, labels: Array) -> Array:
+        self.rows = self.centre.forward(centres), self.context.forward(contexts)
+        return self.loss.forward(xp.sum(self.rows[0] * self.rows[1], axis=1), labels)
+
+    def backward(self) -> None:
+        ds = self.loss.backward()[:, None]
+        self.centre.backward(ds * self.rows[1])
+        self.context.backward(ds * self.rows[0])
+
+
+class Vectors(Task):
+    """Tell neighbours from words drawn at random; judged by how well topics hold together."""
+
+    name, metric, higher_is_better = "vectors", "similarity", True
+
+    def __init__(
+        self,
+        negatives: Annotated[int, Option("words drawn for each neighbour", low=1)] = 2,
+        batch_size: Annotated[int, Option("pairs in a batch", low=1)] = 40,
+    ) -> None:
+        self.negatives, self.batch_size = negatives, batch_size
+        rng = np.random.default_rng(0)
+        centres = rng.integers(0, WORDS, 600)
+        neighbours = (centres + TOPICS * rng.integers(1, 6, 600)) % WORDS
+        self.pairs = np.stack([centres, neighbours], axis=1)
+
+    def batches(self, epoch: int) -> PairBatches:
+        return PairBatches(self, epoch)
+
+    def evaluate(self, model: SkipGram) -> dict[str, float]:
+        rows = asnumpy(model.centre.W.value)
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        same = np.arange(WORDS)[:, None] % TOPICS == np.arange(WORDS) % TOPICS
+        cosines = rows @ rows.T
+        return {"similarity": float(cosines[same].mean() - cosines[~same].mean())}
+
+    def facts(self) -> dict[str, Any]:
+        return {"pairs": len(self.pairs), "fingerprint": int(self.pairs.sum())}
+
+
+class PairBatches:
+    """Batches that are made when they are asked for, each from a generator of its own."""
+
+    def __init__(self, task: Vectors, epoch: int) -> None:
+        self.task, self.epoch = task, epoch
+        self.order = np.random.default_rng((7, epoch)).permutation(len(task.pairs))
+
+    def __len__(self) -> int:
+        return -(-len(self.order) // self.task.batch_size)
+
+    def __getitem__(self, k: int) -> tuple[Ids, ...]:
+        N, M = self.task.batch_size, self.task.negatives
+        centres, near = self.task.pairs[self.order[k * N : (k + 1) * N]].T
+        drawn = np.random.default_rng((7, self.epoch, k)).integers(0, WORDS, M * len(near))
+        labels = np.concatenate([np.ones(len(near), int), np.zeros(len(drawn), int)])
+        return np.tile(centres, M + 1), np.concatenate([near, drawn]), labels
+
+
+# --- One trainer for both ------------------------------------------------------------------------
+
+
+def reversing(out: Path | bool = False, **options: Any) -> Trainer:
+    deepnlp.seed(3)
+    model = EncoderDecoder(2 + DIGITS, 8, 24)
+    return trainer(model, options.pop("task", None) or Reversing(), Adam, 0.02, out, options)
+
+
+def vectors(out: Path | bool = False, **options: Any) -> Trainer:
+    deepnlp.seed(3)
+    model = SkipGram(WORDS, 8)
+    return trainer(model, options.pop("task", None) or Vectors(), SGD, 20.0, out, options)
+
+
+def trainer(
+    model: Layer, task: Task, kind: type[Optimizer], lr: float, out: Path | bool, options: Any
+) -> Trainer:
+    defaults: dict[str, Any] = {"epochs": 4, "schedule": Plateau(0.5), "checkpoint_every": 4}
+    optimizer = kind(model.parameters(), lr=lr)
+    options = {**defaults, "progress": False, "max_norm": 1.0, **options}
+    return Trainer(model, task, optimizer, out=out, **options)
+
+
+MAKERS: dict[str, Callable[..., Trainer]] = {"reversing": reversing, "vectors": vectors}
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def uninterrupted(request: Any, tmp_path_factory: Any) -> tuple[Callable[..., Trainer], Any]:
+    """A maker of trainers, and the end of the run that nothing stopped."""
+    make, folder = MAKERS[request.param], tmp_path_factory.mktemp(request.param)
+    make(folder).fit()
+    return make, end_of(folder)
+
+
+@pytest.mark.parametrize("how", ["interrupt", "kill"])
+@pytest.mark.parametrize("step", [2, 11, 19, 33, 50])
+def test_stopped_in_the_middle_of_an_epoch_and_resumed(
+    step: int, how: str, tmp_path: Path, uninterrupted: Any
+) -> None:
+    make, whole = uninterrupted
+    stopped = make(tmp_path)
+    stop_at(stopped, step, how)
+    if how == "kill":
+        with pytest.raises(Killed):
+            stopped.fit()
+    else:
+        assert stopped.fit().status == "interrupted"
+    deepnlp.seed(99)
+    assert make(tmp_path).fit(resume=True).status == "finished"
+    assert end_of(tmp_path) == whole
+
+
+PROCESS = """
+import sys
+import tests  # one BLAS thread
+from pathlib import Path
+from tests.training import test_tasks, tools
+test_tasks.Trainer = tools.SlowTrainer
+test_tasks.MAKERS[sys.argv[1]](Path(sys.argv[2])).fit()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_process_that_is_killed(tmp_path: Path, uninterrupted: Any) -> None:
+    make, whole = uninterrupted
+    with subprocess.Popen(
+        [sys.executable, "-c", PROCESS, make.__name__, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == 22:
+                process.kill()
+                break
+        process.stdout.read()
+    assert process.returncode == -signal.SIGKILL
+    make(tmp_path).fit(resume=True)
+    assert end_of(tmp_path) == whole
+
+
+def validation(task: Task, model: Layer) -> float:
+    with evaluating(model):
+        return task.evaluate(model)[task.metric]
+
+
+def test_they_learn_and_say_what_they_reached(tmp_path: Path, uninterrupted: Any) -> None:
+    make, _ = uninterrupted
+    run = make(tmp_path, epochs=20)
+    metric = run.task.metric
+    before = validation(run.task, run.model)
+    result = run.fit()
+    values = [row[f"valid_{metric}"] for row in run.history]
+    assert max(values) > before + 0.4
+    assert result.best_epoch == values.index(max(values)) + 1
+    assert result.figures[metric] == {"valid": max(values)}
+    assert f"model{max(values):20.3f}" in result.table()
+    written = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert written[metric] == {"valid": max(values)}
+    assert "perplexity" not in (tmp_path / "result.json").read_text(encoding="utf-8")
+    assert "train_loss" in run.history[0]
+    assert result.figure is not None
+    again = load(tmp_path, into=make().model)
+    assert validation(run.task, again) == max(values)
+
+
+def test_a_loss_is_weighted_by_its_targets() -> None:
+    run = reversing(epochs=1, max_norm=None)
+    run.fit()
+    assert run.state.step == 13
+    assert sum(run.task.count(batch) for batch in run.task.batches(0)) == sum(
+        map(len, run.task.train)
+    )
+
+
+def test_of_a_figure_of_which_higher_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = iter([0.1, 0.3, 0.2, 0.25, 0.9, 0.3])
+    run = vectors(epochs=6, early_stop=2)
+    monkeypatch.setattr(run.task, "evaluate", lambda model: {"similarity": next(found)})
+    run.fit()
+    assert [row["best"] for row in run.history] == [True, True, False, False]
+    assert [row["lr"] for row in run.history] == [20, 20, 20, 10]
+
+
+@pytest.mark.parametrize(
+    ("make", "task", "message"),
+    [
+        (reversing, Reversing(order_seed=1), "another order_seed: the run began with 0, got 1"),
+        (vectors, Vectors(negatives=3), "another negatives: the run began with 2, got 3"),
+        (vectors, Reversing(), r"corpus is not the one the run began with .name was None"),
+    ],
+)
+def test_another_setup_is_refused(make: Any, task: Task, message: str, tmp_path: Path) -> None:
+    make(tmp_path, epochs=1).fit()
+    with pytest.raises(ValueError, match=message):
+        make(tmp_path, epochs=2, task=task).fit(resume=True)
+
+
+def test_what_fits_another_task_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"time_size: give these to the constructor of Vectors"):
+        vectors(time_size=5)
+    with pytest.raises(ValueError, match=r"watch_gradients .* Vectors trains none"):
+        vectors(watch_gradients=5)
+    with pytest.raises(TypeError, match="expected a language model"):
+        vectors(task=tiny_corpus())
+
+
+class Doubling(Hook):
+    """Doubles the gradients, as summing those of two processes would."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def after_backward(self, model: Any, step: int) -> None:
+        self.steps.append(step)
+        for parameter in model.parameters():
+            parameter.accumulate(parameter.grad.copy())
+
+
+def test_a_hook_stands_between_backward_and_clipping() -> None:
+    hook = Doubling()
+    plain, doubled = vectors(), vectors(hooks=[hook])
+    batch = plain.batches[0]
+    (_, norm), (_, twice) = plain.train_step(*batch), doubled.train_step(*batch)
+    assert twice == pytest.approx(2 * norm)
+    assert hook.steps == [0]
+
+
+@pytest.mark.parametrize("module", ["deepnlp", "deepnlp.tasks", "deepnlp.training"])
+def test_importing_takes_no_matplotlib(module: str) -> None:
+    code = f"import sys, {module}; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
