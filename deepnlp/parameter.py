@@ -82,13 +82,9 @@ class View(ABC):
     """
 
     bases: tuple[Parameter, ...]
+    value: Array
     shape: tuple[int, ...]
     how = ""
-
-    @property
-    @abstractmethod
-    def value(self) -> Array:
-        """The weight's numbers."""
 
     @abstractmethod
     def accumulate(self, grad: Array) -> None:

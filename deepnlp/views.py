@@ -33,6 +33,7 @@ class MaskedView(View):
 
     Examples
     --------
+    >>> from deepnlp.parameter import Parameter
     >>> W = Parameter([[1.0, 2.0], [3.0, 4.0]])
     >>> half = MaskedView(W, xp.asarray([[1.0, 0.0], [0.0, 1.0]]))
     >>> half.value
@@ -101,6 +102,7 @@ class SharedRows(View):
 
     Examples
     --------
+    >>> from deepnlp.parameter import Parameter
     >>> W = Parameter([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
     >>> output = SharedRows(W, [2, -1, 1], own=[[9.0, 9.0]])
     >>> output.value

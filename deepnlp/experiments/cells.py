@@ -198,7 +198,7 @@ def _sweep(config: Config) -> HostArray:
             rng = np.random.default_rng(config.seed)
             layer = TimeLSTM.init(config.H, config.H, rng, "float64", forget_bias=bias)
             fresh = rng.standard_normal(layer.Wh.shape) / np.sqrt(config.H)
-            layer.Wh.value[...] = asarray(scale * fresh)
+            layer.Wh.value = asarray(scale * fresh)
             left[b, s] = _share_left(layer, xs, dh, "both")[-1]
     return left
 
