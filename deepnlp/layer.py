@@ -163,12 +163,14 @@ class Layer:
         Returns
         -------
         list of (str, Parameter)
-            In the order of the constructors. A transpose stands for its base, under the first
-            name it is met by.
+            In the order of the constructors. A view such as a transpose stands for its bases. A
+            Parameter has the first name that it is found by; those of a view with several bases
+            end in ``.0``, ``.1`` and so on.
         """
         named: dict[int, tuple[str, Parameter]] = {}
         for path, weight in self._owned(View):
-            named.setdefault(id(weight.base), (path, weight.base))
+            for name, base in weight.named_bases(path):
+                named.setdefault(id(base), (name, base))
         return list(named.values())
 
     def parameters(self) -> list[Parameter]:

@@ -2,6 +2,11 @@
 
 Throughout, g is the gradient of a parameter W after weight decay, lr the learning rate. An
 optimizer changes ``Parameter.value`` in place and keeps its own arrays by parameter.
+
+Where g is zero, SGD and AdaGrad leave W and what they keep as they are. So from a sparse gradient
+(:mod:`deepnlp.parameter`) they update only the rows that it has, with the same result to the last
+bit. The other optimizers change every row at every step, and so does weight decay: these take the
+dense gradient. Clipping scales a sparse gradient without making it dense.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 from deepnlp.backend import Array, asarray, xp
 from deepnlp.kernels import kernel
 from deepnlp.options import Choice, Option
-from deepnlp.parameter import Parameter, as_bases
+from deepnlp.parameter import Parameter, as_bases, at_every_place
 
 LearningRate = Annotated[float, Option("learning rate at the start", above=0)]
 WeightDecay = Annotated[float, Option("pull of the weights towards zero", low=0)]
@@ -21,7 +26,7 @@ Velocity = Annotated[float, Option("fraction of the velocity kept per step", low
 
 
 class Update(NamedTuple):
-    """One weight W that an optimizer is to change, and the gradient g with respect to it.
+    """One weight W, or rows of it, that an optimizer is to change, and its gradient g.
 
     ``kept`` holds the arrays that the optimizer keeps for the weight, changed in place, and
     ``scalars`` the other letters of the formula, both by name.
@@ -34,8 +39,8 @@ class Update(NamedTuple):
 
 
 @kernel
-def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Update]) -> None:
-    """Change all weights by the formula of an optimizer whose name is ``rule``."""
+def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
+    """Change all weights by an optimizer's formula."""
     for W, g, kept, scalars in updates:
         formula(W, g, **kept, **scalars)
 
@@ -90,7 +95,8 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
     """
     if not max_norm > 0:
         raise ValueError(f"clip_gradients: max_norm should be positive, got {max_norm}")
-    gradients = [p.grad for p in as_bases(parameters) if p.trainable]
+    trained = [p for p in as_bases(parameters) if p.trainable]
+    gradients = [p.grad if p.sparse_grad is None else p.sparse_grad[1] for p in trained]
     return clip_all(gradients, max_norm)
 
 
@@ -119,6 +125,8 @@ class Optimizer:
     # Changes W and what is kept for it in place, element by element, on any block of rows.
     _formula: Callable[..., None]
 
+    _row_by_row = False  # whether a sparse gradient changes only its own rows
+
     def __init__(
         self, parameters: Iterable[Parameter], lr: LearningRate, weight_decay: WeightDecay = 0.0
     ):
@@ -133,7 +141,7 @@ class Optimizer:
 
     def step(self) -> None:
         """Update every trainable parameter from its gradient, in place."""
-        updates = []
+        updates, written_back = [], []
         for parameter in self.parameters:
             if not parameter.trainable:
                 continue
@@ -142,9 +150,19 @@ class Optimizer:
                 self._kept[parameter] = {
                     slot: xp.zeros_like(parameter.value) for slot in self._slots
                 }
-            kept = self._kept.get(parameter, {})
-            updates.append(Update(parameter.value, parameter.grad, kept, self._scalars(t)))
-        update_all(type(self).__name__, self._formula, updates)
+            W, kept = parameter.value, self._kept.get(parameter, {})
+            if parameter.sparse_grad is None or self.weight_decay or not self._row_by_row:
+                updates.append(Update(W, parameter.grad, kept, self._scalars(t)))
+                continue
+            ids, rows = parameter.sparse_grad
+            some = {slot: array[ids] for slot, array in kept.items()}
+            g = at_every_place(ids, rows)  # so that copies of a row are updated alike
+            updates.append(Update(W[ids], g, some, self._scalars(t)))
+            written_back.append((ids, {"W": W, **kept}, {"W": updates[-1].W, **some}))
+        update_all(self._formula, updates)
+        for ids, arrays, some in written_back:
+            for slot, array in arrays.items():
+                array[ids] = some[slot]
 
     def state(self) -> dict[str, Any]:
         """What the next step depends on, besides the parameters.
@@ -228,6 +246,8 @@ class SGD(Optimizer):
     >>> W.value
     array([0.5])
     """
+
+    _row_by_row = True
 
     @staticmethod
     def _formula(W: Array, g: Array, *, lr: float, decay: float) -> None:
@@ -334,6 +354,7 @@ class AdaGrad(Optimizer):
     """
 
     _slots = ("s",)
+    _row_by_row = True
 
     def __init__(
         self,
@@ -428,11 +449,17 @@ class Adam(Optimizer):
     eps : float
     weight_decay : float
         Added to the gradient; :class:`AdamW` decays the weights themselves.
+    lazy : bool
+        From a sparse gradient, update W, m and s only in the rows that it has, as
+        ``torch.optim.SparseAdam`` does. This is quicker for a large table, but another rule: m and
+        s do not decay in the other rows, and momentum does not move these. It has no effect on
+        dense gradients.
 
     Raises
     ------
     TypeError, ValueError
-        As :class:`Optimizer`; also if a beta is outside [0, 1).
+        As :class:`Optimizer`; also if a beta is outside [0, 1), or if ``lazy`` comes with weight
+        decay, which changes every row.
 
     Examples
     --------
@@ -453,8 +480,14 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: WeightDecay = 0.0,
+        lazy: Annotated[
+            bool, Option("with a sparse gradient, update only its rows and their moments")
+        ] = False,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
+        if lazy and weight_decay:
+            raise ValueError("Adam: lazy updates leave rows as they are, weight_decay changes all")
+        self._row_by_row = lazy
         _check_fraction(self, beta1=betas[0], beta2=betas[1])
         self._check(eps=eps)
         self.betas = (betas[0], betas[1])

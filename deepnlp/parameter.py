@@ -1,7 +1,18 @@
-"""A weight together with the gradient of the loss by it, and its transpose as a reading of it."""
+"""A weight together with the gradient of the loss with respect to it, and views of weights.
+
+Layers read a weight's ``value`` and add to its gradient in one of three ways: an array
+(``accumulate``), a matrix product (``accumulate_product``) or rows for ids (``accumulate_rows``).
+
+The gradient of a lookup is zero but for the rows that were looked up. It stays *sparse*, as
+(ids, rows), while nothing but rows for ids is accumulated: clipping scales these rows, and SGD and
+AdaGrad update only the rows of the weight that they belong to. It becomes *dense*, an array of the
+weight's shape, as soon as ``grad`` is asked for, as the other optimizers do, or an array or a
+product is added, as with a tied weight, or when there are as many ids as the weight has rows.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,11 +30,147 @@ def add_rows(table: Array, ids: Array, rows: Array) -> None:
     xp.add.at(table, ids, rows)
 
 
-class Parameter:
-    """A weight of a layer and the gradient of the loss by it.
+def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
+    """The ids (n,) sorted, and rows (n, D): an id's sum at its first place, zeros at its others.
+
+    Their shapes do not depend on which ids are repeated; else the host would wait for the device.
+    """
+    in_order = xp.sort(ids)
+    sums = xp.zeros_like(rows)
+    add_rows(sums, xp.searchsorted(in_order, ids), rows)
+    return in_order, sums
+
+
+def at_every_place(ids: Array, sums: Array) -> Array:
+    """What :func:`sum_by_id` gave, (n,) and (n, D), with an id's sum at each of its places."""
+    return sums[xp.searchsorted(ids, ids)]
+
+
+class View(ABC):
+    """A weight as layers use it: a value made of Parameters, and where its gradient goes.
+
+    A :class:`Parameter` is the view that owns its numbers. The others store none. Such a view is a
+    function V = f(W) of one or more Parameters, its bases, and states two things: its value, and in
+    ``accumulate`` how a gradient dL/dV becomes dL/dW. Whatever layers, optimizers and the gradient
+    checker ask of a weight follows from these.
+
+    Attributes
+    ----------
+    bases : tuple of Parameter
+        The Parameters behind the view; they are what optimizers update and checkpoints hold.
+    value : array
+    shape : tuple of int
+    how : str
+        A word for tables of parameters, such as ``"transposed"``.
+
+    Examples
+    --------
+    The positive weights exp(W):
+
+    >>> class Exponential(View):
+    ...     def __init__(self, W):
+    ...         self.W, self.bases, self.shape = W, W.bases, W.shape
+    ...     @property
+    ...     def value(self):
+    ...         return xp.exp(self.W.value)
+    ...     def accumulate(self, grad):
+    ...         self.W.accumulate(grad * xp.exp(self.W.value))   # V = exp(W)
+    >>> W = Parameter([[0.0, 1.0, 2.0]])
+    >>> Exponential(W).T.accumulate_product(xp.ones((3, 1)), xp.ones((1, 1)))
+    >>> W.grad.round(3)
+    array([[1.   , 2.718, 7.389]])
+    """
+
+    bases: tuple[Parameter, ...]
+    value: Array
+    shape: tuple[int, ...]
+    how = ""
+
+    @abstractmethod
+    def accumulate(self, grad: Array) -> None:
+        """Add an array of the view's shape to the gradient."""
+
+    def accumulate_product(self, A: Array, B: Array) -> None:
+        """Add the product of A (D, n) and B (n, M) to the gradient."""
+        self.accumulate(product(A, B))
+
+    def accumulate_rows(self, ids: Array, grad: Array) -> None:
+        """Add row k of ``grad`` (n, D) to row ``ids[k]`` of the gradient, for each of n ids."""
+        self._expect_rows(ids, grad)
+        dense = xp.zeros(self.shape, dtype=self.dtype)
+        add_rows(dense, ids, grad)
+        self.accumulate(dense)
+
+    def named_bases(self, path: str) -> list[tuple[str, Parameter]]:
+        """The bases of a view found as ``path``; several are ``path.0``, ``path.1`` and so on."""
+        if len(self.bases) == 1:
+            return [(path, self.bases[0])]
+        return [(f"{path}.{number}", base) for number, base in enumerate(self.bases)]
+
+    @property
+    def grad(self) -> Array:
+        """A view keeps no gradient of its own; its bases do."""
+        raise AttributeError(f"{self._title()} keeps no gradient; its bases do")
+
+    @property
+    def T(self) -> View:
+        """The same weight, read as its transpose."""
+        return Transpose(self)
+
+    @property
+    def dtype(self) -> Any:
+        """Number type of the weight."""
+        return self.bases[0].dtype
+
+    @property
+    def name(self) -> str | None:
+        """Name of the first base."""
+        return self.bases[0].name
+
+    @property
+    def trainable(self) -> bool:
+        """Whether a base is trained."""
+        return any(base.trainable for base in self.bases)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of the bases."""
+        for base in self.bases:
+            base.zero_grad()
+
+    def astype(self, dtype: Any) -> None:
+        """Change the number type of the bases, in place."""
+        for base in self.bases:
+            base.astype(dtype)
+
+    def _expect_own_shape(self, array: Array) -> None:
+        if not hasattr(array, "shape"):
+            raise TypeError(f"{self._title()}: expected an array, got a {type(array).__name__}")
+        if tuple(array.shape) != self.shape:
+            raise ValueError(
+                f"{self._title()}: should have shape {self.shape}, got {tuple(array.shape)}"
+            )
+
+    def _expect_rows(self, ids: Array, grad: Array) -> None:
+        expected = (ids.shape[0], *self.shape[1:])
+        if tuple(grad.shape) != expected:
+            raise ValueError(
+                f"{self._title()}: rows for {ids.shape[0]} ids should have shape {expected}, "
+                f"got {tuple(grad.shape)}"
+            )
+
+    def _title(self) -> str:
+        return f"{type(self).__name__} {self.name}" if self.name else type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{self._title()} {self.shape} {self.dtype}>"
+
+
+class Parameter(View):
+    """A weight of a layer and the gradient of the loss with respect to it.
 
     Layers never write ``grad``; they add to it, so that a weight which is used twice (tying) or
-    passed through twice (two backward passes) collects the sum of both.
+    passed through twice (two backward passes) collects the sum of both. The gradient of a lookup
+    stays sparse until the dense array is asked for or needed.
 
     Parameters
     ----------
@@ -39,8 +186,10 @@ class Parameter:
     value : array
     grad : array of the same shape
         Zeros where nothing has been accumulated since :meth:`zero_grad`.
+    sparse_grad : (ids, rows) or None
+        The gradient, while it is sparse.
     T : Transpose
-        The same weight read as its transpose.
+        The same weight, read as its transpose.
 
     Raises
     ------
@@ -57,6 +206,9 @@ class Parameter:
     array([[1., 1., 1.]])
     """
 
+    name: str | None = None
+    trainable: bool = True
+
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
         value = asarray(value)
         if value.dtype.kind not in "fc":
@@ -66,6 +218,7 @@ class Parameter:
             )
         self._value = value.copy()
         self._grad: Array | None = None
+        self._sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
         self.name = name
         self.trainable = trainable
 
@@ -103,22 +256,35 @@ class Parameter:
 
     @property
     def grad(self) -> Array:
-        """Gradient of the loss by the weight, accumulated since the last :meth:`zero_grad`.
+        """Gradient of the loss with respect to the weight since the last :meth:`zero_grad`.
 
         It is the array that the next ``accumulate`` adds to; :meth:`zero_grad` begins another.
         """
         if self._grad is None:
             self._grad = xp.zeros_like(self._value)
+            if self._sparse_grad is not None:
+                ids, _ = self._sparse_grad
+                self._grad[ids] = at_every_place(*self._sparse_grad)
+                self._sparse_grad = None
         return self._grad
 
     @grad.setter
     def grad(self, grad: Array) -> None:
         self._expect_own_shape(grad)
         if grad is not self._grad:
-            self._grad = grad.copy()
+            self._grad, self._sparse_grad = grad.copy(), None
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def sparse_grad(self) -> tuple[Array, Array] | None:
+        """The gradient as (ids, rows) while it is sparse, else None.
+
+        The ids are sorted. The rows are those of :func:`sum_by_id`, so that their norm is the norm
+        of the gradient; they may be scaled in place.
+        """
+        return self._sparse_grad
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         """Shape of the weight."""
         return tuple(self._value.shape)
 
@@ -128,18 +294,13 @@ class Parameter:
         return self._value.dtype
 
     @property
-    def base(self) -> Parameter:
-        """The Parameter that owns the weight: this one."""
-        return self
-
-    @property
-    def T(self) -> Transpose:
-        """The same weight, read as its transpose."""
-        return Transpose(self)
+    def bases(self) -> tuple[Parameter, ...]:  # type: ignore[override]
+        """The Parameters behind the weight: this one."""
+        return (self,)
 
     def zero_grad(self) -> None:
         """Forget the accumulated gradient."""
-        self._grad = None
+        self._grad = self._sparse_grad = None
 
     def accumulate(self, grad: Array) -> None:
         """Add to the gradient: grad += dL/dW.
@@ -156,15 +317,15 @@ class Parameter:
         self._expect_own_shape(grad)
         if not self.trainable:
             return
-        if self._grad is None:
+        if self._is_zero():
             self._grad = grad.astype(self.dtype)  # a copy: the caller keeps its array
         else:
-            self._grad += grad
+            self.grad += grad
 
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
 
-        Written where it belongs when nothing is there yet, without a second array.
+        The first product becomes the gradient; it is not copied.
 
         Parameters
         ----------
@@ -184,17 +345,20 @@ class Parameter:
             )
         if not self.trainable:
             return
-        if self._grad is None:
+        if self._is_zero():
             self._grad = product(A, B).astype(self.dtype, copy=False)
         else:
-            self._grad += product(A, B)
+            self.grad += product(A, B)
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
 
+        The gradient is sparse afterwards if it was sparse or zero before.
+
         Parameters
         ----------
         ids : array of int (n,)
+            From 0 to V - 1.
         grad : array (n, D)
             Row k is the gradient of the row that was looked up as ``ids[k]``.
 
@@ -203,161 +367,119 @@ class Parameter:
         ValueError
             If the rows do not fit.
         """
-        self._expect_rows(ids, grad, self.shape)
-        if self.trainable:
+        self._expect_rows(ids, grad)
+        if not self.trainable:
+            return
+        earlier = self._sparse_grad
+        size = len(ids) + (0 if earlier is None else len(earlier[0]))
+        if self._grad is not None or size >= self.shape[0]:
             add_rows(self.grad, ids, grad)
+            return
+        ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
+        if earlier is not None:
+            ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
+        self._sparse_grad = sum_by_id(ids, grad)
 
     def astype(self, dtype: Any) -> None:
-        """Change the number type, in place, so that whoever shares the Parameter follows."""
+        """Change the number type, in place, for all layers that share the Parameter."""
         self._value = self._value.astype(dtype)
-        self._grad = None
+        self.zero_grad()
 
-    def _expect_own_shape(self, array: Array) -> None:
-        if not hasattr(array, "shape"):
-            raise TypeError(f"{self._title()}: expected an array, got a {type(array).__name__}")
-        if tuple(array.shape) != self.shape:
-            raise ValueError(
-                f"{self._title()}: should have shape {self.shape}, got {tuple(array.shape)}"
-            )
-
-    def _expect_rows(self, ids: Array, grad: Array, shape: tuple[int, ...]) -> None:
-        expected = (ids.shape[0], *shape[1:])
-        if tuple(grad.shape) != expected:
-            raise ValueError(
-                f"{self._title()}: rows for {ids.shape[0]} ids should have shape {expected}, "
-                f"got {tuple(grad.shape)}"
-            )
-
-    def _title(self) -> str:
-        return f"Parameter {self.name}" if self.name else "Parameter"
-
-    def __repr__(self) -> str:
-        return f"<{self._title()} {self.shape} {self.dtype}>"
+    def _is_zero(self) -> bool:
+        """Whether nothing has been accumulated."""
+        return self._grad is None and self._sparse_grad is None
 
 
-class Transpose:
-    """A Parameter read as its transpose: nothing is stored here.
+class Transpose(View):
+    r"""A weight read as its transpose.
 
-    The value is the base's transposed, and what is accumulated arrives, transposed, in the base.
+    .. math:: V = W^T, \qquad dW = (dV)^T
+
     So weight tying is one line: ``TimeAffine(embed.W.T)``.
 
     Parameters
     ----------
-    base : Parameter
-        A matrix.
+    view : View
+        A matrix: a Parameter or another view.
 
     Examples
     --------
     >>> W = Parameter([[1.0, 2.0, 3.0]])
-    >>> W.T.shape, W.T.base is W
+    >>> W.T.shape, W.T.bases == (W,)
     ((3, 1), True)
     """
 
-    def __init__(self, base: Parameter) -> None:
-        self._base = base
+    how = "transposed"
+
+    def __init__(self, view: View) -> None:
+        self._view: Any = view
 
     @property
-    def base(self) -> Parameter:
-        """The Parameter that owns the weight."""
-        return self._base
+    def bases(self) -> tuple[Parameter, ...]:  # type: ignore[override]
+        """The Parameters behind the weight."""
+        return self._view.bases
 
     @property
-    def T(self) -> Parameter:
-        """The transpose of the transpose: the base itself."""
-        return self._base
+    def T(self) -> View:
+        """The transpose of the transpose: the weight itself."""
+        return self._view
 
     @property
     def value(self) -> Array:
-        """The base's value, transposed."""
-        return self._base.value.T
+        """The weight's value, transposed."""
+        return self._view.value.T
 
     @value.setter
     def value(self, value: Array) -> None:
-        self._base.value = value.T
+        self._view.value = value.T
 
     @property
     def grad(self) -> Array:
-        """The base's gradient, transposed."""
-        return self._base.grad.T
-
-    @grad.setter
-    def grad(self, grad: Array) -> None:
-        self._base.grad = grad.T
+        """The weight's gradient, transposed."""
+        return self._view.grad.T
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         """Shape of the transpose."""
-        return self._base.shape[::-1]
-
-    @property
-    def dtype(self) -> Any:
-        """Number type of the weight."""
-        return self._base.dtype
+        return self._view.shape[::-1]
 
     @property
     def name(self) -> str | None:
-        """The base's name with ``.T`` behind it."""
-        return f"{self._base.name}.T" if self._base.name else None
-
-    @property
-    def trainable(self) -> bool:
-        """Whether the base is trained."""
-        return self._base.trainable
-
-    def zero_grad(self) -> None:
-        """Forget the base's gradient."""
-        self._base.zero_grad()
+        """The weight's name with ``.T`` behind it."""
+        return f"{self._view.name}.T" if self._view.name else None
 
     def accumulate(self, grad: Array) -> None:
-        """Add to the base's gradient: dL/dW = (dL/dW^T)^T."""
-        self._base.accumulate(grad.T)
+        """Add to the weight's gradient: dL/dW = (dL/dW^T)^T."""
+        self._view.accumulate(grad.T)
 
     def accumulate_product(self, A: Array, B: Array) -> None:
-        """Add a product to the base's gradient: (A B)^T = B^T A^T."""
-        self._base.accumulate_product(B.T, A.T)
-
-    def accumulate_rows(self, ids: Array, grad: Array) -> None:
-        """Add rows of the transpose: columns of the base."""
-        self._base._expect_rows(ids, grad, self.shape)
-        if self.trainable:
-            add_rows(self.grad, ids, grad)
-
-    def astype(self, dtype: Any) -> None:
-        """Change the base's number type."""
-        self._base.astype(dtype)
-
-    def __repr__(self) -> str:
-        return f"<{self._base._title()}.T {self.shape} {self.dtype}>"
+        """Add a product to the weight's gradient: (A B)^T = B^T A^T."""
+        self._view.accumulate_product(B.T, A.T)
 
 
-View = Parameter | Transpose
-
-
-def as_parameter(weight: Any, name: str) -> Parameter | Transpose:
-    """A weight that was given to a layer, as a Parameter.
+def as_parameter(weight: Any, name: str) -> View:
+    """A weight that was given to a layer: a View as it is, an array as a new Parameter.
 
     Parameters
     ----------
-    weight : Parameter, Transpose or array_like
-        A Parameter is shared; an array is copied into a new one.
+    weight : View or array_like
+        A View is shared; an array is copied into a new Parameter.
     name : str
         Name for a new Parameter.
 
     Returns
     -------
-    Parameter or Transpose
+    View
     """
-    if isinstance(weight, Parameter | Transpose):
-        return weight
-    return Parameter(weight, name)
+    return weight if isinstance(weight, View) else Parameter(weight, name)
 
 
 def as_bases(parameters: Any) -> list[Parameter]:
-    """The Parameters behind a list of them, each once, by identity, in order.
+    """The Parameters behind a list of weights, each once, by identity, in order.
 
     Parameters
     ----------
-    parameters : iterable of Parameter or Transpose
+    parameters : iterable of View
 
     Returns
     -------
@@ -375,8 +497,8 @@ def as_bases(parameters: Any) -> list[Parameter]:
     True
     """
     listed: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
-    if not all(isinstance(parameter, Parameter | Transpose) for parameter in listed):
+    if not all(isinstance(parameter, View) for parameter in listed):
         raise TypeError(
             f"expected a list of Parameters, such as model.parameters(), got {parameters!r:.60}"
         )
-    return list({id(parameter.base): parameter.base for parameter in listed}.values())
+    return list({id(base): base for parameter in listed for base in parameter.bases}.values())

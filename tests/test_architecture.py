@@ -13,7 +13,7 @@ OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
 
 FLOORS = [
     {"threads.py", "backend.py", "errors.py", "script.py", "tables.py", "options.py"},
-    {"parameter.py", "functions.py", "products.py", "kernels/", "initialisers.py"},
+    {"parameter.py", "views.py", "functions.py", "products.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},
     {"optimizers.py", "gradcheck/", "gradflow/", "text/", "datasets/"},

@@ -6,9 +6,11 @@ import pytest
 import deepnlp
 from deepnlp import backend, kernels, optimizers
 from deepnlp.kernels import cuda, plain
-from deepnlp.kernels.cuda import launching, weights
+from deepnlp.kernels.cuda import launching
+from deepnlp.kernels.cuda.weights import RULES
 from tests.kernels import cases
-from tests.kernels.cases import MASKS, SCALARS, SIZES, STEPS, assert_all_close
+from tests.kernels.cases import MASKS, SIZES, STEPS, assert_all_close
+from tests.kernels.weights import LAZY, SCALARS, SHAPES, run_clip, run_lookups, run_update
 from tests.layers.tools import LAYERS, run
 
 pytestmark = pytest.mark.gpu
@@ -102,14 +104,16 @@ def test_masks_are_equal_to_the_last_bit(gpu, dtype, shape, mask_shape):
 @pytest.mark.parametrize("max_norm", [0.25, 1e4, np.inf])
 @pytest.mark.parametrize("copies", [1, 9])
 def test_clipping(gpu, dtype, max_norm, copies):
-    reference, ours = on_both(cases.run_clip, dtype, max_norm, copies)
+    reference = run_clip(optimizers.clip_all.plain, dtype, max_norm, copies)
+    deepnlp.use("cupy")
+    ours = run_clip(cuda.clip_all, dtype, max_norm, copies)
     assert_all_close(ours, reference, dtype)
     assert set(gpu.launches) == {"clip_sum", "clip_scale"}
 
 
 def test_clipping_has_the_same_bits_every_time(gpu):
     deepnlp.use("cupy")
-    first, second = (cases.run_clip(cuda, "float32", 0.25, 9) for _ in range(2))
+    first, second = (run_clip(cuda.clip_all, "float32", 0.25, 9) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -117,9 +121,20 @@ def test_clipping_has_the_same_bits_every_time(gpu):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rule", SCALARS)
 def test_an_update_is_one_launch(gpu, rule, dtype):
-    reference, ours = on_both(cases.run_update, getattr(optimizers, rule), dtype)
-    assert_all_close(ours, reference, dtype)
-    assert gpu.launches == [weights.RULES[rule].kernel]
+    reference = run_update(optimizers.update_all.plain, rule, dtype)
+    deepnlp.use("cupy")
+    assert_all_close(run_update(cuda.update_all, rule, dtype), reference, dtype)
+    assert gpu.launches == [RULES[f"{rule}._formula"].kernel]
+
+
+@pytest.mark.parametrize("make", LAZY.values(), ids=LAZY.keys())
+def test_steps_on_the_rows_of_a_sparse_gradient(gpu, make):
+    with kernels.using("plain"):
+        reference = run_lookups(make)
+    deepnlp.use("cupy")
+    assert_all_close(run_lookups(make), reference, "float32")
+    assert gpu.launches[:2] == ["clip_sum", "clip_scale"]
+    assert gpu.launches[2].startswith("update_")
 
 
 @pytest.mark.parametrize("case", LAYERS, ids=str)
@@ -143,14 +158,29 @@ extern "C" __global__ void wait(long long cycles) {
 
 
 def clip(draw):
-    gradients = [draw.normal(*shape) for shape in cases.SHAPES]
+    gradients = [draw.normal(*shape) for shape in SHAPES]
     return lambda: cuda.clip_all(gradients, 0.25)
 
 
 def update(draw):
     W, g, m, s = (draw.gate(50, 40) for _ in range(4))
-    updates = [plain.Update(W, g, {"m": m, "s": s}, SCALARS["Adam"])]
-    return lambda: cuda.update_all("Adam", optimizers.Adam._formula, updates)
+    updates = [optimizers.Update(W, g, {"m": m, "s": s}, SCALARS["Adam"])]
+    return lambda: cuda.update_all(optimizers.Adam._formula, updates)
+
+
+def sparse_step(draw):
+    """A lookup's gradient, clipping and an update, of sizes that the host knows beforehand."""
+    W = optimizers.Parameter(draw.normal(40, 5))
+    ids, rows = draw.ids(9, 40), draw.normal(9, 5)
+    optimizer = optimizers.AdaGrad([W])
+
+    def step():
+        W.zero_grad()
+        W.accumulate_rows(ids, rows)
+        optimizers.clip_gradients([W], 0.25)
+        optimizer.step()
+
+    return step
 
 
 def softmax(draw):
@@ -168,7 +198,7 @@ def lstm(_):
     return lambda: cuda.lstm_step(*arguments)
 
 
-@pytest.mark.parametrize("make", [clip, update, softmax, drop, lstm])
+@pytest.mark.parametrize("make", [clip, update, sparse_step, softmax, drop, lstm])
 def test_no_launch_waits_for_the_device(gpu, make):
     """While the device is kept busy, the call comes back."""
     import cupy

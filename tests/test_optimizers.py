@@ -257,6 +257,127 @@ def test_a_number_is_a_parameter_too(array_backend):
     assert float(p.value) == pytest.approx(1.3)
 
 
+# Sparse gradients.
+
+V, D = 50, 4
+
+
+def pair_of_tables(ids, dtype="float32", passes=1):
+    """One table with a sparse gradient, and the same with that gradient in dense form."""
+    rng = np.random.default_rng(len(ids))
+    start = rng.normal(size=(V, D)).astype(dtype)
+    tables = [Parameter(start), Parameter(start)]
+    give_lookups(tables, ids, 0, passes)
+    return tables
+
+
+def give_lookups(tables, ids, seed, passes=1):
+    rng = np.random.default_rng(seed)
+    for table in tables:
+        table.zero_grad()
+    assert float(abs(tables[1].grad).max()) == 0  # dense from here on
+    for _ in range(passes):
+        rows = asarray(rng.normal(size=(len(ids), D)).astype(tables[0].dtype))
+        for table in tables:
+            table.accumulate_rows(asarray(np.array(ids, "int64")), rows)
+    assert tables[0].sparse_grad is not None
+    assert tables[1].sparse_grad is None
+
+
+IDS = {
+    "repeated": [7, 2, 7, 49, 0, 7, 2],
+    "distinct": [5, 3, 9],
+    "one": [11],
+    "all the same": [4] * 20,
+    "none": [],
+}
+every_ids = pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
+
+
+@every_ids
+@every_optimizer
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sparse_gradient_updates_as_its_dense_form(array_backend, name, ids, decay, dtype):
+    tables = pair_of_tables(ids, dtype)
+    optimizers = [MAKE[name]([table], weight_decay=decay) for table in tables]
+    held = tables[0].value
+    for step in range(3):
+        give_lookups(tables, ids if step != 1 else [1, 2, 1], step, passes=1 + step % 2)
+        for optimizer in optimizers:
+            optimizer.step()
+        stays_sparse = name in ("SGD", "AdaGrad") and not decay
+        assert (tables[0].sparse_grad is not None) == stays_sparse
+    assert tables[0].value is held
+    np.testing.assert_array_equal(asnumpy(tables[0].value), asnumpy(tables[1].value))
+    states = [optimizer.state() for optimizer in optimizers]
+    assert states[0].keys() == states[1].keys()
+    for slot in (key for key in states[0] if key[-1] in "msv"):
+        np.testing.assert_array_equal(*(asnumpy(state[slot]) for state in states))
+
+
+@every_ids
+@pytest.mark.parametrize("max_norm", [0.3, 1e9, np.inf])
+def test_clipping_scales_the_rows_and_leaves_them_sparse(array_backend, ids, max_norm):
+    tables = pair_of_tables(ids, "float64", passes=2)
+    before = asnumpy(tables[1].grad).copy()
+    norms = [float(clip_gradients([table, *parameters()], max_norm)) for table in tables]
+    assert norms[0] == pytest.approx(norm_of([before]), rel=1e-14)
+    assert norms[0] == pytest.approx(norms[1], rel=1e-14)
+    assert tables[0].sparse_grad is not None
+    np.testing.assert_allclose(asnumpy(tables[0].grad), asnumpy(tables[1].grad), rtol=1e-14)
+
+
+def test_lazy_adam_moves_only_the_rows_it_has_seen(array_backend):
+    ids = [7, 2, 7]
+    lazy, dense = pair_of_tables(ids, "float64")
+    start = asnumpy(lazy.value).copy()
+    optimizers = [Adam([lazy], lr=0.1, lazy=True), Adam([dense], lr=0.1)]
+    for optimizer in optimizers:
+        optimizer.step()
+    assert lazy.sparse_grad is not None
+    np.testing.assert_array_equal(asnumpy(lazy.value), asnumpy(dense.value))
+    give_lookups([lazy, dense], [3], 1)
+    for optimizer in optimizers:
+        optimizer.step()
+    moved = (asnumpy(lazy.value) != start).any(axis=1)
+    assert np.flatnonzero(moved).tolist() == [2, 3, 7]
+    np.testing.assert_array_equal(asnumpy(lazy.value)[3], asnumpy(dense.value)[3])
+    assert (asnumpy(lazy.value)[[2, 7]] != asnumpy(dense.value)[[2, 7]]).all()
+    assert optimizers[0].state().keys() == optimizers[1].state().keys()
+
+
+def test_lazy_adam_with_dense_gradients_is_adam(array_backend):
+    lazy, eager = parameters(), parameters()
+    expected = run(Adam(eager, lr=0.1), eager, range(3))
+    for a, e in zip(run(Adam(lazy, lr=0.1, lazy=True), lazy, range(3)), expected, strict=True):
+        np.testing.assert_array_equal(a, e)
+    with pytest.raises(ValueError, match=r"Adam: lazy.*weight_decay"):
+        Adam(parameters(), lazy=True, weight_decay=0.1)
+
+
+def test_a_resumed_run_with_sparse_gradients_has_the_same_bits(array_backend):
+    for make in (MAKE["SGD"], MAKE["AdaGrad"], lambda p, **o: Adam(p, lazy=True, **o)):
+        straight, half = pair_of_tables([1])
+        optimizer = make([straight])
+        for step in range(4):
+            if step == 2:
+                half.value = straight.value
+                resumed = make([half])
+                state = optimizer.state().items()
+                resumed.load_state(
+                    {k: v if isinstance(v, int | float) else asnumpy(v).copy() for k, v in state}
+                )
+            for table, its in ((straight, optimizer),) + (((half, resumed),) if step > 1 else ()):
+                table.zero_grad()
+                rng = np.random.default_rng(step)
+                ids, rows = rng.integers(0, V, 9), rng.normal(size=(9, D)).astype("float32")
+                table.accumulate_rows(asarray(ids), asarray(rows))
+                clip_gradients([table], 0.5)
+                its.step()
+        np.testing.assert_array_equal(asnumpy(half.value), asnumpy(straight.value))
+
+
 # Clipping.
 
 

@@ -12,7 +12,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.layer import Layer
 from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.parameter import Parameter, Transpose
+from deepnlp.parameter import Parameter, View
 
 
 class Variable:
@@ -163,7 +163,7 @@ def find_parameters(layer: Any) -> Iterator[tuple[str, Variable]]:
                 yield name, Weight(parameter)
         return
     own = vars(layer)
-    weights = [(n, v.base) for n, v in own.items() if isinstance(v, Parameter | Transpose)]
+    weights = [w for n, v in own.items() if isinstance(v, View) for w in v.named_bases(n)]
     if weights:
         for name, base in {id(base): (name, base) for name, base in weights}.values():
             yield name, Weight(base)

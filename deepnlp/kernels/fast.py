@@ -181,7 +181,7 @@ def add_rows(table: Array, ids: Array, rows: Array) -> None:
         table[id_] += row
 
 
-def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Any]) -> None:
+def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
     """A block of rows at a time."""
 
     def some_rows(block: tuple[Any, Any]) -> None:

@@ -17,15 +17,15 @@ class Embedding(Layer):
 
     Parameters
     ----------
-    W : Parameter, its transpose, or array (V, D)
+    W : Parameter, View, or array (V, D)
         One row a word.
 
     Notes
     -----
-    ``forward(ids)`` takes integers of any shape (...), gives (..., D) and keeps the ids.
-    ``backward`` adds each row of dy to the row of dW that was looked up, repeated ids included,
-    and returns None: ids have no gradient. Mikolov et al. 2010; eq. (1) of Gulordava, Aina and
-    Boleda 2018.
+    ``forward(ids)`` takes integers of any shape (...), gives (..., D) and saves the ids.
+    ``backward`` adds each row of dy to the row of dW that was looked up, repeated ids included; dW
+    stays sparse where nothing else is added to it. It returns None: ids have no gradient. Mikolov
+    et al. 2010; eq. (1) of Gulordava, Aina and Boleda 2018.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import numpy
 from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.layer import Layer
 from deepnlp.layers import SoftmaxWithLoss
-from deepnlp.parameter import Transpose, View
+from deepnlp.parameter import View
 from deepnlp.text import Vocabulary
 
 
@@ -119,13 +119,13 @@ class LanguageModel(Layer):
                 continue
             seen.add(id(weight))
             shape = " x ".join(f"{n:,}" for n in weight.shape)
-            first = first_names.setdefault(id(weight.base), name)
-            if first == name:
-                frozen = "" if weight.trainable else "  frozen"
-                rows.append((name, shape, f"{weight.base.value.size:,}{frozen}"))
-            else:
-                turned = ", transposed" if isinstance(weight, Transpose) else ""
-                rows.append((name, shape, f"= {first}{turned}"))
+            known = [first_names[id(base)] for base in weight.bases if id(base) in first_names]
+            new = [base for base in weight.bases if id(base) not in first_names]
+            first_names |= {id(base): name for base in new}
+            frozen = "" if weight.trainable else "  frozen"
+            own = [f"{sum(base.value.size for base in new):,}{frozen}"] if new else []
+            how = [weight.how] if weight.how else []
+            rows.append((name, shape, ", ".join([*own, *(f"= {first}" for first in known), *how])))
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         lines = [
             f"  {name:<{widths[0]}}  {shape:>{widths[1]}}  {size}" for name, shape, size in rows

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.kernels import plain
 
 SIZES = [(1, 1, 1), (3, 5, 7), (2, 1, 33), (2, 3, 130)]
 """T, N, H."""
@@ -152,47 +151,6 @@ def run_dropout(
     x, dy = draw.normal(*shape), draw.normal(*shape)
     y, kept = module.dropout(x, mask_shape, *of_mask)
     return [asnumpy(y), asnumpy(module.dropout_backward(dy, kept))]
-
-
-SHAPES = [(3,), (1, 1), (50, 40), (1500,), (7, 300)]
-"""Of the weights that are clipped and updated together."""
-
-
-def run_clip(
-    module: Any, dtype: str, max_norm: float, copies: int = 1, scale: float = 1.0
-) -> list[np.ndarray]:
-    """The norm, and all gradients."""
-    draw = Draw(dtype)
-    gradients = [scale * draw.normal(*shape) for shape in SHAPES * copies]
-    norm = module.clip_all(gradients, max_norm)
-    assert norm.dtype == np.float64
-    return [asnumpy(norm).reshape(()), *map(asnumpy, gradients)]
-
-
-SCALARS = {
-    "SGD": {"lr": 0.1, "decay": 0.02},
-    "Momentum": {"lr": 0.1, "decay": 0.02, "momentum": 0.8},
-    "Nesterov": {"lr": 0.1, "decay": 0.0, "momentum": 0.8},
-    "AdaGrad": {"lr": 0.1, "eps": 1e-4, "decay": 0.02},
-    "RMSprop": {"lr": 0.1, "alpha": 0.7, "eps": 1e-4, "decay": 0.02},
-    "Adam": {"beta1": 0.8, "beta2": 0.9, "step": 0.3, "root": 0.5, "eps": 1e-4, "decay": 0.02},
-}
-SCALARS["AdamW"] = {**SCALARS["Adam"], "decay": 0.0, "shrink": 0.9}
-"""The numbers of each optimizer's formula; each weight gets a little more than the last."""
-
-
-def run_update(module: Any, optimizer: type, dtype: str, copies: int = 1) -> list[np.ndarray]:
-    """All weights, and what is kept for them."""
-    rule = optimizer.__name__
-    draw = Draw(dtype)
-    updates = []
-    for number, shape in enumerate(SHAPES * copies):
-        W, g = draw.normal(*shape), draw.normal(*shape)
-        kept = {slot: draw.gate(*shape) for slot in optimizer._slots}
-        scalars = {name: value * (1 + number / 1000) for name, value in SCALARS[rule].items()}
-        updates.append(plain.Update(W, g, kept, scalars))
-    module.update_all(rule, optimizer._formula, updates)
-    return [asnumpy(a) for u in updates for a in (u.W, u.g, *u.kept.values())]
 
 
 def assert_all_close(ours: list[np.ndarray], reference: list[np.ndarray], dtype: str) -> None:

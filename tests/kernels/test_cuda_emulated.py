@@ -5,13 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from deepnlp import backend, optimizers
+from deepnlp import backend
 from deepnlp.backend import philox_uint16
 from deepnlp.kernels import cuda, plain
-from deepnlp.kernels.cuda import launching, masks, weights
+from deepnlp.kernels.cuda import launching, masks
 from tests.kernels import cases
-from tests.kernels.cases import MASKS, SCALARS, SIZES, STEPS, assert_all_close
+from tests.kernels.cases import MASKS, SIZES, STEPS, assert_all_close
 from tests.kernels.emulator import KERNELS, compiler
+from tests.kernels.weights import SCALARS, run_clip, run_update
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
 
@@ -258,112 +259,6 @@ def test_dropout_that_no_kernel_takes_follows_the_formula(device, x, mask_shape)
     assert device.launches == []
 
 
-# --- All weights at once ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("max_norm", [0.25, 1e4, np.inf])
-def test_clipping_is_two_launches(device, dtype, max_norm):
-    reference = cases.run_clip(plain, dtype, max_norm)
-    assert_all_close(cases.run_clip(cuda, dtype, max_norm), reference, dtype)
-    assert device.launches == ["clip_sum", "clip_scale"]
-
-
-def test_gradients_below_the_norm_keep_every_bit(device):
-    before = cases.run_clip(plain, "float32", np.inf)
-    for a, e in zip(cases.run_clip(cuda, "float32", 1e4)[1:], before[1:], strict=True):
-        np.testing.assert_array_equal(a, e)
-
-
-def test_many_gradients_with_few_blocks_for_each(device, monkeypatch):
-    monkeypatch.setattr(weights, "_MOST_FOR_A_SUM", 2)
-    reference = cases.run_clip(plain, "float64", 1.0, copies=9)
-    assert_all_close(cases.run_clip(cuda, "float64", 1.0, copies=9), reference, "float64")
-    assert device.launches == ["clip_sum"] * 2 + ["clip_scale"] * 2
-
-
-def test_a_norm_that_is_no_number_shows_everywhere(device):
-    g = [np.array([1.0, np.nan]), np.array([2.0])]
-    assert np.isnan(cuda.clip_all(g, 1.0))
-    assert np.isnan(np.concatenate(g)).all()
-
-
-@pytest.mark.parametrize(
-    "gradients",
-    [
-        [],
-        [np.zeros((0, 3))],
-        [np.ones(3), np.ones(3, "float32")],
-        [np.ones(3, complex)],
-        [np.ones((3, 2)).T],
-    ],
-    ids=str,
-)
-def test_gradients_that_no_kernel_takes_follow_the_formula(device, gradients):
-    reference = [g.copy() for g in gradients]
-    assert cuda.clip_all(gradients, 0.5) == plain.clip_all(reference, 0.5)
-    for a, e in zip(gradients, reference, strict=True):
-        np.testing.assert_array_equal(a, e)
-    assert device.launches == []
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("rule", SCALARS)
-def test_an_update_is_one_launch(device, rule, dtype):
-    optimizer = getattr(optimizers, rule)
-    reference = cases.run_update(plain, optimizer, dtype)
-    assert_all_close(cases.run_update(cuda, optimizer, dtype), reference, dtype)
-    assert device.launches == [weights.RULES[rule].kernel]
-
-
-def test_many_weights_with_few_blocks_for_each(device, monkeypatch):
-    monkeypatch.setattr(weights, "_MOST_FOR_AN_UPDATE", 2)
-    reference = cases.run_update(plain, optimizers.Adam, "float64", copies=9)
-    ours = cases.run_update(cuda, optimizers.Adam, "float64", copies=9)
-    assert_all_close(ours, reference, "float64")
-    assert device.launches == ["update_adam"] * 2
-
-
-def test_every_optimizer_gives_the_kernel_all_it_needs(device):
-    """The optimizers themselves, with weights of two number types and one that no kernel takes."""
-    for rule in SCALARS:
-        results = []
-        for module in (plain, cuda):
-            draw = cases.Draw("float64")
-            started = len(device.launches)
-            optimizer_class = getattr(optimizers, rule)
-            weights_ = [draw.normal(5, 3), draw.normal(4).astype("float32"), draw.normal(2) + 0j]
-            updates = []
-            for W in weights_:
-                g = draw.normal(*W.shape).astype(W.dtype)
-                kept = {slot: np.zeros_like(W) for slot in optimizer_class._slots}
-                parameter = optimizers.Parameter(W)
-                scalars = optimizer_class([parameter], lr=0.1)._scalars(3)
-                updates.append(plain.Update(W, g, kept, scalars))
-            module.update_all(rule, optimizer_class._formula, updates)
-            results.append(weights_)
-        for a, e in zip(results[1], results[0], strict=True):
-            np.testing.assert_allclose(a, e, rtol=1e-5 if a.dtype == "float32" else 1e-12)
-        assert device.launches[started:] == [weights.RULES[rule].kernel] * 2
-
-
-def test_a_rule_that_no_kernel_knows_follows_its_formula(device):
-    def formula(W, g, *, lr):
-        W -= lr * np.sign(g)
-
-    W, g = np.ones(3), np.array([1.0, -2.0, 3.0])
-    cuda.update_all("SignSGD", formula, [plain.Update(W, g, {}, {"lr": 0.5})])
-    np.testing.assert_array_equal(W, [0.5, 1.5, 0.5])
-
-    def formula_of_another(W, g, *, lr, slope):
-        W -= lr * slope * g
-
-    scalars = {"lr": 0.5, "slope": 2.0}
-    cuda.update_all("SGD", formula_of_another, [plain.Update(W, g, {}, scalars)])
-    np.testing.assert_array_equal(W, [-0.5, 3.5, -2.5])
-    assert device.launches == []
-
-
 # --- The whole -------------------------------------------------------------------------------
 
 
@@ -372,9 +267,9 @@ def test_every_kernel_is_launched_by_its_function(device):
         cases.run_step(cuda, label, "float32", (2, 3, 4))
     cases.run_softmax(cuda, "float32", 2, 3)
     cases.run_dropout(cuda, "float32", (2, 3), (2, 3), 0, 0, 0.5)
-    cases.run_clip(cuda, "float32", 1.0)
+    run_clip(cuda.clip_all, "float32", 1.0)
     for rule in SCALARS:
-        cases.run_update(cuda, getattr(optimizers, rule), "float32")
+        run_update(cuda.update_all, rule, "float32")
     assert set(device.launches) == set(KERNELS)
 
 

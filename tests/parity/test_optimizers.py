@@ -88,6 +88,37 @@ def test_twenty_steps(name, decay):
     assert all(np.abs(p.value - s).max() > 1e-3 for p, s in zip(ours, start, strict=True))
 
 
+def sparse_gradients(ours, theirs, seed):
+    """The same rows for the same ids, repeated ones among them, on both sides."""
+    rng = np.random.default_rng(seed)
+    ids, rows = rng.integers(0, 8, 12), rng.normal(size=(12, 3))
+    ours.zero_grad()
+    ours.accumulate_rows(asarray(ids), asarray(rows))
+    theirs.grad = torch.sparse_coo_tensor(ids[None], tensor(rows), theirs.shape)
+    assert ours.sparse_grad is not None
+
+
+@pytest.mark.parametrize("name", ["SGD", "AdaGrad", "lazy Adam"])
+def test_twenty_steps_on_rows(name):
+    """Lazy Adam adds eps before the bias is corrected in torch, after it here: a small eps."""
+    ours = Parameter(np.random.default_rng(0).normal(size=(30, 3)))
+    theirs = as_torch(ours)
+    make_ours, make_theirs = {
+        "lazy Adam": (
+            lambda p, _: Adam(p, lr=0.05, eps=1e-20, lazy=True),
+            lambda p, _: optim.SparseAdam(p, lr=0.05, eps=1e-20),
+        ),
+        **PAIRS,
+    }[name]
+    optimizer, reference = make_ours([ours], 0.0), make_theirs([theirs], 0.0)
+    with torch.sparse.check_sparse_tensor_invariants():  # torch warns unless it is said
+        for step in range(20):
+            sparse_gradients(ours, theirs, step)
+            optimizer.step()
+            reference.step()
+            close(ours.value, theirs)
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("max_norm", [0.25, 5.0])
 def test_clip_gradients(scale, max_norm):

@@ -1,8 +1,9 @@
 """Clipping and updating all weights in a launch or two, without waiting for the device.
 
-What a kernel has to know of each weight (pointers, a size, the numbers of the optimizer's formula)
-travels with the launch itself, as a structure by value. So nothing is copied to the device first,
-though gradients are new arrays at every step.
+What a kernel needs to know of each weight (pointers, a size, the numbers of the optimizer's
+formula) is an argument of the launch, a structure by value. So nothing is copied to the device
+first, though gradients are new arrays at every step. The rows of a sparse gradient, and the rows of
+the weight that they belong to, are arrays like others.
 """
 
 from __future__ import annotations
@@ -56,15 +57,15 @@ class Rule(NamedTuple):
 
 _OF_ADAM = ("beta1", "beta2", "step", "root", "eps", "decay")
 RULES = {
-    "SGD": Rule("update_sgd", (), ("lr", "decay")),
-    "Momentum": Rule("update_momentum", ("v",), ("lr", "momentum", "decay")),
-    "Nesterov": Rule("update_nesterov", ("v",), ("lr", "momentum", "decay")),
-    "AdaGrad": Rule("update_adagrad", ("s",), ("lr", "eps", "decay")),
-    "RMSprop": Rule("update_rmsprop", ("s",), ("lr", "alpha", "eps", "decay")),
-    "Adam": Rule("update_adam", ("m", "s"), _OF_ADAM),
-    "AdamW": Rule("update_adam", ("m", "s"), (*_OF_ADAM, "shrink")),
+    "SGD._formula": Rule("update_sgd", (), ("lr", "decay")),
+    "Momentum._formula": Rule("update_momentum", ("v",), ("lr", "momentum", "decay")),
+    "Nesterov._formula": Rule("update_nesterov", ("v",), ("lr", "momentum", "decay")),
+    "AdaGrad._formula": Rule("update_adagrad", ("s",), ("lr", "eps", "decay")),
+    "RMSprop._formula": Rule("update_rmsprop", ("s",), ("lr", "alpha", "eps", "decay")),
+    "Adam._formula": Rule("update_adam", ("m", "s"), _OF_ADAM),
+    "AdamW._formula": Rule("update_adam", ("m", "s"), (*_OF_ADAM, "shrink")),
 }
-"""The optimizers that there are kernels for, by their names."""
+"""The formulas that there are kernels for, by their qualified names."""
 
 
 class _Row(NamedTuple):
@@ -115,9 +116,9 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
     return norm
 
 
-def update_all(rule: str, formula: Callable[..., None], updates: Sequence[Any]) -> None:
+def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
     """A launch for every 32 weights; weights that have no kernel are left to the formula."""
-    known = RULES.get(rule)
+    known = RULES.get(formula.__qualname__)
     rows: dict[str, list[_Row]] = {letter: [] for letter in REALS}
     others = []
     for update in updates:

@@ -1,0 +1,151 @@
+"""Views of weights other than the transpose: masked, and with rows that are shared in part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.parameter import View, as_parameter
+
+
+class MaskedView(View):
+    r"""A weight times a mask, entry by entry, as weight drop has it on W_h.
+
+    .. math:: V = M \odot W, \qquad dW = M \odot dV
+
+    Parameters
+    ----------
+    W : View or array
+    mask : array of W's shape
+        Numbers, such as 0 and 1 / (1 - p). It is an attribute that may be exchanged before each
+        forward; the backward must find the mask of its forward.
+
+    Raises
+    ------
+    ValueError
+        If the mask has another shape.
+
+    Notes
+    -----
+    Merity, Keskar and Socher 2018, section 2.
+
+    Examples
+    --------
+    >>> from deepnlp.parameter import Parameter
+    >>> W = Parameter([[1.0, 2.0], [3.0, 4.0]])
+    >>> half = MaskedView(W, xp.asarray([[1.0, 0.0], [0.0, 1.0]]))
+    >>> half.value
+    array([[1., 0.],
+           [0., 4.]])
+    >>> half.accumulate(xp.ones((2, 2)))
+    >>> W.grad
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    how = "masked"
+
+    def __init__(self, W: Any, mask: Array) -> None:
+        self.W = as_parameter(W, "W")
+        self.bases, self.shape = self.W.bases, self.W.shape
+        self.mask = mask
+
+    @property
+    def mask(self) -> Array:
+        """The factor of each entry of W."""
+        return self._mask
+
+    @mask.setter
+    def mask(self, mask: Array) -> None:
+        self._expect_own_shape(mask)
+        self._mask = mask
+
+    @property
+    def value(self) -> Array:
+        """M W, entry by entry."""
+        return self.W.value * self.mask.astype(self.dtype, copy=False)
+
+    def accumulate(self, grad: Array) -> None:
+        """dW += M dV, entry by entry."""
+        self._expect_own_shape(grad)
+        self.W.accumulate(grad * self.mask.astype(self.dtype, copy=False))
+
+
+class SharedRows(View):
+    r"""A matrix of which some rows are rows of another weight, and the others its own.
+
+    For an input and an output vocabulary that have some of their words in common: the output vector
+    of a word in both is its input vector.
+
+    .. math::
+        V_k = \begin{cases} W_{id_k} & \text{if } id_k \ge 0 \\
+                            U_{j(k)} & \text{else} \end{cases}
+
+    where k is the j(k)-th row, from 0, that has no id. The gradient of a row of V is added to the
+    row of W or U that it is read from.
+
+    Parameters
+    ----------
+    W : View or array (V, D)
+        The weight to share.
+    ids : array_like of int (K,)
+        For each row of the view its row of W, or -1 for a row of its own.
+    own : View or array (number of ids below 0, D)
+        U, the rows of its own, in order.
+
+    Raises
+    ------
+    ValueError
+        If an id is not below V, or there are not as many rows as there are ids below 0.
+
+    Examples
+    --------
+    >>> from deepnlp.parameter import Parameter
+    >>> W = Parameter([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    >>> output = SharedRows(W, [2, -1, 1], own=[[9.0, 9.0]])
+    >>> output.value
+    array([[2., 2.],
+           [9., 9.],
+           [1., 1.]])
+    >>> output.T.accumulate(xp.ones((2, 3)))
+    >>> W.grad
+    array([[0., 0.],
+           [1., 1.],
+           [1., 1.]])
+    """
+
+    how = "rows shared in part"
+
+    def __init__(self, W: Any, ids: Any, own: Any) -> None:
+        self.W, self.own = as_parameter(W, "W"), as_parameter(own, "own")
+        self.bases = tuple(dict.fromkeys((*self.W.bases, *self.own.bases)))
+        ids = asnumpy(ids) if hasattr(ids, "shape") else numpy.asarray(ids)
+        self.shape = (len(ids), *self.W.shape[1:])
+        shared, apart = numpy.flatnonzero(ids >= 0), numpy.flatnonzero(ids < 0)
+        if ids.max(initial=-1) >= self.W.shape[0]:
+            raise ValueError(
+                f"SharedRows: ids should be below {self.W.shape[0]}, got {int(ids.max())}"
+            )
+        if self.own.shape != (len(apart), *self.shape[1:]):
+            raise ValueError(
+                f"SharedRows: own should have shape {(len(apart), *self.shape[1:])}, a row for "
+                f"each id below 0, got {self.own.shape}"
+            )
+        self._shared, self._apart = asarray(shared), asarray(apart)
+        self._ids = asarray(ids[shared])
+
+    @property
+    def value(self) -> Array:
+        """Rows of W and of U, each in its place."""
+        value = xp.empty(self.shape, dtype=self.dtype)
+        value[self._shared] = self.W.value[self._ids]
+        value[self._apart] = self.own.value
+        return value
+
+    def accumulate(self, grad: Array) -> None:
+        """Each row of the gradient to the row that was read."""
+        self._expect_own_shape(grad)
+        self.W.accumulate_rows(self._ids, grad[self._shared])
+        self.own.accumulate(grad[self._apart])
