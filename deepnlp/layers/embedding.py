@@ -32,7 +32,7 @@ class Embedding(Layer):
     TypeError
         If the ids are not integers.
     ValueError
-        If W is no matrix or an id is outside 0 ... V - 1.
+        If W is not a matrix, or an id is outside 0 ... V - 1.
 
     Examples
     --------
