@@ -261,14 +261,13 @@ class ForgetfulGRU(layers.TimeGRU):
     """Derived from the layer of the package, with its private parts rewritten."""
 
     def backward(self, dhs):
-        x, h, gates, us = self.saved()
+        x, (h,), (us, saved), _ = self.saved()
         T, N, _ = x.shape
         H2, Wh = 2 * self.H, self.Wh.value
         dx = np.empty_like(x)
         dh_next = np.zeros((N, self.H))
         for t in reversed(range(T)):
-            r, z, n = np.split(gates[t], 3, axis=1)
-            u = us[t]
+            (r, z, n, _), u = saved[t], us[t]
             dh = dhs[:, t] + dh_next
             da_n = dh * (1 - z) * (1 - n**2)
             du = da_n @ Wh[:, H2:].T

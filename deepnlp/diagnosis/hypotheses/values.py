@@ -10,9 +10,12 @@ from deepnlp.diagnosis.hypotheses.activations import RIGHT, Activation, activati
 from deepnlp.diagnosis.hypotheses.paths import earlier
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.diagnosis.trace import Mistake, Trace
+from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED, WRONG_VALUE
 from deepnlp.gradcheck.numeric import HostArray
+
+Pair = tuple[HostArray, HostArray]
+"""Tickets, and those whose values stand in their place."""
 
 
 def overwritten(problem: Problem) -> Iterator[Guess]:
@@ -21,35 +24,29 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
     Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry a step.
     """
     trace = problem.followed
-    size = trace.tape.size
     events = [(b, a) for b, a in trace.tape.overwritten if (b > 0).any() and (a > 0).any()]
     if events:
-        mapped = numpy.arange(size)
-        for before, after in events:
-            real = (before > 0) & (after > 0)
-            mapped[before[real]] = after[real]
         told = "an array that backward needs was written over in the forward"
-        yield Guess(CACHE, told, trace.gradients(_with_values(problem, mapped)))
+        real = [(before > 0) & (after > 0) for before, after in events]
+        pairs = [(b[both], a[both]) for (b, a), both in zip(events, real)]
+        yield Guess(CACHE, told, _with_values(problem, pairs))
     repeated = _repeated(problem)
+
+    def frozen(numbers: list[int], which: int) -> list[Pair]:
+        kept = trace.nodes[numbers[which]].tickets
+        return [(trace.nodes[number].tickets, kept) for number in numbers]
+
     for site, numbers in repeated.items():
-        line = trace.line(numbers[0])
         for which, word in ((-1, "last"), (0, "first")):
-            mapped = numpy.arange(size)
-            for number in numbers:
-                mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
-            told = f"`{line}` is remembered from the {word} step alone"
+            told = f"`{trace.line(numbers[0])}` is remembered from the {word} step alone"
             for consumers in (None, {site}):
-                mistake = _with_values(problem, mapped, consumers)
-                yield Guess(CACHE, told, trace.gradients(mistake))
+                gradients = _with_values(problem, frozen(numbers, which), consumers)
+                yield Guess(CACHE, told, gradients)
     for which, word in ((-1, "last"), (0, "first")):
-        mapped = numpy.arange(size)
-        for numbers in repeated.values():
-            for number in numbers:
-                mapped[trace.nodes[number].tickets] = trace.nodes[numbers[which]].tickets
+        pairs = [pair for numbers in repeated.values() for pair in frozen(numbers, which)]
         told = f"every step goes back with the values of the {word} one"
         for keep_earlier in (False, True):
-            mistake = _with_values(problem, mapped, keep_earlier=keep_earlier)
-            yield Guess(CACHE, told, trace.gradients(mistake))
+            yield Guess(CACHE, told, _with_values(problem, pairs, keep_earlier=keep_earlier))
 
 
 def neighbouring_step(problem: Problem) -> Iterator[Guess]:
@@ -58,25 +55,18 @@ def neighbouring_step(problem: Problem) -> Iterator[Guess]:
     Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
     """
     trace = problem.followed
-    size = trace.tape.size
-    repeated = _repeated(problem)
-    for numbers in repeated.values():
-        line = trace.line(numbers[0])
+    for numbers in _repeated(problem).values():
+        made = [trace.nodes[number].tickets for number in numbers]
+        first = _first_states(problem, numbers)
         for shift, word in ((1, "after"), (-1, "before")):
-            mapped = numpy.arange(size)
-            for k, number in enumerate(numbers):
-                other = min(max(k + shift, 0), len(numbers) - 1)
-                mapped[trace.nodes[number].tickets] = trace.nodes[numbers[other]].tickets
+            moved = [made[min(max(k + shift, 0), len(made) - 1)] for k in range(len(made))]
+            pairs = list(zip(made, moved, strict=True))
             if shift == 1:
                 yield from _one_round_later(problem, numbers)
-            first = _first_states(problem, numbers)
-            if shift == 1:
-                for tickets in first:
-                    mapped[tickets] = trace.nodes[numbers[0]].tickets
-            told = f"`{line}` is taken from the step {word}"
+                pairs += [(tickets, made[0]) for tickets in first]
+            told = f"`{trace.line(numbers[0])}` is taken from the step {word}"
             for consumers in [None, *_consumers(problem, numbers, first)]:
-                mistake = _with_values(problem, mapped, consumers)
-                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+                yield Guess(TIME_SHIFTED, told, _with_values(problem, pairs, consumers))
     yield from _shifted_rows(problem)
 
 
@@ -110,13 +100,10 @@ def one_step_ahead(problem: Problem) -> Iterator[Guess]:
         for after in trace.outputs:
             if after.shape != before.shape or not after.all():
                 continue
-            mapped = numpy.arange(trace.tape.size)
-            mapped[before] = after
             told = f"the new state is used in place of {name}"
-            consumers = _users(problem, before)
-            for chosen in [None, *[{c} for c in consumers]]:
-                mistake = _with_values(problem, mapped, chosen)
-                yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+            for chosen in [None, *({site} for site in _users(problem, before))]:
+                gradients = _with_values(problem, [(before, after)], chosen)
+                yield Guess(TIME_SHIFTED, told, gradients)
 
 
 def other_values(problem: Problem) -> Iterator[Guess]:
@@ -200,16 +187,19 @@ def _users(problem: Problem, own: HostArray) -> list[object]:
 
 def _with_values(
     problem: Problem,
-    mapped: HostArray,
+    pairs: list[Pair],
     consumers: set[object] | None = None,
     keep_earlier: bool = False,
-) -> Mistake:
-    """Compute derivatives with the values of other tickets.
+) -> dict[str, HostArray]:
+    """The gradients from derivatives that are computed with the values of other tickets.
 
-    ``mapped`` says whose value stands for that of a ticket; ``consumers`` at which places, or
-    everywhere; ``keep_earlier`` leaves what comes from an earlier round of a loop as it is.
+    Of each pair, the values of the second stand for those of the first; ``consumers`` says at which
+    places, or everywhere; ``keep_earlier`` leaves what comes from an earlier round of a loop.
     """
     trace = problem.followed
+    mapped = numpy.arange(trace.tape.size)
+    for own, other in pairs:
+        mapped[own] = other
     values_of = trace.tape.values
     known = problem.recall("activations", lambda: _activations_by_node(trace))
     changed = mapped != numpy.arange(len(mapped))
@@ -231,7 +221,7 @@ def _with_values(
             operands.append(numpy.where(free, values_of[mapped[t]], v))
         return node.passed(g, operands, values_of[mapped[node.tickets]])
 
-    return mistake
+    return trace.gradients(mistake)
 
 
 def _activations_by_node(trace: Trace) -> dict[int, Activation]:
