@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -91,6 +92,15 @@ class Task:
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Levels of :attr:`metric` to compare with, by name and then by split."""
         return {}
+
+    def draw(
+        self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
+    ) -> None:
+        """Draw the learning curve from the rows of all epochs and the levels to compare with."""
+        from deepnlp.plots import learning_curve  # matplotlib takes a second to import
+
+        levels = {name: figures["valid"] for name, figures in baselines.items()}
+        learning_curve(history, levels, path, self.metric, higher_is_better=self.higher_is_better)
 
     def sample(self, model: Any) -> str | None:
         """A line that shows what a trained model does."""
