@@ -195,7 +195,7 @@ def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
     assert found.parameters == trainer.model.size()
     assert found.steps == 2 * len(trainer.batches)
     assert found.memory_mb["weights and gradients"] == 2 * 4 * found.parameters / 2**20
-    assert json.loads(json.dumps(found.to_dict()))["parameters"] == found.parameters
+    assert json.loads(json.dumps(vars(found)))["parameters"] == found.parameters
     assert "memory (estimate)" in found.table()
     assert trainer.task.corpus.describe() in found.table()
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
