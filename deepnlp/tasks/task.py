@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from deepnlp.backend import Array, asarray
+from deepnlp.options import Choice
 
 
 class Batches(Protocol):
@@ -40,9 +41,9 @@ class Task:
     metric: str = "loss"
     higher_is_better: bool = False
 
-    # For the command line: functions that declare options, by their heading in --help, and the
-    # recipe, if there is one, that fills in what another recipe leaves open.
-    parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]]]] = {}
+    # For the command line: functions that declare options, or a choice of them, by their heading
+    # in --help; and the recipe, if there is one, that fills in what another recipe leaves open.
+    parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]] | Choice]] = {}
     recipe: ClassVar[str | None] = None
 
     # --- Training --------------------------------------------------------------------------------
