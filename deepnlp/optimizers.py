@@ -487,7 +487,7 @@ class Adam(Optimizer):
         super().__init__(parameters, lr, weight_decay)
         if lazy and weight_decay:
             raise ValueError("Adam: lazy updates leave rows as they are, weight_decay changes all")
-        self._row_by_row = lazy
+        self.lazy = self._row_by_row = lazy
         _check_fraction(self, beta1=betas[0], beta2=betas[1])
         self._check(eps=eps)
         self.betas = (betas[0], betas[1])
