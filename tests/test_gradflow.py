@@ -234,15 +234,17 @@ def test_history_comes_back_from_its_file(tmp_path):
     assert loaded.updates.tolist() == [0, 5]
 
 
-def test_watching_changes_no_bit_of_the_training(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"tie": "none", "batch_size": 1}], ids=["dense", "sparse"])
+def test_watching_changes_no_bit_of_the_training(tmp_path, options):
     for name, every in (("watched", 4), ("alone", None)):
-        tiny_trainer(tmp_path / name, watch_gradients=every).fit()
+        trainer = tiny_trainer(tmp_path / name, watch_gradients=every, **options)
+        trainer.fit()
     for file in ("checkpoint.npz", "best.npz"):
         assert (tmp_path / "watched" / file).read_bytes() == (
             tmp_path / "alone" / file
         ).read_bytes()
     history = GradientHistory.load(tmp_path / "watched" / "gradients.npz")
-    assert history.updates.tolist() == list(range(0, 42, 4))
+    assert history.updates.tolist() == list(range(0, trainer.state.step, 4))
     assert (tmp_path / "watched" / "gradient_flow.png").stat().st_size > 5000
     assert not (tmp_path / "alone" / "gradients.npz").exists()
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from deepnlp import __version__
 
 COMMANDS = {
-    "train": "train a language model and show what it reaches",
+    "train": "train a model and show what it reaches",
     "evaluate": "perplexity of a trained model on a split of a corpus",
     "generate": "continue a prompt with a trained model",
     "score": "surprisal of every word of a text, in bits",

@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         planned = plan(config)
         if arguments.json:
-            print_json(planned.to_dict())
+            print_json(vars(planned))
         else:
             print(planned.table())
         return 0

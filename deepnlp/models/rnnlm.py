@@ -20,7 +20,7 @@ from deepnlp.layers import (
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models.language_model import LanguageModel, check_size
-from deepnlp.options import Option
+from deepnlp.options import Option, options_of
 from deepnlp.parameter import Parameter
 
 CELLS = ("lstm", "gru", "rnn")
@@ -35,6 +35,7 @@ LOCKED_DROPOUT = "one dropout mask for all steps of a window"
 INIT = "distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal)"
 EMBED_BOUND = "uniform: the embedding starts in U(-bound, bound)"
 FORGET_BIAS = "lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"
+ACTIVATION = "nonlinearity of an rnn cell"
 INPUT_MATRIX = "rnn: an input matrix Wx in the first layer; without it D = H"
 RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
 
@@ -149,25 +150,8 @@ class RNNLM(LanguageModel):
         if reset_after and cell != "gru":
             raise ValueError(f"RNNLM: reset_after is a form of cell='gru', got cell={cell!r}")
         layers = check_size("RNNLM", "layers", layers)
-        self._remember(
-            vocab_size=vocab_size,
-            embed_size=embed_size,
-            hidden_size=hidden_size,
-            layers=layers,
-            cell=cell,
-            tie=tie,
-            dropout=dropout,
-            output_bias=output_bias,
-            locked_dropout=locked_dropout,
-            init=init,
-            embed_bound=embed_bound,
-            forget_bias=forget_bias,
-            activation=activation,
-            input_matrix=input_matrix,
-            reset_after=reset_after,
-            freeze_embedding=freeze_embedding,
-            dtype=dtype,
-        )
+        kept = {"vocab_size", *options_of(RNNLM)}
+        self._remember(**{name: value for name, value in locals().items() if name in kept})
         V, D, H = (self._config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
         if tie == "tied" and D != H:
             raise ValueError(

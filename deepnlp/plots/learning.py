@@ -140,10 +140,7 @@ def _draw_baselines(axes: Axes, levels: Mapping[str, float]) -> list[Label]:
 
 
 def _scale(
-    axes: Axes,
-    epochs: list[float],
-    curves: Mapping[str, list[Point]],
-    levels: Mapping[str, float],
+    axes: Axes, epochs: list[float], curves: Mapping[str, list[Point]], levels: Mapping[str, float]
 ) -> None:
     """Fix both ranges: every curve and baseline inside, a logarithmic axis where they lie wide."""
     values = [value for points in curves.values() for _, value in points] + list(levels.values())

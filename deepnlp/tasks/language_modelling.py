@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -140,6 +141,13 @@ class LanguageModelling(Task):
             return {}
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
         return ngrams.baselines(self.corpus.train, splits, len(self.corpus.vocab))
+
+    def draw(
+        self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
+    ) -> None:
+        """The learning curve, without the unigram's level, which would flatten every other line."""
+        shown = {name: figures for name, figures in baselines.items() if name != "unigram"}
+        super().draw(history, shown, path)
 
     def sample(self, model: Any) -> str:
         """The first sampled line that is long enough for a sentence."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from deepnlp.backend import Array, asarray
+from deepnlp.options import Choice
 
 
 class Batches(Protocol):
@@ -39,9 +41,9 @@ class Task:
     metric: str = "loss"
     higher_is_better: bool = False
 
-    # For the command line: functions that declare options, by their heading in --help, and the
-    # recipe, if there is one, that fills in what another recipe leaves open.
-    parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]]]] = {}
+    # For the command line: functions that declare options, or a choice of them, by their heading
+    # in --help; and the recipe, if there is one, that fills in what another recipe leaves open.
+    parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]] | Choice]] = {}
     recipe: ClassVar[str | None] = None
 
     # --- Training --------------------------------------------------------------------------------
@@ -91,6 +93,15 @@ class Task:
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Levels of :attr:`metric` to compare with, by name and then by split."""
         return {}
+
+    def draw(
+        self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
+    ) -> None:
+        """Draw the learning curve from the rows of all epochs and the levels to compare with."""
+        from deepnlp.plots import learning_curve  # matplotlib takes a second to import
+
+        levels = {name: figures["valid"] for name, figures in baselines.items()}
+        learning_curve(history, levels, path, self.metric, higher_is_better=self.higher_is_better)
 
     def sample(self, model: Any) -> str | None:
         """A line that shows what a trained model does."""

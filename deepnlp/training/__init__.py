@@ -1,14 +1,8 @@
 """Training: the loop, its schedules, its options and recipes, and the folder of a run."""
 
 from deepnlp.checkpoint import load, save
-from deepnlp.tasks import BPTTBatches, LanguageModelling, Task
-from deepnlp.training.config import (
-    TrainConfig,
-    configure,
-    recipe,
-    recipe_names,
-    recipe_text,
-)
+from deepnlp.tasks import BPTTBatches
+from deepnlp.training.config import TrainConfig, configure, recipe, recipe_names, recipe_text
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.runs import Plan, build_trainer, plan, resumed_config, train
@@ -30,7 +24,6 @@ __all__ = [
     "Cosine",
     "Exponential",
     "Hook",
-    "LanguageModelling",
     "Linear",
     "Plan",
     "Plateau",
@@ -38,7 +31,6 @@ __all__ = [
     "RunFolder",
     "Schedule",
     "Step",
-    "Task",
     "TrainConfig",
     "Trainer",
     "build_trainer",

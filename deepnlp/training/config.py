@@ -218,7 +218,8 @@ def recipe(name: str) -> TrainConfig:
     """
     is_file = name.endswith(".toml")
     table = read_toml(name) if is_file else tomllib.loads(recipe_text(name))
-    default = _task(table.get("task", DEFAULT_TASK)).recipe
+    task = table.get("task", DEFAULT_TASK)
+    default = TASKS[task].recipe if task in TASKS else None
     base = {} if default is None else tomllib.loads(recipe_text(default))
     return _from_table({**base, **table}, name if is_file else f"recipe {name}")
 

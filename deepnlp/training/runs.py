@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -167,10 +166,6 @@ class Plan:
     parameters: int
     steps: int
     memory_mb: dict[str, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name, ready for JSON."""
-        return dataclasses.asdict(self)
 
     def table(self) -> str:
         """Everything as text."""

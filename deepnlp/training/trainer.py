@@ -244,7 +244,7 @@ class Trainer:
             name, figure = self.task.training_figure(state.mean_loss)
             progress.step(
                 f"epoch {state.epoch + 1}/{self.epochs}",
-                f", {name} {figure:,.1f}, norm {norm:.2f}, "
+                f", {name} {figure_text(figure)}, norm {norm:.2f}, "
                 f"{self._speed.tokens_per_second:,.0f} tokens/s",
             )
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
@@ -433,14 +433,7 @@ class Trainer:
         write_npz(folder.best, self.best or {}, meta)
 
     def _draw(self, folder: RunFolder) -> None:
-        from deepnlp.plots import learning_curve  # matplotlib takes a second to import
-
-        metric = self.task.metric
-        # the unigram's perplexity would flatten every other line
-        levels = {n: b["valid"] for n, b in self.baselines.items() if n != "unigram"}
-        learning_curve(
-            self.history, levels, folder.figure, metric, higher_is_better=self.task.higher_is_better
-        )
+        self.task.draw(self.history, self.baselines, folder.figure)
         for hook in self.hooks:
             hook.draw(folder)
 

@@ -98,11 +98,14 @@ class GradientWatch(Hook):
 def _gradients_aside(model: Any) -> Iterator[None]:
     """Put the gradients of a model aside, and back at the end."""
     parameters = model.parameters()
-    kept = [parameter.grad for parameter in parameters]
+    kept = [parameter.sparse_grad or parameter.grad for parameter in parameters]
     model.zero_grad()  # which begins other arrays
     try:
         yield
     finally:
         model.zero_grad()
         for parameter, gradient in zip(parameters, kept, strict=True):
-            parameter.accumulate(gradient)
+            if isinstance(gradient, tuple):
+                parameter.accumulate_rows(*gradient)
+            else:
+                parameter.accumulate(gradient)

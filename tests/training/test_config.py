@@ -11,9 +11,9 @@ from deepnlp.datasets import load_corpus
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
 from deepnlp.options import options_of, to_toml
+from deepnlp.tasks import LanguageModelling
 from deepnlp.training import (
     Constant,
-    LanguageModelling,
     TrainConfig,
     Trainer,
     build_trainer,

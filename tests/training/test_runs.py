@@ -11,7 +11,7 @@ from deepnlp import DeepNLPError
 from deepnlp.backend import asnumpy
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import OPTIMIZERS, Optimizer
-from deepnlp.options import fill
+from deepnlp.options import fill, options_of, values_of
 from deepnlp.training import (
     Schedule,
     TrainConfig,
@@ -155,6 +155,7 @@ def test_every_optimizer_is_built_with_its_options(name: str) -> None:
     assert type(optimizer).__name__.lower() == name
     assert (optimizer.lr, optimizer.weight_decay) == (0.5, 0.25)
     assert getattr(optimizer, "momentum", 0.75) == 0.75
+    assert values_of(optimizer) == {name: config[name] for name in options_of(type(optimizer))}
 
 
 @pytest.mark.parametrize("name", ["constant", "plateau", "step", "exponential", "linear", "cosine"])
@@ -171,6 +172,7 @@ def test_every_schedule_is_built_with_its_options(name: str) -> None:
     schedule = build_schedule(config, steps=55)
     assert isinstance(schedule, Schedule)
     assert type(schedule).__name__.lower() == name
+    assert values_of(schedule) == {name: config[name] for name in options_of(type(schedule))}
     assert schedule.scale(4) == 0.5
     for _ in range(4):
         schedule.epoch_end(100.0)
@@ -195,7 +197,7 @@ def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
     assert found.parameters == trainer.model.size()
     assert found.steps == 2 * len(trainer.batches)
     assert found.memory_mb["weights and gradients"] == 2 * 4 * found.parameters / 2**20
-    assert json.loads(json.dumps(found.to_dict()))["parameters"] == found.parameters
+    assert json.loads(json.dumps(vars(found)))["parameters"] == found.parameters
     assert "memory (estimate)" in found.table()
     assert trainer.task.corpus.describe() in found.table()
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

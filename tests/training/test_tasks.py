@@ -28,7 +28,8 @@ from deepnlp.layers import (
 )
 from deepnlp.optimizers import SGD, Adam, Optimizer
 from deepnlp.options import Option
-from deepnlp.training import Hook, Plateau, Task, Trainer
+from deepnlp.tasks import Task
+from deepnlp.training import Hook, Plateau, Trainer
 from tests.training.tools import Killed, end_of, stop_at, tiny_corpus
 
 Ids = np.ndarray[Any, Any]

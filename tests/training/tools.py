@@ -34,10 +34,11 @@ def tiny_corpus(seed: int = 0) -> Corpus:
 
 
 def tiny_trainer(out: Path | bool | None = False, **options: Any) -> Trainer:
-    """Two tied LSTM layers with dropout, Adam and annealing, all from seed 5."""
+    """Two LSTM layers, tied by default, with dropout, Adam and annealing, all from seed 5."""
     deepnlp.seed(5)
     corpus = options.pop("corpus", None) or tiny_corpus()
-    model = RNNLM(len(corpus.vocab), 6, 6, layers=2, tie="tied", dropout=0.3)
+    tie = options.pop("tie", "tied")
+    model = RNNLM(len(corpus.vocab), 6, 6, layers=2, tie=tie, dropout=0.3)
     lr = options.pop("lr", 0.1)
     defaults: dict[str, Any] = {
         "epochs": 3,
