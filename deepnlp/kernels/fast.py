@@ -159,7 +159,7 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
         xp.matmul(x, W[:, columns], out=s)
         if b is not None:
             s += b[columns]
-        s.real.max(axis=1, out=top[k])
+        s.real.max(axis=1, initial=xp.finfo(dtype).min, out=top[k])  # a block may be all -inf
         s -= top[k][:, None]
         mine = xp.flatnonzero((t >= columns.start) & (t < columns.stop))
         s_t[mine], top_t[mine] = s[mine, t[mine] - columns.start], top[k, mine]

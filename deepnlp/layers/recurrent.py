@@ -177,6 +177,8 @@ class TimeRecurrent(Recurrent):
         ended = None if lengths is None else self._ended(lengths, N, T)
 
         x = time_first(x)
+        if ended is not None:  # nothing that stands past the end, even NaN, has an influence
+            x = xp.where(ended, 0, x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, self._gates * self.H)
         a = a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
         states, saved = self._forward_loop(a, self._start(N, a.dtype), ended)
@@ -258,12 +260,12 @@ class TimeRecurrent(Recurrent):
         """Gradients with respect to the final state: zeros where none are given."""
         if dc is not None and "c" not in self._states:
             raise ValueError(f"{type(self).__name__}: has no memory cell, so there is no dc")
-        given = {"h": dh, "c": dc}
-        for name in self._states:
-            if given[name] is not None:
-                self._expect(f"d{name}", given[name], "N H", N=N, H=self.H)
-        zeros = xp.zeros((N, self.H), dtype=dtype)
-        return tuple(zeros + (0 if given[name] is None else given[name]) for name in self._states)
+        final = tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
+        for name, given, gradient in zip(("h", "c"), (dh, dc), final):
+            if given is not None:
+                self._expect(f"d{name}", given, "N H", N=N, H=self.H)
+                gradient += given
+        return final
 
     def _watching(self, x: Array) -> Callable[..., None] | None:
         """The observer's call with x_t put in, for a loop that knows no x."""
