@@ -5,11 +5,11 @@ import pytest
 
 import deepnlp
 from deepnlp import backend, kernels, optimizers
-from deepnlp.kernels import cuda, plain
-from deepnlp.kernels.cuda import launching
+from deepnlp.kernels import cuda
+from deepnlp.kernels.cuda import launching, steps
 from deepnlp.kernels.cuda.weights import RULES
-from tests.kernels import cases
-from tests.kernels.cases import MASKS, SIZES, STEPS, assert_all_close
+from tests.kernels import cases, reference
+from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
 from tests.kernels.weights import LAZY, SCALARS, SHAPES, run_clip, run_lookups, run_update
 from tests.layers.tools import LAYERS, run
 
@@ -39,12 +39,16 @@ def gpu(monkeypatch):
     backend.use("numpy")
 
 
-def on_both(function, *arguments):
+def on_both(function, *arguments, forms=(plain, cuda)):
     """What the formulas give on NumPy, and the kernels on the GPU."""
     deepnlp.use("numpy")
-    reference = function(plain, *arguments)
+    expected = function(forms[0], *arguments)
     deepnlp.use("cupy")
-    return reference, function(cuda, *arguments)
+    return expected, function(forms[1], *arguments)
+
+
+def step_on_both(*arguments):
+    return on_both(cases.run_step, *arguments, forms=(reference, steps))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -52,8 +56,8 @@ def on_both(function, *arguments):
 def test_a_step_is_one_launch_that_equals_the_formula(gpu, label, dtype):
     sizes = [*SIZES, LARGE]
     for size in sizes:
-        reference, ours = on_both(cases.run_step, label, dtype, size)
-        assert_all_close(ours, reference, dtype)
+        expected, ours = step_on_both(label, dtype, size)
+        assert_all_close(ours, expected, dtype)
     assert gpu.launches == [STEPS[label].name] * len(sizes)
 
 
@@ -61,23 +65,35 @@ def test_a_step_is_one_launch_that_equals_the_formula(gpu, label, dtype):
 def test_a_step_larger_than_its_grid(gpu, monkeypatch, label):
     monkeypatch.setattr(launching, "most_rows", 2)
     monkeypatch.setattr(launching, "most_blocks", 1)
-    reference, ours = on_both(cases.run_step, label, "float64", (2, 3, 400))
-    assert_all_close(ours, reference, "float64")
+    expected, ours = step_on_both(label, "float64", (2, 3, 400))
+    assert_all_close(ours, expected, "float64")
 
 
 @pytest.mark.parametrize("label", STEPS)
-def test_complex_numbers_follow_the_formula(gpu, label):
-    reference, ours = on_both(cases.run_step, label, "complex128", (2, 3, 4))
-    for a, e in zip(ours, reference, strict=True):
-        np.testing.assert_allclose(a, e, rtol=1e-12)
+def test_a_step_of_complex_numbers_is_an_error(gpu, label):
+    deepnlp.use("cupy")
+    with pytest.raises(TypeError, match="cannot take"):
+        cases.run_step(steps, label, "complex128", (2, 3, 4))
     assert gpu.launches == []
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("label", LOOPS)
+def test_a_loop_equals_the_plain_one_in_few_launches(gpu, label, dtype):
+    loop = LOOPS[label]
+    for size in [*SIZES, (1, 4, 5), (6, 1, 3), LARGE]:
+        for ended in (False, True):
+            gpu.launches.clear()
+            expected, ours = on_both(cases.run_loop, loop, dtype, size, ended)
+            assert_all_close(ours, expected, dtype)
+            assert gpu.launches == launches_of(loop, T=size[0])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [(1, 1), (5, 3), (3, 700), (70, 10_000)], ids=str)
 def test_softmax_is_one_launch_each_way(gpu, dtype, size):
-    reference, ours = on_both(cases.run_softmax, dtype, *size)
-    assert_all_close(ours, reference, dtype)
+    expected, ours = on_both(cases.run_softmax, dtype, *size)
+    assert_all_close(ours, expected, dtype)
     assert gpu.launches == ["softmax_nll", "softmax_nll_backward"]
 
 
@@ -95,8 +111,8 @@ def test_a_target_that_is_none_reads_no_foreign_memory(gpu):
     ("shape", "mask_shape"), [*MASKS, ((20, 35, 650), (20, 1, 650)), ((999_983,),) * 2], ids=str
 )
 def test_masks_are_equal_to_the_last_bit(gpu, dtype, shape, mask_shape):
-    reference, ours = on_both(cases.run_dropout, dtype, shape, mask_shape, 2**64 - 1, 2**40, 0.3)
-    np.testing.assert_array_equal(ours, reference)
+    expected, ours = on_both(cases.run_dropout, dtype, shape, mask_shape, 2**64 - 1, 2**40, 0.3)
+    np.testing.assert_array_equal(ours, expected)
     assert gpu.launches == ["dropout"] * (2 if np.prod(shape) else 0)
 
 
@@ -104,10 +120,10 @@ def test_masks_are_equal_to_the_last_bit(gpu, dtype, shape, mask_shape):
 @pytest.mark.parametrize("max_norm", [0.25, 1e4, np.inf])
 @pytest.mark.parametrize("copies", [1, 9])
 def test_clipping(gpu, dtype, max_norm, copies):
-    reference = run_clip(optimizers.clip_all.plain, dtype, max_norm, copies)
+    expected = run_clip(optimizers.clip_all.plain, dtype, max_norm, copies)
     deepnlp.use("cupy")
     ours = run_clip(cuda.clip_all, dtype, max_norm, copies)
-    assert_all_close(ours, reference, dtype)
+    assert_all_close(ours, expected, dtype)
     assert set(gpu.launches) == {"clip_sum", "clip_scale"}
 
 
@@ -121,18 +137,18 @@ def test_clipping_has_the_same_bits_every_time(gpu):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rule", SCALARS)
 def test_an_update_is_one_launch(gpu, rule, dtype):
-    reference = run_update(optimizers.update_all.plain, rule, dtype)
+    expected = run_update(optimizers.update_all.plain, rule, dtype)
     deepnlp.use("cupy")
-    assert_all_close(run_update(cuda.update_all, rule, dtype), reference, dtype)
+    assert_all_close(run_update(cuda.update_all, rule, dtype), expected, dtype)
     assert gpu.launches == [RULES[f"{rule}._formula"].kernel]
 
 
 @pytest.mark.parametrize("make", LAZY.values(), ids=LAZY.keys())
 def test_steps_on_the_rows_of_a_sparse_gradient(gpu, make):
     with kernels.using("plain"):
-        reference = run_lookups(make)
+        expected = run_lookups(make)
     deepnlp.use("cupy")
-    assert_all_close(run_lookups(make), reference, "float32")
+    assert_all_close(run_lookups(make), expected, "float32")
     assert gpu.launches[:2] == ["clip_sum", "clip_scale"]
     assert gpu.launches[2].startswith("update_")
 
@@ -185,7 +201,7 @@ def sparse_step(draw):
 
 def softmax(draw):
     s, b, t, dnll = draw.normal(5, 30), draw.normal(30), draw.ids(5, 30), draw.normal(5)
-    return lambda: cuda.softmax_nll_backward(s, b, t, cuda.softmax_nll(s, b, t)[1], dnll)
+    return lambda: cuda.softmax_nll_backward(s, t, cuda.softmax_nll(s, b, t)[1], dnll)
 
 
 def drop(draw):
@@ -195,10 +211,28 @@ def drop(draw):
 
 def lstm(_):
     arguments = STEPS["lstm_step"].arguments(cases.DrawSteps("float32", (1, 5, 30)))
-    return lambda: cuda.lstm_step(*arguments)
+    return lambda: steps.lstm_step(*arguments)
 
 
-@pytest.mark.parametrize("make", [clip, update, sparse_step, softmax, drop, lstm])
+def loop(_):
+    from deepnlp.backend import xp
+
+    d = cases.DrawSteps("float32", (4, 5, 30))
+    a, Wh, h0, c0, dhs = d.all(4), d.normal(30, 120), d.one(), d.one(), d.all()
+    over = (xp.arange(4)[:, None] >= xp.asarray([1, 2, 3, 4, 4]))[..., None]
+
+    def new(name, shape, dtype):
+        return xp.empty(shape, dtype=dtype)
+
+    def work():
+        h, c, saved = cuda.lstm_forward(a, Wh, h0, c0, over, new)
+        dh, dc = xp.zeros_like(h0), xp.zeros_like(h0)
+        cuda.lstm_backward(dhs, dh, dc, Wh, h, c, saved, over, None, new)
+
+    return work
+
+
+@pytest.mark.parametrize("make", [clip, update, sparse_step, softmax, drop, lstm, loop])
 def test_no_launch_waits_for_the_device(gpu, make):
     """While the device is kept busy, the call comes back."""
     import cupy

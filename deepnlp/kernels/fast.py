@@ -12,6 +12,7 @@ done to them:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -154,12 +155,16 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
 
     def one_block(k: int) -> None:
         columns = blocks[k]
-        memory = free.pop() if free else xp.empty(n * width, dtype=dtype)
-        s = memory[: n * (columns.stop - columns.start)].reshape(n, -1)
+        try:  # asking first whether there is one would let two threads take the same
+            memory = free.pop()
+        except IndexError:
+            memory = xp.empty(n * width, dtype=dtype)
+        shape = n, columns.stop - columns.start
+        s = memory[: math.prod(shape)].reshape(shape)
         xp.matmul(x, W[:, columns], out=s)
         if b is not None:
             s += b[columns]
-        s.real.max(axis=1, out=top[k])
+        s.real.max(axis=1, initial=xp.finfo(dtype).min, out=top[k])  # a block may be all -inf
         s -= top[k][:, None]
         mine = xp.flatnonzero((t >= columns.start) & (t < columns.stop))
         s_t[mine], top_t[mine] = s[mine, t[mine] - columns.start], top[k, mine]

@@ -165,8 +165,8 @@ class TimeRecurrent(Recurrent):
         ----------
         x : array (N, T, D)
         lengths : sequence of int (N,), optional
-            Steps of each sequence; T by default. Past its end a sequence holds its state, and its
-            outputs are zero.
+            Steps of each sequence; T by default. Past its end a sequence holds its state, its
+            outputs are zero, and what x holds has no influence.
 
         Returns
         -------
@@ -177,8 +177,9 @@ class TimeRecurrent(Recurrent):
         ended = None if lengths is None else self._ended(lengths, N, T)
 
         x = time_first(x)
+        if ended is not None:  # nothing that stands past the end, even NaN, has an influence
+            x = xp.where(ended, 0, x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, self._gates * self.H)
-        a = a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
         states, saved = self._forward_loop(a, self._start(N, a.dtype), ended)
 
         self.save_for_backward(x, states, saved, ended)
@@ -224,12 +225,17 @@ class TimeRecurrent(Recurrent):
 
         Nothing is saved for a backward or carried to the next call.
         """
-        self._expect("x", x, "N D", D=self.D)
         state = self.start(len(x)) if state is None else state
+        self._expect_step(x, **dict(zip(self._states, state)))
         with no_backward():
             states, _ = self._forward_loop(self._input_product(x)[None], state, None)
         after = tuple(both[1] for both in states)
         return after[0], after
+
+    def _input_product(self, x: Array) -> Array:
+        """x Wx + b in the number type of the loop, the wider one of it and Wh."""
+        a = super()._input_product(x)
+        return a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
 
     def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The step of a class with a forward of its own: that forward, for one step of time."""
@@ -248,7 +254,9 @@ class TimeRecurrent(Recurrent):
         lengths = asarray(lengths)
         self._expect("lengths", lengths, "N", N=N)
         if lengths.dtype.kind not in "iu":
-            raise TypeError(f"{type(self).__name__}: lengths should be integers")
+            raise TypeError(
+                f"{type(self).__name__}: lengths should be integers, got {lengths.dtype}"
+            )
         check_ids(type(self).__name__, lengths, T + 1, "lengths")
         return (xp.arange(T)[:, None] >= lengths)[..., None]
 
@@ -258,12 +266,12 @@ class TimeRecurrent(Recurrent):
         """Gradients with respect to the final state: zeros where none are given."""
         if dc is not None and "c" not in self._states:
             raise ValueError(f"{type(self).__name__}: has no memory cell, so there is no dc")
-        given = {"h": dh, "c": dc}
-        for name in self._states:
-            if given[name] is not None:
-                self._expect(f"d{name}", given[name], "N H", N=N, H=self.H)
-        zeros = xp.zeros((N, self.H), dtype=dtype)
-        return tuple(zeros + (0 if given[name] is None else given[name]) for name in self._states)
+        final = tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
+        for name, given, gradient in zip(("h", "c"), (dh, dc), final):
+            if given is not None:
+                self._expect(f"d{name}", given, "N H", N=N, H=self.H)
+                gradient += given
+        return final
 
     def _watching(self, x: Array) -> Callable[..., None] | None:
         """The observer's call with x_t put in, for a loop that knows no x."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+import deepnlp.models
+import deepnlp.optimizers  # noqa: F401  every module that has a kernel
+from deepnlp import kernels
+from deepnlp.backend import asarray, asnumpy, xp
+
+plain = SimpleNamespace(**{name: kernel.plain for name, kernel in kernels._KERNELS.items()})
+"""The plain forms of all kernels, by their names."""
 
 SIZES = [(1, 1, 1), (3, 5, 7), (2, 1, 33), (2, 3, 130)]
 """T, N, H."""
@@ -125,6 +132,74 @@ def run_step(module: Any, label: str, dtype: str, size: tuple[int, int, int]) ->
     return [asnumpy(a) for a in arguments if hasattr(a, "dtype")]
 
 
+class Loop(NamedTuple):
+    """A recurrent layer's loop: the cell, its gates, and the options of its kernels."""
+
+    cell: str
+    gates: int = 1
+    activation: str = "tanh"
+    reset_after: bool = False
+    bh: bool = False
+
+
+LOOPS = {
+    "rnn tanh": Loop("rnn"),
+    "rnn relu": Loop("rnn", activation="relu"),
+    "lstm": Loop("lstm", 4),
+    "gru": Loop("gru", 3),
+    "gru reset after": Loop("gru", 3, reset_after=True, bh=True),
+    "gru reset after without bh": Loop("gru", 3, reset_after=True),
+}
+
+
+def launches_of(loop: Loop, T: int) -> list[str]:
+    """Kernels that forward and backward launch."""
+    if loop.cell == "gru" and not loop.reset_after:
+        forward = ["gru_gates", "gru_output"] * T
+        return [*forward, "gru_slopes", *["gru_output_backward", "gru_gates_backward"] * T]
+    cell = loop.cell
+    return [f"{cell}_step"] * T + [f"{cell}_slopes"] + [f"{cell}_step_backward"] * T
+
+
+def run_loop(
+    module: Any, loop: Loop, dtype: str, size: tuple[int, int, int], ended: bool = False
+) -> list[np.ndarray]:
+    """All states, what the watch sees, and all gradients.
+
+    Memory that is asked for is filled with NaN: whatever is not written shows.
+    """
+    T, N, H = size
+    draw = DrawSteps(dtype, size)
+    a, Wh = draw.all(loop.gates), draw.normal(H, loop.gates * H) / H**0.5
+    bh = draw.bias(3) if loop.bh else None
+    dhs, dh, h0 = draw.all(), draw.one(), draw.one()
+    dc, c0 = draw.one(), draw.one()
+    lengths = asarray(np.linspace(0, T, N).round()) if N > 1 else asarray([T // 2])
+    over = (xp.arange(T)[:, None] >= lengths)[..., None] if ended else None
+    seen: list[np.ndarray] = []
+
+    def watch(t: int, *arrays: Any) -> None:
+        seen.extend([np.asarray(t), *(asnumpy(array).copy() for array in arrays)])
+
+    def new(name: str, shape: tuple[int, ...], kind: Any) -> Any:
+        return xp.full(shape, np.nan, dtype=kind)
+
+    if loop.cell == "rnn":
+        h = module.rnn_forward(a, Wh, h0, loop.activation, over, new)
+        states = (h,)
+        gradients = module.rnn_backward(dhs, dh, Wh, h, loop.activation, over, watch, new)
+    elif loop.cell == "lstm":
+        h, c, saved = module.lstm_forward(a, Wh, h0, c0, over, new)
+        states = (h, c)
+        gradients = module.lstm_backward(dhs, dh, dc, Wh, h, c, saved, over, watch, new)
+    else:
+        after = loop.reset_after
+        h, u, saved = module.gru_forward(a, Wh, bh, h0, after, over, new)
+        states = (h, u)
+        gradients = module.gru_backward(dhs, dh, Wh, h, saved, after, over, watch, new)
+    return [*map(asnumpy, states), *seen, *map(asnumpy, gradients)]
+
+
 def run_softmax(
     module: Any, dtype: str, n: int, V: int, bias: bool = True, scale: float = 3.0
 ) -> list[np.ndarray]:
@@ -133,8 +208,8 @@ def run_softmax(
     s, b, t = scale * draw.normal(n, V), draw.normal(V), draw.ids(n, V)
     dnll = draw.normal(n)
     b = b if bias else None
-    nll, kept = module.softmax_nll(s, b, t)
-    factor = module.softmax_nll_backward(s, b, t, kept, dnll)
+    nll, saved = module.softmax_nll(s, b, t)
+    factor = module.softmax_nll_backward(s, t, saved, dnll)
     return [asnumpy(nll), asnumpy(factor[:, None] * s)]
 
 
@@ -149,8 +224,8 @@ def run_dropout(
     """Output, and the gradient by the input."""
     draw = Draw(dtype)
     x, dy = draw.normal(*shape), draw.normal(*shape)
-    y, kept = module.dropout(x, mask_shape, *of_mask)
-    return [asnumpy(y), asnumpy(module.dropout_backward(dy, kept))]
+    y, saved = module.dropout(x, mask_shape, *of_mask)
+    return [asnumpy(y), asnumpy(module.dropout_backward(dy, saved))]
 
 
 def assert_all_close(ours: list[np.ndarray], reference: list[np.ndarray], dtype: str) -> None:

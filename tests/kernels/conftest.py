@@ -2,6 +2,7 @@
 
 import pytest
 
+from deepnlp import kernels
 from deepnlp.kernels.cuda import launching
 from tests.kernels.emulator import Emulator, build, compiler
 
@@ -20,3 +21,17 @@ def device(libraries, monkeypatch):
     emulator = Emulator(libraries)
     monkeypatch.setattr(launching, "device", emulator)
     return emulator
+
+
+@pytest.fixture
+def small_grid(monkeypatch):
+    """A grid that cannot cover the larger cases at once."""
+    monkeypatch.setattr(launching, "most_rows", 2)
+    monkeypatch.setattr(launching, "most_blocks", 1)
+
+
+@pytest.fixture
+def cuda_kernels(device, monkeypatch):
+    """Whatever has a CUDA kernel is done by it, though the arrays are NumPy's."""
+    monkeypatch.setitem(kernels.QUICK_FORMS, "numpy", "deepnlp.kernels.cuda")
+    return device

@@ -5,47 +5,47 @@ import warnings
 import numpy as np
 import pytest
 
-from deepnlp import backend
+from deepnlp import backend, kernels, no_backward
 from deepnlp.backend import philox_uint16
-from deepnlp.kernels import cuda, plain
-from deepnlp.kernels.cuda import launching, masks
-from tests.kernels import cases
-from tests.kernels.cases import MASKS, SIZES, STEPS, assert_all_close
+from deepnlp.examples import EXAMPLES
+from deepnlp.kernels import cuda
+from deepnlp.kernels.cuda import launching, masks, steps
+from deepnlp.layers.dropout import dropout, dropout_backward
+from deepnlp.layers.losses import softmax_nll, softmax_nll_backward
+from tests.kernels import cases, reference
+from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
 from tests.kernels.emulator import KERNELS, compiler
 from tests.kernels.weights import SCALARS, run_clip, run_update
+from tests.layers.tools import run
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
 
 DTYPES = ["float32", "float64"]
 
 
-@pytest.fixture
-def small_grid(monkeypatch):
-    """A grid that cannot cover the larger cases at once."""
-    monkeypatch.setattr(launching, "most_rows", 2)
-    monkeypatch.setattr(launching, "most_blocks", 1)
+# --- Steps -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("label", STEPS)
 def test_a_step_is_one_launch_that_equals_the_formula(device, label, dtype):
     for count, size in enumerate(SIZES, start=1):
-        reference = cases.run_step(plain, label, dtype, size)
-        assert_all_close(cases.run_step(cuda, label, dtype, size), reference, dtype)
+        expected = cases.run_step(reference, label, dtype, size)
+        assert_all_close(cases.run_step(steps, label, dtype, size), expected, dtype)
         assert device.launches == [STEPS[label].name] * count
 
 
 @pytest.mark.parametrize("label", STEPS)
 def test_a_step_larger_than_its_grid(device, small_grid, label):
-    reference = cases.run_step(plain, label, "float64", (2, 3, 130))
-    assert_all_close(cases.run_step(cuda, label, "float64", (2, 3, 130)), reference, "float64")
+    expected = cases.run_step(reference, label, "float64", (2, 3, 130))
+    assert_all_close(cases.run_step(steps, label, "float64", (2, 3, 130)), expected, "float64")
     assert device.launches == [STEPS[label].name]
 
 
 @pytest.mark.parametrize("label", STEPS)
 def test_a_step_of_nothing_is_no_launch(device, label):
     for size in [(2, 0, 3), (2, 3, 0)]:
-        cases.run_step(cuda, label, "float64", size)
+        cases.run_step(steps, label, "float64", size)
     assert device.launches == []
 
 
@@ -62,27 +62,25 @@ def spread_out(array):
 
 @pytest.mark.parametrize("change", [in_type("complex128"), in_type("float16"), spread_out])
 @pytest.mark.parametrize("label", STEPS)
-def test_a_step_that_no_kernel_takes_follows_the_formula(device, label, change):
+def test_a_step_that_no_kernel_takes_is_an_error(device, label, change):
     step = STEPS[label]
-    results = []
-    for module in (plain, cuda):
-        arguments = step.arguments(cases.DrawSteps("float64", (2, 3, 4)))
-        arguments = [change(a) if isinstance(a, np.ndarray) else a for a in arguments]
-        getattr(module, step.name)(*arguments)
-        results.append([a for a in arguments if isinstance(a, np.ndarray)])
-    for reference, ours in zip(*results, strict=True):
-        np.testing.assert_array_equal(ours, reference)
+    arguments = step.arguments(cases.DrawSteps("float64", (2, 3, 4)))
+    arguments = [change(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    before = [a.copy() for a in arguments if isinstance(a, np.ndarray)]
+    with pytest.raises(TypeError, match=rf"kernel {step.name} cannot take"):
+        getattr(steps, step.name)(*arguments)
+    for ours, was in zip((a for a in arguments if isinstance(a, np.ndarray)), before):
+        np.testing.assert_array_equal(ours, was)
     assert device.launches == []
 
 
-def test_mixed_number_types_follow_the_formula(device):
+def test_mixed_number_types_are_an_error(device):
     draw = cases.Draw("float32")
     above, later, da = draw.normal(2, 3), draw.normal(2, 3).astype("float64"), draw.normal(2, 3)
-    expected = da * (above + later)
-    cuda.rnn_step_backward(above, later, da)
-    np.testing.assert_allclose(da, expected, rtol=1e-6)
-    dense = draw.normal(2, 3)
-    cuda.rnn_slopes(dense.astype("float64"), dense, "tanh")
+    with pytest.raises(TypeError, match="rnn_step_backward"):
+        steps.rnn_step_backward(above, later, da)
+    with pytest.raises(TypeError, match="rnn_slopes"):
+        steps.rnn_slopes(da.astype("float64"), da, "tanh")
     assert device.launches == []
 
 
@@ -90,38 +88,104 @@ def test_rows_that_are_broadcast(device):
     draw = cases.Draw("float64")
     above, da = np.broadcast_to(draw.normal(3), (2, 3)), draw.normal(2, 3)
     expected = da * above
-    cuda.rnn_step_backward(above, np.zeros((2, 3)), da)
+    steps.rnn_step_backward(above, np.zeros((2, 3)), da)
     np.testing.assert_allclose(da, expected, rtol=1e-15)
-    cuda.rnn_step_backward(above, np.zeros((1, 3)), da)  # a row too few for the kernel
-    np.testing.assert_allclose(da, expected * above, rtol=1e-15)
     assert device.launches == ["rnn_step_backward"]
 
 
-def test_steps_that_are_not_evenly_spaced_follow_the_formula(device):
+def test_steps_that_are_not_evenly_spaced_are_an_error(device):
     draw = cases.Draw("float64")
     gates, h_prev, p_n = draw.gate(2, 3, 12), draw.normal(2, 3, 4), draw.normal(2, 5, 4)[:, :3]
-    da, reference = draw.normal(2, 3, 12), np.zeros((2, 3, 12))
-    plain.gru_slopes(gates, h_prev, p_n, reference)
-    cuda.gru_slopes(gates, h_prev, p_n, da)
-    np.testing.assert_array_equal(da, reference)
-    assert device.launches == []
-
-
-def test_an_activation_without_a_kernel_follows_the_formula(device, monkeypatch):
-    square = plain.Activation(np.square, lambda y: 2 * np.sqrt(y))
-    monkeypatch.setitem(plain.ACTIVATIONS, "square", square)
-    h = np.zeros((1, 1))
-    cuda.rnn_step(np.ones((1, 1)), np.ones((1, 1)), h, "square")
-    assert h == 4
+    with pytest.raises(TypeError, match="gru_slopes"):
+        steps.gru_slopes(gates, h_prev, p_n, draw.normal(2, 3, 12))
     assert device.launches == []
 
 
 def test_no_number_stays_no_number(device):
     a, p, h = np.array([[np.nan, -1.0, 2.0]]), np.zeros((1, 3)), np.zeros((1, 3))
-    cuda.rnn_step(a, p, h, "relu")
+    steps.rnn_step(a, p, h, "relu")
     np.testing.assert_array_equal(h, [[np.nan, 0.0, 2.0]])
-    cuda.rnn_step(a, p, h, "tanh")
+    steps.rnn_step(a, p, h, "tanh")
     np.testing.assert_array_equal(np.isnan(h), [[True, False, False]])
+
+
+# --- Loops over time -------------------------------------------------------------------------
+
+LOOP_SIZES = [*SIZES, (1, 4, 5), (6, 1, 3), (5, 2, 129)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("label", LOOPS)
+def test_a_loop_equals_the_plain_one_in_few_launches(device, label, dtype):
+    loop = LOOPS[label]
+    for size in LOOP_SIZES:
+        for ended in (False, True):
+            expected = cases.run_loop(plain, loop, dtype, size, ended)
+            device.launches.clear()
+            assert_all_close(cases.run_loop(cuda, loop, dtype, size, ended), expected, dtype)
+            assert device.launches == launches_of(loop, T=size[0])
+
+
+@pytest.mark.parametrize("label", LOOPS)
+def test_a_loop_larger_than_its_grid(device, small_grid, label):
+    expected = cases.run_loop(plain, LOOPS[label], "float64", (2, 3, 130), True)
+    ours = cases.run_loop(cuda, LOOPS[label], "float64", (2, 3, 130), True)
+    assert_all_close(ours, expected, "float64")
+
+
+RECURRENT = [
+    e for e in EXAMPLES.values() if e.covers.__name__ in ("TimeRNN", "TimeLSTM", "TimeGRU")
+]
+
+
+@pytest.mark.parametrize("case", RECURRENT, ids=str)
+def test_a_layer_of_a_type_without_kernels_follows_the_plain_form(cuda_kernels, case):
+    for dtype in ("complex128", "float16"):
+        results = []
+        for choice in ("quick", "plain"):
+            layer, (x,) = case.make()
+            layer.astype(dtype)
+            with kernels.using(choice):
+                outputs, gradients = run(layer, (x.astype(dtype),))
+                with no_backward():
+                    again = layer.forward(x.astype(dtype))
+            arrays = [*outputs, *gradients, again, layer.h, layer.dh0]
+            results.append([*arrays, *(p.grad for p in layer.parameters())])
+        for ours, expected in zip(*results, strict=True):
+            assert ours.dtype == dtype
+            np.testing.assert_array_equal(ours, expected)
+    assert cuda_kernels.launches == []
+
+
+def test_loops_say_that_they_take_no_complex_numbers(device):
+    nothing = [None] * 10
+    z = np.zeros((1, 1, 1), complex)
+    assert cuda.rnn_forward(z, *nothing[:5]) is NotImplemented
+    assert cuda.lstm_forward(z, *nothing[:5]) is NotImplemented
+    assert cuda.gru_forward(z, *nothing[:6]) is NotImplemented
+    assert cuda.rnn_backward(z, z, None, z, *nothing[:4]) is NotImplemented
+    assert cuda.lstm_backward(z, z, *nothing[:8]) is NotImplemented
+    assert cuda.gru_backward(z, z, None, z, *nothing[:5]) is NotImplemented
+    assert device.launches == []
+
+
+@pytest.mark.parametrize("case", RECURRENT, ids=str)
+def test_gradients_of_another_type_and_layout_reach_the_kernels(cuda_kernels, case):
+    """A float32 layer under a float64 one, and a final gradient that lies transposed in memory."""
+    layer, (x,) = case.make("float32")
+    draw = cases.Draw("float64")
+    N, T, H = layer.forward(x).shape
+    dhs, final = draw.normal(N, T, H), [draw.normal(H, N).T for _ in layer._states]
+    results = []
+    for choice in ("quick", "plain"):
+        layer.reset_state()
+        layer.zero_grad()
+        with kernels.using(choice):
+            layer.forward(x)
+            dx = layer.backward(dhs, *final)
+        results.append([dx, layer.dh0.astype("float32"), *(p.grad for p in layer.parameters())])
+    assert_all_close(*results, "float32")
+    assert cuda_kernels.launches
 
 
 # --- Softmax with its loss -------------------------------------------------------------------
@@ -131,31 +195,31 @@ def test_no_number_stays_no_number(device):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("size", [(1, 1), (1, 7), (5, 3), (3, 700)], ids=str)
 def test_softmax_is_one_launch_each_way(device, dtype, bias, size):
-    reference = cases.run_softmax(plain, dtype, *size, bias)
-    assert_all_close(cases.run_softmax(cuda, dtype, *size, bias), reference, dtype)
+    expected = cases.run_softmax(plain, dtype, *size, bias)
+    assert_all_close(cases.run_softmax(cuda, dtype, *size, bias), expected, dtype)
     assert device.launches == ["softmax_nll", "softmax_nll_backward"]
 
 
 def test_softmax_larger_than_its_grid(device, small_grid):
-    reference = cases.run_softmax(plain, "float64", 5, 300)
-    assert_all_close(cases.run_softmax(cuda, "float64", 5, 300), reference, "float64")
+    expected = cases.run_softmax(plain, "float64", 5, 300)
+    assert_all_close(cases.run_softmax(cuda, "float64", 5, 300), expected, "float64")
 
 
 def test_softmax_of_large_scores(device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        reference = cases.run_softmax(plain, "float64", 4, 9, scale=1000.0)
-    assert_all_close(cases.run_softmax(cuda, "float64", 4, 9, scale=1000.0), reference, "float64")
+        expected = cases.run_softmax(plain, "float64", 4, 9, scale=1000.0)
+    assert_all_close(cases.run_softmax(cuda, "float64", 4, 9, scale=1000.0), expected, "float64")
 
 
 def test_softmax_leaves_the_scores_and_takes_integers_of_any_kind(device):
     s = cases.Draw("float32").normal(3, 4)
     before, t = s.copy(), np.array([3, 0, 1], "int32")
-    nll, kept = cuda.softmax_nll(s, None, t)
+    nll, (_, log_sum) = cuda.softmax_nll(s, None, t)
     np.testing.assert_array_equal(s, before)
-    np.testing.assert_allclose(kept, np.log(np.exp(before).sum(axis=1)), rtol=1e-6)
-    reference, _ = plain.softmax_nll(before, None, t)
-    np.testing.assert_allclose(nll, reference, rtol=1e-5)
+    np.testing.assert_allclose(log_sum, np.log(np.exp(before).sum(axis=1)), rtol=1e-6)
+    expected, _ = plain.softmax_nll(before, None, t)
+    np.testing.assert_allclose(nll, expected, rtol=1e-5)
 
 
 def test_a_target_that_is_none_reads_no_foreign_memory(device):
@@ -169,9 +233,9 @@ def test_scores_that_are_no_numbers(device, unlikely):
     s = cases.Draw("float64").normal(2, 5)
     s[0, 1] = unlikely
     with np.errstate(invalid="ignore"):
-        reference, _ = plain.softmax_nll(s.copy(), None, np.array([2, 2]))
+        expected, _ = plain.softmax_nll(s.copy(), None, np.array([2, 2]))
     nll, _ = cuda.softmax_nll(s, None, np.array([2, 2]))
-    np.testing.assert_allclose(nll, reference, rtol=1e-12)
+    np.testing.assert_allclose(nll, expected, rtol=1e-12)
 
 
 def as_complex(s, b):
@@ -187,18 +251,19 @@ def as_half(s, b):
 
 
 @pytest.mark.parametrize("change", [as_complex, as_transposed, as_half])
-def test_scores_that_no_kernel_takes_follow_the_formula(device, change):
+def test_scores_that_no_kernel_takes_follow_the_formula(cuda_kernels, change):
     draw = cases.Draw("float64")
     s, b = change(draw.normal(3, 4), draw.normal(4))
     t, dnll = draw.ids(3, 4), draw.normal(3).astype(s.dtype)
+    assert cuda.softmax_nll(s.copy(order="K"), b, t) is NotImplemented
     ours = s.copy(order="K")
-    nll, kept = cuda.softmax_nll(ours, b, t)
-    factor = cuda.softmax_nll_backward(ours, b, t, kept, dnll)
-    reference, kept = plain.softmax_nll(s, b, t)
-    np.testing.assert_array_equal(nll, reference)
-    np.testing.assert_array_equal(factor, plain.softmax_nll_backward(s, b, t, kept, dnll))
+    nll, saved = softmax_nll(ours, b, t)
+    factor = softmax_nll_backward(ours, t, saved, dnll)
+    expected, saved = plain.softmax_nll(s, b, t)
+    np.testing.assert_array_equal(nll, expected)
+    np.testing.assert_array_equal(factor, plain.softmax_nll_backward(s, t, saved, dnll))
     np.testing.assert_array_equal(ours, s)
-    assert device.launches == []
+    assert cuda_kernels.launches == []
 
 
 # --- Dropout ---------------------------------------------------------------------------------
@@ -208,9 +273,9 @@ def test_scores_that_no_kernel_takes_follow_the_formula(device, change):
 @pytest.mark.parametrize(("shape", "mask_shape"), MASKS, ids=str)
 def test_dropout_equals_the_formula_to_the_last_bit(device, dtype, shape, mask_shape):
     for of_mask in [(0, 0, 0.5), (2**64 - 1, 2**63 + 5, 0.2), (12345, 7, 0.0)]:
-        reference = cases.run_dropout(plain, dtype, shape, mask_shape, *of_mask)
+        expected = cases.run_dropout(plain, dtype, shape, mask_shape, *of_mask)
         ours = cases.run_dropout(cuda, dtype, shape, mask_shape, *of_mask)
-        for a, e in zip(ours, reference, strict=True):
+        for a, e in zip(ours, expected, strict=True):
             assert a.dtype == e.dtype
             np.testing.assert_array_equal(a, e)
     assert device.launches == ["dropout"] * (6 if np.prod(shape) else 0)
@@ -219,9 +284,9 @@ def test_dropout_equals_the_formula_to_the_last_bit(device, dtype, shape, mask_s
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_dropout_larger_than_its_grid(device, small_grid, repeats):
     shape, mask_shape = (2, repeats, 1100), (2, 1, 1100)
-    reference = cases.run_dropout(plain, "float32", shape, mask_shape, 3, 4, 0.4)
+    expected = cases.run_dropout(plain, "float32", shape, mask_shape, 3, 4, 0.4)
     ours = cases.run_dropout(cuda, "float32", shape, mask_shape, 3, 4, 0.4)
-    np.testing.assert_array_equal(ours, reference)
+    np.testing.assert_array_equal(ours, expected)
 
 
 @pytest.mark.parametrize("threshold", [1, 100, 2**15, 2**16 - 1])
@@ -232,13 +297,15 @@ def test_every_bit_of_the_stream(device, threshold):
     np.testing.assert_array_equal(y != 0, numbers >= threshold)
 
 
-def test_nothing_but_the_name_of_the_mask_is_kept(device):
+def test_nothing_but_the_name_of_the_mask_is_saved(cuda_kernels):
     x = cases.Draw("float32").normal(4, 6)
-    _, kept = cuda.dropout(x, x.shape, 5, 6, 0.5)
-    assert kept == masks.Mask((4, 6), 5, 6, 0.5)
-    dy = np.asfortranarray(x)  # which no kernel takes
-    np.testing.assert_array_equal(cuda.dropout_backward(dy, kept), cuda.dropout_backward(x, kept))
-    assert device.launches == ["dropout"] * 2
+    _, saved = dropout(x, x.shape, 5, 6, 0.5)
+    assert saved == masks.Mask((4, 6), 5, 6, 0.5)
+    expected = dropout_backward(x, saved)
+    assert cuda_kernels.launches == ["dropout"] * 2
+    # gradients in a layout or a type that the kernel does not take have the same mask
+    np.testing.assert_array_equal(dropout_backward(np.asfortranarray(x), saved), expected)
+    np.testing.assert_allclose(dropout_backward(x.astype("float16"), saved), expected, rtol=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -252,11 +319,11 @@ def test_nothing_but_the_name_of_the_mask_is_kept(device):
     ],
     ids=str,
 )
-def test_dropout_that_no_kernel_takes_follows_the_formula(device, x, mask_shape):
-    (y, kept), (reference, mask) = (m.dropout(x, mask_shape, 1, 2, 0.5) for m in (cuda, plain))
-    np.testing.assert_array_equal(y, reference)
-    np.testing.assert_array_equal(cuda.dropout_backward(x, kept), plain.dropout_backward(x, mask))
-    assert device.launches == []
+def test_dropout_that_no_kernel_takes_follows_the_formula(cuda_kernels, x, mask_shape):
+    (y, saved), (expected, mask) = (f(x, mask_shape, 1, 2, 0.5) for f in (dropout, plain.dropout))
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(dropout_backward(x, saved), plain.dropout_backward(x, mask))
+    assert cuda_kernels.launches == []
 
 
 # --- The whole -------------------------------------------------------------------------------
@@ -264,7 +331,7 @@ def test_dropout_that_no_kernel_takes_follows_the_formula(device, x, mask_shape)
 
 def test_every_kernel_is_launched_by_its_function(device):
     for label in STEPS:
-        cases.run_step(cuda, label, "float32", (2, 3, 4))
+        cases.run_step(steps, label, "float32", (2, 3, 4))
     cases.run_softmax(cuda, "float32", 2, 3)
     cases.run_dropout(cuda, "float32", (2, 3), (2, 3), 0, 0, 0.5)
     run_clip(cuda.clip_all, "float32", 1.0)
@@ -287,18 +354,18 @@ def test_launches_with_the_arrays_of_cupy(device, monkeypatch):
     monkeypatch.setattr(device, "pointer", launching.Gpu.pointer, raising=False)
     for label in ("lstm_step turned", "gru_slopes after", "gru_step without bh"):
         step = STEPS[label]
-        arguments, reference = (
+        arguments, expected = (
             step.arguments(cases.DrawSteps("float64", (2, 3, 4))) for _ in range(2)
         )
-        getattr(plain, step.name)(*reference)
+        getattr(reference, step.name)(*expected)
         backend.use_module(cupy)
         try:
-            getattr(cuda, step.name)(
+            getattr(steps, step.name)(
                 *(cupy_array_over(a) if isinstance(a, np.ndarray) else a for a in arguments)
             )
         finally:
             backend.use("numpy")
-        for a, e in zip(arguments, reference, strict=True):
+        for a, e in zip(arguments, expected, strict=True):
             if isinstance(a, np.ndarray):
                 np.testing.assert_allclose(a, e, rtol=1e-12)
     assert device.launches == ["lstm_step", "gru_slopes", "gru_step"]

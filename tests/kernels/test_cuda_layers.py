@@ -6,16 +6,8 @@ import pytest
 import deepnlp
 from deepnlp import kernels
 from deepnlp.backend import asnumpy
-from deepnlp.kernels import cuda
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
-
-
-@pytest.fixture
-def cuda_kernels(device, monkeypatch):
-    """Whatever has a CUDA kernel is done by it, though the arrays are NumPy's."""
-    monkeypatch.setitem(kernels._QUICK, "numpy", cuda)
-    return device
 
 
 def results(case):

@@ -1,5 +1,7 @@
 """The fast forms equal the plain ones, in every mode, and workspaces stay out of sight."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,11 @@ from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
-from deepnlp.kernels import fast, plain
+from deepnlp.kernels import cuda, fast
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.threads import in_parallel, threads
+from deepnlp.layers.lstm import lstm_backward, lstm_forward
+from tests.kernels import cases
+from tests.kernels.cases import LOOPS, plain
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
 from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
 
@@ -75,6 +79,16 @@ def test_recurrent_layers_of_many_sizes(layer, sizes, dtype):
     compare(compute, dtype)
 
 
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_the_loop_of_the_lstm(dtype):
+    for size in [*cases.SIZES, (1, 4, 5), (6, 1, 3), (5, 2, 129), (0, 2, 3)]:
+        for ended in (False, True):
+            reference = cases.run_loop(plain, LOOPS["lstm"], dtype, size, ended)
+            ours = cases.run_loop(fast, LOOPS["lstm"], dtype, size, ended)
+            for a, e in zip(ours, reference, strict=True):
+                assert_close(a, e, dtype)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_training_agrees(model):
     def compute():
@@ -107,8 +121,8 @@ def test_softmax_in_blocks(rows, V, shift, dtype):
 
     def gradient(form):
         own = s.copy()
-        nll, kept = form.softmax_nll(own, b, t)
-        factor = form.softmax_nll_backward(own, b, t, kept, dnll)
+        nll, saved = form.softmax_nll(own, b, t)
+        factor = form.softmax_nll_backward(own, t, saved, dnll)
         return nll, factor[:, None] * own
 
     for ours, reference in zip(gradient(fast), gradient(plain), strict=True):
@@ -117,13 +131,53 @@ def test_softmax_in_blocks(rows, V, shift, dtype):
         assert ours.dtype == dtype
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
-def test_sums(dtype):
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_affine_nll_in_blocks(monkeypatch, dtype):
+    """One block, several, an odd last one, more rows than a block has; scores up to +-500."""
+    monkeypatch.setattr(fast, "BLOCK", 1 << 12)
+    monkeypatch.setattr(fast, "ROWS", 64)
+    monkeypatch.setattr(fast, "NARROWEST", 16)
     rng = np.random.default_rng(0)
-    a = (rng.normal(size=(700, 31)) + 0).astype(dtype)
-    assert_close(fast.sum_rows(a), plain.sum_rows(a), dtype)
-    b = rng.normal(size=31).astype(dtype)
-    np.testing.assert_array_equal(fast.add_bias(a.copy(), b), plain.add_bias(a.copy(), b))
+    D = 5
+    for n in (0, 1, 3, 63, 64, 65, 130):
+        for V in (1, 2, 15, 16, 17, 127, 129, 4097):
+            for shift, bias in ((0.0, True), (0.0, False), (500.0, True), (-500.0, True)):
+                x, W = rng.normal(size=(n, D)).astype(dtype), rng.normal(size=(D, V)).astype(dtype)
+                b = (rng.normal(size=V) + shift).astype(dtype)
+                b[::3] -= 2 * np.dtype(dtype).type(shift)
+                t = rng.integers(0, V, size=n)
+                ours = fast.affine_nll(x, W, b if bias else None, t)
+                reference = plain.affine_nll(x, W, b if bias else None, t)
+                assert ours.dtype == reference.dtype
+                assert ours.shape == (n,)
+                scale = max(1.0, np.abs(reference).max(initial=0), abs(shift))
+                error = np.abs(ours - reference).max(initial=0)
+                assert error <= TOLERANCES[dtype] * scale, (n, V, shift, bias)
+
+
+def test_affine_nll_at_its_own_sizes():
+    rng = np.random.default_rng(0)
+    for n, V in ((1025, 300), (40, 10_007), (2049, 1)):
+        x, W, b = rng.normal(size=(n, 9)), rng.normal(size=(9, V)), rng.normal(size=V)
+        t = rng.integers(0, V, size=n)
+        np.testing.assert_allclose(
+            fast.affine_nll(x, W, b, t), plain.affine_nll(x, W, b, t), rtol=1e-12, atol=1e-12
+        )
+
+
+def test_words_that_are_ruled_out_by_their_bias(monkeypatch):
+    """A bias of minus infinity is a probability of zero, even for all words of a block."""
+    monkeypatch.setattr(fast, "BLOCK", 1)
+    monkeypatch.setattr(fast, "NARROWEST", 4)
+    rng = np.random.default_rng(0)
+    x, W, b = rng.normal(size=(3, 2)), rng.normal(size=(2, 12)), np.zeros(12)
+    b[2:9] = -np.inf
+    t = np.array([0, 11, 5])
+    with np.errstate(divide="ignore"):
+        reference = plain.affine_nll(x, W, b, t)
+        ours = fast.affine_nll(x, W, b, t)
+    assert reference[2] == np.inf
+    np.testing.assert_allclose(ours, reference, rtol=1e-12)
 
 
 # --- What the caller holds -------------------------------------------------------------------
@@ -218,79 +272,57 @@ def test_no_rows_are_a_loss_of_zero():
 
 
 def test_forms_are_chosen_by_name_and_put_back():
-    assert kernels.lstm_step.form() is fast.lstm_step
-    with kernels.using("plain", "lstm_step"):
-        assert kernels.lstm_step.form() is plain.lstm_step
-        assert kernels.lstm_slopes.form() is fast.lstm_slopes
-    assert kernels.lstm_step.form() is fast.lstm_step
+    assert lstm_forward.form() is fast.lstm_forward
+    with kernels.using("plain", "lstm_forward"):
+        assert lstm_forward.form() is lstm_forward.plain
+        assert lstm_backward.form() is fast.lstm_backward
+    assert lstm_forward.form() is fast.lstm_forward
     with pytest.raises(ValueError, match=r"'slow'.*'quick' or 'plain'"), kernels.using("slow"):
         pass
     with pytest.raises(ValueError, match="lstm_leap"), kernels.using("plain", "lstm_leap"):
         pass
+    with pytest.raises(RuntimeError, match="inside"), kernels.using("plain"):
+        raise RuntimeError("inside")
+    assert lstm_forward.form() is fast.lstm_forward
+
+
+def test_a_backend_without_quick_forms_has_the_plain_one(strict_backend):
+    assert lstm_forward.form() is lstm_forward.plain
 
 
 def test_the_environment_chooses(monkeypatch):
+    def twice(x):
+        return 2 * x
+
     monkeypatch.setenv("DEEPNLP_KERNELS", "plain")
-    assert kernels.Kernel("lstm_step").form() is plain.lstm_step
+    assert kernels.Kernel(lstm_forward.plain).form() is lstm_forward.plain
+    assert kernels.Kernel(twice)(4) == 8
     monkeypatch.setenv("DEEPNLP_KERNELS", "slow")
     with pytest.raises(DeepNLPError, match=r"DEEPNLP_KERNELS.*'slow'"):
-        kernels.Kernel("lstm_step")
+        kernels.Kernel(twice)
 
 
-def test_every_function_of_the_forms_is_a_kernel():
-    for form in (fast, plain):
-        own = {
-            name
-            for name, value in vars(form).items()
-            if getattr(value, "__module__", None) == form.__name__
-            and callable(value)
-            and not isinstance(value, type)
-            and not name.startswith("_")
-        }
-        assert own - {"split_gates"} <= set(kernels.NAMES)
+def test_a_form_that_declines_leaves_the_call_to_the_plain_one(monkeypatch):
+    monkeypatch.setattr(fast, "lstm_forward", lambda *arguments: NotImplemented)
+    monkeypatch.setattr(fast, "lstm_backward", lambda *arguments: NotImplemented)
+    loop = LOOPS["lstm"]
+    called = type("Forms", (), {"lstm_forward": lstm_forward, "lstm_backward": lstm_backward})
+    ours = cases.run_loop(called, loop, "float64", (3, 2, 4), True)
+    for a, e in zip(ours, cases.run_loop(plain, loop, "float64", (3, 2, 4), True), strict=True):
+        np.testing.assert_array_equal(a, e)
 
 
-# --- Threads ---------------------------------------------------------------------------------
-
-
-def test_work_is_shared_out_and_errors_come_back():
-    done = []
-    in_parallel(done.append, range(7))
-    assert sorted(done) == list(range(7))
-
-    def fail(piece):
-        if piece == 3:
-            raise ValueError("piece 3")
-
-    for pieces in (range(7), [3]):
-        with pytest.raises(ValueError, match="piece 3"):
-            in_parallel(fail, pieces)
-
-
-def test_helpers_see_what_the_caller_set():
-    found = []
-    with np.errstate(over="ignore"):
-        in_parallel(lambda _: found.append(np.geterr()["over"]), range(4))
-    assert found == ["ignore"] * 4
-
-
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"DEEPNLP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "2"}, 3),
-        ({"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "5"}, 2),
-        ({"OMP_NUM_THREADS": "5"}, 5),
-        ({"DEEPNLP_NUM_THREADS": "many", "OPENBLAS_NUM_THREADS": "2"}, 2),
-    ],
-    ids=str,
-)
-def test_the_number_of_threads(monkeypatch, variables, expected):
-    for name in ("DEEPNLP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    assert threads() >= 1
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert threads() == expected
+@pytest.mark.parametrize("form", [fast, cuda], ids=lambda form: form.__name__)
+def test_every_quick_form_has_the_name_and_the_parameters_of_a_kernel(form):
+    assert set(form.__all__) <= set(kernels.NAMES)
+    exported = {name for name in kernels.NAMES if hasattr(form, name)}
+    assert exported == set(form.__all__)
+    for name in form.__all__:
+        theirs = [*inspect.signature(getattr(plain, name)).parameters]
+        ours = inspect.signature(getattr(form, name)).parameters.values()
+        named = [p.name for p in ours if p.kind is not p.VAR_POSITIONAL]
+        assert named == theirs[: len(named)], name
+        assert len(named) == len(theirs) or len(named) < len(ours), name
 
 
 def test_blocks_cover_all_rows_once():

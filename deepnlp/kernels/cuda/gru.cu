@@ -1,5 +1,5 @@
 // The GRU, with its reset gate before or after the product. The formulas and their letters are
-// those of plain.py; gates stand in the order r, z, n. The rows of arrays are numbered by k here.
+// those of layers/gru.py; gates stand in the order r, z, n. The rows of arrays are numbered by k here.
 
 // r, z = sigmoid(a + p); u = r h_prev
 extern "C" __global__ void gru_gates(

@@ -1,4 +1,4 @@
-// The LSTM. The formulas and their letters are those of plain.py; gates stand in the order
+// The LSTM. The formulas and their letters are those of layers/lstm.py; gates stand in the order
 // i, f, g, o.
 
 // i, f, o = sigmoid(a + p), g = tanh(a + p); c = f c_prev + i g; h = o tanh(c)

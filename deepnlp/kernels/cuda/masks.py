@@ -63,6 +63,7 @@ def dropout(x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float
 
 def dropout_backward(dy: Array, saved: Any) -> Any:
     """Forward again, with the same mask and the gradient in place of x."""
-    if isinstance(saved, Mask):
-        return dropout(dy, *saved)[0]
-    return NotImplemented
+    if not isinstance(saved, Mask):
+        return NotImplemented
+    dtype = dy.dtype if dy.dtype.char in REALS else xp.float32
+    return dropout(xp.ascontiguousarray(dy, dtype=dtype), *saved)[0].astype(dy.dtype, copy=False)

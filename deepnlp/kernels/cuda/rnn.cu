@@ -1,4 +1,4 @@
-// The simple recurrent layer. The formulas and their letters are those of plain.py.
+// The simple recurrent layer. The formulas and their letters are those of layers/rnn.py.
 
 // h = f(a + p)
 extern "C" __global__ void rnn_step(
