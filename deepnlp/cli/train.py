@@ -1,4 +1,14 @@
-"""``deepnlp train``: train a model, and show what it reaches."""
+"""``deepnlp train``: train a model, and show what it reaches.
+
+Options count in this order, from the weakest: the recipe, then what is said here. Ctrl-C ends
+the step at hand and writes a checkpoint; --resume goes on from there as if nothing had happened.
+
+examples:
+  deepnlp train                                         the default model on the built-in corpus
+  deepnlp train --corpus book.txt --epochs 10 --out runs/book
+  deepnlp train --out runs/book --resume --epochs 20    go on with it
+  deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
+"""
 
 import argparse
 import shlex
@@ -14,16 +24,6 @@ if TYPE_CHECKING:
     from deepnlp.options import Option
     from deepnlp.training import Result, TrainConfig
 
-EPILOG = """\
-Options count in this order, from the weakest: the recipe, then what is said here. Ctrl-C ends
-the step at hand and writes a checkpoint; --resume goes on from there as if nothing had happened.
-
-examples:
-  deepnlp train                                         the default model on the built-in corpus
-  deepnlp train --corpus book.txt --epochs 10 --out runs/book
-  deepnlp train --out runs/book --resume --epochs 20    go on with it
-  deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
-"""
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 
 
@@ -39,7 +39,6 @@ def configure(parser: Parser) -> None:
 
     defaults = _defaults(parser.arguments)
     task = defaults.task
-    parser.epilog = EPILOG
     parser.usage = "%(prog)s [option ...]"
     parser.add_argument(
         "--task",

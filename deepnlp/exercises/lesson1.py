@@ -27,8 +27,8 @@ def _draw(*shape: int, seed: int = 0) -> np.ndarray:
 def _check_affine(answer: Any) -> Verdict:
     """``affine(x, W, b)`` gives x W + b."""
     x, W, b = _draw(5, 3), _draw(3, 2, seed=1), _draw(2, seed=2)
-    wrong = SAY["1.1"].of({c.TERM_MISSING: x @ W})
-    return compare_values(answer(x, W, b), x @ W + b, "affine(x, W, b)", alternatives=wrong)
+    wrong = {c.TERM_MISSING: x @ W}
+    return SAY["1.1"].compare(answer(x, W, b), x @ W + b, "affine(x, W, b)", wrong)
 
 
 @exercise("1.2", stars=2, title="Two affine maps are one")
@@ -36,10 +36,9 @@ def _check_two_affine_maps(answer: Any) -> Verdict:
     """``merge(W1, b1, W2, b2)`` gives W and b of the one map that does what both do."""
     W1, b1, W2, b2 = _draw(3, 4), _draw(4, seed=1), _draw(4, 2, seed=2), _draw(2, seed=3)
     W, b = parts(answer(W1, b1, W2, b2), "W", "b")
-    wrong = SAY["1.2"].of({"bias not carried through the second map": b2})
-    return first_failure(
-        compare_values(W, W1 @ W2, "W"), compare_values(b, b1 @ W2 + b2, "b", alternatives=wrong)
-    )
+    wrong = {"bias not carried through the second map": b2}
+    of_b = SAY["1.2"].compare(b, b1 @ W2 + b2, "b", wrong)
+    return first_failure(compare_values(W, W1 @ W2, "W"), of_b)
 
 
 @exercise("1.3", stars=2, title="A softmax that does not overflow")
@@ -53,9 +52,7 @@ def _check_softmax(answer: Any) -> Verdict:
         "missing keepdims": e / e.sum(axis=1),
     }
     right = e / e.sum(axis=1, keepdims=True)
-    verdict = compare_values(
-        answer(s.copy()), right, "softmax(s)", alternatives=SAY["1.3"].of(wrong)
-    )
+    verdict = SAY["1.3"].compare(answer(s.copy()), right, "softmax(s)", wrong)
     if not verdict.ok:
         return verdict
     with np.errstate(all="ignore"):
@@ -78,9 +75,7 @@ def _check_cross_entropy(answer: Any) -> Verdict:
         c.WRONG_AXIS: -np.log(p).mean(),
         "base of the logarithm": right / np.log(2),
     }
-    return compare_values(
-        answer(p, t), right, "cross_entropy(p, t)", alternatives=SAY["1.4"].of(wrong)
-    )
+    return SAY["1.4"].compare(answer(p, t), right, "cross_entropy(p, t)", wrong)
 
 
 @exercise("1.5", stars=2, title="Affine, forward and backward")
@@ -108,8 +103,8 @@ def _check_softmax_with_loss(answer: Any) -> Verdict:
         return verdict
     layer, ds = answer(), loss.backward()
     layer.forward(s, t)
-    wrong = SAY["1.7"].of({c.TERM_MISSING: ds + np.eye(3)[t] / len(t)})
-    recognised = compare_values(layer.backward(), ds, "ds", alternatives=wrong)
+    wrong = {c.TERM_MISSING: ds + np.eye(3)[t] / len(t)}
+    recognised = SAY["1.7"].compare(layer.backward(), ds, "ds", wrong)
     return recognised if recognised.diagnosis == c.TERM_MISSING else verdict
 
 
@@ -127,7 +122,7 @@ def _check_central_difference(answer: Any) -> Verdict:
     right = (np.exp(x + h) - np.exp(x - h)) / (2 * h)
     wrong = {"one-sided": (np.exp(x + h) - np.exp(x)) / h, c.FACTOR: 2 * right, c.SIGN: -right}
     got = answer(np.exp, x, h)
-    return compare_values(got, right, "slope(np.exp, 0.7, 0.1)", alternatives=SAY["1.9"].of(wrong))
+    return SAY["1.9"].compare(got, right, "slope(np.exp, 0.7, 0.1)", wrong)
 
 
 @exercise("1.10", stars=1, title="A check that sees nothing")
@@ -145,18 +140,18 @@ def _check_train_step(answer: Any) -> Verdict:
         return Verdict.empty("train_step returned None")
     right, loss = _after_steps(_train_step, x, t, steps=1)
     before = _weights(_model())
-    wrong = SAY["1.11"].of({"no step": before, c.SIGN: 2 * before - right})
+    wrong = {"no step": before, c.SIGN: 2 * before - right}
     verdict = first_failure(
         compare_values(first, loss, "the loss"),
-        compare_values(weights, right, "the weights after one step", alternatives=wrong),
+        SAY["1.11"].compare(weights, right, "the weights after one step", wrong),
     )
     if not verdict.ok:
         return verdict
     weights, _ = _after_steps(answer, x, t, steps=2)
     right, _ = _after_steps(_train_step, x, t, steps=2)
     added, _ = _after_steps(_train_step_without_reset, x, t, steps=2)
-    wrong = SAY["1.11"].of({"gradients not reset": added})
-    return compare_values(weights, right, "the weights after two steps", alternatives=wrong)
+    wrong = {"gradients not reset": added}
+    return SAY["1.11"].compare(weights, right, "the weights after two steps", wrong)
 
 
 def _model() -> Sequential:

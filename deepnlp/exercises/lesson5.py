@@ -43,7 +43,7 @@ def perplexity(answer: Any) -> Verdict:
         "not exponentiated": -mean,
     }
     got = answer(log_p.copy())
-    return compare_values(got, np.exp(-mean), "the perplexity", alternatives=SAY["5.1"].of(wrong))
+    return SAY["5.1"].compare(got, np.exp(-mean), "the perplexity", wrong)
 
 
 @exercise("5.2", stars=1, title="In your head")
@@ -52,7 +52,7 @@ def perplexity_in_your_head(answer: Any) -> Verdict:
     wrong = {
         "arithmetic mean": 10.0, "mean of the probabilities": 6.4, "bits instead of words": 3.0,
     }  # fmt: skip
-    return compare_values(answer, 8.0, "the perplexity", alternatives=SAY["5.2"].of(wrong))
+    return SAY["5.2"].compare(answer, 8.0, "the perplexity", wrong)
 
 
 @exercise("5.3", stars=1, title="One step forward")
@@ -69,7 +69,7 @@ def step_forward(answer: Any) -> Verdict:
         "state not used": np.tanh(x @ Wx + b),
     }
     got = answer(x.copy(), h_prev.copy(), Wx.copy(), Wh.copy(), b.copy())
-    return compare_values(got, np.tanh(a), "h", alternatives=SAY["5.3"].of(wrong))
+    return SAY["5.3"].compare(got, np.tanh(a), "h", wrong)
 
 
 @exercise("5.4", stars=2, title="One step backward")
@@ -201,7 +201,7 @@ def loss_over_time(answer: Any) -> Verdict:
 def another_unit(answer: Any) -> Verdict:
     """The learning rate for the mean over N T that is what rate 1 is for the sum over T."""
     wrong = {"multiplied instead of divided": 1 / 70, "mean over N counted twice": 1400.0}
-    return compare_values(answer, 70.0, "the rate", alternatives=SAY["5.10"].of(wrong))
+    return SAY["5.10"].compare(answer, 70.0, "the rate", wrong)
 
 
 @exercise("5.11", stars=2, title="Temperature")
@@ -221,7 +221,7 @@ def temperature(answer: Any) -> Verdict:
     }
     got = answer(logits.copy(), tau)
     right = softmax(logits / tau)
-    moderate = compare_values(got, right, "p", alternatives=SAY["5.11"].of(wrong))
+    moderate = SAY["5.11"].compare(got, right, "p", wrong)
     if not moderate.ok:
         return moderate
     with np.errstate(all="ignore"):
@@ -252,7 +252,7 @@ def one_word_at_a_time(answer: Any) -> Verdict:
         "prompt not read": _continue(model, prompt[-1:], length),
         "text fed again": _fed_again(model, prompt, length),
     }
-    return compare_values(got, right, "the continuation", alternatives=SAY["5.12"].of(wrong))
+    return SAY["5.12"].compare(got, right, "the continuation", wrong)
 
 
 def _dreamer() -> SimpleRNNLM:

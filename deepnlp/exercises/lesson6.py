@@ -50,7 +50,7 @@ def clip(answer: Any) -> Verdict:
     }
     for max_norm in (norm / 4, norm * 4):
         clipped, found = parts(answer([g.copy() for g in grads], max_norm), "clipped", "norm")
-        verdict = compare_values(found, norm, "the norm", 1e-5, say.of(wrong))
+        verdict = say.compare(found, norm, "the norm", wrong, 1e-5)
         if not verdict.ok:
             return verdict
         if len(clipped) != len(grads):
@@ -61,7 +61,7 @@ def clip(answer: Any) -> Verdict:
                 "each array clipped on its own": g * min(1.0, max_norm / np.sqrt(square)),
             }
             scaled = g * min(1.0, max_norm / norm)
-            verdict = compare_values(got, scaled, "a clipped gradient", 1e-5, say.of(alternatives))
+            verdict = say.compare(got, scaled, "a clipped gradient", alternatives, 1e-5)
             if not verdict.ok:
                 return verdict
     return say.right()
@@ -131,8 +131,8 @@ def forget_bias(answer: Any) -> Verdict:
     """``(n) -> b``, the bias with which half of a memory is left after n steps."""
     for n in (1, 10, 100):
         f = 0.5 ** (1 / n)
-        wrong = SAY["6.5"].of({"the gate and not its bias": f, "one step instead of n": 0.0})
-        verdict = compare_values(answer(n), np.log(f / (1 - f)), f"b for n = {n}", 1e-6, wrong)
+        wrong = {"the gate and not its bias": f, "one step instead of n": 0.0}
+        verdict = SAY["6.5"].compare(answer(n), np.log(f / (1 - f)), f"b for n = {n}", wrong)
         if not verdict.ok:
             return verdict
     return SAY["6.5"].right()
@@ -156,16 +156,14 @@ def gru_step(answer: Any) -> Verdict:
         "gates swapped": GRU(Wx[:, swapped], Wh[:, swapped], b[swapped]).forward(x, h_prev),
     }
     right = GRU(Wx, Wh, b).forward(x, h_prev)
-    return compare_values(
-        answer(x, h_prev, Wx, Wh, b), right, "h", alternatives=SAY["6.6"].of(wrong)
-    )
+    return SAY["6.6"].compare(answer(x, h_prev, Wx, Wh, b), right, "h", wrong)
 
 
 @exercise("6.7", stars=1, title="Noise in time")
 def noise_in_time(answer: Any) -> Verdict:
     """The share of a memory that ten steps with dropout in time leave untouched."""
     wrong = {"added instead of multiplied": 0.0, "the scaling brings nothing back": 1.0}
-    return compare_values(answer, 0.5**10, "the share", 1e-3, SAY["6.7"].of(wrong))
+    return SAY["6.7"].compare(answer, 0.5**10, "the share", wrong, 1e-3)
 
 
 @exercise("6.8", stars=2, title="A mask locked over time")
@@ -212,7 +210,7 @@ def count_parameters(answer: Any) -> Verdict:
             "a vocabulary too many": right - (V * H if tie == "none" else 0) + V * D,
         }
         name = f"the number for V = {V}, D = {D}, H = {H}, tie = {tie!r}"
-        verdict = compare_values(answer(V, D, H, tie), right, name, 0.0, SAY["6.10"].of(wrong))
+        verdict = SAY["6.10"].compare(answer(V, D, H, tie), right, name, wrong, 0.0)
         if not verdict.ok:
             return verdict
     return SAY["6.10"].right()

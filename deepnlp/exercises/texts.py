@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from deepnlp.exercises.values import compare_values
 from deepnlp.exercises.verdict import Verdict
 
 
@@ -24,6 +25,12 @@ class Texts(dict[str, str]):
     def right(self, **found: Any) -> Verdict:
         """The verdict on a right answer."""
         return Verdict.right(self.told("right", **found))
+
+    def compare(
+        self, got: Any, right: Any, name: str, wrong: Mapping[str, Any], tolerance: float = 1e-6
+    ) -> Verdict:
+        """Compare a value with the right one, and with those that typical mistakes give."""
+        return compare_values(got, right, name, tolerance, self.of(wrong))
 
     def of(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
         """Alternatives for ``compare_values``, from the value that each mistake gives."""
