@@ -205,12 +205,8 @@ def _sweep(config: Config) -> HostArray:
 
 def _share_left(layer: TimeRecurrent, xs: list[Array], dh: Array, path: str) -> HostArray:
     """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
-    if isinstance(layer, TimeLSTM):
-        gradients = _back_through_lstm(layer, xs, dh, path)
-    elif isinstance(layer, TimeGRU):
-        gradients = _back_through_gru(layer, xs, dh, path)
-    else:
-        gradients = _back_through_rnn(layer, xs, dh)
+    back = _back_through_lstm if isinstance(layer, TimeLSTM) else _back_by_h
+    gradients = back(layer, xs, dh, path)
     norms = np.array([_norm(one) for one in gradients])
     return norms / norms[0]
 
@@ -221,19 +217,26 @@ def _norm(gradient: Array) -> float:
     return float(size * xp.sqrt(xp.sum((gradient / size) ** 2)))
 
 
-def _back_through_rnn(layer: Any, xs: list[Array], dh: Array) -> list[Array]:
-    steps = [RNN(layer.Wx, layer.Wh, layer.b, layer.activation) for _ in xs]
-    h = xp.zeros_like(dh)
-    for step, x in zip(steps, xs, strict=True):
-        h = step.forward(x, h)
+def _back_by_h(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
+    """Gradients by h; of a GRU through z h_prev alone, through the gates alone, or by both."""
+    is_gru = isinstance(layer, TimeGRU)
+    h, zs = xp.zeros_like(dh), []
+    steps: list[Any] = []
+    for x in xs:
+        more = () if is_gru else (layer.activation,)
+        steps.append((GRU if is_gru else RNN)(layer.Wx, layer.Wh, layer.b, *more))
+        zs.append(gate_values(layer, x, h)["z"] if is_gru else 0.0)
+        h = steps[-1].forward(x, h)
     gradients = [dh]
-    for step in reversed(steps):
-        _, dh = step.backward(dh)
+    for step, z in zip(reversed(steps), reversed(zs), strict=True):
+        _, dh_prev = step.backward(dh)
+        carried = dh * z  # h = (1 - z) n + z h_prev
+        dh = {"both": dh_prev, "memory": carried, "h": dh_prev - carried}[path]
         gradients.append(dh)
     return gradients
 
 
-def _back_through_lstm(layer: TimeLSTM, xs: list[Array], dh: Array, path: str) -> list[Array]:
+def _back_through_lstm(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
     """Gradients by the state: through c alone, through h alone, or by both (h and c together)."""
     steps = [LSTM(layer.Wx, layer.Wh, layer.b) for _ in xs]
     h, c = xp.zeros_like(dh), xp.zeros_like(dh)
@@ -249,22 +252,6 @@ def _back_through_lstm(layer: TimeLSTM, xs: list[Array], dh: Array, path: str) -
         elif path == "h":
             dc = nothing
         gradients.append(xp.concatenate([dh, dc]))
-    return gradients
-
-
-def _back_through_gru(layer: TimeGRU, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients by h: through z h_prev alone, through gates and candidate alone, or by both."""
-    steps = [GRU(layer.Wx, layer.Wh, layer.b) for _ in xs]
-    h, zs = xp.zeros_like(dh), []
-    for step, x in zip(steps, xs, strict=True):
-        zs.append(gate_values(layer, x, h)["z"])
-        h = step.forward(x, h)
-    gradients = [dh]
-    for step, z in zip(reversed(steps), reversed(zs), strict=True):
-        _, dh_prev = step.backward(dh)
-        carried = dh * z  # h = (1 - z) n + z h_prev
-        dh = {"both": dh_prev, "memory": carried, "h": dh_prev - carried}[path]
-        gradients.append(dh)
     return gradients
 
 
