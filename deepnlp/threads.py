@@ -98,8 +98,13 @@ class _Pool:
         left = iter(pieces)  # of which each piece is taken once: next() holds the lock
 
         def take_pieces() -> None:
-            for piece in left:
-                work(piece)
+            try:
+                for piece in left:
+                    work(piece)
+            except BaseException:
+                for _ in left:  # after an error no thread begins another piece
+                    pass
+                raise
 
         helpers = self._helpers[: shares - 1]
         for helper in helpers:
@@ -216,7 +221,9 @@ class _OneBlasThread:
     def _set(self, numbers: list[int]) -> None:
         for library, before, number in zip(self._libraries or (), self._before, numbers):
             if before != 1:
-                library.set_num_threads(number)
+                # threadpoolctl 3.8 ignores all threads but the first that sets a number; here any
+                # thread may be the last to leave.
+                getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 
 _one_blas_thread = _OneBlasThread()

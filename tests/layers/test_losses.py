@@ -1,10 +1,23 @@
-"""SoftmaxWithLoss and SigmoidWithLoss against their definitions."""
+"""Losses against their definitions, each target's loss, and the memory that evaluation takes."""
+
+import tracemalloc
 
 import numpy as np
 import pytest
 
+import deepnlp
+from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.layers import SigmoidWithLoss, Softmax, SoftmaxWithLoss
+from deepnlp.evaluation import perplexity
+from deepnlp.layers import (
+    Affine,
+    AffineSoftmaxWithLoss,
+    SigmoidWithLoss,
+    Softmax,
+    SoftmaxWithLoss,
+)
+from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models.language_model import LanguageModel
 from tests.layers.tools import assert_close
 
 RNG = np.random.default_rng(13)
@@ -104,3 +117,152 @@ def test_extreme_scores(array_backend, dtype):
     loss = layer.forward(asarray(s), asarray(np.array([1, 0, 0, 1, 1])))
     assert_close(loss, (2e4 + np.log(2)) / 5, 1e-6)
     assert_close(layer.backward(), np.array([0, 0, 1, -1, -0.5]) / 5, 1e-6)
+
+
+# --- The output of a language model ----------------------------------------------------------
+
+
+def example(shape, V, dtype="float64", D=5, ignored=-1, scale=1.0):
+    """x (..., D), W (D, V), b (V,) and targets (...), some of them ignored."""
+    rng = np.random.default_rng(V)
+    x, W = rng.normal(size=(*shape, D)), scale * rng.normal(size=(D, V))
+    t = rng.integers(0, V, size=shape)
+    if t.size > 2:
+        t.flat[::3] = ignored
+    return [a.astype(dtype) for a in (x, W, scale * rng.normal(size=V))] + [t]
+
+
+def nll(s, t, ignored=-1):
+    """Loss of each target in float64, one row at a time."""
+    s = s.astype("float64")
+    losses = np.zeros(t.shape)
+    for n in np.ndindex(*t.shape):
+        if t[n] != ignored:
+            top = s[n].max()
+            losses[n] = np.log(np.exp(s[n] - top).sum()) + top - s[n][t[n]]
+    return losses
+
+
+@pytest.mark.parametrize("form", kernels.CHOICES)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_all_ways_to_a_loss_agree(array_backend, form, dtype, tolerance):
+    """Scores, each target's loss and their mean, with and without a backward to follow."""
+    for shape, V in [((), 3), ((1,), 1), ((4,), 7), ((2, 3), 50), ((5, 4, 2), 9), ((1500,), 40)]:
+        for bias, ignored, scale in [(True, -1, 1.0), (False, 0, 1.0), (True, -100, 200.0)]:
+            x, W, b, t = example(shape, V, dtype, ignored=ignored, scale=scale)
+            s = (x.astype("float64") @ W + (b if bias else 0)).astype("float64")
+            expected = nll(s, t, ignored)
+            mean = expected.sum() / max((t != ignored).sum(), 1)
+            tolerance_here = tolerance * max(1.0, float(np.abs(s).max()))
+            affine = Affine(asarray(W), asarray(b) if bias else None)
+            joined = AffineSoftmaxWithLoss(affine.W, affine.b, ignore_id=ignored)
+            alone = SoftmaxWithLoss(ignore_id=ignored)
+            x, t = asarray(x), asarray(t)
+            with kernels.using(form):
+                scores = joined.scores(x)
+                losses = [joined.losses(x, t), alone.losses(scores, t)]
+                means = [joined.forward(x, t), alone.forward(scores, t)]
+                with no_backward():
+                    losses += [joined.losses(x, t), alone.losses(scores, t)]
+                    means += [joined.forward(x, t), alone.forward(scores, t)]
+                dx, ds = joined.backward(), alone.backward()  # still wait for theirs
+            assert_close(scores, s.astype(dtype), tolerance)
+            assert_close(scores, affine.forward(x), tolerance)
+            for one in losses:
+                assert one.dtype == dtype
+                assert_close(one, expected.astype(dtype), tolerance_here)
+                assert (asnumpy(one)[asnumpy(t) == ignored] == 0).all()
+            for one in means:
+                assert one.shape == ()
+                assert one.dtype == dtype
+                assert_close(one, np.asarray(mean, dtype), tolerance_here)
+            assert_close(dx, asnumpy(ds) @ W.T, tolerance_here)
+
+
+def test_a_loss_of_nothing(array_backend):
+    x, W, b, t = map(asarray, example((0, 3), 6))
+    for form in kernels.CHOICES:
+        with kernels.using(form):
+            output = AffineSoftmaxWithLoss(W, b)
+            assert output.losses(x, t).shape == (0, 3)
+            assert float(output.forward(x, t)) == 0
+            with no_backward():
+                assert float(output.forward(x, t)) == 0
+
+
+def test_losses_check_what_they_are_given(array_backend):
+    x, W, b, t = map(asarray, example((2, 3), 6))
+    output, loss = AffineSoftmaxWithLoss(W, b), SoftmaxWithLoss()
+    scores = output.scores(x)
+    for owner, first, losses in [
+        ("AffineSoftmaxWithLoss", x, output.losses),
+        ("SoftmaxWithLoss", scores, loss.losses),
+    ]:
+        with pytest.raises(TypeError, match=f"{owner}.*integers.*float64"):
+            losses(first, t.astype("float64"))
+        with pytest.raises(ValueError, match=rf"{owner}.*\(2, 3\).*\(2, 2\)"):
+            losses(first, t[:, :2])
+        with pytest.raises(ValueError, match=f"{owner}.*from 0 to 5, got 6"):
+            losses(first, t * 0 + 6)
+    for method in (output.scores, lambda x: output.losses(x, t)):
+        with pytest.raises(ValueError, match=r"AffineSoftmaxWithLoss: x .*D = 5"):
+            method(x[..., :4])
+    with pytest.raises(RuntimeError, match="no forward"):
+        output.backward()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RNNLM(11, 6, 6, dtype="float64"),
+        lambda: RNNLM(11, 4, 6, tie="tied+L", cell="gru", output_bias=False, dtype="float64"),
+        lambda: SimpleRNNLM(11, 4, 6, dtype="float64"),
+    ],
+)
+def test_the_losses_of_a_model(array_backend, make):
+    """Its own way, the general way by its scores, and the mean that a forward gives."""
+    deepnlp.seed(0)
+    model = make().eval()
+    ids = asarray(np.random.default_rng(0).integers(0, 11, size=(3, 8)))
+    t = asarray(np.random.default_rng(1).integers(-1, 11, size=(3, 8)))
+    results = []
+    for losses in (model.losses, lambda *a: LanguageModel.losses(model, *a)):
+        model.reset_state()
+        results.append([losses(ids, t), losses(ids, t)])  # the state goes on
+    for general, own in zip(*results, strict=True):
+        assert_close(own, general)
+    assert np.abs(asnumpy(results[0][0] - results[0][1])).max() > 1e-6
+    model.reset_state()
+    mean = model.forward(ids, t)
+    assert_close(mean, asnumpy(results[0][0]).sum() / (asnumpy(t) != -1).sum())
+
+
+def peak_of(work):
+    """The most memory, in bytes, that was taken in addition while working."""
+    work()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        work()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_evaluation_never_holds_the_scores():
+    N, T, V, H = 10, 35, 30_000, 16
+    scores = N * T * V * 4
+    ids = np.random.default_rng(0).integers(0, V, size=(N, T + 1))
+    for tie in ("tied", "none"):
+        model = RNNLM(V, H, H, tie=tie).eval()
+
+        def quiet_forward(model=model):
+            with no_backward():
+                model.forward(ids[:, :-1], ids[:, 1:])
+
+        for work in (
+            lambda model=model: model.losses(ids[:, :-1], ids[:, 1:]),
+            quiet_forward,
+            lambda model=model: perplexity(model, ids.ravel(), batch_size=N, window=T),
+        ):
+            assert peak_of(work) < scores / 5
