@@ -22,13 +22,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 from deepnlp import backend
 from deepnlp.errors import DeepNLPError
 from deepnlp.threads import one_blas_thread
 
-__all__ = ["NAMES", "Kernel", "kernel", "use", "using"]
+__all__ = ["NAMES", "Kernel", "New", "Watch", "kernel", "use", "using"]
+
+New: TypeAlias = Callable[..., backend.Array]  # new(name, shape, dtype) gives memory to work in
+Watch: TypeAlias = Callable[..., None] | None  # an observer of backpropagation through time
 
 CHOICES = ("quick", "plain")
 QUICK_FORMS = {"numpy": "deepnlp.kernels.fast", "cupy": "deepnlp.kernels.cuda"}  # by backend

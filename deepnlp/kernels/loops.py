@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
+from deepnlp.kernels import New, Watch
 from deepnlp.products import product_with
 
 
@@ -26,7 +27,7 @@ def lstm_loops(
     """
 
     def lstm_forward(
-        a: Array, Wh: Array, h0: Array, c0: Array, ended: Array | None, new: Callable[..., Array]
+        a: Array, Wh: Array, h0: Array, c0: Array, ended: Array | None, new: New
     ) -> tuple[Array, Array, Any]:
         T, (N, H) = len(a), h0.shape
         h, c = new("h", (T + 1, N, H), a.dtype), new("c", (T + 1, N, H), a.dtype)
@@ -51,8 +52,8 @@ def lstm_loops(
         c: Array,
         saved: Any,
         ended: Array | None,
-        watch: Callable[..., None] | None,
-        new: Callable[..., Array],
+        watch: Watch,
+        new: New,
     ) -> tuple[Array, Array, Array]:
         gates, tanh_c = saved
         da = new("da", gates.shape, gates.dtype)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
-from deepnlp.kernels import kernel
+from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layer import expect
-from deepnlp.layers.recurrent import Recurrent, TimeRecurrent, steps_as_rows
+from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 from deepnlp.parameter import Parameter, View, as_parameter
 from deepnlp.products import product
 
@@ -80,7 +79,7 @@ def gru_forward(
     h0: Array,
     reset_after: bool,
     ended: Array | None,
-    new: Callable[..., Array],
+    new: New,
 ) -> tuple[Array, Array, Any]:
     """All states of the loop over time.
 
@@ -110,8 +109,8 @@ def gru_backward(
     saved: Any,
     reset_after: bool,
     ended: Array | None,
-    watch: Callable[..., None] | None,
-    new: Callable[..., Array],
+    watch: Watch,
+    new: New,
 ) -> tuple[Array, Array, Array]:
     """Back through :func:`gru_forward`, last step first.
 
@@ -347,9 +346,7 @@ class TimeGRU(TimeRecurrent):
         weights = cls._fresh_weights(D, H, rng, dtype)
         return cls(*weights, _fresh_bh(H, dtype, reset_after), reset_after, stateful)
 
-    def _forward_loop(
-        self, a: Array, states: tuple[Array, ...], ended: Array | None
-    ) -> tuple[tuple[Array, ...], Any]:
+    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         (h0,), Wh = states, self.Wh.value
         bh = None if self.bh is None else self.bh.value
         h, u, saved = gru_forward(a, Wh, bh, h0, self.reset_after, ended, self._workspace)
@@ -358,12 +355,12 @@ class TimeGRU(TimeRecurrent):
     def _backward_loop(
         self,
         dhs: Array,
-        final: tuple[Array, ...],
-        states: tuple[Array, ...],
+        final: States,
+        states: States,
         saved: Any,
         ended: Array | None,
-        watch: Callable[..., None] | None,
-    ) -> tuple[Array, tuple[Array, ...]]:
+        watch: Watch,
+    ) -> tuple[Array, States]:
         (dh,), (h,), (u, saved_steps), after = final, states, saved, self.reset_after
         da, dp, dh0 = gru_backward(
             dhs, dh, self.Wh.value, h, saved_steps, after, ended, watch, self._workspace

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
-from deepnlp.kernels import kernel
-from deepnlp.layers.recurrent import Recurrent, TimeRecurrent, steps_as_rows
+from deepnlp.kernels import New, Watch, kernel
+from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 from deepnlp.parameter import Parameter
 
 
@@ -54,7 +53,7 @@ def lstm_step_backward(
 
 @kernel
 def lstm_forward(
-    a: Array, Wh: Array, h0: Array, c0: Array, ended: Array | None, new: Callable[..., Array]
+    a: Array, Wh: Array, h0: Array, c0: Array, ended: Array | None, new: New
 ) -> tuple[Array, Array, Any]:
     """All states of the loop over time.
 
@@ -85,8 +84,8 @@ def lstm_backward(
     c: Array,
     saved: Any,
     ended: Array | None,
-    watch: Callable[..., None] | None,
-    new: Callable[..., Array],
+    watch: Watch,
+    new: New,
 ) -> tuple[Array, Array, Array]:
     """Back through :func:`lstm_forward`, last step first.
 
@@ -279,9 +278,7 @@ class TimeLSTM(TimeRecurrent):
         weights = _with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias)
         return cls(*weights, stateful=stateful)
 
-    def _forward_loop(
-        self, a: Array, states: tuple[Array, ...], ended: Array | None
-    ) -> tuple[tuple[Array, ...], Any]:
+    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         h0, c0 = states
         h, c, saved = lstm_forward(a, self.Wh.value, h0, c0, ended, self._workspace)
         return (h, c), saved
@@ -289,12 +286,12 @@ class TimeLSTM(TimeRecurrent):
     def _backward_loop(
         self,
         dhs: Array,
-        final: tuple[Array, ...],
-        states: tuple[Array, ...],
+        final: States,
+        states: States,
         saved: Any,
         ended: Array | None,
-        watch: Callable[..., None] | None,
-    ) -> tuple[Array, tuple[Array, ...]]:
+        watch: Watch,
+    ) -> tuple[Array, States]:
         (dh, dc), (h, c), Wh = final, states, self.Wh
         da, dh0, dc0 = lstm_backward(
             dhs, dh, dc, Wh.value, h, c, saved, ended, watch, self._workspace

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, check_ids, xp
 from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.kernels import Watch
 from deepnlp.layer import Layer, expect, no_backward
 from deepnlp.parameter import Parameter, as_parameter
 from deepnlp.products import product
+
+States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 
 
 class Recurrent(Layer):
@@ -56,7 +59,7 @@ class Recurrent(Layer):
             Parameter.zeros(width, dtype=dtype, name="b"),
         )
 
-    def start(self, N: int) -> tuple[Array, ...]:
+    def start(self, N: int) -> States:
         """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
         return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
 
@@ -134,9 +137,7 @@ class TimeRecurrent(Recurrent):
 
     # --- The loop over time -------------------------------------------------------------------
 
-    def _forward_loop(
-        self, a: Array, states: tuple[Array, ...], ended: Array | None
-    ) -> tuple[tuple[Array, ...], Any]:
+    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         """From a = x Wx + b (T, N, G H), which may be overwritten: all states, and what is saved.
 
         Each state is (T + 1, N, H): number t is the one before step t.
@@ -146,12 +147,12 @@ class TimeRecurrent(Recurrent):
     def _backward_loop(
         self,
         dhs: Array,
-        final: tuple[Array, ...],
-        states: tuple[Array, ...],
+        final: States,
+        states: States,
         saved: Any,
         ended: Array | None,
-        watch: Callable[..., None] | None,
-    ) -> tuple[Array, tuple[Array, ...]]:
+        watch: Watch,
+    ) -> tuple[Array, States]:
         """da (T, N, G H) and the gradients with respect to the states at the start.
 
         The gradients of the recurrent weights are accumulated.
@@ -273,7 +274,7 @@ class TimeRecurrent(Recurrent):
                 gradient += given
         return final
 
-    def _watching(self, x: Array) -> Callable[..., None] | None:
+    def _watching(self, x: Array) -> Watch:
         """The observer's call with x_t put in, for a loop that knows no x."""
         watch = self.watch
         return None if watch is None else lambda t, *seen: watch(t, x[t], *seen)

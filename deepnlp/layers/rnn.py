@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.functions import relu, relu_grad, tanh_grad
-from deepnlp.kernels import kernel
-from deepnlp.layers.recurrent import Recurrent, TimeRecurrent, steps_as_rows
+from deepnlp.kernels import New, Watch, kernel
+from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 
 ACTIVATIONS = ("tanh", "relu")
 
@@ -25,7 +24,7 @@ def rnn_step_backward(dh: Array, h: Array, activation: str) -> Array:
 
 @kernel
 def rnn_forward(
-    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: Callable[..., Array]
+    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: New
 ) -> Array:
     """All states of the loop over time.
 
@@ -51,8 +50,8 @@ def rnn_backward(
     h: Array,
     activation: str,
     ended: Array | None,
-    watch: Callable[..., None] | None,
-    new: Callable[..., Array],
+    watch: Watch,
+    new: New,
 ) -> tuple[Array, Array]:
     """Back through :func:`rnn_forward`, last step first.
 
@@ -234,9 +233,7 @@ class TimeRNN(TimeRecurrent):
         """
         return cls(*cls._fresh_weights(D, H, rng, dtype), activation, stateful)
 
-    def _forward_loop(
-        self, a: Array, states: tuple[Array, ...], ended: Array | None
-    ) -> tuple[tuple[Array, ...], Any]:
+    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         (h0,) = states
         h = rnn_forward(a, self.Wh.value, h0, self.activation, ended, self._workspace)
         return (h,), None
@@ -244,12 +241,12 @@ class TimeRNN(TimeRecurrent):
     def _backward_loop(
         self,
         dhs: Array,
-        final: tuple[Array, ...],
-        states: tuple[Array, ...],
+        final: States,
+        states: States,
         saved: Any,
         ended: Array | None,
-        watch: Callable[..., None] | None,
-    ) -> tuple[Array, tuple[Array, ...]]:
+        watch: Watch,
+    ) -> tuple[Array, States]:
         (dh,), (h,), Wh = final, states, self.Wh
         da, dh0 = rnn_backward(dhs, dh, Wh.value, h, self.activation, ended, watch, self._workspace)
         # a_t = x_t Wx + h_(t-1) Wh + b, all steps at once

@@ -6,11 +6,10 @@ and backward turns factors that were found for all steps at once into gradients.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.kernels import loops
+from deepnlp.kernels import New, Watch, loops
 from deepnlp.kernels.cuda import steps
 from deepnlp.kernels.cuda.launching import REALS
 
@@ -32,7 +31,7 @@ def lstm_backward(dhs: Array, dh: Array, *others: Any) -> Any:
 
 
 def rnn_forward(
-    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: Callable[..., Array]
+    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: New
 ) -> Any:
     """A launch a step."""
     if a.dtype.char not in REALS:
@@ -53,8 +52,8 @@ def rnn_backward(
     h: Array,
     activation: str,
     ended: Array | None,
-    watch: Callable[..., None] | None,
-    new: Callable[..., Array],
+    watch: Watch,
+    new: New,
 ) -> Any:
     """A launch for all factors, then one a step."""
     if h.dtype.char not in REALS:
@@ -82,7 +81,7 @@ def gru_forward(
     h0: Array,
     reset_after: bool,
     ended: Array | None,
-    new: Callable[..., Array],
+    new: New,
 ) -> Any:
     """A launch a step, two where the reset gate acts before the product."""
     if a.dtype.char not in REALS:
@@ -112,8 +111,8 @@ def gru_backward(
     saved: Any,
     reset_after: bool,
     ended: Array | None,
-    watch: Callable[..., None] | None,
-    new: Callable[..., Array],
+    watch: Watch,
+    new: New,
 ) -> Any:
     """A launch for all factors, then one or two a step.
 
