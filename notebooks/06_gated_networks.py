@@ -1606,11 +1606,11 @@ def cosine(a, b):
 
 def cosines(model, ids):
     """Mean cosines with the target's rows: of h with E, of the output's input with its matrix."""
-    output = model.layers[-1].W.value.T  # (V, H or D)
+    output = model.output.W.value.T  # (V, H or D)
     table = model.layers[0].W.value
     with evaluating(model):
         x = ids[None, :-1]
-        for layer in model.layers[:-1]:
+        for layer in model.layers:
             x = layer.forward(x)
             if isinstance(layer, TimeLSTM):
                 h = x[0]  # of the highest LSTM in the end
