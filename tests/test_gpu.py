@@ -8,6 +8,7 @@ from deepnlp import backend, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, save
 from deepnlp.layers import Dropout, TimeDropout
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, SimpleRNNLM
 from tests.layers.tools import LAYERS, as_tuple, host, parameter_gradients, run
 from tests.strict_backend import strict
@@ -88,6 +89,39 @@ def test_results_stay_on_the_device_in_their_type(case):
     for array in (*outputs, *(g for g in gradients if g is not None)):
         assert isinstance(array, cupy.ndarray)
         assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in LAYERS if issubclass(c.covers, TimeRecurrent)], ids=str
+)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 2e-4)])
+def test_lengths_final_gradients_and_steps_agree(case, dtype, tolerance):
+    def compute():
+        layer, (x,) = case.make(dtype)
+        N, T, _ = x.shape
+        y = layer.forward(x, [T, 0][:N])
+        ends = [getattr(layer, name) for name in layer._states]
+        dx = layer.backward(2 * y, *(1 + end for end in ends))
+        starts = [getattr(layer, f"d{name}0") for name in layer._states]
+        state, steps = None, []
+        for t in range(T):
+            step, state = layer.step(x[:, t], state)
+            steps.append(step)
+        arrays = (y, dx, *ends, *starts, *steps, *state)
+        return host(arrays) + parameter_gradients(layer)
+
+    reference, ours = on_both(compute)
+    assert_all_close(ours, reference, tolerance)
+
+
+def test_losses_agree():
+    def compute():
+        model = RNNLM(V, D, 7, tie="tied+L", dtype="float64").eval()
+        ids, targets = batch()
+        return host((model.losses(ids, targets), model.logits(ids)))
+
+    reference, ours = on_both(compute)
+    assert_all_close(ours, reference, 1e-9)
 
 
 def test_masks_are_equal():
