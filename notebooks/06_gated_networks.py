@@ -788,6 +788,12 @@ class Plugged(Layer):
         with no_backward():
             return self.net.forward(ids)
 
+    def start(self, N):
+        return self.net.start(N)
+
+    def step(self, ids, state=None):
+        return self.net.step(ids, state)
+
 
 # %% [markdown]
 # The stories: five times someone comes in, one of eight people, among words that mean nothing;
