@@ -36,11 +36,9 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     array([[3.],
            [3.]])
     """
-    (n, k), m = A.shape, B.shape[1]
-    if backend.name() != "numpy":
-        return xp.matmul(A, B, out=out)
+    n, (k, m) = len(A), B.shape
     with one_blas_thread():
-        if n * k * m < SMALLEST_SHARED or max(n, m) < 4 * ALIGNED:
+        if not _is_shared(n, k, m):
             return xp.matmul(A, B, out=out)
         if out is None:
             out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
@@ -58,14 +56,27 @@ def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
     before the loop is.
     """
     k, m = B.shape
-    if backend.name() != "numpy" or n * k * m < SMALLEST_SHARED or m < 4 * ALIGNED:
+    if not _is_shared(n, k, m):
         return lambda A, out: xp.matmul(A, B, out=out)
     columns = [(c, B[:, c]) for c in _pieces(m)]
+    return lambda A, out: in_parallel(lambda c: xp.matmul(A, c[1], out=out[:, c[0]]), columns)
 
-    def times_B(A: Array, out: Array) -> None:
-        in_parallel(lambda piece: xp.matmul(A, piece[1], out=out[:, piece[0]]), columns)
 
-    return times_B
+def product_with_transpose(W: Array, n: int) -> Callable[[Array, Array], None]:
+    """The same for A W^T, into an ``out`` (n, k) that is the transpose of an array in C order.
+
+    A small W is transposed once; a large one is read row by row, as A W^T = (W A^T)^T.
+    """
+    k, m = W.shape
+    if not _is_shared(n, m, k):
+        return product_with(xp.ascontiguousarray(W.T), n)
+    rows = [(r, W[r]) for r in _pieces(k)]
+    return lambda A, out: in_parallel(lambda r: xp.matmul(r[1], A.T, out=out.T[r[0]]), rows)
+
+
+def _is_shared(n: int, k: int, m: int) -> bool:
+    """Whether a product of (n, k) and (k, m) is shared out between threads."""
+    return backend.name() == "numpy" and n * k * m >= SMALLEST_SHARED and max(n, m) >= 4 * ALIGNED
 
 
 def _pieces(size: int) -> list[Any]:

@@ -158,7 +158,7 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
         try:  # asking first whether there is one would let two threads take the same
             memory = free.pop()
         except IndexError:
-            memory = xp.empty(n * width, dtype=dtype)
+            memory = xp.zeros(n * width, dtype=dtype)
         shape = n, columns.stop - columns.start
         s = memory[: math.prod(shape)].reshape(shape)
         xp.matmul(x, W[:, columns], out=s)

@@ -12,7 +12,7 @@ from typing import Any
 
 from deepnlp.backend import Array, xp
 from deepnlp.kernels import New, Watch
-from deepnlp.products import product_with
+from deepnlp.products import product_with, product_with_transpose
 
 
 def lstm_loops(
@@ -58,8 +58,8 @@ def lstm_loops(
         gates, tanh_c = saved
         da = new("da", gates.shape, gates.dtype)
         slopes(gates, c[:-1], tanh_c, da)
-        times_Wh_T = product_with(xp.ascontiguousarray(Wh.T), h.shape[1])  # read T times
-        dh, dc = dh.copy(), dc.copy()
+        times_Wh_T = product_with_transpose(Wh, h.shape[1])
+        dh, dc = xp.ascontiguousarray(dh.T).T, dc.copy()
         for t in reversed(range(len(da))):
             if watch is not None:
                 watch(t, h[t], dhs[t] + dh, c[t], dc.copy())
