@@ -3,10 +3,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# One BLAS thread: at the sizes of the default model a second gains little, and on a machine that is
-# busy with anything else it loses much. OPENBLAS_NUM_THREADS=2 make train overrides it.
-export OPENBLAS_NUM_THREADS ?= 1
-
 .PHONY: help train test check format clean notebooks lessons bench
 
 help:
@@ -16,7 +12,7 @@ help:
 	@echo "make test       run the tests: every gradient, and everything else"
 	@echo "make bench      time it against PyTorch, then write docs/performance.md (ARGS=lm for one suite)"
 	@echo "make check      ruff, format, types"
-	@echo "make format     put the code into shape"
+	@echo "make format     format the code"
 	@echo "make clean      remove .venv and caches (runs/ stays)"
 
 # One stamp an extra, renewed when pyproject.toml changes.

@@ -16,7 +16,7 @@ import numpy
 
 from deepnlp.errors import DeepNLPError
 
-# numpy.ndarray, or the array type of the backend in use. Any, for mypy cannot follow the switch.
+# numpy.ndarray, or the array type of the backend in use: Any, since mypy cannot follow the switch.
 Array: TypeAlias = Any
 
 # Random numbers come from the host, whatever the backend.
@@ -51,7 +51,7 @@ xp: Any = _ArrayModule()
 
 
 def _use_environment() -> None:
-    """The first look at ``xp`` without a call of ``use`` before it: ask the environment."""
+    """Choose the backend that ``DEEPNLP_BACKEND`` names, where ``xp`` is read before ``use``."""
     try:
         use(os.environ.get("DEEPNLP_BACKEND") or "numpy")
     except ValueError as error:
@@ -112,7 +112,7 @@ def _import_cupy() -> Any:
 def use_tf32(on: bool) -> None:
     """Let the GPU round the operands of float32 matrix products to 10 bits of mantissa, or not.
 
-    TF32 products are several times as fast and have a relative error of some 1e-3 an operand
+    TF32 products are several times as fast and have a relative error of about 1e-3 per operand
     instead of 6e-8; sums stay in float32. Off by default. It needs the cupy backend and a GPU of
     compute capability 8.0 or later. ``DEEPNLP_TF32=1`` in the environment switches it on when the
     cupy backend is chosen.
@@ -271,16 +271,16 @@ def host_generator(rng: Generator | None) -> Generator:
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
     """Raise an error if an id lies outside 0 ... size - 1.
 
-    On a GPU this would wait for the device at every step, so there it is left to whoever brings
-    the ids over: an encoder's ids are in range by construction.
+    On a GPU the check would wait for the device at every step, so it is left out there: the ids
+    that a vocabulary gives are in range by construction.
 
     Parameters
     ----------
     owner : str
-        Who asks: its name begins the message.
+        Name of the caller, which begins the message.
     ids : array of int
     size : int
-        Number of ids there are.
+        Ids are from 0 to size - 1.
     what : str
         What they are called.
 
@@ -301,7 +301,7 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
     """Slices of rows, each small enough to stay in the cache of one core.
 
     A formula of several operations, applied block by block, reads and writes memory once instead
-    of once an operation.
+    of once per operation.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
     Returns
     -------
     list of slice
-        For a number, shape (), the one index that keeps it an array.
+        For a number, of shape (), the one index that keeps it an array.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def philox_uint16(key: int, counter: int, size: int) -> numpy.ndarray[Any, Any]:
     key, counter : int
         Zero or more and below 2**64.
     size : int
-        How many.
+        How many integers.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = Non
     """Write a model to one ``.npz`` file, all of it or nothing.
 
     The file is written beside its final name and then renamed, so that a crash on the way leaves
-    an older file of that name whole.
+    an older file of that name as it was.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     FileNotFoundError
         If there is no such file.
     DeepNLPError
-        If the file is damaged, or not one of ours.
+        If the file is damaged, or is not a checkpoint of deepnlp.
     ValueError
         If names or shapes differ from those of ``into``: the text gives the first difference.
 
@@ -117,21 +117,6 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
 def model_file(path: str | PathLike[str]) -> Path:
     """The file that holds the model: the path itself, or the best model of a run folder.
 
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-
-    Examples
-    --------
     >>> model_file("runs/none-of-that-name")
     Traceback (most recent call last):
         ...
@@ -157,21 +142,7 @@ def model_file(path: str | PathLike[str]) -> Path:
 def pack_model(
     model: Layer, vocab: Vocabulary | None = None
 ) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """What a file says of a model.
-
-    Parameters
-    ----------
-    model : Layer
-    vocab : Vocabulary, optional
-        ``model.vocab`` by default.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        The parameters by name, copied to the host.
-    dict
-        Class, constructor arguments and vocabulary, ready for JSON.
-    """
+    """The parameters by name, on the host; and class, arguments and vocabulary, ready for JSON."""
     name = type(model).__name__
     vocab = getattr(model, "vocab", None) if vocab is None else vocab
     config = getattr(model, "config", None)
@@ -184,35 +155,15 @@ def pack_model(
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:
-    """The parameters of a model by name, copied to the host.
-
-    Parameters
-    ----------
-    model : Layer
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-    """
+    """The parameters of a model by name, copied to the host."""
     return {name: asnumpy(p.value).copy() for name, p in model.named_parameters()}
 
 
 def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
-    """Put host arrays into the parameters of a model, in place; tying and number types hold.
+    """Put host arrays, one for each parameter, into a model in place; tying and number types hold.
 
-    Parameters
-    ----------
-    model : Layer
-    arrays : dict of str to numpy.ndarray
-        Exactly one for each parameter, of its shape.
+    Where the names or shapes differ, nothing is changed.
 
-    Raises
-    ------
-    ValueError
-        Naming the first difference; nothing was changed then.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from deepnlp.layers import Affine
     >>> set_parameters(Affine([[1.0], [2.0]]), {"W": np.zeros((3, 1))})
@@ -260,16 +211,6 @@ def write_npz(
 ) -> None:
     """Write named arrays and a JSON text; the same contents give the same bytes.
 
-    Parameters
-    ----------
-    path : str or path
-    arrays : dict of str to numpy.ndarray
-        Host arrays of any number type.
-    meta : dict
-        Anything that JSON can hold.
-
-    Examples
-    --------
     >>> import tempfile, os
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -291,25 +232,7 @@ def write_npz(
 
 
 def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """Read what :func:`write_npz` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-    dict
-        The JSON text.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    DeepNLPError
-        If it is damaged, or not one of ours.
-    """
+    """The arrays and the JSON text that :func:`write_npz` wrote."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no checkpoint {path}")
@@ -360,22 +283,6 @@ def _reason(error: Exception) -> str:
 def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file beside its final name, then rename: the old one is whole until the new one is.
 
-    Parameters
-    ----------
-    path : str or path
-
-    Yields
-    ------
-    binary file
-        Open for writing; renamed to ``path`` at the end, removed if an error is raised.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not exist.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder) / "a.txt") as file:

@@ -1,8 +1,8 @@
 """How well a language model predicts a text: perplexity and surprisal.
 
 A split of n tokens has n - 1 targets, the first token being context, and each target counts
-exactly once. The hidden state is carried from the first token to the last. Whatever is asked of a
-model here, its training mode, its hidden state and its dropout counters are left as they were.
+exactly once. The hidden state is carried from the first token to the last. The training mode of a
+model, its hidden state and its dropout counters are afterwards what they were.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from deepnlp.models.language_model import LanguageModel
 
 HostIds = np.ndarray[Any, Any]
 
-TOKENS_AT_ONCE = 512  # bounds the logits that are in memory: this many rows of V numbers
+TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def perplexity(
 
     Examples
     --------
-    A model that knows nothing hesitates between all words:
+    With all weights zero, the model hesitates between all words:
 
     >>> model = RNNLM(vocab_size=5, embed_size=2, hidden_size=2)
     >>> for parameter in model.parameters():
@@ -113,7 +113,7 @@ def streams(
 ) -> tuple[HostIds, HostIds]:
     """The n - 1 targets of a text in N contiguous streams, each target once.
 
-    Where N does not divide n - 1, the last streams are one shorter, and end with a target that is
+    Where N does not divide n - 1, the last streams are one target shorter and end with one that is
     ignored. A stream's first input is the token before its first target.
 
     Parameters
@@ -223,8 +223,8 @@ def score(model: RNNLM, text: str) -> Score:
 
     .. math:: s_t = -\log_2 p(w_t \mid \texttt{<eos>}, w_1 \dots w_{t-1})
 
-    The text is a sentence of its own: it starts after ``<eos>``, and the closing ``<eos>`` counts.
-    A text of several lines has one ``<eos>`` after each.
+    The text starts after ``<eos>``, and the closing ``<eos>`` counts. A text of several lines has
+    one ``<eos>`` after each.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def exponential(mean: float) -> float:
 def _windows(
     ids: HostIds, batch_size: int, window: int | None
 ) -> Iterator[tuple[HostIds, HostIds]]:
-    """The streams of a text, some steps at a time, each made when it is its turn."""
+    """The streams of a text, some steps at a time."""
     N = min(batch_size, len(ids) - 1)
     window = max(1, TOKENS_AT_ONCE // N) if window is None else window
     if window < 1:
@@ -302,19 +302,19 @@ def _windows(
 
 
 def expect_language_model(owner: str, model: Any) -> None:
-    """Raise an error unless a model has what training and evaluation ask of one.
+    """Raise an error unless a model has what training and evaluation need.
 
     Parameters
     ----------
     owner : str
-        Who asks: it begins the message.
+        Name of the caller, which begins the message.
     model : RNNLM
         Or any model with the same methods.
 
     Raises
     ------
     TypeError
-        If it has not, as a Sequential, which has no loss.
+        If it has not, such as a Sequential, which has no loss.
     """
     if not (hasattr(model, "vocab_size") and hasattr(model, "logits")):
         raise TypeError(

@@ -24,7 +24,7 @@ from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.parameter import Parameter
 
 TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
-"""Largest error of a gradient by method: these examples are small."""
+"""Largest error of a gradient, by method."""
 
 
 class Sizes(NamedTuple):
@@ -46,7 +46,7 @@ Build = Callable[[Generator, Sizes], tuple[Layer, Inputs]]
 
 @dataclass(frozen=True)
 class Example:
-    """A layer from weights in hand, and inputs for it; ``any_shape`` if they may have any shape."""
+    """A layer and inputs for it; ``any_shape`` if the inputs may have any shape."""
 
     name: str
     covers: type[Layer]
@@ -83,7 +83,7 @@ def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
 
 
 def weight(rng: Generator, *shape: int) -> Parameter:
-    """Normal numbers, a matrix divided by the root of its rows."""
+    """Normal numbers; a matrix is divided by the square root of its number of rows."""
     values = rng.normal(size=shape)
     return Parameter(values / math.sqrt(shape[0]) if len(shape) > 1 else values)
 
@@ -157,7 +157,7 @@ def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
 
 
 def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-    """The model of the lessons, by hand: its output weight is the embedding, transposed."""
+    """A model plugged together by hand: its output weight is the embedding, transposed."""
 
     def lstm() -> Layer:
         weights = weight(rng, s.D, 4 * s.D), weight(rng, s.D, 4 * s.D), weight(rng, 4 * s.D)

@@ -10,22 +10,8 @@ from deepnlp.backend import Array, xp
 
 
 def sigmoid(x: Array) -> Array:
-    r"""Logistic function, by way of tanh.
+    """Logistic function 1 / (1 + exp(-x)), by way of tanh, which never overflows.
 
-    .. math:: \sigma(x) = \frac{1}{1 + e^{-x}} = \tfrac12 \tanh(\tfrac{x}{2}) + \tfrac12
-
-    The second form never overflows and needs no branch.
-
-    Parameters
-    ----------
-    x : array
-
-    Returns
-    -------
-    array of the same shape and dtype
-
-    Examples
-    --------
     >>> sigmoid(xp.asarray([0.0, 1e4]))
     array([0.5, 1. ])
     """
@@ -33,50 +19,18 @@ def sigmoid(x: Array) -> Array:
 
 
 def sigmoid_grad(y: Array) -> Array:
-    """Derivative of the sigmoid by its input, from its output: y (1 - y).
-
-    Parameters
-    ----------
-    y : array
-        ``sigmoid(x)``.
-
-    Returns
-    -------
-    array of the same shape
-    """
+    """Derivative of the sigmoid, from its output y: y (1 - y), of the same shape."""
     return y * (1 - y)
 
 
 def tanh_grad(y: Array) -> Array:
-    """Derivative of tanh by its input, from its output: 1 - y^2.
-
-    It is at most 1, and equal to 1 at x = 0.
-
-    Parameters
-    ----------
-    y : array
-        ``tanh(x)``.
-
-    Returns
-    -------
-    array of the same shape
-    """
+    """Derivative of tanh, from its output y: 1 - y^2, at most 1 and equal to 1 at x = 0."""
     return 1 - y * y
 
 
 def relu(x: Array) -> Array:
     """Rectifier: x where x > 0, else 0.
 
-    Parameters
-    ----------
-    x : array
-
-    Returns
-    -------
-    array of the same shape and dtype
-
-    Examples
-    --------
     >>> relu(xp.asarray([-1.0, 2.0]))
     array([0., 2.])
     """
@@ -84,38 +38,15 @@ def relu(x: Array) -> Array:
 
 
 def relu_grad(y: Array) -> Array:
-    """Derivative of the rectifier, from its output: 1 where y > 0, else 0.
-
-    Parameters
-    ----------
-    y : array
-        ``relu(x)``.
-
-    Returns
-    -------
-    array of bool
-    """
+    """Derivative of the rectifier, from its output y: true (1) where y > 0, else false (0)."""
     return y.real > 0
 
 
 def softmax(x: Array) -> Array:
-    r"""Probabilities from scores, over the last axis.
-
-    .. math:: p_k = \frac{e^{x_k}}{\sum_j e^{x_j}}
+    """Probabilities from scores (..., V), over the last axis.
 
     The largest score is subtracted first: it cancels, and nothing overflows.
 
-    Parameters
-    ----------
-    x : array (..., V)
-
-    Returns
-    -------
-    array (..., V)
-        Rows of positive numbers that add up to 1.
-
-    Examples
-    --------
     >>> softmax(xp.asarray([[1000.0, 1000.0]]))
     array([[0.5, 0.5]])
     """
@@ -124,20 +55,8 @@ def softmax(x: Array) -> Array:
 
 
 def softplus(x: Array) -> Array:
-    r"""Smooth rectifier, -log(1 - sigmoid(x)).
+    """Smooth rectifier log(1 + exp(x)) = m + log(exp(-m) + exp(x - m)), with m = max(x, 0).
 
-    .. math:: \log(1 + e^x) = m + \log(e^{-m} + e^{x - m}), \quad m = \max(x, 0)
-
-    Parameters
-    ----------
-    x : array
-
-    Returns
-    -------
-    array of the same shape and dtype
-
-    Examples
-    --------
     >>> softplus(xp.asarray([-1e4, 1e4]))
     array([    0., 10000.])
     """

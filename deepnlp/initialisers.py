@@ -1,5 +1,6 @@
-"""Fresh weights. Drawn on the host in float64 and then cast, so that a seed means the same
-weights in every number type and on every backend.
+"""Fresh weights, drawn on the host in float64 and then cast.
+
+So a seed means the same weights in every number type and on every backend.
 """
 
 from __future__ import annotations
@@ -16,22 +17,8 @@ def uniform(
     rng: Generator | None = None,
     dtype: Any = "float32",
 ) -> Array:
-    """Weights drawn from U(-bound, bound).
+    """Weights of a shape, drawn from U(-bound, bound).
 
-    Parameters
-    ----------
-    shape : tuple of int
-    bound : float
-    rng : numpy.random.Generator, optional
-        The one that :func:`deepnlp.seed` set, by default.
-    dtype : data-type
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
     >>> bool(abs(uniform((3, 4), 0.1)).max() <= 0.1)
     True
     """
@@ -45,22 +32,8 @@ def normal(
     rng: Generator | None = None,
     dtype: Any = "float32",
 ) -> Array:
-    """Weights drawn from N(0, std^2).
+    """Weights of a shape, drawn from N(0, std^2).
 
-    Parameters
-    ----------
-    shape : tuple of int
-    std : float
-    rng : numpy.random.Generator, optional
-        The one that :func:`deepnlp.seed` set, by default.
-    dtype : data-type
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
     >>> normal((3, 4), 0.01).shape
     (3, 4)
     """
@@ -71,22 +44,6 @@ def normal(
 def fan_in_bound(fan_in: int) -> float:
     """The bound 1 / sqrt(fan-in) of a uniform distribution, a common default.
 
-    Parameters
-    ----------
-    fan_in : int
-        How many inputs one output adds up.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If there are none.
-
-    Examples
-    --------
     >>> fan_in_bound(100)
     0.1
     """

@@ -17,9 +17,9 @@ _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
 
 @contextmanager
 def no_backward() -> Iterator[None]:
-    """Context in which forwards keep nothing for a backward, as evaluation and generation want.
+    """Context in which forwards save nothing for a backward, as in evaluation and generation.
 
-    A forward outside of it that still waits for its backward is left as it was.
+    What an earlier forward saved stays there for its backward.
 
     Examples
     --------
@@ -40,14 +40,8 @@ def no_backward() -> Iterator[None]:
 
 
 def keeping() -> bool:
-    """Whether forwards keep what a backward needs: true outside of :func:`no_backward`.
+    """Whether forwards save what a backward needs: true outside of :func:`no_backward`.
 
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
     >>> with no_backward():
     ...     keeping()
     False
@@ -56,18 +50,18 @@ def keeping() -> bool:
 
 
 class Layer:
-    """A step of the computation that knows its forward and its backward.
+    """A step of the computation, with its forward and its backward.
 
     A subclass writes ``forward`` and ``backward`` and assigns its Parameters and inner layers as
     attributes (or lists or dicts of them) in its constructor; they are found there, in that order.
-    What backward needs, forward hands to :meth:`save_for_backward`, and backward takes with
+    Forward hands what backward needs to :meth:`save_for_backward`, and backward takes it with
     :meth:`saved`: one backward for one forward. What is saved is not copied: an input or output
     may be changed in place only after backward.
 
     Attributes
     ----------
     training : bool
-        True until :meth:`eval`. It switches randomness, and nothing else.
+        True until :meth:`eval`. It switches randomness (dropout), and nothing else.
 
     Examples
     --------
@@ -99,17 +93,17 @@ class Layer:
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def forward(self, *inputs: Any) -> Any:
-        """Outputs from inputs; each layer states its equation."""
+        """The outputs from the inputs."""
         raise TypeError(f"{type(self).__name__} has no forward")
 
     def backward(self, *gradients: Any) -> Any:
-        """Gradients of the inputs from the gradients of the outputs."""
+        """Gradients with respect to the inputs, from those with respect to the outputs."""
         raise TypeError(f"{type(self).__name__} has no backward")
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give a class that changes what is computed the general step, unless it has its own.
+        """Give a class with a new forward the general step, unless it defines one.
 
-        The quick step it would inherit is that of another function.
+        The quick step that it would inherit computes the old function.
         """
         super().__init_subclass__(**options)
         own = vars(cls)
@@ -147,11 +141,11 @@ class Layer:
         return self._general_step(x, state)
 
     def _general_start(self, N: int) -> Any:
-        """The start of a layer whose class says nothing else."""
+        """The start of a layer whose class defines none."""
         return None
 
     def _general_step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """The step of a layer whose class says nothing else: the forward."""
+        """The step of a layer whose class defines none: the forward."""
         with no_backward():
             return self.forward(x), state
 
@@ -163,9 +157,9 @@ class Layer:
         Returns
         -------
         list of (str, Parameter)
-            In the order of the constructors. A view such as a transpose stands for its bases. A
-            Parameter has the first name that it is found by; those of a view with several bases
-            end in ``.0``, ``.1`` and so on.
+            In the order of the constructors. A view such as a transpose gives its bases. A
+            Parameter has the first name that it is found by; the names of a view's bases, if there
+            are several, end in ``.0``, ``.1`` and so on.
         """
         named: dict[int, tuple[str, Parameter]] = {}
         for path, weight in self._owned(View):
@@ -279,7 +273,7 @@ class Layer:
     # --- For subclasses ----------------------------------------------------------------------
 
     def save_for_backward(self, *values: Any) -> None:
-        """Keep what backward will need, unless inside ``no_backward``."""
+        """Save what backward will need, unless inside ``no_backward``."""
         if keeping():
             self._kept = values
 
@@ -289,7 +283,7 @@ class Layer:
         The next call with this name, shape and type gives the same array again, so that a training
         step allocates little. It may hold what is saved for a backward, never a result: arrays
         that a caller was given are not overwritten. Inside ``no_backward`` it is a fresh array,
-        since a forward outside may still wait for its backward.
+        since an earlier forward may still wait for its backward.
         """
         if not keeping():
             return xp.empty(shape, dtype=dtype)
@@ -304,7 +298,7 @@ class Layer:
         return array
 
     def saved(self) -> tuple[Any, ...]:
-        """Take what forward kept, once."""
+        """Take what forward saved, once."""
         if self._kept is None:
             raise RuntimeError(
                 f"{type(self).__name__}.backward: no forward to go back through; call forward "
@@ -389,13 +383,13 @@ class Sequential(Layer):
         self.layers = list(layers)
 
     def forward(self, x: Any) -> Any:
-        """The input through every layer in turn."""
+        """Pass the input through every layer, first to last."""
         for layer in self.layers:
             x = layer.forward(x)
         return x
 
     def backward(self, dy: Any) -> Any:
-        """The gradient back through every layer, last to first: the chain rule."""
+        """Pass the gradient back through every layer, last to first: the chain rule."""
         for layer in reversed(self.layers):
             dy = layer.backward(dy)
         return dy
@@ -415,20 +409,7 @@ class Sequential(Layer):
 def map_state(function: Callable[..., Any], *states: Any) -> Any:
     """Apply a function to the arrays of one state, or to those of several at the same place.
 
-    Parameters
-    ----------
-    function : callable
-        Takes an array of each state.
-    *states
-        As :meth:`Layer.start` and :meth:`Layer.step` give them.
-
-    Returns
-    -------
-    state
-
-    Examples
-    --------
-    The rows of a state in another order, as a beam search wants them:
+    The rows of a state in another order, as beam search needs it:
 
     >>> state = [None, (xp.asarray([[1.0], [2.0]]),)]
     >>> map_state(lambda array: array[[1, 0]], state)
@@ -452,27 +433,11 @@ def _axes(letters: str) -> tuple[list[str], list[str], bool]:
 
 
 def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> None:
-    """Check that an array belongs to the backend in use, and its shape.
+    """Check that an array belongs to the backend in use and has the axes that ``letters`` name.
 
-    Parameters
-    ----------
-    owner, what : str
-        Name of the layer and of its input; they begin the message.
-    array : array
-    letters : str
-        Names of the axes, such as ``"N T D"``; ``"... D"`` allows any axes before the last.
-    **sizes : int
-        Sizes of the axes that are known, by their letter.
+    ``"... D"`` allows any axes before the last; ``sizes`` holds the sizes that are known, by their
+    letter. The names of the layer and of its input begin the message.
 
-    Raises
-    ------
-    TypeError
-        If it is not an array of the backend in use.
-    ValueError
-        If its shape is another. The message gives the letters and the numbers.
-
-    Examples
-    --------
     >>> expect("Affine", "x", xp.zeros((2, 3)), "N D", D=4)
     Traceback (most recent call last):
         ...

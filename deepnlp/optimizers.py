@@ -3,10 +3,11 @@
 Throughout, g is the gradient of a parameter W after weight decay, lr the learning rate. An
 optimizer changes ``Parameter.value`` in place and keeps its own arrays by parameter.
 
-Where g is zero, SGD and AdaGrad leave W and what they keep as they are. So from a sparse gradient
-(:mod:`deepnlp.parameter`) they update only the rows that it has, with the same result to the last
-bit. The other optimizers change every row at every step, and so does weight decay: these take the
-dense gradient. Clipping scales a sparse gradient without making it dense.
+Where g is zero, SGD and AdaGrad change neither W nor what they keep. So from a sparse gradient
+(:mod:`deepnlp.parameter`) they update only its rows, with the same result to the last bit. The
+other optimizers change every row at every step, and so does weight decay: these use the dense
+gradient, except for ``Adam(lazy=True)``. Clipping scales a sparse gradient without making it
+dense.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
 
 @kernel
 def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
-    """Scale the gradients in place, and give their norm before, a 0-d float64 array."""
+    """Scale the gradients in place; gives their norm before, a 0-d float64 array."""
     norm = xp.sqrt(sum((xp.vdot(g, g) for g in gradients), start=xp.zeros(())))
     if math.isfinite(max_norm):
         scale = xp.minimum(1, max_norm / (norm + 1e-6))
@@ -125,7 +126,7 @@ class Optimizer:
     # Changes W and what is kept for it in place, element by element, on any block of rows.
     _formula: Callable[..., None]
 
-    _row_by_row = False  # whether a sparse gradient changes only its own rows
+    _row_by_row = False  # whether a sparse gradient changes only its rows
 
     def __init__(
         self, parameters: Iterable[Parameter], lr: LearningRate, weight_decay: WeightDecay = 0.0
@@ -136,7 +137,7 @@ class Optimizer:
         self._check(lr=lr, weight_decay=weight_decay)
         self.lr = lr
         self.weight_decay = weight_decay
-        self._steps: dict[Parameter, int] = {}  # updates of each: a frozen one has none
+        self._steps: dict[Parameter, int] = {}  # updates of each; none of a frozen one
         self._kept: dict[Parameter, dict[str, Array]] = {}
 
     def step(self) -> None:
@@ -301,7 +302,7 @@ class Momentum(Optimizer):
 
 
 class Nesterov(Momentum):
-    r"""Gradient descent with Nesterov's momentum, in the form of Sutskever et al. 2013.
+    r"""Gradient descent with Nesterov's momentum (Sutskever et al. 2013).
 
     .. math:: v \leftarrow \mu v + g, \qquad W \leftarrow W - \mathrm{lr} (g + \mu v)
 
@@ -450,10 +451,9 @@ class Adam(Optimizer):
     weight_decay : float
         Added to the gradient; :class:`AdamW` decays the weights themselves.
     lazy : bool
-        From a sparse gradient, update W, m and s only in the rows that it has, as
-        ``torch.optim.SparseAdam`` does. This is quicker for a large table, but another rule: m and
-        s do not decay in the other rows, and momentum does not move these. It has no effect on
-        dense gradients.
+        From a sparse gradient, update W, m and s only in its rows, as ``torch.optim.SparseAdam``
+        does. This is quicker for a large table, but a different rule: in the other rows m and s do
+        not decay, and momentum does not move W. It has no effect on dense gradients.
 
     Raises
     ------
@@ -527,7 +527,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    r"""Adam with weight decay apart from the gradient (Loshchilov and Hutter 2019, algorithm 2).
+    r"""Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2).
 
     .. math:: W \leftarrow (1 - \mathrm{lr} \lambda) W, \quad \text{then as Adam without decay}
 

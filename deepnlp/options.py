@@ -43,7 +43,7 @@ class Option:
     """What an argument may be, for ``Annotated[type, Option(...)]``.
 
     The fields from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the
-    option is called otherwise than the argument. ``resume`` says what a resumed run may say:
+    option has another name than the argument. ``resume`` says which value a resumed run may have:
     ``"same"``, ``"larger"`` or ``"any"``.
     """
 
@@ -59,7 +59,7 @@ class Option:
     argument: str = ""
     kind: type = str
     optional: bool = False  # may be None
-    default: Any = None  # None without being optional: there is none
+    default: Any = None  # None where it is not optional: there is no default
 
     def check(self, value: Any, name: str = "") -> Any:
         """The value in its type, or a ValueError that says what was expected."""
@@ -106,7 +106,7 @@ class Choice:
     def options(self, name: str, chosen: str | None = None) -> dict[str, Option]:
         """The choice itself under its name, then the options of every alternative.
 
-        Where alternatives share an option, the default is that of the one chosen.
+        Where alternatives share an option, the default is that of the chosen one.
         """
         names = tuple(self.alternatives)
         found = {name: Option(self.help, names, name=name, default=names[0])}
@@ -171,7 +171,7 @@ def fill(
 
 
 def values_of(component: Any) -> dict[str, Any]:
-    """The options of an object by name: each is an attribute called as the argument is."""
+    """The options of an object by name: each is an attribute of the argument's name."""
     declared = options_of(type(component)).items()
     return {name: getattr(component, option.argument) for name, option in declared}
 
@@ -180,7 +180,7 @@ def values_of(component: Any) -> dict[str, Any]:
 
 
 def to_toml(options: Mapping[str, Any]) -> str:
-    """A flat table as TOML; None is left out, since TOML has no word for it.
+    """A flat table as TOML; None is left out, since TOML has no value for it.
 
     >>> print(to_toml({"name": "a", "lr": 0.5, "tied": True}), end="")
     name = "a"
@@ -195,7 +195,7 @@ def _in_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    # JSON's escapes are TOML's, but for the one character that JSON leaves bare
+    # JSON's escapes are TOML's, except that JSON leaves one character bare
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -3,11 +3,11 @@
 Layers read a weight's ``value`` and add to its gradient in one of three ways: an array
 (``accumulate``), a matrix product (``accumulate_product``) or rows for ids (``accumulate_rows``).
 
-The gradient of a lookup is zero but for the rows that were looked up. It stays *sparse*, as
-(ids, rows), while nothing but rows for ids is accumulated: clipping scales these rows, and SGD and
-AdaGrad update only the rows of the weight that they belong to. It becomes *dense*, an array of the
-weight's shape, as soon as ``grad`` is asked for, as the other optimizers do, or an array or a
-product is added, as with a tied weight, or when there are as many ids as the weight has rows.
+The gradient of a lookup is zero except in the rows that were looked up. It stays *sparse*, as
+(ids, rows), while only rows for ids are accumulated: clipping scales these rows, and SGD, AdaGrad
+and lazy Adam update only the rows of the weight that they belong to. It becomes *dense*, an array
+of the weight's shape, when ``grad`` is read, as by the other optimizers, when an array or a product
+is added, as with a tied weight, or when there are as many ids as the weight has rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def add_rows(table: Array, ids: Array, rows: Array) -> None:
 def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
     """The ids (n,) sorted, and rows (n, D): an id's sum at its first place, zeros at its others.
 
-    Their shapes do not depend on which ids are repeated; else the host would wait for the device.
+    The shapes do not depend on which ids are repeated, so the host need not wait for the device.
     """
     in_order = xp.sort(ids)
     sums = xp.zeros_like(rows)
@@ -49,15 +49,15 @@ def at_every_place(ids: Array, sums: Array) -> Array:
 class View(ABC):
     """A weight as layers use it: a value made of Parameters, and where its gradient goes.
 
-    A :class:`Parameter` is the view that owns its numbers. The others store none. Such a view is a
-    function V = f(W) of one or more Parameters, its bases, and states two things: its value, and in
-    ``accumulate`` how a gradient dL/dV becomes dL/dW. Whatever layers, optimizers and the gradient
-    checker ask of a weight follows from these.
+    A :class:`Parameter` is the view that owns its numbers. The others store none: such a view is a
+    function V = f(W) of one or more Parameters, its bases. It defines two things, its value and, in
+    ``accumulate``, how a gradient dL/dV becomes dL/dW. All else that layers, optimizers and the
+    gradient checker need of a weight follows from these.
 
     Attributes
     ----------
     bases : tuple of Parameter
-        The Parameters behind the view; they are what optimizers update and checkpoints hold.
+        The Parameters behind the view, which optimizers update and checkpoints hold.
     value : array
     shape : tuple of int
     how : str
@@ -109,7 +109,7 @@ class View(ABC):
 
     @property
     def grad(self) -> Array:
-        """A view keeps no gradient of its own; its bases do."""
+        """An error: a view keeps no gradient, its bases do."""
         raise AttributeError(f"{self._title()} keeps no gradient; its bases do")
 
     @property
@@ -170,7 +170,7 @@ class Parameter(View):
 
     Layers never write ``grad``; they add to it, so that a weight which is used twice (tying) or
     passed through twice (two backward passes) collects the sum of both. The gradient of a lookup
-    stays sparse until the dense array is asked for or needed.
+    stays sparse until the dense array is read or needed.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Parameter(View):
     name : str, optional
         For messages and tables.
     trainable : bool
-        A Parameter that is not trainable collects no gradient and is left alone by optimizers.
+        A Parameter that is not trainable collects no gradient and is not updated.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Parameter(View):
     Raises
     ------
     TypeError
-        If the value is not made of floating-point or complex numbers.
+        If the value does not consist of floating-point or complex numbers.
 
     Examples
     --------
@@ -395,7 +395,7 @@ class Transpose(View):
 
     .. math:: V = W^T, \qquad dW = (dV)^T
 
-    So weight tying is one line: ``TimeAffine(embed.W.T)``.
+    With it weight tying is one line: ``TimeAffine(embed.W.T)``.
 
     Parameters
     ----------
@@ -458,40 +458,13 @@ class Transpose(View):
 
 
 def as_parameter(weight: Any, name: str) -> View:
-    """A weight that was given to a layer: a View as it is, an array as a new Parameter.
-
-    Parameters
-    ----------
-    weight : View or array_like
-        A View is shared; an array is copied into a new Parameter.
-    name : str
-        Name for a new Parameter.
-
-    Returns
-    -------
-    View
-    """
+    """A weight that was given to a layer: a View as it is, an array as a new Parameter."""
     return weight if isinstance(weight, View) else Parameter(weight, name)
 
 
 def as_bases(parameters: Any) -> list[Parameter]:
     """The Parameters behind a list of weights, each once, by identity, in order.
 
-    Parameters
-    ----------
-    parameters : iterable of View
-
-    Returns
-    -------
-    list of Parameter
-
-    Raises
-    ------
-    TypeError
-        If it is not such an iterable.
-
-    Examples
-    --------
     >>> W = Parameter([[1.0, 2.0]])
     >>> as_bases([W, W.T]) == [W]
     True

@@ -9,29 +9,16 @@ from deepnlp import backend
 from deepnlp.backend import Array, xp
 from deepnlp.threads import in_parallel, one_blas_thread
 
-# A piece must be worth the waking of a thread, and so wide that the other operand, which is read
-# again for each piece, does not take long beside the piece itself.
+# A piece must be worth waking a thread for, and so wide that reading the other operand again takes
+# little time beside the piece itself.
 SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
 WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
-ALIGNED = 32  # a piece ends where BLAS would end a block of its own
+ALIGNED = 32  # a piece ends where a block of BLAS ends
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """A B, cut by rows or columns of the result where it is large.
+    """A B (n, m), in ``out`` if given; a large one is cut by rows or columns of the result.
 
-    Parameters
-    ----------
-    A : array (n, k)
-    B : array (k, m)
-    out : array (n, m), optional
-        Written.
-
-    Returns
-    -------
-    array (n, m)
-
-    Examples
-    --------
     >>> product(xp.ones((2, 3)), xp.ones((3, 1)))
     array([[3.],
            [3.]])
@@ -52,8 +39,8 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
 def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
     """The function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
 
-    For a loop over time that runs with one BLAS thread, as in a kernel: all that can be decided
-    before the loop is.
+    For a loop over time that runs with one BLAS thread, as in a kernel: whatever can be decided
+    before the loop is decided here.
     """
     k, m = B.shape
     if not _is_shared(n, k, m):

@@ -15,30 +15,9 @@ def config_from_arguments(
 ) -> Config:
     """Fill a dataclass from the command line: field ``n_words`` is the option ``--n-words``.
 
-    A field of type bool becomes ``--name`` and ``--no-name``; text after ``metadata["help"]``
-    is shown by ``--help``, with the default.
+    The fields are int, float, str or bool, each with a default. A bool becomes ``--name`` and
+    ``--no-name``; ``--help`` shows the description, ``metadata["help"]`` and the defaults.
 
-    Parameters
-    ----------
-    config : type
-        A dataclass whose fields are int, float, str or bool, each with a default.
-    description : str, optional
-        What ``--help`` says first: the script's docstring.
-    arguments : sequence of str, optional
-        By default those of the command line.
-
-    Returns
-    -------
-    config
-        An object of the dataclass.
-
-    Raises
-    ------
-    TypeError
-        If the class is no dataclass, or a field has another type or no default.
-
-    Examples
-    --------
     >>> @dataclasses.dataclass
     ... class Settings:
     ...     n_words: int = 5

@@ -8,19 +8,8 @@ from collections.abc import Iterable, Sequence
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Lay out rows of text under headings, each column as wide as its widest entry.
 
-    A column stands to the right where its heading begins with ``>``.
+    A column is aligned to the right where its heading begins with ``>``.
 
-    Parameters
-    ----------
-    headings : sequence of str
-    rows : iterable of sequence of str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> print(table(["layer", ">error"], [["Affine", "1e-16"], ["LSTM", "3e-15"]]))
     layer   error
     ------  -----

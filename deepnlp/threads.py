@@ -1,13 +1,14 @@
 """Work on the host, shared out between threads of our own; one BLAS thread meanwhile.
 
 OpenBLAS can share out a matrix product itself, but its threads wait for each other in busy loops.
-Beside any other busy program they wait for a thread that has no core, and a training step takes
-ten times as long. So inside deepnlp's calls BLAS runs on one thread (:func:`one_blas_thread`),
+Beside another busy program they wait for a thread that has no core, and a training step takes up
+to ten times as long. So inside deepnlp's calls BLAS runs on one thread (:func:`one_blas_thread`),
 and large products and element-wise work are cut into pieces that the threads of
 :func:`in_parallel` take one after the other. These threads sleep when there is no work.
 
 How a piece of work is cut depends on its shape alone, never on the number of threads, and no cut
-goes through a sum. So every number of threads gives the same bits.
+goes through a sum. So every number of threads gives the same bits. ``DEEPNLP_NUM_THREADS`` sets
+that number.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _number_from_environment() -> int:
 
 
 class _Helper:
-    """A thread that sleeps until it is given a job: a function to call once."""
+    """A thread that sleeps until it gets a job: a function to call once."""
 
     def __init__(self) -> None:
         self._wake, self._finished = threading.Lock(), threading.Lock()
@@ -75,14 +76,14 @@ class _Pool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._helpers: list[_Helper] = []
-        self._late: list[_Helper] = []  # woken for work that was done before they had begun
+        self._late: list[_Helper] = []  # woken, but the work was done before they began
         self._busy = threading.Lock()
 
     def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
         """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
         shares = min(self.size, len(pieces))
         if shares < 2 or not self._busy.acquire(blocking=False):
-            for piece in pieces:  # one thread, another caller's turn, or work within work
+            for piece in pieces:  # one thread, another caller is at work, or work within work
                 work(piece)
             return
         try:
@@ -95,7 +96,7 @@ class _Pool:
             self._late.pop().collect()
         while len(self._helpers) < shares - 1:
             self._helpers.append(_Helper())
-        left = iter(pieces)  # of which each piece is taken once: next() holds the lock
+        left = iter(pieces)  # each is taken once: next() holds the interpreter's lock
 
         def take_pieces() -> None:
             try:
@@ -115,7 +116,7 @@ class _Pool:
         finally:
             error = None
             for helper in helpers:
-                if not helper.started:  # nothing is left for it: do not wait until it has a core
+                if not helper.started:  # nothing is left to do: do not wait until it gets a core
                     self._late.append(helper)
                     continue
                 try:
@@ -144,8 +145,8 @@ def number() -> int:
     Returns
     -------
     int
-        What :func:`use` set; before that ``DEEPNLP_NUM_THREADS``, else ``OPENBLAS_NUM_THREADS`` or
-        ``OMP_NUM_THREADS``, else the number of cores of this process.
+        What :func:`use` set; by default ``DEEPNLP_NUM_THREADS`` of the environment, else
+        ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS``, else the number of cores of this process.
     """
     return _pool.size
 
@@ -172,16 +173,9 @@ def use(number: int) -> None:
 def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
     """Call ``work(piece)`` for every piece, shared out between threads.
 
-    Worth it where a piece is large enough for NumPy to let go of the interpreter's lock. The
-    result must not depend on the order: each piece writes what no other reads.
+    This pays where a piece is large enough for NumPy to release the interpreter's lock. The result
+    must not depend on the order: each piece writes what no other piece reads.
 
-    Parameters
-    ----------
-    work : callable
-    pieces : sequence
-
-    Examples
-    --------
     >>> numbers = [1, 2, 3]
     >>> def double(k):
     ...     numbers[k] *= 2
@@ -193,7 +187,7 @@ def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
 
 
 class _OneBlasThread:
-    """Context in which NumPy's BLAS has one thread. Contexts may be nested, and from any thread."""
+    """Context in which NumPy's BLAS has one thread; it may be nested, and used by any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -232,7 +226,7 @@ _one_blas_thread = _OneBlasThread()
 def one_blas_thread() -> AbstractContextManager[None]:
     """Context in which NumPy's matrix products run on the calling thread alone.
 
-    Afterwards BLAS has as many threads as before: a program's own products keep its setting.
+    Afterwards BLAS has as many threads as before, for the products of the user's program.
 
     Examples
     --------

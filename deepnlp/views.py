@@ -1,4 +1,4 @@
-"""Views of weights other than the transpose: masked, and with rows that are shared in part."""
+"""Views of weights other than the transpose: masked, and with rows shared in part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deepnlp.parameter import View, as_parameter
 
 
 class MaskedView(View):
-    r"""A weight times a mask, entry by entry, as weight drop has it on W_h.
+    r"""A weight times a mask, entry by entry, as in weight drop on W_h.
 
     .. math:: V = M \odot W, \qquad dW = M \odot dV
 
@@ -19,8 +19,8 @@ class MaskedView(View):
     ----------
     W : View or array
     mask : array of W's shape
-        Numbers, such as 0 and 1 / (1 - p). It is an attribute that may be exchanged before each
-        forward; the backward must find the mask of its forward.
+        Numbers, such as 0 and 1 / (1 - p). The attribute may be replaced before each forward;
+        backward needs the mask of its forward.
 
     Raises
     ------
@@ -74,10 +74,10 @@ class MaskedView(View):
 
 
 class SharedRows(View):
-    r"""A matrix of which some rows are rows of another weight, and the others its own.
+    r"""A matrix of which some rows are rows of another weight.
 
-    For an input and an output vocabulary that have some of their words in common: the output vector
-    of a word in both is its input vector.
+    For an input and an output vocabulary that have some words in common: the output vector of such
+    a word is its input vector.
 
     .. math::
         V_k = \begin{cases} W_{id_k} & \text{if } id_k \ge 0 \\
@@ -91,9 +91,9 @@ class SharedRows(View):
     W : View or array (V, D)
         The weight to share.
     ids : array_like of int (K,)
-        For each row of the view its row of W, or -1 for a row of its own.
+        For each row of the view the row of W, or -1 for one of U.
     own : View or array (number of ids below 0, D)
-        U, the rows of its own, in order.
+        U, the other rows, in order.
 
     Raises
     ------

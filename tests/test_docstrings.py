@@ -35,8 +35,8 @@ def public_objects():
             if not (inspect.isclass(value) or inspect.isfunction(value)):
                 continue
             is_form = name.startswith("deepnlp.kernels.") and key in kernels.NAMES
-            if is_form and name != "deepnlp.kernels.plain":
-                continue  # another form of a kernel: the plain one says what it does
+            if is_form:
+                continue  # a quick form: the plain one says what it does
             if not key.startswith("_") and value.__module__ == name:
                 yield f"{name}.{key}", value
 

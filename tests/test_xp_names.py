@@ -23,7 +23,6 @@ ON_THE_DEVICE = [
     in (
         "kernels/__init__.py",
         "kernels/fast.py",
-        "kernels/plain.py",
         "functions.py",
         "parameter.py",
         "layer.py",

@@ -1,11 +1,12 @@
 """The command line: ``deepnlp COMMAND``, or ``python -m deepnlp COMMAND``.
 
 One file a command, each with ``configure(parser)``, which adds its options, and
-``run(arguments)``, which returns the exit code. A command's file, and what that needs of the
-framework, is imported when the command is called, so that ``deepnlp --help`` is quick.
+``run(arguments)``, which returns the exit code. A command's file, and the parts of the
+framework that it needs, are imported when the command is called, so that ``deepnlp --help`` is
+quick.
 
-Exit codes: 0 done; 1 a gradient check failed; 2 something the user can put right, said in one
-line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe has gone.
+Exit codes: 0 done; 1 a gradient check failed; 2 an error that the user can correct, reported in one
+line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe has closed it.
 """
 
 import os
@@ -18,31 +19,19 @@ from deepnlp.errors import DeepNLPError
 
 __all__ = ["Parser", "build_parser", "main"]
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command, by default that of the process's arguments; gives the exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments after the name of the program; by default those of the process.
-
-    Returns
-    -------
-    int
-        The exit code.
-
-    Examples
-    --------
     >>> main(["--version"])
     deepnlp 0.1.0
     0
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    for stream in (sys.stdout, sys.stderr):  # a word the terminal cannot show is no error
+    for stream in (sys.stdout, sys.stderr):  # for words that the terminal cannot show
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -76,18 +65,8 @@ def _run(argv: list[str]) -> int:
 
 
 def in_one_line(error: Exception) -> str:
-    """What an exception says, on one line.
+    """The message of an exception, on one line.
 
-    Parameters
-    ----------
-    error : Exception
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> in_one_line(PermissionError(13, "Permission denied", "runs/first"))
     'runs/first: permission denied'
     """

@@ -1,4 +1,4 @@
-"""``deepnlp bench``: the benchmarks, which stand beside the package in a checkout of the source."""
+"""``deepnlp bench``: the benchmarks, which are in a checkout of the source only."""
 
 import argparse
 from typing import Any
@@ -7,7 +7,7 @@ from deepnlp.cli.checkout import from_checkout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the benchmarks; without a checkout there is no such command."""
+    """Add the options of the benchmarks; without a checkout they cannot be run."""
     _command().configure(parser)
 
 

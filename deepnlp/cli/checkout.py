@@ -1,4 +1,4 @@
-"""What stands beside the package in a checkout of the source, and is not installed with it."""
+"""What is in a checkout of the source, but not in the installed package."""
 
 import sys
 from importlib import import_module
@@ -12,7 +12,7 @@ CHECKOUT = Path(deepnlp.__file__).parents[1]
 
 
 def from_checkout(module: str, what: str) -> Any:
-    """A module of the checkout that this package is part of; an error in one line if it is not."""
+    """A module of the checkout; an error if the package is not part of one."""
     path = CHECKOUT.joinpath(*module.split("."))
     if not (path.is_dir() or path.with_suffix(".py").is_file()):
         raise DeepNLPError(

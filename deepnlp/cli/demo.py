@@ -26,25 +26,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         default=DEFAULT_OUT,
-        help=f"folder of the figure, made where there is none (default {DEFAULT_OUT})",
+        help=f"folder of the figure, created if there is none (default {DEFAULT_OUT})",
     )
     parser.add_argument(
         "--seed",
         type=at_least(0),
         metavar="N",
-        help="of the random numbers; by default that of the demonstration",
+        help="seed of the random numbers; by default that of the demonstration",
     )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one demonstration, or list them all.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run one demonstration, or list them all."""
     from deepnlp.experiments import DEMOS
 
     if arguments.name is None:

@@ -1,7 +1,8 @@
 """``deepnlp evaluate``: the perplexity of a trained model.
 
 Every target counts once and the state is carried through the whole split. With a batch size
-above 1 the split is read as that many streams side by side: faster, and a little worse.
+above 1 the split is read as that many streams side by side: faster, but the perplexity is a
+little higher.
 
 examples:
   deepnlp evaluate runs/book                        the test split of the run's own corpus
@@ -16,35 +17,20 @@ from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     add_model(parser)
     add_corpus(parser, split="test")
     parser.add_argument(
         "--batch-size", type=at_least(1), default=1, metavar="N", help="streams (default 1)"
     )
     parser.add_argument(
-        "--baselines", action="store_true", help="unigram, bigram and trigram models beside it"
+        "--baselines", action="store_true", help="measure unigram, bigram and trigram models too"
     )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the perplexity.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Print the perplexity."""
     from deepnlp.cli.models import corpus_of, load_model
     from deepnlp.evaluation import perplexity
     from deepnlp.generation import vocabulary_of

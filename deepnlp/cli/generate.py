@@ -1,7 +1,7 @@
 """``deepnlp generate``: continue a prompt with a trained model.
 
 examples:
-  deepnlp generate runs/book                                a sentence of the model's own
+  deepnlp generate runs/book                                without a prompt
   deepnlp generate runs/book --prompt "the list is" --length 30
   deepnlp generate runs/book --temperature 0.8 --top-p 0.9 --samples 3 --seed 1
 """
@@ -15,12 +15,7 @@ from deepnlp.cli.parser import add_json, add_model, at_least
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     add_model(parser)
     parser.add_argument(
         "--prompt", default="", metavar="TEXT", help="the text to continue; by default a new line"
@@ -33,16 +28,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1.0,
         metavar="T",
-        help="below 1 keeps to likely words, above 1 is bolder (default 1)",
+        help="below 1 favours likely words, above 1 unlikely ones (default 1)",
     )
-    parser.add_argument("--top-k", type=int, metavar="K", help="only among the K likeliest words")
+    parser.add_argument("--top-k", type=int, metavar="K", help="choose among the K likeliest words")
     parser.add_argument(
         "--top-p",
         type=float,
         metavar="P",
-        help="only among the likeliest words that reach probability P together",
+        help="choose among the fewest likeliest words with a probability of P or more",
     )
-    parser.add_argument("--greedy", action="store_true", help="always the likeliest word")
+    parser.add_argument("--greedy", action="store_true", help="always choose the likeliest word")
     parser.add_argument(
         "--seed", type=at_least(0), metavar="S", help="the same seed gives the same text"
     )
@@ -51,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=at_least(1),
         default=1,
         metavar="K",
-        help="continuations, which grow side by side (default 1)",
+        help="number of continuations, generated side by side (default 1)",
     )
     parser.add_argument(
         "--stop-at-eos", action="store_true", help="stop at the end of the sentence"
@@ -63,17 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write one continuation word by word as it comes, or several that grew side by side.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Print one continuation word by word as it is generated, or several at the end."""
     import numpy as np
 
     from deepnlp.cli.models import load_model

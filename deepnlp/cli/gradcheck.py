@@ -1,7 +1,7 @@
 """``deepnlp gradcheck``: is every backward pass the derivative of its forward pass?
 
 The error of a gradient is max |analytic - numeric| / max |numeric|. The complex step takes no
-difference and is exact to rounding; central differences are right to about ten digits.
+difference and is exact up to rounding; central differences are right to about ten digits.
 
 examples:
   deepnlp gradcheck
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="DIR",
-        help="score the diagnosis on layers with a mistake (default those of a checkout)",
+        help="score the diagnosis on layers with a mistake (default: those of a checkout)",
     )
     parser.add_argument(
         "--shapes",
@@ -70,22 +70,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--method",
         choices=["auto", "complex", "central", "direction"],
         default="auto",
-        help="auto takes the complex step wherever forward allows it (default)",
+        help="auto uses the complex step wherever forward allows it (default)",
     )
     parser.add_argument(
-        "--seed", type=at_least(0), default=0, metavar="S", help="of weights and inputs (default 0)"
+        "--seed",
+        type=at_least(0),
+        default=0,
+        metavar="S",
+        help="seed of weights and inputs (default 0)",
     )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and print a table of all gradients.
-
-    Returns
-    -------
-    int
-        The exit code: 1 if a gradient is wrong, or the museum's score too low.
-    """
+    """Check, and print a table of all gradients."""
     if arguments.museum is not None:
         museum = from_checkout("tests.museum", "the layers of the museum")
         return int(museum.run(arguments))
@@ -95,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_own(arguments: argparse.Namespace) -> int:
-    """Check one class of a file."""
+    """Check one class in a file."""
     import numpy
 
     from deepnlp.cli.own import build_own, failures_in_one_line, load_class
@@ -113,7 +111,7 @@ def _run_own(arguments: argparse.Namespace) -> int:
 
 
 def _run_table(arguments: argparse.Namespace) -> int:
-    """Check the table of cases."""
+    """Check all examples, or those of the layers asked for."""
     if arguments.method == "direction":
         raise ValueError("--method direction is for a class of your own: name its file and class")
     from deepnlp.examples import EXAMPLES
@@ -151,7 +149,7 @@ def _run_table(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(wanted: list[str] | None, cases: "Mapping[str, Example]") -> list[str]:
-    """Names of the cases that check the layers that were asked for."""
+    """Names of the examples of the layers that were asked for."""
     names: list[str] = []
     for layer in wanted or []:
         found = [name for name, case in cases.items() if layer in (name, case.covers.__name__)]

@@ -1,9 +1,9 @@
 """``deepnlp gradflow``: the gradient microscope.
 
 The loss is that of the last token of a window. For each recurrent layer and each step back in
-time: the norm of dL/dh and dL/dc and the share of it that is left; how far the gates are open;
-singular values and spectral radius of W_h and of the product of step Jacobians, and the rate they
-predict beside the one that is measured.
+time: the norm of dL/dh and dL/dc, absolute and relative to the last step; how far the gates are
+open; singular values and spectral radius of W_h and of the product of step Jacobians, and the rate
+of decay that they predict beside the measured one.
 
 examples:
   deepnlp gradflow runs/book
@@ -20,12 +20,7 @@ from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     add_model(parser)
     add_corpus(parser, split="valid")
     parser.add_argument(
@@ -38,22 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="windows, spread over the text (default 16)",
     )
-    parser.add_argument("--figure", metavar="PATH", help="draw it, as .png, .pdf or .svg")
+    parser.add_argument("--figure", metavar="PATH", help="draw a figure, as .png, .pdf or .svg")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what the microscope saw.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Print the tables of the microscope."""
     from deepnlp import plots
     from deepnlp.cli.models import corpus_of, load_model
     from deepnlp.generation import vocabulary_of

@@ -1,4 +1,4 @@
-"""``deepnlp info``: what a model consists of, and what its run reached.
+"""``deepnlp info``: the parameters of a model, and the result of its run.
 
 A weight that is used twice, as with --tie tied, is counted once.
 
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "model",
@@ -44,17 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table of parameters and, for a run that has ended, its result.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Print the table of parameters and, for a run that has ended, its result."""
     from deepnlp.cli.models import load_model
 
     if arguments.recipe is not None:

@@ -1,4 +1,4 @@
-"""Loading the model that a command was given, and the corpus that goes with it."""
+"""Loading the model that a command names, and its corpus."""
 
 import sys
 from pathlib import Path
@@ -13,23 +13,6 @@ from deepnlp.text import Vocabulary
 def load_model(path: str) -> RNNLM:
     """Load a language model from a run folder or a checkpoint.
 
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    RNNLM
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    DeepNLPError
-        If the file is damaged, or holds another kind of model.
-
-    Examples
-    --------
     >>> load_model("runs/none-of-that-name")
     Traceback (most recent call last):
         ...
@@ -44,20 +27,8 @@ def load_model(path: str) -> RNNLM:
 
 
 def run_folder_of(path: str) -> Path | None:
-    """The run folder that a model belongs to.
+    """The run folder that a model belongs to; None where there is no ``config.toml``.
 
-    Parameters
-    ----------
-    path : str
-        A folder, or a file in one.
-
-    Returns
-    -------
-    pathlib.Path or None
-        None where there is no ``config.toml``.
-
-    Examples
-    --------
     >>> run_folder_of("runs/none-of-that-name") is None
     True
     """
@@ -66,30 +37,8 @@ def run_folder_of(path: str) -> Path | None:
 
 
 def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus:
-    """The corpus that was asked for, or that of the run, in the words of the model.
+    """The corpus that was asked for, or that of the run of a model, in the model's vocabulary.
 
-    Parameters
-    ----------
-    path : str
-        Of the model: a run folder, or a file in one.
-    vocab : Vocabulary
-        That of the model.
-    wanted : str, optional
-        Name or path of another corpus.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    ValueError
-        If none was asked for, and the model lies in no run folder.
-    FileNotFoundError
-        If the text is not where it was.
-
-    Examples
-    --------
     >>> corpus_of("best.npz", Vocabulary.build(["cat"]))
     Traceback (most recent call last):
         ...

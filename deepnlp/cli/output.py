@@ -11,30 +11,13 @@ __all__ = ["aside", "megabytes", "print_json", "table"]
 
 
 def aside(arguments: argparse.Namespace) -> TextIO:
-    """Where a command prints what is meant for people: out of the way of JSON.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        Of a command that has ``--json``.
-
-    Returns
-    -------
-    text stream
-    """
+    """Where a command prints what is meant for people: standard error if JSON is asked for."""
     return sys.stderr if arguments.json else sys.stdout
 
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object on standard output; a number that is not finite becomes null.
 
-    Parameters
-    ----------
-    value : mapping
-        Of what JSON knows: strings, numbers, lists, mappings, None.
-
-    Examples
-    --------
     >>> print_json({"perplexity": float("inf"), "tokens": 3})
     {
       "perplexity": null,
@@ -47,18 +30,8 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def megabytes(count: float) -> str:
-    """Say a number of bytes in units a reader can hold in the head.
+    """A number of bytes in units that are easy to read.
 
-    Parameters
-    ----------
-    count : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> megabytes(10_612_736)
     '10.6 MB'
     """

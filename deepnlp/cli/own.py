@@ -1,4 +1,4 @@
-"""A learner's own class, from a file, with random weights and inputs to check it on."""
+"""A user's class from a file, with random weights and inputs to check it on."""
 
 from __future__ import annotations
 
@@ -26,31 +26,17 @@ WEIGHTS = {
     "W": "D,H", "b": "H", "Wx": "D,H", "Wh": "H,H", "E": "V,D", "U": "V,D", "g": "D", "gamma": "D",
     "beta": "D", "bh": "H",
 }  # fmt: skip
-"""Shapes of weights that a constructor asks for by a customary name."""
+"""Shapes of weights by their customary names in a constructor."""
 
 STATES = {"h_prev": "N,H", "c_prev": "N,H", "h": "N,H", "c": "N,H", "h0": "N,H", "c0": "N,H"}
-"""Shapes of inputs with a customary name."""
+"""Shapes of states by their customary names in forward."""
 
 INTEGERS = ("ids", "xs_ids", "words", "targets", "labels", "t", "ts")
 """Inputs with these names are integers below V."""
 
 
 def load_class(target: str) -> type:
-    """A class of a file.
-
-    Parameters
-    ----------
-    target : str
-        Such as ``"mylayer.py:MyLayer"``; the name may be left out where the file has one class
-        with forward and backward.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If there is no such class in it.
-    """
+    """The class ``FILE.py:CLASS``, or the only one with forward and backward in ``FILE.py``."""
     path, _, name = target.rpartition(":") if target.count(":") else (target, "", "")
     file = Path(path)
     if not file.is_file():
@@ -86,22 +72,9 @@ def build_own(
 ) -> tuple[Any, tuple[Any, ...]]:
     """An object of a class and inputs for it, at random.
 
-    Parameters
-    ----------
-    kind : type
-    inputs : list of str
-        One for each input of forward, such as ``"N=3,D=4"``; inputs that are left out get their
-        shape by their name. Of an input of integers (``ids``, ``targets``), V says how many there
-        are and is no axis.
-    weights : list of str
-        Shapes of what the constructor takes, such as ``"Wx=D,4H"``; customary names and sizes
-        (``D``, ``H``) need none.
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    ValueError
-        If a shape is missing or cannot be read.
+    ``inputs`` are texts such as ``"N=3,D=4"``, one for each input of forward; the shape of one that
+    is left out follows from its name. For an input of integers, V says how many ids there are and
+    is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
     """
     specs = [_read_sizes(text) for text in inputs]
     sizes = dict(DEFAULTS)
@@ -122,19 +95,7 @@ def build_own(
 
 @contextmanager
 def failures_in_one_line(kind: type) -> Iterator[None]:
-    """Say of what a learner's class raises where it was, in one line.
-
-    Parameters
-    ----------
-    kind : type
-        A class of :func:`load_class`.
-
-    Raises
-    ------
-    ValueError
-        For any error of the class itself, with its file and line; and for any but a ValueError,
-        TypeError or DeepNLPError that came of checking it.
-    """
+    """Context that turns an error in a user's class into a ValueError with its file and line."""
     try:
         yield
     except Exception as error:

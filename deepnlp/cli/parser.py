@@ -1,4 +1,4 @@
-"""The argument parser: the commands by name, and the options that several of them share."""
+"""The argument parser: the commands by name, and options that several of them share."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ COMMANDS = {
     "gradcheck": "compare every layer's backward pass with numerical gradients",
     "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
     "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
-    "bench": "time it against PyTorch and against the machine's limit, and write the page on speed",
+    "bench": "time deepnlp against PyTorch and the machine's limit, and write the page on speed",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
 
@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
     Attributes
     ----------
     arguments : sequence of str
-        What is going to be parsed, for a command whose options depend on it.
+        The arguments to be parsed, for a command whose options depend on them.
     """
 
     arguments: Sequence[str] = ()
@@ -54,12 +54,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**(defaults | options))
 
     def error(self, message: str) -> NoReturn:
-        """Say what was wrong and where help is, and exit with code 2.
-
-        Parameters
-        ----------
-        message : str
-        """
+        """Print what was wrong and how to get help, and exit with code 2."""
         line = " ".join(message.split())
         self.exit(2, f"deepnlp: error: {line} (see {self.prog} --help)\n")
 
@@ -67,17 +62,6 @@ class Parser(argparse.ArgumentParser):
 def build_parser(argv: Sequence[str] = ()) -> Parser:
     """Build the parser, with the options of the command that ``argv`` names.
 
-    Parameters
-    ----------
-    argv : sequence of str
-        The arguments that are going to be parsed.
-
-    Returns
-    -------
-    Parser
-
-    Examples
-    --------
     >>> argv = ["gradcheck", "--seed", "3"]
     >>> build_parser(argv).parse_args(argv).seed
     3
@@ -101,7 +85,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
             command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
             module.configure(command)
             command.set_defaults(run=module.run)
-            # Without a default of its own, so that it leaves one given before the command alone.
+            # Without a default, so that a value given before the command is kept.
             _add_backend(command, default=argparse.SUPPRESS)
     return parser
 
@@ -118,17 +102,12 @@ def _add_backend(parser: Parser, default: str | None) -> None:
         "--traceback",
         action="store_true",
         default=False if default is None else default,
-        help="after an error show where in the code it arose",
+        help="after an error show where in the code it was raised",
     )
 
 
 def add_json(parser: argparse._ActionsContainer) -> None:
-    """Add ``--json``, on which a command prints its figures for programs to read.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser, or a group of one
-    """
+    """Add ``--json``, with which a command prints its figures for programs to read."""
     parser.add_argument(
         "--json",
         action="store_true",
@@ -137,26 +116,14 @@ def add_json(parser: argparse._ActionsContainer) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the model that a command works with.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the model that a command works with."""
     parser.add_argument(
         "model", metavar="RUN_OR_CHECKPOINT", help="a run folder, or a checkpoint (.npz) of one"
     )
 
 
 def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
-    """Add the text that a command measures a model on.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    split : {"train", "valid", "test"}
-        The default.
-    """
+    """Add the text that a command measures a model on."""
     parser.add_argument(
         "--corpus",
         metavar="NAME|PATH",
@@ -168,19 +135,8 @@ def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
 
 
 def at_least(low: int) -> Callable[[str], int]:
-    """Make the type of an option that is a whole number from ``low`` on.
+    """The type of an option that is a whole number, ``low`` or more.
 
-    Parameters
-    ----------
-    low : int
-
-    Returns
-    -------
-    callable
-        From the text of the option to its number.
-
-    Examples
-    --------
     >>> at_least(1)("0")
     Traceback (most recent call last):
         ...
@@ -202,23 +158,7 @@ def at_least(low: int) -> Callable[[str], int]:
 
 
 def read_text(path: str) -> str:
-    """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If it is not UTF-8.
-    OSError
-        If it cannot be read.
-    """
+    """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding."""
     try:
         if path != "-":
             return Path(path).read_text(encoding="utf-8")

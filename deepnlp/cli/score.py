@@ -1,7 +1,7 @@
-"""``deepnlp score``: how unexpected each word of a text is to a model.
+"""``deepnlp score``: how unexpected each word of a text is to a model, in bits.
 
-A word's surprisal is -log2 of the probability that the model gave it: 1 bit for a word as
-expected as a coin's head. A text starts after <eos>, and the <eos> that closes a line counts.
+A word's surprisal is -log2 of the probability that the model gives it: 1 bit for a
+probability of one half. A text starts after <eos>, and the <eos> that closes a line counts.
 
 examples:
   deepnlp score runs/book "the list is empty."
@@ -23,12 +23,7 @@ UNKNOWN_MARK = "not in the vocabulary"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Add the options of this command."""
     add_model(parser)
     given = parser.add_mutually_exclusive_group(required=True)
     given.add_argument("text", nargs="?", metavar="TEXT", help="the text, or - for standard input")
@@ -37,17 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table of surprisals for each line of the text, and the figures of the whole.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Print a table of surprisals for each line of the text, and the figures of the whole."""
     from deepnlp.cli.models import load_model
     from deepnlp.evaluation import score
     from deepnlp.generation import vocabulary_of
@@ -86,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lines(found: "Score", eos: str) -> Iterator["Score"]:
-    """The score of each line: up to and with its end-of-line token; empty lines are left out."""
+    """The score of each line, its end-of-line token included; empty lines are left out."""
     start = 0
     for end, token in enumerate(found.tokens, start=1):
         if token == eos:

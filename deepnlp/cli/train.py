@@ -1,12 +1,12 @@
 """``deepnlp train``: train a model, and show what it reaches.
 
-Options count in this order, from the weakest: the recipe, then what is said here. Ctrl-C ends
-the step at hand and writes a checkpoint; --resume goes on from there as if nothing had happened.
+An option given here replaces that of the recipe. After Ctrl-C the current step is finished and a
+checkpoint written; --resume continues from there with the same result as without a break.
 
 examples:
   deepnlp train                                         the default model on the built-in corpus
   deepnlp train --corpus book.txt --epochs 10 --out runs/book
-  deepnlp train --out runs/book --resume --epochs 20    go on with it
+  deepnlp train --out runs/book --resume --epochs 20    continue it
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
 """
 
@@ -28,12 +28,7 @@ WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 
 
 def configure(parser: Parser) -> None:
-    """Add the options of this command: its own, and those of the task.
-
-    Parameters
-    ----------
-    parser : Parser
-    """
+    """Add the options of this command and those of the task."""
     from deepnlp.tasks import TASKS
     from deepnlp.training.config import option_groups, recipe_names
 
@@ -60,7 +55,7 @@ def configure(parser: Parser) -> None:
     folder.add_argument(
         "--resume",
         action="store_true",
-        help="go on with the run in --out; of the options only --epochs may be larger",
+        help="continue the run in --out; no option may change, except --epochs to a larger number",
     )
     folder.add_argument("--overwrite", action="store_true", help="replace the run in --out")
     folder.add_argument(
@@ -72,7 +67,7 @@ def configure(parser: Parser) -> None:
         nargs="?",
         const=WATCH_EVERY,
         metavar="EVERY",
-        help="look every so many updates at how far back gradients reach, into gradients.npz and "
+        help="every EVERY updates, record how far back gradients reach in gradients.npz and "
         f"gradient_flow.png (default {WATCH_EVERY})",
     )
     add_json(folder)
@@ -96,11 +91,11 @@ def _defaults(argv: Sequence[str]) -> "TrainConfig":
             return TrainConfig.load(Path(said.out) / "config.toml")
         return configure(said.recipe, task=said.task)
     except (argparse.ArgumentError, ValueError, OSError):
-        return TrainConfig()  # what is wrong is said when it is read in earnest
+        return TrainConfig()  # the error is reported when the options are read again
 
 
 def _add(group: Any, option: "Option", default: Any) -> None:
-    """Add an option to a group; one that is not given leaves no trace."""
+    """Add an option to a group; one that is not given is not in the namespace."""
     help_text = option.help.replace("%", "%%")
     details: dict[str, Any] = {"default": argparse.SUPPRESS}
     if option.kind is bool:
@@ -116,17 +111,7 @@ def _add(group: Any, option: "Option", default: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, or with ``--dry-run`` only say what would be trained.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-
-    Returns
-    -------
-    int
-        The exit code: 0, or 130 after Ctrl-C.
-    """
+    """Train, or with ``--dry-run`` only show what would be trained."""
     from deepnlp.training import RunFolder, build_trainer, plan
 
     config = _config(arguments)
@@ -176,7 +161,7 @@ def _config(arguments: argparse.Namespace) -> "TrainConfig":
 
 
 def _report(arguments: argparse.Namespace, result: "Result", sample: str | None) -> None:
-    """The table of figures, what the model does, and where the figure is."""
+    """Print the table of figures, a sample, and the path of the learning curve."""
     figure = None if result.figure is None else str(result.figure)
     if arguments.json:
         print_json({**result.to_dict(), "sample": sample, "figure": figure})

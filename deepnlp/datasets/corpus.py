@@ -1,4 +1,4 @@
-"""What a corpus is: three splits of ids and the vocabulary they are written in."""
+"""A corpus: three splits of ids, and their vocabulary."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ class Corpus:
     train, valid, test : ndarray
         int32 ids of shape (n,), on the host.
     note : str
-        What else the ids depend on, such as the Python version.
+        Anything else that the ids depend on, such as the Python version.
 
     Examples
     --------
@@ -89,31 +89,8 @@ class Corpus:
 def encode_corpus(
     name: str, tokens: Mapping[str, list[str]], vocab: Vocabulary, note: str = ""
 ) -> Corpus:
-    """Turn the tokens of the three splits into a corpus.
+    """A corpus from the tokens of its three splits, which need two or more each.
 
-    Parameters
-    ----------
-    name : str
-        Name of the corpus.
-    tokens : mapping of str to list of str
-        Tokens of ``train``, ``valid`` and ``test``.
-    vocab : Vocabulary
-        What to encode them with.
-    note : str
-        What else the ids depend on.
-
-    Returns
-    -------
-    Corpus
-        The ids.
-
-    Raises
-    ------
-    ValueError
-        If a split has fewer than two tokens, and so nothing to predict.
-
-    Examples
-    --------
     >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}
     >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"])).test.tolist()
     [0, 3]

@@ -13,8 +13,8 @@ def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data : path, optional
-        The folder. By default the environment variable ``DEEPNLP_DATA`` says it, and where that is
-        not set either it is ``datasets`` in the working directory.
+        The folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets`` in the
+        working directory.
 
     Returns
     -------
@@ -32,25 +32,6 @@ def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
 def find_file(folder: Path, relative: str) -> Path:
     """Path of a file of a known data set, or of the same file with ``.gz`` added.
 
-    Parameters
-    ----------
-    folder : Path
-        The data folder.
-    relative : str
-        Path inside it, such as ``ptb/ptb.train.txt``.
-
-    Returns
-    -------
-    Path
-        The file that exists.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is neither.
-
-    Examples
-    --------
     >>> find_file(Path(__file__).parent, "files.py").name
     'files.py'
     """
@@ -68,25 +49,6 @@ def find_file(folder: Path, relative: str) -> Path:
 def read_bytes(path: Path) -> bytes:
     """All bytes of a file, unpacked where its name ends in ``.gz``.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    bytes
-        Its content.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is not there.
-    ValueError
-        If it is not a whole gzip file although its name says so.
-
-    Examples
-    --------
     >>> b"find_file" in read_bytes(Path(__file__))
     True
     """
@@ -106,25 +68,6 @@ def read_bytes(path: Path) -> bytes:
 def read_text(path: Path) -> str:
     r"""Text of a UTF-8 file, unpacked where its name ends in ``.gz``; line breaks become ``\n``.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        Its text, without a byte order mark.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is not there.
-    ValueError
-        If it is empty or not UTF-8.
-
-    Examples
-    --------
     >>> "def read_text" in read_text(Path(__file__))
     True
     """
@@ -147,18 +90,6 @@ def lines_of(text: str) -> list[str]:
     Only a line feed ends a line: :meth:`str.splitlines` would also cut at characters that corpora
     have inside their lines, such as U+2028.
 
-    Parameters
-    ----------
-    text : str
-        Text; a line feed at its very end opens no further line.
-
-    Returns
-    -------
-    list of str
-        Lines without their line feeds.
-
-    Examples
-    --------
     >>> lines_of("a\n\nb\n")
     ['a', '', 'b']
     """
@@ -169,18 +100,6 @@ def lines_of(text: str) -> list[str]:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines of a text file with their numbers, from 1.
 
-    Parameters
-    ----------
-    path : Path
-        UTF-8 text, plain or ``.gz``.
-
-    Returns
-    -------
-    iterator of (int, str)
-        Number and line.
-
-    Examples
-    --------
     >>> next(numbered_lines(Path(__file__)))[0]
     1
     """

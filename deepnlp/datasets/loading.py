@@ -1,4 +1,4 @@
-"""Corpora by name or path: the one door through which text becomes a :class:`Corpus`."""
+"""Corpora by name or path."""
 
 import os
 import platform
@@ -31,7 +31,7 @@ PYDOCS_VOCABULARY = 5000
 
 @dataclass(frozen=True)
 class Source:
-    """Where a known corpus lies in the data folder, and how it is cut into tokens."""
+    """The files of a known corpus in the data folder, and its tokeniser."""
 
     tokenizer: str
     files: dict[str, str]
@@ -47,7 +47,7 @@ SOURCES: dict[str, Source] = {
 }
 CORPORA = ("pydocs", *SOURCES)
 
-# What `deepnlp train --help` says.
+# Help texts of options.
 CORPUS = "name of a corpus, or path of a text file or folder"
 VOCAB_SIZE = "V, largest size of the vocabulary; by default, and for 0, the corpus's own limit"
 TOKENIZER = "how text is cut into tokens; by default the corpus's own way"
@@ -89,8 +89,8 @@ def load_corpus(
     tokenizer : str, optional
         ``words`` (for paths the default), ``chars`` or ``whitespace``.
     vocab : Vocabulary, optional
-        Encode with this vocabulary, a saved model's for instance, and its tokeniser; nothing is
-        built then.
+        Encode with this vocabulary, such as that of a saved model, and its tokeniser; then none is
+        built.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def load_corpus(
         If a file is not where it is expected.
     ValueError
         If the name is unknown, a file is empty or not UTF-8, there is too little text, or ``vocab``
-        is given together with what it already fixes.
+        is given together with an option that it fixes.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def load_corpus(
 
 
 def _check_alone(vocab: Vocabulary, vocab_size: int | None, tokenizer: str | None) -> None:
-    """Refuse options that a given vocabulary has settled."""
+    """An error where options contradict a given vocabulary."""
     if vocab_size is not None:
         raise ValueError(
             f"vocab_size={vocab_size} was given beside vocab, which has {len(vocab)} tokens:"
@@ -159,7 +159,7 @@ def _check_alone(vocab: Vocabulary, vocab_size: int | None, tokenizer: str | Non
 
 
 def _paths_of(path: Path) -> dict[str, list[Path]]:
-    """Files of each split, or all files under ``all`` where their names do not say."""
+    """Files of each split, or under ``all`` where their names do not say which it is."""
     if path.is_file():
         return {"all": [path]}
     if not path.is_dir():
@@ -171,7 +171,7 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
             " or the path of a text file or a folder"
         )
     files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
-    # Where a file lies there packed and unpacked, the unpacked one is read.
+    # Where a file is there both packed and unpacked, the unpacked one is read.
     files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in files:
@@ -224,8 +224,8 @@ def _pydocs_tokens(
 ) -> Tokens:
     """Tokens of the built-in corpus, by split, each longer sentence once.
 
-    Two sentences that differ only in rare words are the same to a model that reads both of these as
-    ``<unk>``. So repeats are taken out twice: as written, and as the vocabulary has them.
+    Two sentences that differ only in rare words are the same to a model, which reads these as
+    ``<unk>``. So repeats are removed twice: as written, and as encoded.
     """
     cut = tokeniser(tokenizer)
     splits = keep_once(

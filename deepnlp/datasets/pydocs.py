@@ -1,8 +1,8 @@
 """The corpus that needs no download: the English that every Python installation carries.
 
 It is made of the language reference's topics (``pydoc_data.topics``) and of the docstrings of the
-standard library. Source files are parsed, never imported. What it holds follows the version of
-Python and what the installation includes, so a log should say its fingerprint.
+standard library. Source files are parsed, never imported. The text depends on the
+version of Python and on what the installation includes, so logs state its fingerprint.
 """
 
 import ast
@@ -33,8 +33,8 @@ BACKQUOTES = re.compile(r"`+([^`]+)`+(?:_+)?")
 STARRED = re.compile(r"(?<![\w*])\*{1,2}([^\s*](?:[^*\n]*[^\s*])?)\*{1,2}(?![\w*])")
 WORD = re.compile(r"[a-z]+(?:[-'’][a-z]+)*|n't|'[a-z]+")
 
-#: At least this share of a sentence's tokens, punctuation apart, are plain words; what has fewer is
-#: code.
+#: At least this share of a sentence's tokens, punctuation apart, are plain words; a sentence with
+#: fewer is taken for code.
 PLAIN_SHARE = 0.5
 PUNCTUATION = frozenset(["()", *"()[]{}\"'`.,:;!?“”‘’*-", "...", "--"])
 #: A sentence with more tokens than this is kept once; shorter ones ("Return a string.") repeat.
@@ -46,18 +46,6 @@ TEST_SHARE, VALID_SHARE = 7, 7
 def split_of(document: str) -> str:
     """Split that a module or a topic belongs to, by a checksum of its name.
 
-    Parameters
-    ----------
-    document : str
-        Name of the document, such as ``email.message``.
-
-    Returns
-    -------
-    str
-        ``train``, ``valid`` or ``test``.
-
-    Examples
-    --------
     >>> split_of("collections"), split_of("collections") == split_of("collections")
     ('train', True)
     """
@@ -70,18 +58,6 @@ def split_of(document: str) -> str:
 def documents() -> Iterator[tuple[str, str]]:
     """Names and texts of all modules and topics, in the order of their names.
 
-    Returns
-    -------
-    iterator of (str, str)
-        A module's text is its docstrings with blank lines between them.
-
-    Raises
-    ------
-    FileNotFoundError
-        If this Python came without the sources of its library.
-
-    Examples
-    --------
     >>> name, text = next(documents())
     >>> name
     'topics.assert'
@@ -107,23 +83,11 @@ def documents() -> Iterator[tuple[str, str]]:
 def docstrings(source: bytes) -> list[str]:
     r"""Docstrings of a module, its classes and functions, in the order of the file.
 
-    Parameters
-    ----------
-    source : bytes
-        Python source.
-
-    Returns
-    -------
-    list of str
-        The docstrings, cleaned of their indentation; none if the source does not parse.
-
-    Examples
-    --------
     >>> docstrings(b'def f():\n    "Do it."\n')
     ['Do it.']
     """
     try:
-        with warnings.catch_warnings():  # about old escapes, which are not ours to mend
+        with warnings.catch_warnings():  # about old escapes in the sources
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except SyntaxError:
@@ -146,20 +110,8 @@ def _gather(node: ast.AST, found: list[str]) -> None:
 
 
 def english(text: str) -> list[str]:
-    r"""Sentences of a documentation text, without markup and code.
+    r"""Sentences of a docstring or a topic, without markup and code.
 
-    Parameters
-    ----------
-    text : str
-        A docstring or a topic.
-
-    Returns
-    -------
-    list of str
-        Sentences, one a string; what is not mostly plain words is left out.
-
-    Examples
-    --------
     >>> english("Title\n=====\n\nReturn *x* as a :class:`str`. Raise if\nempty.\n\n>>> f(1)\n2")
     ['Title', 'Return x as a str.', 'Raise if empty.']
     """
@@ -195,7 +147,7 @@ def _without_markup(text: str) -> str:
 
 
 def _is_english(tokens: list[str]) -> bool:
-    """Whether enough of the tokens are words that the sentence is no code."""
+    """Whether enough of the tokens are plain words."""
     content = [token for token in tokens if token not in PUNCTUATION]
     plain = sum(1 for token in content if WORD.fullmatch(token))
     return plain > 0 and plain >= PLAIN_SHARE * len(content)
@@ -207,18 +159,6 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
 
     Reading the library takes seconds, so a process does it once.
 
-    Returns
-    -------
-    dict
-        Keys ``train``, ``valid``, ``test``; not to be changed.
-
-    Raises
-    ------
-    FileNotFoundError
-        If this Python came without the sources of its library.
-
-    Examples
-    --------
     >>> found = pydocs_sentences()
     >>> len(found["train"]) > len(found["test"])
     True
@@ -232,21 +172,9 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
 def keep_once(splits: dict[str, list[tuple[str, ...]]]) -> dict[str, list[tuple[str, ...]]]:
     """Keep each sentence of more than five tokens once, its first occurrence, across the splits.
 
-    The test split goes first, then the validation split, then the training split: what they share
-    stays in the split that measures and leaves the one that teaches.
+    The test split comes first, then the validation split, then the training split: what they share
+    is removed from the training split.
 
-    Parameters
-    ----------
-    splits : dict
-        Sentences, as tuples of tokens, of ``train``, ``valid``, ``test``.
-
-    Returns
-    -------
-    dict
-        The same without the repeats.
-
-    Examples
-    --------
     >>> long = tuple("abcdef")
     >>> keep_once({"train": [long, ("a",), ("a",)], "valid": [long, long], "test": []})["train"]
     [('a',), ('a',)]

@@ -8,7 +8,7 @@ from deepnlp import backend
 def spiral(
     n_per_class: int = 100, classes: int = 3, rng: np.random.Generator | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Points on the arms of a spiral, one arm a class: no straight line parts them.
+    r"""Points on the arms of a spiral, one arm per class: no straight line separates them.
 
     .. math:: x = r (\sin\theta, \cos\theta), \quad \theta = 4 j + 4 r + 0.2 \epsilon
 
@@ -21,7 +21,7 @@ def spiral(
     classes : int
         Number of arms.
     rng : numpy.random.Generator, optional
-        Where the noise comes from; by default the generator that ``deepnlp.seed`` set.
+        Source of the noise; by default the generator that ``deepnlp.seed`` set.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Word vectors that others trained, in the text formats of GloVe, word2vec and fastText."""
+"""Pre-trained word vectors, in the text formats of GloVe, word2vec and fastText."""
 
 import os
 from pathlib import Path
@@ -13,12 +13,12 @@ from deepnlp.text import Vocabulary
 def load_vectors(
     path: str | os.PathLike[str], vocab: Vocabulary, rng: np.random.Generator | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Embedding matrix for a vocabulary out of a file of word vectors.
+    r"""Embedding matrix of a vocabulary from a file of word vectors.
 
     Each line is a word and D numbers. A first line of two whole numbers, count and D, is a header;
-    its count is not relied on, for cut files keep the count of the whole. Where a word stands
-    twice, its first vector counts. Words of the vocabulary that the file lacks are drawn from a
-    normal distribution with the mean 0 and the standard deviation of the numbers found.
+    its count is ignored, since shortened files keep the old one. If a word occurs twice, its first
+    vector counts. Words of the vocabulary that the file lacks are drawn from a
+    normal distribution with mean 0 and the standard deviation of the numbers found.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def load_vectors(
     FileNotFoundError
         If the file is not there.
     ValueError
-        If a line has too few or too many numbers or something else than numbers, with the number of
-        the line, or if the file holds no word of the vocabulary.
+        If a line does not have a word and D numbers (the message gives the number of the line), or
+        if the file has no word of the vocabulary.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def load_vectors(
 
 
 def _word(fields: list[str], D: int, path: Path, number: int) -> str:
-    """What stands before the D numbers; some files have words with spaces in them."""
+    """The word before the D numbers; in some files it may contain spaces."""
     extra = fields[1:-D] if D > 0 else []
     if D < 1 or len(fields) < D + 1 or any(_is_number(field) for field in extra):
         raise ValueError(

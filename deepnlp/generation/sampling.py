@@ -1,7 +1,7 @@
 """How the next word is chosen from the scores of a language model.
 
-What becomes of the scores z_i is a chain of small functions, each from probabilities to
-probabilities, and a :class:`Sampler` is one setting of it:
+A chain of small functions leads from the scores z_i to a word, by way of probabilities; a
+:class:`Sampler` is one setting of it:
 
     apply_temperature ──> keep_top_k ──> keep_top_p ──> draw
 
@@ -25,7 +25,7 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
 
     .. math:: p_i = \frac{\exp(z_i / \tau)}{\sum_j \exp(z_j / \tau)}
 
-    As tau goes to 0 all probability goes to the highest score, as tau grows p becomes uniform.
+    As tau goes to 0, all probability goes to the highest score; as tau grows, p becomes uniform.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
 
 
 def keep_top_k(probabilities: Probabilities, k: int) -> Probabilities:
-    """Keep the k likeliest words and share the probability out among them.
+    """Keep the k likeliest words and divide their probabilities by their sum.
 
     Of equally likely words the one with the smaller id comes first.
 
@@ -73,7 +73,7 @@ def keep_top_k(probabilities: Probabilities, k: int) -> Probabilities:
     ----------
     probabilities : array, shape (V,)
     k : int
-        At least 1; from V on nothing changes.
+        At least 1; V or more keeps all words.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def keep_top_k(probabilities: Probabilities, k: int) -> Probabilities:
 
 
 def keep_top_p(probabilities: Probabilities, p: float) -> Probabilities:
-    r"""Keep the nucleus: the fewest likeliest words whose probabilities reach p together.
+    r"""Keep the nucleus: the smallest set of likeliest words with a probability of p or more.
 
     .. math::
 
@@ -138,7 +138,7 @@ def keep_top_p(probabilities: Probabilities, p: float) -> Probabilities:
     if p == 1:  # the rounded sum might reach 1 before the last word
         return probabilities
     guess, V = FIRST_NUCLEUS, len(probabilities)
-    while True:  # the nucleus is mostly small, and finding a few words is faster than sorting all
+    while True:  # the nucleus is usually small, and finding a few words is faster than sorting all
         ids = _likeliest(probabilities, guess)
         cumulative = np.cumsum(probabilities[ids])
         if cumulative[-1] >= p or guess >= V:
@@ -210,12 +210,12 @@ def _invert(probabilities: Probabilities, u: float) -> int:
 
 
 def _draw_by_blocks(weights: NDArray[np.float64], u: float) -> int:
-    """What :func:`_invert` gives for ``weights / weights.sum()``, mostly without passing over all.
+    """What :func:`_invert` gives for ``weights / weights.sum()``, mostly in less time.
 
-    Cumulative sums of whole blocks lead to the block, those inside it to the word. Sums in
-    another order, and without the division, round differently, but by less than the margin: where
-    the words a margin to the left and to the right are the same, that is the word; where they
-    differ, the plain form decides.
+    The cumulative sums of whole blocks lead to the block, those inside it to the word. Sums in
+    another order, and without the division, round differently, but by less than the margin. Where
+    a draw a margin lower and one a margin higher give the same word, that is the word; where they
+    differ, :func:`_invert` decides.
     """
     V = len(weights)
     ends = np.add.reduceat(weights, np.arange(0, V, BLOCK)).cumsum()
@@ -245,7 +245,7 @@ class Sampler:
     top_p : float, optional
         See :func:`keep_top_p`, which comes after top_k; all words by default.
     greedy : bool
-        Always the word with the highest score; then nothing is random and the rest is unused.
+        Always the word with the highest score: nothing is random, and the other fields are unused.
     banned : tuple of int
         Ids that are never chosen.
 
@@ -269,7 +269,7 @@ class Sampler:
     banned: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        # An error in an option is an error here, before any word is chosen.
+        # Report an error in an option here, before any word is chosen.
         self.probabilities(np.zeros(max(self.banned, default=0) + 2))
 
     def probabilities(self, logits: NDArray[Any]) -> Probabilities:

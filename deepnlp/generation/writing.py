@@ -1,7 +1,7 @@
 """Text from a language model: sample the next word, feed it back, repeat.
 
-One id of each text is fed at a time, and the model's state carries the past. The model is only
-read: its training mode and the state that it carries from forward to forward stay as they are.
+One id of each text is fed at a time, and a state carries the past. The model is not changed: its
+training mode and the state that it carries from forward to forward stay as they are.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def generate(
 ) -> str:
     """Continue a prompt with words that the model finds likely.
 
-    Training mode and hidden state of the model are afterwards what they were.
+    The training mode and the hidden state of the model are not changed.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def generate(
     seed : int, optional
         The same seed, prompt and model give the same text. By default ``rng``.
     rng : numpy.random.Generator, optional
-        Where randomness comes from; by default the generator that ``deepnlp.seed`` set.
+        The source of randomness; by default the generator that ``deepnlp.seed`` set.
     stop_at_eos : bool
         Stop before ``length`` at the end of the sentence.
     allow_unknown : bool
@@ -113,8 +113,8 @@ def generate_many(
 ) -> list[str]:
     """Continue several prompts side by side, which is faster than one after the other.
 
-    A text depends on its place in the list, but neither on the other prompts nor on how many
-    there are; see :func:`generate_batch`.
+    A text depends on its place in the list, but not on the other prompts or on how many there are;
+    see :func:`generate_batch`.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def generate_many(
     length : int
         How many words to add to each.
     temperature, top_k, top_p, greedy, seed, rng, stop_at_eos, allow_unknown
-        As for :func:`generate`; a text of a seed is not the one :func:`generate` gives.
+        As for :func:`generate`; with the same seed the texts are not those of :func:`generate`.
 
     Returns
     -------
@@ -194,14 +194,14 @@ def generate_ids(
 ) -> Iterator[int]:
     """Yield the ids of a continuation one by one, as they are chosen.
 
-    The model is borrowed for one step at a time: whenever the caller has the turn, training mode
-    and hidden state are as the caller left them, also when the iterator is never finished.
+    Between two ids the training mode and hidden state of the model are as the caller left them,
+    also when the iterator is never finished.
 
     Parameters
     ----------
     model : RNNLM
     prompt_ids : iterable of int
-        Ids to continue; none starts after ``<eos>``.
+        Ids to continue; without any, the text starts after ``<eos>``.
     length : int
         How many ids to yield.
     temperature, top_k, top_p, greedy, seed, rng, stop_at_eos, allow_unknown
@@ -214,7 +214,7 @@ def generate_ids(
     Raises
     ------
     ValueError
-        At once if a number is out of its range; see :func:`generate`.
+        At the call, if a number is out of its range; see :func:`generate`.
 
     Examples
     --------
@@ -247,10 +247,10 @@ def generate_batch(
 
     A step of B rows reads the weights once, so it takes much less time than B steps of one row.
     Where prompts differ in length, their ends are aligned: a shorter one is read later, from a
-    state of zeros, and all rows choose their first id at the same step. Row b has a random
-    generator of its own, ``rng.spawn(B)[b]``, so that its ids depend neither on the other rows nor
-    on how many there are: they are those of :func:`generate_ids` with that generator, but for the
-    rounding of the scores. The model is borrowed as by :func:`generate_ids`.
+    state of zeros, and all rows choose their first id at the same step. Row b draws from the
+    generator ``rng.spawn(B)[b]``, so its ids do not depend on the other rows or on how many there
+    are: except for the rounding of the scores, they are those of :func:`generate_ids` with that
+    generator. The model is left as by :func:`generate_ids`.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def generate_batch(
         Instead of ``rng``, the seed of ``numpy.random.default_rng``.
     rng : numpy.random.Generator, optional
         The parent of the rows' generators; by default the one that ``deepnlp.seed`` set. Every
-        call gets other children from it.
+        call gets different children of it.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def generate_batch(
     Raises
     ------
     ValueError
-        At once if there is no prompt or a number is out of its range.
+        At the call, if there is no prompt or a number is out of its range.
 
     Examples
     --------
@@ -368,7 +368,7 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     line = list(tokens)
     yield vocab.detokenize(line)
     for id_ in ids:
-        # Spaces and quotes follow from what went before in the line: its last words are enough.
+        # Spaces and quotes depend on the words before in the line; the last ones are enough.
         line = line[-LINE_MEMORY:]
         before = vocab.detokenize(line)
         line.append(vocab.token(id_))
@@ -380,7 +380,7 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
 def _generator(
     length: int, seed: int | None, rng: np.random.Generator | None
 ) -> np.random.Generator:
-    """Where randomness comes from, once the numbers are found to be in range."""
+    """The source of randomness, after a check of the numbers."""
     if length < 0:
         raise ValueError(f"length should be 0 or more, got {length}")
     if seed is not None and rng is not None:
@@ -422,7 +422,7 @@ def _continuations(
     begins = [longest - len(prompt) for prompt in prompts]
     fresh = state = model.start(len(prompts))
     for step in range(longest):
-        # A row that has not begun reads id 0 in vain, and begins with a fresh state.
+        # A row that has not begun reads id 0 without effect: it begins with a fresh state.
         beginning = [row for row, begin in enumerate(begins) if begin == step]
         if step and beginning:
             state = map_state(partial(_with_rows, beginning), state, fresh)

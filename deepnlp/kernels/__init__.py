@@ -10,8 +10,8 @@ arguments and gives the same results,
 - on CuPy in :mod:`deepnlp.kernels.cuda`: one launch on the device for many operations.
 
 A call of the kernel goes to the quick form of the backend in use. Where there is none, or where
-it returns ``NotImplemented`` because of the types it was given, the plain form is called. The
-plain form can be chosen for all kernels or for some: ``DEEPNLP_KERNELS=plain`` in the environment,
+it returns ``NotImplemented`` because of the types it was given, the plain form is called. The plain
+form can be chosen for all kernels or for some: ``DEEPNLP_KERNELS=plain`` in the environment,
 ``deepnlp.kernels.use("plain")``, or for a while ``with deepnlp.kernels.using("plain"): ...``.
 """
 
@@ -39,17 +39,11 @@ QUICK_FORMS = {"numpy": "deepnlp.kernels.fast", "cupy": "deepnlp.kernels.cuda"} 
 _KERNELS: dict[str, Kernel] = {}
 
 NAMES = _KERNELS.keys()
-"""Names of all kernels of the modules that have been imported."""
+"""Names of all kernels in the modules that have been imported."""
 
 
 class Kernel:
-    """A function in its forms; a call goes to the one in use.
-
-    Parameters
-    ----------
-    plain : callable
-        Its plain form.
-    """
+    """A function with its plain form and quick forms; a call goes to the one in use."""
 
     def __init__(self, plain: Callable[..., Any]) -> None:
         self.plain = plain
@@ -58,7 +52,7 @@ class Kernel:
         update_wrapper(self, plain)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """The function in its form in use, called with one BLAS thread."""
+        """Call the form in use, with one BLAS thread."""
         with one_blas_thread():
             result = self.form()(*arguments, **options)
             if result is NotImplemented:
@@ -75,7 +69,7 @@ class Kernel:
 
 
 def kernel(plain: Callable[..., Any]) -> Kernel:
-    """Decorator: make a function a kernel, whose plain form it is."""
+    """Decorator: make a function the plain form of a kernel."""
     _KERNELS[plain.__name__] = Kernel(plain)
     return _KERNELS[plain.__name__]
 
@@ -88,22 +82,11 @@ def _from_environment() -> str:
 
 
 def use(choice: str, *names: str) -> None:
-    """Choose the form of all kernels, or of those named; not between a forward and its backward.
+    """Choose the form of all kernels, or of those named: ``"quick"`` or ``"plain"``.
 
-    Parameters
-    ----------
-    choice : {"quick", "plain"}
-        ``"quick"`` is the quick form where the backend in use has one.
-    *names : str
-        Of :data:`NAMES`; all by default.
+    ``"quick"`` is the quick form where the backend in use has one. The form must not change
+    between a forward and its backward.
 
-    Raises
-    ------
-    ValueError
-        If the choice or a name is not known.
-
-    Examples
-    --------
     >>> use("quick")
     >>> use("plain", "lstm_leap")
     Traceback (most recent call last):
@@ -123,19 +106,6 @@ def use(choice: str, *names: str) -> None:
 def using(choice: str, *names: str) -> Iterator[None]:
     """Context in which all kernels, or those named, have the chosen form.
 
-    Parameters
-    ----------
-    choice : {"quick", "plain"}
-    *names : str
-        Of :data:`NAMES`; all by default.
-
-    Raises
-    ------
-    ValueError
-        If the choice or a name is not known.
-
-    Examples
-    --------
     >>> from deepnlp.layers.lstm import lstm_forward
     >>> with using("plain", "lstm_forward"):
     ...     lstm_forward.form().__module__

@@ -1,12 +1,11 @@
-"""Quick forms on NumPy, with as few passes over memory as there can be.
+"""Quick forms on NumPy, with few passes over memory.
 
-The formulas are those of the plain forms, which stand in the layers and the optimizers. What is
-done to them:
+The formulas are those of the plain forms, in the layers and the optimizers. What makes them quick:
 
-- results go into arrays that are there already (``out=``), nothing is allocated in a loop;
+- results go into arrays that exist already (``out=``), so nothing is allocated in a loop;
 - all four gates of an LSTM pass through one tanh, for sigmoid(x) = tanh(x / 2) / 2 + 1 / 2;
 - large arrays are worked on a block at a time, so that all operations but the first find the block
-  in the cache, and blocks are shared out between threads: NumPy lets go of the interpreter's lock
+  in the cache, and blocks are shared out between threads: NumPy releases the interpreter's lock
   while it computes.
 """
 
@@ -43,7 +42,7 @@ NARROWEST = 128  # fewest columns of a block, where there are as many
 def _tanh_to_gates(N: int, H: int, dtype: Any) -> tuple[Array, Array]:
     """Scale and shift (N, 4H) that make gates of tanh: 1/2 and 1/2 for i, f, o; 1 and 0 for g.
 
-    One row would do, but to repeat it for each row of a small matrix takes longer than to read it.
+    One row would do, but repeating it for each row of a small matrix takes longer than reading it.
     """
     scale = xp.full((N, 4 * H), 0.5, dtype=dtype)
     scale[:, 2 * H : 3 * H] = 1
@@ -132,7 +131,7 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
 
 
 def softmax_nll_backward(s: Array, t: Array, saved: Array, dnll: Array) -> Array:
-    """p = e / total, and total is left to the factor: no pass over the n V numbers."""
+    """p = e / total; the division is left to the factor, so that no pass over s is needed."""
     s[xp.arange(len(t)), t] -= saved
     return dnll / saved
 
@@ -151,7 +150,7 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     top_t = xp.empty(n, dtype=top.dtype)  # that of the target's block
     total = xp.empty((len(blocks), n), dtype=dtype)  # sum of exp(score - largest)
 
-    free: list[Array] = []  # memory for a block, one a thread: fresh memory is slow to write
+    free: list[Array] = []  # memory for a block, one per thread: fresh memory is slow to write
 
     def one_block(k: int) -> None:
         columns = blocks[k]

@@ -2,7 +2,7 @@
 
 Backward through time is divided in two. Each gradient of a step is a factor known since the
 forward pass times a gradient that arrives from later steps. The factors of all steps ("slopes")
-are found at once; what is left for the loop is a few products.
+are computed together before the loop, which is left with a few products.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deepnlp.products import product_with, product_with_transpose
 def lstm_loops(
     step: Callable[..., None], slopes: Callable[..., None], step_backward: Callable[..., None]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """``lstm_forward`` and ``lstm_backward``, from what happens between the products.
+    """``lstm_forward`` and ``lstm_backward``, from the element-wise parts of a step.
 
     ``step(a, p, c_prev, h, c, tanh_c)`` makes gates of a + p, in a, and writes h, c and tanh(c).
     ``slopes(gates, c_prev, tanh_c, da)`` writes the factors dc/da_i, dc/da_f, dc/da_g and dh/da_o

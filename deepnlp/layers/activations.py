@@ -12,12 +12,12 @@ class Sigmoid(Layer):
 
     .. math:: y = \frac{1}{1 + e^{-x}}, \qquad \frac{dy}{dx} = y (1 - y)
 
-    ``forward(x)`` takes an array of any shape and gives one of the same shape; it keeps y.
+    ``forward(x)`` takes an array of any shape and gives one of the same shape; it saves y.
 
     Raises
     ------
     TypeError, ValueError
-        If the input is of another world, or the gradient of another shape.
+        If the input is an array of another backend, or the gradient has another shape.
 
     Examples
     --------
@@ -44,12 +44,12 @@ class Tanh(Layer):
 
     .. math:: y = \tanh(x), \qquad \frac{dy}{dx} = 1 - y^2
 
-    ``forward(x)`` takes an array of any shape and gives one of the same shape; it keeps y.
+    ``forward(x)`` takes an array of any shape and gives one of the same shape; it saves y.
 
     Raises
     ------
     TypeError, ValueError
-        If the input is of another world, or the gradient of another shape.
+        If the input is an array of another backend, or the gradient has another shape.
 
     Examples
     --------
@@ -76,12 +76,12 @@ class ReLU(Layer):
 
     .. math:: y = \max(x, 0), \qquad \frac{dy}{dx} = [x > 0]
 
-    ``forward(x)`` takes an array of any shape and gives one of the same shape; it keeps y.
+    ``forward(x)`` takes an array of any shape and gives one of the same shape; it saves y.
 
     Raises
     ------
     TypeError, ValueError
-        If the input is of another world, or the gradient of another shape.
+        If the input is an array of another backend, or the gradient has another shape.
 
     Examples
     --------
@@ -110,13 +110,13 @@ class Softmax(Layer):
         y_k = \frac{e^{x_k}}{\sum_j e^{x_j}}, \qquad
         \frac{\partial y_j}{\partial x_k} = y_j ([j = k] - y_k)
 
-    ``forward(x)`` takes (..., V) and gives (..., V); it keeps y. For training, take
+    ``forward(x)`` takes (..., V) and gives (..., V); it saves y. For training, use
     :class:`~deepnlp.layers.SoftmaxWithLoss`, whose gradient is simpler.
 
     Raises
     ------
     TypeError, ValueError
-        If the input is of another world, or has no axis.
+        If the input is an array of another backend, or has no axis.
 
     Examples
     --------

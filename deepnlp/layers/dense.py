@@ -15,16 +15,6 @@ from deepnlp.products import product
 def rows(x: Array) -> Array:
     """An array (..., D) as the matrix (n, D) of its rows; a view where the memory allows.
 
-    Parameters
-    ----------
-    x : array (..., D)
-
-    Returns
-    -------
-    array (n, D)
-
-    Examples
-    --------
     >>> from deepnlp.backend import xp
     >>> rows(xp.zeros((2, 3, 4))).shape
     (6, 4)
@@ -43,7 +33,7 @@ class MatMul(Layer):
 
     Notes
     -----
-    ``forward(x)`` takes (..., D), gives (..., M) and keeps x. With x as the matrix of its n rows,
+    ``forward(x)`` takes (..., D), gives (..., M) and saves x. With x as the matrix of its n rows,
     y_nm = sum_d x_nd W_dm gives dx = dy W^T and dW = x^T dy.
 
     Raises
@@ -110,7 +100,7 @@ class Affine(Layer):
 
     Notes
     -----
-    ``forward(x)`` takes (..., D), gives (..., M) and keeps x. Over the n rows,
+    ``forward(x)`` takes (..., D), gives (..., M) and saves x. Over the n rows,
     y_nm = sum_d x_nd W_dm + b_m gives dx = dy W^T, dW = x^T dy and db = sum_n dy_n.
 
     Raises
@@ -202,7 +192,7 @@ class TimeAffine(Affine):
 
     Notes
     -----
-    ``forward(x)`` takes (N, T, D), gives (N, T, M) and keeps x. The gradients of W and b are sums
+    ``forward(x)`` takes (N, T, D), gives (N, T, M) and saves x. The gradients of W and b are sums
     over both N and T.
 
     Raises

@@ -38,19 +38,19 @@ class Dropout(Layer):
 
     .. math:: y = \frac{m}{1 - p} \odot x, \qquad m \sim \mathrm{Bernoulli}(1 - p)
 
-    so that the mean of y is x (inverted scaling) and ``eval()`` need do nothing.
+    so that the mean of y is x (inverted scaling) and evaluation needs no scaling.
 
     Parameters
     ----------
     p : float
         Probability of being zeroed, 0 <= p < 1.
     rng : numpy.random.Generator, optional
-        One key is drawn from it, here. The mask of call k is a pure function of (key, k):
-        a seed means the same masks on every backend, and :meth:`snapshot` holds two numbers.
+        The constructor draws one key from it. The mask of call k is a pure function of (key, k): a
+        seed means the same masks on every backend, and :meth:`snapshot` holds two numbers.
 
     Notes
     -----
-    ``forward(x)`` takes any shape and keeps the scaled mask; with p = 0 or after ``eval()`` it
+    ``forward(x)`` takes any shape and saves the scaled mask; with p = 0 or after ``eval()`` it
     returns x itself. Srivastava et al. 2014.
 
     Raises
@@ -123,12 +123,12 @@ class TimeDropout(Dropout):
 
     Notes
     -----
-    ``forward(x)`` takes and gives (N, T, D), and keeps the scaled mask, (N, T, D) or (N, 1, D).
+    ``forward(x)`` takes and gives (N, T, D), and saves the scaled mask, (N, T, D) or (N, 1, D).
 
     Raises
     ------
     ValueError
-        If p is outside [0, 1) or x has not three axes.
+        If p is outside [0, 1), or x does not have three axes.
 
     Examples
     --------
@@ -150,6 +150,6 @@ class TimeDropout(Dropout):
         return (N, 1, D) if self.locked else (N, T, D)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step, (N, D) to (N, D); in training every step has a mask of its own."""
+        """One step, (N, D) to (N, D); in training every step has a fresh mask."""
         y, state = super().step(x[:, None], state)
         return y[:, 0], state

@@ -18,14 +18,14 @@ class Embedding(Layer):
     Parameters
     ----------
     W : Parameter, View, or array (V, D)
-        One row a word.
+        One row per word.
 
     Notes
     -----
     ``forward(ids)`` takes integers of any shape (...), gives (..., D) and saves the ids.
     ``backward`` adds each row of dy to the row of dW that was looked up, repeated ids included; dW
-    stays sparse where nothing else is added to it. It returns None: ids have no gradient. Mikolov
-    et al. 2010; eq. (1) of Gulordava, Aina and Boleda 2018.
+    stays sparse where nothing else is added to it. It returns None, since ids have no gradient.
+    Mikolov et al. 2010; eq. (1) of Gulordava, Aina and Boleda 2018.
 
     Raises
     ------

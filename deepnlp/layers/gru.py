@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
@@ -165,11 +165,43 @@ def _check_bh(owner: str, bh: Any, reset_after: bool, H: int) -> View | None:
     return bh
 
 
-def _fresh_bh(H: int, dtype: Any, reset_after: bool) -> Parameter | None:
-    return Parameter.zeros(3 * H, dtype=dtype, name="bh") if reset_after else None
+class _GRUWeights(Recurrent):
+    """Weights of the three gates r, z, n, for one step and for T steps."""
+
+    _gates = 3
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        H: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+        reset_after: bool = False,
+        **options: Any,
+    ) -> Self:
+        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
+
+        Parameters
+        ----------
+        D, H : int
+            Sizes of input and state.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        reset_after : bool
+            The form with bh.
+        **options
+            Other arguments of the constructor, such as ``stateful``.
+
+        Returns
+        -------
+        layer
+        """
+        bh = Parameter.zeros(3 * H, dtype=dtype, name="bh") if reset_after else None
+        return super().init(D, H, rng, dtype, bh=bh, reset_after=reset_after, **options)
 
 
-class GRU(Recurrent):
+class GRU(_GRUWeights):
     r"""One step of a gated recurrent unit.
 
     .. math::
@@ -179,7 +211,7 @@ class GRU(Recurrent):
         h &= (1 - z) \odot n + z \odot h_{prev}
 
     With ``reset_after=True`` the reset gate acts after the product, as in cuDNN and PyTorch, and
-    the hidden side may have a bias of its own:
+    the product with the hidden state may have a bias too:
 
     .. math:: n = \tanh(x W_{x,n} + b_n + r \odot (h_{prev} W_{h,n} + b_{h,n}))
 
@@ -210,39 +242,10 @@ class GRU(Recurrent):
     (1, 2)
     """
 
-    _gates = 3
-
     def __init__(self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False) -> None:
         super().__init__(Wx, Wh, b)
         self.bh = _check_bh(type(self).__name__, bh, reset_after, self.H)
         self.reset_after = reset_after
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        reset_after: bool = False,
-    ) -> GRU:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        reset_after : bool
-            The form with bh.
-
-        Returns
-        -------
-        GRU
-        """
-        weights = cls._fresh_weights(D, H, rng, dtype)
-        return cls(*weights, _fresh_bh(H, dtype, reset_after), reset_after)
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
@@ -263,13 +266,12 @@ class GRU(Recurrent):
         return self._input_product_backward(x, da), dh_prev
 
 
-class TimeGRU(TimeRecurrent):
+class TimeGRU(_GRUWeights, TimeRecurrent):
     r"""A gated recurrent unit over T steps.
 
-    .. math::
-        h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}
+    .. math:: h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}
 
-    with the gates of :class:`GRU`, of which it equals T objects that share their Parameters.
+    with the gates of :class:`GRU`. It equals T objects of that class that share their Parameters.
 
     Parameters
     ----------
@@ -302,8 +304,6 @@ class TimeGRU(TimeRecurrent):
     (2, 4, 5)
     """
 
-    _gates = 3
-
     def __init__(
         self,
         Wx: Any,
@@ -316,35 +316,6 @@ class TimeGRU(TimeRecurrent):
         super().__init__(Wx, Wh, b, stateful)
         self.bh = _check_bh(type(self).__name__, bh, reset_after, self.H)
         self.reset_after = reset_after
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        reset_after: bool = False,
-        stateful: bool = False,
-    ) -> TimeGRU:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b (and bh) zero.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        reset_after : bool
-            The form with bh.
-        stateful : bool
-
-        Returns
-        -------
-        TimeGRU
-        """
-        weights = cls._fresh_weights(D, H, rng, dtype)
-        return cls(*weights, _fresh_bh(H, dtype, reset_after), reset_after, stateful)
 
     def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         (h0,), Wh = states, self.Wh.value

@@ -1,4 +1,4 @@
-"""Losses, each joined with the function whose gradient it simplifies."""
+"""Losses, each together with the function before it, since their joint gradient is simple."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Array:
     """Back through :func:`softmax_nll`: ds_nj = dnll_n (p_nj - [j = t_n]).
 
     s is overwritten with p - onehot(t). Returned is the factor (n,) of each row, so that the
-    gradient is ``factor[:, None] * s``; a product with ds can take the factor in its stride.
+    gradient is ``factor[:, None] * s``; a product with ds can apply the factor to its other side.
     """
     total = saved
     s /= total[:, None]  # p = exp(s) / sum_j exp(s_j)
@@ -113,7 +113,7 @@ class SoftmaxWithLoss(Layer):
         t, counts = _rows_that_count(
             owner, targets, logits.shape[:-1], logits.shape[-1], self.ignore_id
         )
-        s = rows(logits).copy()  # the caller's stay as they are
+        s = rows(logits).copy()  # the caller's array is not changed
         nll, saved = softmax_nll(s, None, t)
         return nll, counts, (s, t, saved)
 
@@ -137,8 +137,8 @@ class AffineSoftmaxWithLoss(Layer):
 
     with M the number of targets that count. It equals :class:`Affine` followed by
     :class:`SoftmaxWithLoss`. The n V scores are most of a language model's memory. Here they become
-    probabilities and then gradients in place; and where no backward follows, as in evaluation, a
-    block of them at a time is computed, summed up and forgotten.
+    probabilities and then gradients in place. Where no backward follows, as in evaluation, they are
+    computed a block at a time and never all held.
 
     Parameters
     ----------

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
-from deepnlp.parameter import Parameter
 
 
 def lstm_step(a: Array, c_prev: Array) -> tuple[Array, Array, tuple[Array, ...]]:
@@ -111,15 +110,45 @@ def lstm_backward(
     return da, dh, dc
 
 
-def _with_forget_bias(
-    weights: tuple[Parameter, Parameter, Parameter], H: int, forget_bias: float
-) -> tuple[Parameter, Parameter, Parameter]:
-    """Set the second block of b, that of the gate f."""
-    weights[2].value[H : 2 * H] = forget_bias
-    return weights
+class _LSTMWeights(Recurrent):
+    """Weights of the four gates i, f, g, o, for one step and for T steps."""
+
+    _gates = 4
+    _states = ("h", "c")
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        H: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+        forget_bias: float = 1.0,
+        **options: Any,
+    ) -> Self:
+        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the gate f.
+
+        Parameters
+        ----------
+        D, H : int
+            Sizes of input and state.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        forget_bias : float
+            With 1 the gate starts mostly open (f about 0.73), so that memory lasts.
+        **options
+            Other arguments of the constructor, such as ``stateful``.
+
+        Returns
+        -------
+        layer
+        """
+        layer = super().init(D, H, rng, dtype, **options)
+        layer.b.value[H : 2 * H] = forget_bias  # the second block of b, that of the gate f
+        return layer
 
 
-class LSTM(Recurrent):
+class LSTM(_LSTMWeights):
     r"""One step of an LSTM.
 
     .. math::
@@ -154,35 +183,6 @@ class LSTM(Recurrent):
     ((1, 2), (1, 2))
     """
 
-    _gates = 4
-    _states = ("h", "c")
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        forget_bias: float = 1.0,
-    ) -> LSTM:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the forget gate.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        forget_bias : float
-            With 1 the gate starts mostly open (f about 0.73), so that memory lasts.
-
-        Returns
-        -------
-        LSTM
-        """
-        return cls(*_with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias))
-
     def forward(self, x: Array, h_prev: Array, c_prev: Array) -> tuple[Array, Array]:
         """(h, c) from x and the state before."""
         self._expect_step(x, h_prev=h_prev, c_prev=c_prev)
@@ -204,7 +204,7 @@ class LSTM(Recurrent):
         return dx, dh_prev, dc_prev
 
 
-class TimeLSTM(TimeRecurrent):
+class TimeLSTM(_LSTMWeights, TimeRecurrent):
     r"""An LSTM over T steps.
 
     .. math::
@@ -212,8 +212,8 @@ class TimeLSTM(TimeRecurrent):
         c_t &= \sigma(a_{t,f}) \odot c_{t-1} + \sigma(a_{t,i}) \odot \tanh(a_{t,g}) \\
         h_t &= \sigma(a_{t,o}) \odot \tanh(c_t)
 
-    It equals T objects of :class:`LSTM` that share their Parameters. The input product of all
-    steps is one matrix product before the loop, the weight gradients are one each after it.
+    It equals T objects of :class:`LSTM` that share their Parameters. x Wx is one matrix product of
+    all steps before the loop, and so is each weight's gradient after it.
 
     Parameters
     ----------
@@ -228,9 +228,9 @@ class TimeLSTM(TimeRecurrent):
     -----
     ``forward(x, lengths=None)`` takes (N, T, D) and gives all states h (N, T, H); ``h`` and ``c``
     hold the last ones. ``backward(dhs, dh=None, dc=None)`` gives dx (N, T, D) and leaves ``dh0``
-    and ``dc0``. Two paths lead back
-    in time: through h by the product with Wh^T, and through c by the product with the forget gate
-    alone, which is why an LSTM can remember. Hochreiter and Schmidhuber 1997.
+    and ``dc0``. Two paths lead back in time: through h by the product with Wh^T, and through c by
+    the product with the forget gate alone, which is why an LSTM can remember. Hochreiter and
+    Schmidhuber 1997.
 
     Raises
     ------
@@ -245,38 +245,6 @@ class TimeLSTM(TimeRecurrent):
     >>> layer.c.shape
     (2, 5)
     """
-
-    _gates = 4
-    _states = ("h", "c")
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        stateful: bool = False,
-        forget_bias: float = 1.0,
-    ) -> TimeLSTM:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero but for the forget gate.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        stateful : bool
-        forget_bias : float
-            With 1 the gate starts mostly open (f about 0.73), so that memory lasts.
-
-        Returns
-        -------
-        TimeLSTM
-        """
-        weights = _with_forget_bias(cls._fresh_weights(D, H, rng, dtype), H, forget_bias)
-        return cls(*weights, stateful=stateful)
 
     def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         h0, c0 = states

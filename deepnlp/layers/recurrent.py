@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, check_ids, xp
 from deepnlp.initialisers import fan_in_bound, uniform
@@ -18,15 +18,7 @@ States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 class Recurrent(Layer):
     """Weights of a recurrent layer with G gates: Wx (D, G H), Wh (H, G H), b (G H).
 
-    Parameters
-    ----------
-    Wx, Wh, b : Parameter, its transpose, or array
-        ``Wx=None``, where a layer allows it, adds the input as it is, with D = G H.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit each other.
+    ``Wx=None``, where a layer allows it, adds the input as it is, with D = G H.
     """
 
     _gates = 1
@@ -48,16 +40,33 @@ class Recurrent(Layer):
         expect(owner, "b", self.b.value, letters, **size)
 
     @classmethod
-    def _fresh_weights(
-        cls, D: int, H: int, rng: Generator | None, dtype: Any
-    ) -> tuple[Parameter, Parameter, Parameter]:
-        """Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero."""
+    def init(
+        cls,
+        D: int,
+        H: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+        **options: Any,
+    ) -> Self:
+        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
+
+        Parameters
+        ----------
+        D, H : int
+            Sizes of input and state.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        **options
+            Other arguments of the constructor, such as ``stateful``.
+
+        Returns
+        -------
+        layer
+        """
         bound, width = fan_in_bound(H), cls._gates * H
-        return (
-            Parameter(uniform((D, width), bound, rng, dtype), "Wx"),
-            Parameter(uniform((H, width), bound, rng, dtype), "Wh"),
-            Parameter.zeros(width, dtype=dtype, name="b"),
-        )
+        Wx = Parameter(uniform((D, width), bound, rng, dtype), "Wx")
+        Wh = Parameter(uniform((H, width), bound, rng, dtype), "Wh")
+        return cls(Wx, Wh, Parameter.zeros(width, dtype=dtype, name="b"), **options)
 
     def start(self, N: int) -> States:
         """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
@@ -86,7 +95,7 @@ class Recurrent(Layer):
         # a = x Wx + b
         self.b.accumulate(xp.sum(da, axis=0))
         if self.Wx is None:
-            return da.copy()  # da is where the layer works
+            return da.copy()  # da is memory of the layer
         self.Wx.accumulate_product(x.T, da)
         return product(da, self.Wx.value.T)
 
@@ -106,7 +115,7 @@ class TimeRecurrent(Recurrent):
     ----------
     Wx, Wh, b : Parameter, View, or array
     stateful : bool
-        Whether a forward starts from the state the last one ended in (as truncated BPTT wants);
+        Whether a forward starts from the state the last one ended in (as in truncated BPTT);
         otherwise it starts from zeros. Either way, :meth:`set_state` sets where the next forward
         starts.
 
@@ -167,7 +176,7 @@ class TimeRecurrent(Recurrent):
         x : array (N, T, D)
         lengths : sequence of int (N,), optional
             Steps of each sequence; T by default. Past its end a sequence holds its state, its
-            outputs are zero, and what x holds has no influence.
+            outputs are zero, and x has no influence.
 
         Returns
         -------
@@ -178,14 +187,14 @@ class TimeRecurrent(Recurrent):
         ended = None if lengths is None else self._ended(lengths, N, T)
 
         x = time_first(x)
-        if ended is not None:  # nothing that stands past the end, even NaN, has an influence
+        if ended is not None:  # what x holds past the end, even NaN, has no influence
             x = xp.where(ended, 0, x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, self._gates * self.H)
         states, saved = self._forward_loop(a, self._start(N, a.dtype), ended)
 
         self.save_for_backward(x, states, saved, ended)
         self._finish(*(state[T] for state in states))
-        y = batch_first(states[0][1:]).copy()  # the caller's own: the states are saved
+        y = batch_first(states[0][1:]).copy()  # the saved states stay as they are
         if ended is not None:
             y[batch_first(ended)[..., 0]] = 0
         return y
@@ -210,7 +219,7 @@ class TimeRecurrent(Recurrent):
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
         dhs = time_first(dhs)
-        if ended is not None:  # outputs that are zero for any input have no gradient
+        if ended is not None:  # the output past the end is zero whatever the input
             dhs = xp.where(ended, 0, dhs)
         final = self._final_gradients(N, states[0].dtype, dh, dc)
 
@@ -275,7 +284,7 @@ class TimeRecurrent(Recurrent):
         return final
 
     def _watching(self, x: Array) -> Watch:
-        """The observer's call with x_t put in, for a loop that knows no x."""
+        """The observer with x_t as its second argument, for a loop that has no x."""
         watch = self.watch
         return None if watch is None else lambda t, *seen: watch(t, x[t], *seen)
 
@@ -293,7 +302,7 @@ class TimeRecurrent(Recurrent):
         Raises
         ------
         ValueError
-            If a shape is another, or there is a c where the layer has no memory cell.
+            If a shape is wrong, or there is a c where the layer has no memory cell.
         """
         if c is not None and "c" not in self._states:
             raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
@@ -347,48 +356,16 @@ class TimeRecurrent(Recurrent):
 
 
 def time_first(x: Array) -> Array:
-    """(N, T, D) as (T, N, D) in contiguous memory, so that each step is one block.
-
-    Parameters
-    ----------
-    x : array (N, T, D)
-
-    Returns
-    -------
-    array (T, N, D)
-
-    Examples
-    --------
-    >>> time_first(xp.zeros((2, 3, 4))).shape
-    (3, 2, 4)
-    """
+    """(N, T, D) as (T, N, D) in contiguous memory, so that each step is one block."""
     return xp.ascontiguousarray(x.transpose(1, 0, 2))
 
 
 def batch_first(x: Array) -> Array:
-    """(T, N, H) seen as (N, T, H), without a copy.
-
-    Parameters
-    ----------
-    x : array (T, N, H)
-
-    Returns
-    -------
-    array (N, T, H)
-    """
+    """(T, N, H) seen as (N, T, H), without a copy."""
     return x.transpose(1, 0, 2)
 
 
 def steps_as_rows(x: Array) -> Array:
-    """(T, N, D) as the matrix (T N, D), without a copy.
-
-    Parameters
-    ----------
-    x : array (T, N, D), contiguous
-
-    Returns
-    -------
-    array (T N, D)
-    """
+    """(T, N, D) as the matrix (T N, D), without a copy."""
     T, N, D = x.shape
     return x.reshape(T * N, D)

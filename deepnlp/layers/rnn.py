@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, xp
 from deepnlp.functions import relu, relu_grad, tanh_grad
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
@@ -96,7 +96,7 @@ class RNN(Recurrent):
 
     Notes
     -----
-    ``forward(x, h_prev)`` takes (N, D) and (N, H), gives h (N, H), and keeps all three.
+    ``forward(x, h_prev)`` takes (N, D) and (N, H), gives h (N, H), and saves all three.
     ``backward(dh)`` gives ``(dx, dh_prev)``. With a = x Wx + h_prev Wh + b: da = dh f'(a),
     dx = da Wx^T, dh_prev = da Wh^T, dWx = x^T da, dWh = h_prev^T da, db = sum_n da_n. Elman 1990.
 
@@ -115,31 +115,6 @@ class RNN(Recurrent):
     def __init__(self, Wx: Any, Wh: Any, b: Any, activation: str = "tanh") -> None:
         super().__init__(Wx, Wh, b)
         self.activation = _activation(type(self).__name__, activation)
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        activation: str = "tanh",
-    ) -> RNN:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        activation : {"tanh", "relu"}
-
-        Returns
-        -------
-        RNN
-        """
-        return cls(*cls._fresh_weights(D, H, rng, dtype), activation=activation)
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """h = f(x Wx + h_prev Wh + b)."""
@@ -166,8 +141,8 @@ class TimeRNN(TimeRecurrent):
 
     .. math:: h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad t = 1, \dots, T
 
-    It equals T objects of :class:`RNN` that share their Parameters. The input product of all
-    steps is one matrix product before the loop, the weight gradients are one each after it.
+    It equals T objects of :class:`RNN` that share their Parameters. x Wx is one matrix product of
+    all steps before the loop, and so is each weight's gradient after it.
 
     Parameters
     ----------
@@ -185,8 +160,7 @@ class TimeRNN(TimeRecurrent):
     ``forward(x, lengths=None)`` takes (N, T, D) and gives all states (N, T, H); it saves the input
     and the states. ``backward(dhs, dh=None)`` is backpropagation through time: the gradient with
     respect to h_t is that from above plus that from step t + 1. It gives dx (N, T, D) and leaves
-    ``dh0``. The gradient stops
-    at the first step (truncated BPTT). Elman 1990; Werbos 1990.
+    ``dh0``, where the gradient stops in truncated BPTT. Elman 1990; Werbos 1990.
 
     Raises
     ------
@@ -205,33 +179,6 @@ class TimeRNN(TimeRecurrent):
     ) -> None:
         super().__init__(Wx, Wh, b, stateful)
         self.activation = _activation(type(self).__name__, activation)
-
-    @classmethod
-    def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        activation: str = "tanh",
-        stateful: bool = False,
-    ) -> TimeRNN:
-        """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
-
-        Parameters
-        ----------
-        D, H : int
-            Sizes of input and state.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        activation : {"tanh", "relu"}
-        stateful : bool
-
-        Returns
-        -------
-        TimeRNN
-        """
-        return cls(*cls._fresh_weights(D, H, rng, dtype), activation, stateful)
 
     def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
         (h0,) = states

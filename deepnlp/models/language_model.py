@@ -19,8 +19,8 @@ class LanguageModel(Layer):
     """A layer with a loss that gives the probability of the next word.
 
     A subclass offers ``forward(ids, targets) -> loss``, ``backward()`` and
-    ``logits(ids) -> (N, T, V)``, and calls :meth:`_remember` in its constructor. What is here of
-    ``losses``, ``start`` and ``step`` is right for every model, though the step reads the whole
+    ``logits(ids) -> (N, T, V)``, and calls :meth:`_remember` in its constructor. The ``losses``,
+    ``start`` and ``step`` of this class are right for every model, but its step reads the whole
     text again. A subclass with a quicker step defines both ``start`` and ``step``.
 
     Attributes
@@ -53,8 +53,8 @@ class LanguageModel(Layer):
     def _general_step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
         """Scores of the next words (N, V) and the new state, from the ids (N,) of one step.
 
-        The state is all that has been read, and it is read again at every step: right whatever
-        the model looks back at, but slow for long texts.
+        The state is all that has been read, and it is read again at every step: right however far
+        the model looks back, but slow for long texts.
         """
         state = self.start(len(ids)) if state is None else state.copy()
         for n, id_ in enumerate(asnumpy(ids).tolist()):
@@ -72,7 +72,7 @@ class LanguageModel(Layer):
 
     def _remember(self, **arguments: Any) -> None:
         """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
-        for name in ("vocab_size", "embed_size", "hidden_size"):
+        for name in arguments.keys() & ("vocab_size", "embed_size", "hidden_size", "layers"):
             arguments[name] = check_size(type(self).__name__, name, arguments[name])
         self._config = arguments
         self.vocab_size = arguments["vocab_size"]
@@ -100,7 +100,7 @@ class LanguageModel(Layer):
         return sum(parameter.value.size for parameter in self.parameters())
 
     def summary(self) -> str:
-        """Options that are not the defaults, and a table of the parameters: what is tied to what.
+        """Options that differ from their defaults, and a table of the parameters and their ties.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class LanguageModel(Layer):
         first_names: dict[int, str] = {}
         rows, seen = [], set()
         for name, weight in self._owned(View):
-            if id(weight) in seen:  # one layer's weight, which another layer uses as it is
+            if id(weight) in seen:  # shared between layers as it is
                 continue
             seen.add(id(weight))
             shape = " x ".join(f"{n:,}" for n in weight.shape)
@@ -142,25 +142,8 @@ class LanguageModel(Layer):
 
 
 def check_size(owner: str, name: str, size: Any) -> int:
-    """A size as an int, if it is an integer of one or more.
+    """A size as an int; an error unless it is an integer, Python's or NumPy's, of one or more.
 
-    Parameters
-    ----------
-    owner, name : str
-        They begin the message.
-    size : int
-        NumPy's integers are welcome.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-
-    Examples
-    --------
     >>> check_size("RNNLM", "layers", 0)
     Traceback (most recent call last):
         ...

@@ -1,6 +1,6 @@
-"""Counting models of language, the baselines a neural model has to beat.
+"""N-gram models, the baselines that a neural model has to beat.
 
-An n-gram is numbered through its parts: the key of "a b c" is id("a b") * V + c, where id("a b") is
+An n-gram is numbered by its parts: the key of "a b c" is id("a b") * V + c, where id("a b") is
 the place of "a b" in the sorted table of bigrams. So every order fits 64-bit integers, and fitting
 and scoring are sorts and binary searches over whole arrays.
 """
@@ -25,7 +25,7 @@ class _Level:
     discount: float  # D
 
     def find(self, contexts: np.ndarray, words: np.ndarray, vocab_size: int) -> np.ndarray:
-        """Places in the table of the n-grams "context word", UNSEEN for those not in it."""
+        """Places in the table of the n-grams "context word"; UNSEEN where it has none."""
         wanted = np.where(contexts == UNSEEN, UNSEEN, contexts * vocab_size + words)
         places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, places, UNSEEN)
@@ -36,7 +36,7 @@ class _Level:
         """Probabilities of this order from those of the order below."""
         totals = np.where(contexts == UNSEEN, 0, self.totals[contexts])
         counts = np.where(places == UNSEEN, 0, self.counts[places])
-        # A context without counts says nothing: the lower order stands as it is.
+        # For a context without counts the probability of the lower order is taken as it is.
         divisor = np.maximum(totals, 1)
         seen = np.maximum(counts - self.discount, 0.0) / divisor
         left_over = self.discount * self.kinds[contexts] / divisor
@@ -240,8 +240,8 @@ class Unigram(KneserNey):
 
     .. math:: p(w) = \frac{\max(N(w) - D, 0)}{n} + \frac{D \, |\{v : N(v) > 0\}|}{n V}
 
-    This is the lowest order of :class:`KneserNey` with plain counts: maximum likelihood but for the
-    discount D < 1 that each seen word gives up to the uniform distribution.
+    This is the lowest order of :class:`KneserNey` with plain counts: maximum likelihood, less the
+    discount D < 1 that each seen word loses to the uniform distribution.
 
     Examples
     --------
@@ -257,24 +257,10 @@ class Unigram(KneserNey):
 def baselines(
     train: np.ndarray, splits: Mapping[str, np.ndarray], vocab_size: int
 ) -> dict[str, dict[str, float]]:
-    """Perplexities of the unigram and of Kneser-Ney bigrams and trigrams on each split.
+    """Perplexities of unigrams and of Kneser-Ney bigrams and trigrams, by name and then by split.
 
-    Parameters
-    ----------
-    train : array of int, shape (n,)
-        Training tokens.
-    splits : mapping of str to array of int
-        The splits to measure, such as ``{"valid": ..., "test": ...}``.
-    vocab_size : int
-        V, the same as the model's that is compared.
+    ``train`` and the arrays of ``splits`` are ids of shape (n,).
 
-    Returns
-    -------
-    dict
-        ``{"unigram": {split: perplexity}, "bigram": ..., "trigram": ...}``.
-
-    Examples
-    --------
     >>> train = np.array([0, 1, 2] * 20)
     >>> found = baselines(train, {"test": np.array([0, 1, 2, 0])}, vocab_size=3)
     >>> found["trigram"]["test"] < found["unigram"]["test"]

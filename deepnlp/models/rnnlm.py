@@ -19,8 +19,8 @@ from deepnlp.layers import (
 )
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
-from deepnlp.models.language_model import LanguageModel, check_size
-from deepnlp.options import Option, options_of
+from deepnlp.models.language_model import LanguageModel
+from deepnlp.options import Option, check_options, options_of
 from deepnlp.parameter import Parameter
 
 CELLS = ("lstm", "gru", "rnn")
@@ -28,7 +28,7 @@ TIES = ("none", "tied", "tied+L")
 INITS = ("uniform", "book")
 DTYPES = ("float32", "float64")
 
-# What `deepnlp train --help` says of those options that need a line.
+# Help texts of options.
 TIE = "tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between"
 DROPOUT = "probability of zeroing a number between layers"
 LOCKED_DROPOUT = "one dropout mask for all steps of a window"
@@ -62,8 +62,8 @@ class RNNLM(LanguageModel):
         Number of recurrent layers.
     cell : {"lstm", "gru", "rnn"}
     tie : {"none", "tied", "tied+L"}
-        ``"none"`` gives the output a matrix of its own (H, V). ``"tied"`` takes the embedding,
-        transposed (Press and Wolf 2017; Inan et al. 2017), which wants D = H. ``"tied+L"`` puts a
+        ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` takes the embedding,
+        transposed (Press and Wolf 2017; Inan et al. 2017), which needs D = H. ``"tied+L"`` puts a
         matrix L (H, D) between (Gulordava, Aina and Boleda 2018, eq. 5), so that D and H are
         free: L is the projection P_HD of a tied model with D != H, as Wx is its P_DH.
     dropout : float
@@ -73,10 +73,10 @@ class RNNLM(LanguageModel):
     locked_dropout : bool
         One mask over all steps of a window (variational dropout).
     init : {"uniform", "book"}
-        ``"uniform"``: embedding from U(-embed_bound, embed_bound), an output of its own from
+        ``"uniform"``: embedding from U(-embed_bound, embed_bound), a separate output matrix from
         U(-0.1, 0.1), recurrent weights from U(-1/sqrt(H), 1/sqrt(H)), L from U(-0.01, 0.01).
         ``"book"``: embedding from N(0, 1) / 100, all other matrices from N(0, 1) / sqrt(fan-in).
-        Biases are zero but for the forget gate's.
+        Biases are zero, except that of the forget gate.
     embed_bound : float
         See ``init="uniform"``.
     forget_bias : float, optional
@@ -90,7 +90,7 @@ class RNNLM(LanguageModel):
     embedding : array (V, D), optional
         A pre-trained matrix to start from.
     freeze_embedding : bool
-        Leave the embedding as it is; with tying, as output too.
+        Leave the embedding as it is; with tying, the output weight too.
     dtype : data-type
     rng : numpy.random.Generator, optional
 
@@ -104,7 +104,7 @@ class RNNLM(LanguageModel):
     Raises
     ------
     ValueError
-        If an option is none of those named, a size is below 1, or sizes do not fit each other.
+        If an option is out of its range, or sizes do not fit each other.
 
     Examples
     --------
@@ -133,9 +133,7 @@ class RNNLM(LanguageModel):
         init: Annotated[str, Option(INIT, INITS)] = "uniform",
         embed_bound: Annotated[float, Option(EMBED_BOUND, above=0)] = 0.1,
         forget_bias: Annotated[float | None, Option(FORGET_BIAS)] = None,
-        activation: Annotated[
-            str, Option("nonlinearity of an rnn cell", tuple(ACTIVATIONS))
-        ] = "tanh",
+        activation: Annotated[str, Option(ACTIVATION, ACTIVATIONS)] = "tanh",
         input_matrix: Annotated[bool, Option(INPUT_MATRIX)] = True,
         reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
         embedding: Array | None = None,
@@ -143,15 +141,12 @@ class RNNLM(LanguageModel):
         dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
         rng: Generator | None = None,
     ) -> None:
-        _choose("cell", cell, CELLS)
-        _choose("tie", tie, TIES)
-        _choose("init", init, INITS)
-        _choose("activation", activation, ACTIVATIONS)
+        kept = {"vocab_size", *options_of(RNNLM)}
+        given = {name: value for name, value in locals().items() if name in kept}
+        check_options(RNNLM, {**given, "dtype": xp.dtype(dtype).name})
         if reset_after and cell != "gru":
             raise ValueError(f"RNNLM: reset_after is a form of cell='gru', got cell={cell!r}")
-        layers = check_size("RNNLM", "layers", layers)
-        kept = {"vocab_size", *options_of(RNNLM)}
-        self._remember(**{name: value for name, value in locals().items() if name in kept})
+        self._remember(**given)
         V, D, H = (self._config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
         if tie == "tied" and D != H:
             raise ValueError(
@@ -220,7 +215,7 @@ class RNNLM(LanguageModel):
 
         .. math:: b_w = \log \frac{n_w + 1}{\sum_v n_v + V}
 
-        The first steps need not learn how frequent words are, and go into what depends on context.
+        Training then need not spend its first steps on learning how frequent words are.
 
         Parameters
         ----------
@@ -249,7 +244,7 @@ class RNNLM(LanguageModel):
         return Sequential(*self.layers).forward(ids)
 
     def _cell(self, draw: _Draw, D: int) -> TimeRecurrent:
-        """A recurrent layer from D inputs to H units, as the options say."""
+        """A recurrent layer from D inputs to H units, by the options."""
         config = self._config
         cell, H = config["cell"], config["hidden_size"]
         G = _GATES[cell]
@@ -270,7 +265,7 @@ class RNNLM(LanguageModel):
 
 
 class _Draw:
-    """Fresh weights by the name of their role, after one of the two schemes."""
+    """Fresh weights by their role in the model, in one of the two schemes."""
 
     def __init__(
         self, scheme: str, embed_bound: float, H: int, dtype: Any, rng: Generator | None
@@ -290,9 +285,3 @@ class _Draw:
             return uniform(shape, self.bounds[role], self.rng, self.dtype)
         std = 0.01 if role == "embedding" else 1 / math.sqrt(shape[0])
         return normal(shape, std, self.rng, self.dtype)
-
-
-def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"RNNLM: {name} should be one of {listed}, got {value!r}")

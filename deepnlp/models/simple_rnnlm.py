@@ -1,4 +1,4 @@
-"""A recurrent language model on one page: every line of it is in the lesson."""
+"""A recurrent language model on one page."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SimpleRNNLM(LanguageModel):
         return self.loss.forward(s, targets)
 
     def backward(self, dloss: Any = 1) -> None:
-        """The chain rule: each forward line undone, last to first."""
+        """The chain rule: back through each line of forward, last to first."""
         ds = self.loss.backward(dloss)
         dh = self.affine.backward(ds)
         dx = self.rnn.backward(dh)

@@ -16,9 +16,9 @@ class BPTTBatches:
     .. math:: \mathrm{targets}_{n, t} = \mathrm{ids}_{nL + t + 1}, \quad L = \lfloor (n_{ids} - 1)
         / N \rfloor
 
-    Window k goes on where window k - 1 ended, so the hidden state can be carried over. The last
-    window may be shorter than T. Training drops only the (n_ids - 1) mod N targets at the very
-    end of the stream that do not fill a row each: at most N - 1 tokens of the corpus.
+    Window k continues where window k - 1 ended, so the hidden state can be carried over. The last
+    window may be shorter than T. Training drops only the (n_ids - 1) mod N last targets of the
+    stream: at most N - 1 tokens of the corpus.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.task import Task
 
-# What `deepnlp train --help` says.
+# Help texts of options.
 TIME_SIZE = "T, steps of truncated backpropagation through time"
 EVAL_BATCH_SIZE = "rows in the validation of each epoch; final figures are at 1"
 BASELINES = "measure n-gram models on the same text, to compare with"
@@ -34,7 +34,7 @@ def start_from_corpus(
     unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
     vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
 ) -> None:
-    """Give a fresh model what is known before the first step: word vectors, word frequencies."""
+    """Set the embedding of a fresh model from word vectors, its output bias from word counts."""
     config = model.config()
     if vectors:
         table, _ = load_vectors(vectors, corpus.vocab, backend.rng())
@@ -97,7 +97,7 @@ class LanguageModelling(Task):
         self._batches = BPTTBatches(corpus.train, batch_size, time_size)
 
     def prepare(self, model: Any) -> None:
-        """Check that it is a language model of the corpus's vocabulary, and give it that."""
+        """Check that it is a language model for the corpus, and set its vocabulary."""
         expect_language_model("Trainer", model)
         if model.vocab_size != len(self.corpus.vocab):
             raise ValueError(
@@ -111,7 +111,7 @@ class LanguageModelling(Task):
         return self._batches
 
     def begin_epoch(self, model: Any) -> None:
-        """The text begins again, from a hidden state of zeros."""
+        """Begin the text again, from a hidden state of zeros."""
         model.reset_state()
 
     def training_figure(self, loss: float) -> tuple[str, float]:
@@ -145,7 +145,7 @@ class LanguageModelling(Task):
     def draw(
         self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
     ) -> None:
-        """The learning curve, without the unigram's level, which would flatten every other line."""
+        """The learning curve, without the unigram model's level, which would flatten the others."""
         shown = {name: figures for name, figures in baselines.items() if name != "unigram"}
         super().draw(history, shown, path)
 
@@ -181,16 +181,16 @@ class LanguageModelling(Task):
         return fill(cls, options, corpus)
 
     def build_model(self, options: Mapping[str, Any]) -> RNNLM:
-        """A fresh RNNLM, with word frequencies and vectors if they are asked for."""
+        """A fresh RNNLM, started from word frequencies and vectors as the options say."""
         model = fill(RNNLM, options, len(self.corpus.vocab))
         fill(start_from_corpus, options, model, self.corpus)
         return model
 
     def memory(self, model: Any) -> dict[str, int]:
-        """Hidden states and scores of a window, with what backward needs of them."""
+        """Numbers in hidden states and scores of a window, with what backward needs of them."""
         tokens = self.batch_size * self.time_size
-        # for each token and layer: input, its dropout and mask, hidden state and cell, and the
-        # gates, all but the masks once more as gradients
+        # for each token and layer: the input, its dropout and mask, hidden state, memory cell and
+        # gates; all except the masks once more as gradients
         recurrent = [p.shape for name, p in model.named_parameters() if name.endswith("Wh")]
         layers = sum(7 * H + 2 * gates for H, gates in recurrent)
         return {

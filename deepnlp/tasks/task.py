@@ -42,7 +42,7 @@ class Task:
     higher_is_better: bool = False
 
     # For the command line: functions that declare options, or a choice of them, by their heading
-    # in --help; and the recipe, if there is one, that fills in what another recipe leaves open.
+    # in --help; and the recipe, if any, whose options count where another recipe says nothing.
     parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]] | Choice]] = {}
     recipe: ClassVar[str | None] = None
 
@@ -63,7 +63,7 @@ class Task:
         """Prepare a model for the first batch of an epoch."""
 
     def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
-        """Give the mean loss of a batch, a 0-d array, and leave its gradient in the parameters."""
+        """The mean loss of a batch, a 0-d array; its gradient is left in the parameters."""
         loss = model.forward(*map(asarray, batch))
         model.zero_grad()
         model.backward()
@@ -74,7 +74,7 @@ class Task:
         return int(np.size(batch[-1]))
 
     def training_figure(self, loss: float) -> tuple[str, float]:
-        """What is shown of an epoch's mean loss while a model learns: a name and a value."""
+        """How the mean loss of an epoch is shown during training: a name and a value."""
         return "loss", loss
 
     # --- Evaluation ------------------------------------------------------------------------------
@@ -82,7 +82,8 @@ class Task:
     def evaluate(self, model: Any) -> dict[str, float]:
         """Figures on the validation data by name, :attr:`metric` among them.
 
-        The model is in evaluation mode, keeps nothing for a backward, and gets its state back.
+        The model is in evaluation mode and saves nothing for a backward; the trainer restores its
+        state afterwards.
         """
         raise NotImplementedError
 
@@ -118,7 +119,7 @@ class Task:
         return ", ".join(f"{name} {value}" for name, value in self.facts().items())
 
     def watched(self) -> tuple[Any, int]:
-        """A text (n,) and a number of steps for the gradient watch to look back in."""
+        """A text (n,) for the gradient watch, and how many steps to look back in it."""
         raise ValueError(
             f"watch_gradients looks back in time through a language model; {type(self).__name__} "
             "trains none"

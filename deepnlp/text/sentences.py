@@ -2,7 +2,7 @@
 
 import re
 
-# An end mark, closing quotes or brackets, white space, and then something that can open a
+# An end mark, closing quotes or brackets, white space, and then something that can begin a
 # sentence: a capital, a digit, an underscore, perhaps inside quotes or brackets.
 BOUNDARY = re.compile(r"""([.!?]["'”’)\]]*)\s+(?=["'“‘(\[]?[A-Z0-9_])""")
 PARAGRAPH = re.compile(r"\n\s*\n")
@@ -13,7 +13,7 @@ def sentences(text: str) -> list[str]:
     r"""Cut raw text into sentences, each on one line.
 
     A blank line always ends a sentence. Inside a paragraph a full stop, an exclamation or a
-    question mark ends one when what follows can open the next; abbreviations (``e.g.``, ``Dr.``)
+    question mark ends one where what follows can begin the next; abbreviations (``e.g.``, ``Dr.``)
     and initials do not.
 
     Parameters

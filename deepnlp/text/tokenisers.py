@@ -17,7 +17,7 @@ WORD = re.compile(
     | \d+(?:[.,]\d+)+                   # 3.14 and 1,000
     | \w+(?:[.-]\w+)*                   # words, well-known ones, os.path.join, __init__
     | \.{3} | --+ | -> | [=!<>]= | \(\) # signs of several characters
-    | [^\w\s]                           # any other sign by itself
+    | [^\w\s]                           # any other sign
     """,
     re.VERBOSE,
 )
@@ -35,18 +35,6 @@ def split_words(text: str) -> list[str]:
     Contractions are cut as in the Penn Treebank (``do n't``, ``it 's``); dotted and hyphenated
     names stay whole, and so does the ``()`` behind the name of a function.
 
-    Parameters
-    ----------
-    text : str
-        Raw text.
-
-    Returns
-    -------
-    list of str
-        The tokens.
-
-    Examples
-    --------
     >>> split_words("It doesn't call os.path.join() 1,000 times, e.g. twice.")[:6]
     ['it', 'does', "n't", 'call', 'os.path.join', '()']
     """
@@ -56,18 +44,6 @@ def split_words(text: str) -> list[str]:
 def join_words(tokens: Iterable[str]) -> str:
     r"""Join words with spaces where English has them; ``<eos>`` ends a line.
 
-    Parameters
-    ----------
-    tokens : iterable of str
-        Words and punctuation marks.
-
-    Returns
-    -------
-    str
-        Readable text.
-
-    Examples
-    --------
     >>> join_words(["it", "does", "n't", "(", "yet", ")", "say", '"', "no", '"', ".", "<eos>"])
     'it doesn\'t (yet) say "no".\n'
     """
@@ -95,18 +71,6 @@ def join_words(tokens: Iterable[str]) -> str:
 def join_whitespace(tokens: Iterable[str]) -> str:
     r"""Join tokens with single spaces; ``<eos>`` ends a line.
 
-    Parameters
-    ----------
-    tokens : iterable of str
-        Tokens of a corpus that was cut beforehand.
-
-    Returns
-    -------
-    str
-        The text, which :meth:`str.split` cuts into the same tokens, line by line.
-
-    Examples
-    --------
     >>> join_whitespace(["the", "company", "'s", "plan", "<eos>", "it"])
     "the company 's plan\nit"
     """
@@ -170,8 +134,8 @@ class Tokeniser:
         return tokens
 
 
-#: ``words`` for raw English, ``chars`` for characters (a line break ends a line, so it takes the
-#: part of ``<eos>``), ``whitespace`` for corpora that were cut beforehand, such as PTB.
+#: ``words`` for raw English, ``chars`` for characters (with the line break in place of ``<eos>``),
+#: ``whitespace`` for corpora that were cut beforehand, such as PTB.
 TOKENISERS: dict[str, Tokeniser] = {
     "words": Tokeniser("words", split_words, join_words),
     "chars": Tokeniser("chars", list, "".join, eos="\n"),

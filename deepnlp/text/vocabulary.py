@@ -1,4 +1,4 @@
-"""The vocabulary: which tokens a model knows, and the number of each."""
+"""The vocabulary: the tokens that a model knows, and the id of each."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ class Vocabulary:
     """A two-way table between tokens and ids 0 ... V - 1, with the count of each token.
 
     ``<unk>`` stands for every token outside the table. ``eos_id`` is the id of the token that ends
-    a line: ``<eos>``, or for ``tokenizer="chars"`` the line break, which is a character like any
-    other, so that no extra token is needed. Both are always present, exactly once.
+    a line: ``<eos>``, or for ``tokenizer="chars"`` the line break. Both tokens are always present,
+    exactly once.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Vocabulary:
         Raises
         ------
         ValueError
-            If a limit makes no sense.
+            If ``max_size`` is below 3 or ``min_count`` below 1.
 
         Examples
         --------
@@ -327,7 +327,7 @@ class Vocabulary:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Vocabulary":
-        """Make the vocabulary again that :meth:`to_dict` described.
+        """The vocabulary that :meth:`to_dict` described.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The options of a training run, read from what they configure; and recipes.
 
 The command line builds its options from :func:`option_groups`, a recipe is a TOML file of the same
-names, and a run folder keeps its own in ``config.toml``. What counts, from the weakest:
+names, and so is the ``config.toml`` of a run folder. In this line a later value counts more:
 
     defaults of the constructors  <  recipe "default"  <  recipe  <  what the user says
 """
@@ -61,13 +61,13 @@ class TrainConfig(Mapping[str, Any]):
     task : str
         A key of :data:`deepnlp.tasks.TASKS`.
     **options
-        Each by name; the others take the default of the constructor they belong to. None stands
-        for one without a default.
+        Each by name; the others have the default of the constructor they belong to. None stands
+        for an option that is not given.
 
     Raises
     ------
     ValueError
-        Naming the option, what was expected and what came.
+        Naming the option, what was expected and what was given.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class TrainConfig(Mapping[str, Any]):
         return f"TrainConfig({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
     def replace(self, **changes: Any) -> TrainConfig:
-        """The same options but for some.
+        """The same options with some of them changed.
 
         Examples
         --------
@@ -131,7 +131,7 @@ class TrainConfig(Mapping[str, Any]):
         FileNotFoundError
             If there is no such file.
         ValueError
-            If it is no TOML, or has an unknown key or a wrong value.
+            If it is not TOML, or has an unknown key or a wrong value.
         """
         return _from_table(read_toml(path), str(path))
 
@@ -148,7 +148,7 @@ def configure(
     explicit: Mapping[str, Any] | None = None,
     task: str | None = None,
 ) -> TrainConfig:
-    """Options of a run: those of a recipe, then what was said explicitly.
+    """Options of a run: those of a recipe, then those given explicitly.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def recipe_names() -> list[str]:
 def recipe(name: str) -> TrainConfig:
     """A recipe: the options of a run whose result is known.
 
-    What it does not say is taken from the recipe ``default`` of its task.
+    Options that it does not give are taken from the default recipe of its task.
 
     Parameters
     ----------

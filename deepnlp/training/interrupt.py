@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish: the step at hand is finished first, and nothing is torn."""
+"""Ctrl-C as a request: the current training step is finished first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 class Interrupt:
     """Context that turns the first Ctrl-C (or SIGTERM) into a flag; a second one stops at once.
 
-    Handlers are put in place in the main thread only, as Python allows, and put back at the end.
+    Handlers are set only in the main thread, where Python allows it, and put back at the end.
 
     Attributes
     ----------
     requested : bool
-        Whether somebody has asked to stop.
+        Whether a signal has arrived.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a moving bar on a terminal, plain lines elsewhere."""
+"""What is shown while a model trains: a moving bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,17 +16,8 @@ BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remainin
 class Progress:
     """A bar over all steps of a run, on standard error; without a terminal only the lines.
 
-    Parameters
-    ----------
-    total : int
-        Steps of the whole run.
-    done : int
-        Steps that were made before, in a run that is resumed.
-    enabled : bool
-        False for silence.
+    ``done`` steps were made before, in a run that is resumed.
 
-    Examples
-    --------
     >>> with Progress(total=2, enabled=False) as progress:
     ...     progress.step("epoch 1/1", "perplexity 90.1")
     ...     progress.line("done")
@@ -55,15 +46,7 @@ class Progress:
         self._bar.close()
 
     def step(self, title: str, figures: str) -> None:
-        """One step further.
-
-        Parameters
-        ----------
-        title : str
-            Which epoch it is.
-        figures : str
-            Speed, perplexity and gradient norm.
-        """
+        """One step further, in the epoch of the title; figures such as speed and perplexity."""
         if self._bar.disable:
             return
         self._bar.set_description_str(title, refresh=False)
@@ -71,12 +54,7 @@ class Progress:
         self._bar.update()
 
     def line(self, text: str) -> None:
-        """A line of its own, above the bar.
-
-        Parameters
-        ----------
-        text : str
-        """
+        """A line of its own, above the bar."""
         if self.enabled:
             tqdm.tqdm.write(text, file=sys.stderr)
 
@@ -119,7 +97,5 @@ class Speed:
 
 
 def _has_widgets() -> bool:
-    """In a notebook that can draw a bar; elsewhere than there and on a terminal, a bar would fill
-    the log with its moves.
-    """
+    """Whether this is a notebook that can draw a bar."""
     return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None

@@ -27,11 +27,11 @@ class Result:
         Epochs finished, and updates made.
     best_epoch : int or None
         The epoch whose weights are evaluated: the best on the validation split. None before the
-        first validation; then the latest weights are.
+        first validation: then the latest weights are evaluated.
     figures : dict
         What the task measured, by name and then by split; the first is the one that decided. Each
-        is an attribute too, and a key of ``result.json``. Of language modelling: ``perplexity``
-        (``train``, of the last epoch while it was learning, ``valid`` and ``test``),
+        is an attribute too, and a key of ``result.json``. For language modelling: ``perplexity``
+        (``train``, of the last epoch during training, ``valid`` and ``test``),
         ``perplexity_batched`` (with the text cut into ``eval_batch_size`` streams, as some older
         results were measured) and ``eval_batch_size``. A figure that is not finite is None.
     baselines : dict
@@ -39,12 +39,12 @@ class Result:
     tokens_per_second : float or None
         Training targets per second, validation apart.
     seconds : float
-        Wall-clock time of the run, with all its evaluations; what earlier sessions of a resumed
-        run took in finished epochs is counted in.
+        Wall-clock time of the run with all its evaluations, including the finished epochs of
+        earlier sessions of a resumed run.
     peak_memory_mb : float or None
-        Most memory the process held on the host; None where the system does not say.
+        Largest memory of the process on the host; None where the system does not tell.
     parameters : int
-        Numbers that are learned, tied ones counted once.
+        Number of weights, tied ones counted once.
     corpus, versions : dict
         What it was measured on, and with.
     folder : str or None
@@ -85,7 +85,7 @@ class Result:
             raise AttributeError(f"this result has no {name}") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything by name, ready for JSON; the figures stand among the rest."""
+        """Everything by name, ready for JSON, each figure beside the other entries."""
         table: dict[str, Any] = {}
         for name, value in dataclasses.asdict(self).items():
             table |= value if name == "figures" else {name: value}
@@ -106,7 +106,7 @@ class Result:
         return Path(self.folder) / "learning_curve.png"
 
     def table(self) -> str:
-        """Figures beside those of the baselines, then what the run took."""
+        """Figures beside those of the baselines, then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
         main, *others = (n for n, figure in self.figures.items() if isinstance(figure, dict))
         rows.append(("model", self.figures[main]))
@@ -146,7 +146,7 @@ class Result:
 
 
 def peak_memory_mb() -> float | None:
-    """Most memory this process has held, in units of 2**20 bytes; None if the system is silent."""
+    """Largest memory of this process, in units of 2**20 bytes; None if the system does not tell."""
     try:
         import resource
     except ImportError:
@@ -156,7 +156,7 @@ def peak_memory_mb() -> float | None:
 
 
 def versions() -> dict[str, str]:
-    """What a figure depends on beside the options: versions and backend."""
+    """What a figure depends on besides the options: versions and backend."""
     return {
         "deepnlp": __version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""How a run is described, written to a checkpoint, and taken up again to the same bits."""
+"""How a run is described, written to a checkpoint, and resumed bit for bit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def setup_of(trainer: Any) -> dict[str, Any]:
     options = {**options_of(type(trainer.task)), **options_of(type(trainer))}
     free = {name for name, option in options.items() if option.resume != "same"}
     same = {name: value for name, value in describe(trainer).items() if name not in free}
-    del same["corpus"]  # its fingerprint tells
+    del same["corpus"]  # its fingerprint is compared instead
     table: dict[str, Any] = json.loads(json.dumps(same))
     return table
 
@@ -62,7 +62,7 @@ def write_checkpoint(trainer: Any, folder: RunFolder) -> None:
 
 
 def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
-    """Put a run back to where its checkpoint was written."""
+    """Restore a run to the step at which its checkpoint was written."""
     arrays, meta = read_npz(folder.checkpoint)
     if "training" not in meta:
         raise DeepNLPError(

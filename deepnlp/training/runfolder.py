@@ -1,4 +1,4 @@
-"""The folder of a run: which files it holds, and what may happen to them."""
+"""The folder of a run and its files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class RunFolder:
 
     ============================  ==========================================================
     ``config.toml``               the options of the run
-    ``metrics.jsonl``             one line of figures an epoch
-    ``checkpoint.npz``            everything that is needed to go on
+    ``metrics.jsonl``             one line of figures per epoch
+    ``checkpoint.npz``            everything that is needed to resume
     ``best.npz``                  the model that was best on the validation split
     ``learning_curve.png``        perplexity by epoch
     ``result.json``               the final figures
-    ``gradients.npz``             where gradients were watched: their norms by step back in time
-    ``gradient_flow.png``         the same as a heat map over the updates
+    ``gradients.npz``             with ``--watch-gradients``: norms by step back in time
+    ``gradient_flow.png``         these as a heat map over the updates
     ============================  ==========================================================
 
     Parameters
     ----------
     path : str or path
-        The folder; :meth:`open` makes it.
+        The folder; :meth:`open` creates it.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class RunFolder:
         resume: bool = False,
         overwrite: bool = False,
     ) -> RunFolder:
-        """Make the folder ready for a run; nothing of another run is ever written over.
+        """Make the folder ready for a run; no file of another run is overwritten unless asked for.
 
         Parameters
         ----------
@@ -73,9 +73,9 @@ class RunFolder:
             By default a new folder ``runs/NAME-TIME``.
         name : str
         resume : bool
-            Go on with the run that is there.
+            Continue the run that is there.
         overwrite : bool
-            Remove the run that is there: its own files, and no others.
+            Remove the files of the run that is there, and no others.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class RunFolder:
         Raises
         ------
         DeepNLPError
-            If a run is there and neither was asked for.
+            If a run is there and neither is set.
         FileNotFoundError
             If there is none to resume.
         NotADirectoryError
@@ -188,7 +188,7 @@ class RunFolder:
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write ``metrics.jsonl`` anew, as resuming does to drop what came after the checkpoint.
+        """Write ``metrics.jsonl`` anew, as when resuming drops what came after the checkpoint.
 
         Parameters
         ----------
@@ -226,17 +226,6 @@ class RunFolder:
 def to_json(value: Any, indent: int | None = None) -> str:
     """Strictly valid JSON: a number that is not finite becomes null.
 
-    Parameters
-    ----------
-    value : dict, list, str, number, bool or None
-    indent : int, optional
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> to_json({"perplexity": float("inf"), "epoch": 1})
     '{"perplexity": null, "epoch": 1}'
     """
@@ -246,16 +235,6 @@ def to_json(value: Any, indent: int | None = None) -> str:
 def finite(value: Any) -> Any:
     """The same value with None for every number that is not finite, at any depth.
 
-    Parameters
-    ----------
-    value : dict, list, str, number, bool or None
-
-    Returns
-    -------
-    the same kinds
-
-    Examples
-    --------
     >>> finite([1.5, float("nan")])
     [1.5, None]
     """
@@ -269,7 +248,7 @@ def finite(value: Any) -> Any:
 
 
 def _new_path(name: str) -> Path:
-    """``runs/NAME-TIME``, with a number behind where two runs begin within a second."""
+    """``runs/NAME-TIME``, with a number at the end where two runs begin within a second."""
     stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     path, number = Path("runs") / stem, 1
     while path.exists():

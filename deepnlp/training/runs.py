@@ -37,9 +37,9 @@ def train(
     out : str or path, optional
         Folder of the run; by default a new one, ``runs/NAME-TIME``.
     resume, overwrite : bool
-        Go on with the run in ``out``, or replace it.
+        Continue the run in ``out``, or replace it.
     progress : bool
-        Show how it goes on standard error.
+        Show progress on standard error.
     name : str, optional
         NAME of a new folder; that of the corpus by default.
 
@@ -51,7 +51,7 @@ def train(
     ------
     DeepNLPError, FileNotFoundError, ValueError
         As :meth:`Trainer.fit` and :func:`deepnlp.datasets.load_corpus` do; nothing was written
-        or removed if the fault lies in the options.
+        or removed if an option is wrong.
     """
     if out is not None:
         RunFolder(out).check(resume=resume, overwrite=overwrite)  # before the work begins
@@ -62,13 +62,13 @@ def train(
 def resumed_config(
     out: str | PathLike[str], explicit: Mapping[str, Any] | None = None
 ) -> TrainConfig:
-    """Options of the run in a folder, for going on with it.
+    """Options of the run in a folder, to resume it.
 
     Parameters
     ----------
     out : str or path
     explicit : dict, optional
-        What the user said besides; it must agree with the folder's ``config.toml``, but for a
+        Options given besides; they must agree with the folder's ``config.toml``, except for a
         larger number of epochs.
 
     Returns
@@ -134,7 +134,7 @@ def build_trainer(
         task,
         fill(OPTIMIZERS[config.optimizer], config, model.parameters()),
         schedule=build_schedule(config, steps=len(task.batches(epoch=0))),
-        seed=None,  # done, before the model was built
+        seed=None,  # was set before the model was built
         out=out,
         progress=progress,
         name=name,
@@ -145,10 +145,10 @@ def build_trainer(
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:
-    """The schedule that the options name, for epochs of so many updates.
+    """The schedule that the options name, for epochs of ``steps`` updates.
 
-    ``linear`` and ``cosine`` end with the last of ``config.epochs`` epochs, so that a run of more
-    epochs has another shape from its beginning.
+    ``linear`` and ``cosine`` end with the last of ``config.epochs`` epochs, so that with more
+    epochs they differ from the first update on.
     """
     kind = SCHEDULES[config.schedule]
     length = {"steps": steps, "total_steps": config.epochs * steps}

@@ -1,8 +1,8 @@
 """How the learning rate changes while a model trains.
 
 The trainer multiplies the optimizer's first learning rate by ``schedule.scale(step)`` before each
-update and calls ``schedule.epoch_end(valid)`` after each validation. What a schedule remembers is
-in ``state()``, for a checkpoint.
+update and calls ``schedule.epoch_end(valid)`` after each validation. ``state()`` gives what a
+schedule remembers, for a checkpoint.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from deepnlp.options import Choice, Option, check_options
 
-# What `deepnlp train --help` says.
+# Help texts of options.
 CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
 THRESHOLD = "relative improvement below which an epoch does not count as better"
 PATIENCE = "epochs without a better validation to tolerate before a cut"
@@ -94,13 +94,14 @@ class Plateau(Schedule):
     .. math:: s \leftarrow s \cdot \mathrm{factor} \quad\text{unless}\quad
         v < v_{best} - \mathrm{threshold} \, |v_{best}|
 
-    Lower is better; the trainer negates a figure of which higher is better.
+    v is the figure of the validation, lower being better; the trainer negates one of which higher
+    is better.
 
     Parameters
     ----------
     factor : float
-        4 times smaller (0.25) in the word_language_model example of PyTorch, 2 times (0.5) in
-        Gulordava, Aina and Boleda (2018).
+        0.25 in the word_language_model example of PyTorch, 0.5 in Gulordava, Aina and Boleda
+        (2018).
     patience : int
         Epochs without a better validation to tolerate before each cut.
     threshold : float
@@ -194,12 +195,12 @@ class Step(Schedule):
 
 
 class Exponential(Schedule):
-    r"""A steady fall, the same factor over every so many updates.
+    r"""A steady fall, by the same factor over any ``steps`` updates.
 
     .. math:: s = \mathrm{factor}^{(\mathrm{step} - \mathrm{warmup}) / \mathrm{steps}}
 
-    It does not depend on how long the run is, so a run that is resumed with more epochs goes on as
-    a longer one would have.
+    It does not depend on the length of the run, so a run that is resumed with more epochs continues
+    as a longer one would have.
 
     Parameters
     ----------

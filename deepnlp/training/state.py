@@ -1,4 +1,4 @@
-"""Where a run stands, in the form a checkpoint keeps: arrays by name, and numbers for JSON."""
+"""The position of a run, as a checkpoint holds it: arrays by name, and numbers for JSON."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class State:
     Parameters
     ----------
     epoch : int
-        Epochs that are finished, validation included.
+        Epochs finished, validation included.
     batch : int
-        Batches of the running epoch that were learned from.
+        Batches of the current epoch that are done.
     step : int
         Updates made in all.
     loss_sum, targets : float, int
-        Sum of the losses of the running epoch, in nats, over so many targets.
+        Sum of the losses of the current epoch, in nats, and the number of targets in it.
     norm_sum : float
-        Sum of the gradient norms of the running epoch, before clipping.
+        Sum of the gradient norms of the current epoch, before clipping.
     best, best_epoch : float, int or None
         Best validation figure, and the epoch it came after.
     epochs_without : int
@@ -52,11 +52,11 @@ class State:
 
     @property
     def mean_loss(self) -> float:
-        """Mean loss of the running epoch, in nats."""
+        """Mean loss of the current epoch, in nats."""
         return self.loss_sum / max(1, self.targets)
 
     def begin_epoch(self) -> None:
-        """Forget the sums of the epoch before."""
+        """Set the sums of the epoch to zero."""
         self.batch, self.loss_sum, self.targets, self.norm_sum = 0, 0.0, 0, 0.0
 
     def add(self, loss: float, norm: float, targets: int) -> None:
@@ -68,7 +68,7 @@ class State:
         self.norm_sum += norm
 
     def judge(self, valid: float, higher_is_better: bool = False) -> bool:
-        """Count an epoch; whether its validation is the best so far."""
+        """Count an epoch; true if its validation is the best so far."""
         self.epoch += 1
         best = self.best
         if best is None or (valid > best if higher_is_better else valid < best):

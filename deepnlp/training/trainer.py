@@ -1,7 +1,7 @@
-"""The training loop: batch by batch, epoch by epoch, whatever the task.
+"""The training loop: batch by batch, epoch by epoch, for any task.
 
-Read :meth:`Trainer.fit` first: it is the whole story. What it calls stands below it, in the order
-in which it is called. What a run consists of on disk is in :mod:`~deepnlp.training.resume`.
+:meth:`Trainer.fit` is the place to begin reading. The methods that it calls follow in the order of
+their calls; :mod:`~deepnlp.training.resume` writes and reads checkpoints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.state import State
 from deepnlp.training.watching import GradientWatch, Hook
 
-# What `deepnlp train --help` says.
+# Help texts of options.
 MAX_NORM = "clip the norm of the whole gradient here; 0 for no clipping"
 EARLY_STOP = "stop after this many epochs without a better validation; 0 for never"
 EVERY = "updates between checkpoints, beside one each epoch; 0 for none between"
@@ -39,7 +39,7 @@ SEED = "the same seed gives the same run"
 
 
 class Trainer:
-    """Trains a model on a task, and can go on where it was stopped, to the last bit.
+    """Trains a model on a task, and resumes a run bit for bit.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Trainer:
     checkpoint_every : int
         Updates between checkpoints, beside the one after each epoch; 0 for none between.
     seed : int, optional
-        Seeds the global generator when a new run begins; a run is repeatable only if that was
-        done before the model was built, too.
+        Seeds the global generator when a new run begins. For a repeatable run, seed it before the
+        model is built too, with :func:`deepnlp.seed`.
     out : str, path, None or False
         Folder of the run; by default a new one, ``runs/NAME-TIME``; False writes nothing.
     name : str, optional
@@ -69,15 +69,15 @@ class Trainer:
     overwrite : bool
         Replace a run that is in the folder.
     progress : bool
-        Show a bar on a terminal or in a notebook, a line an epoch elsewhere.
+        Show a bar on a terminal or in a notebook, a line per epoch elsewhere.
     config : mapping, optional
-        What ``config.toml`` is to say; by default what the trainer knows of itself.
+        The options for ``config.toml``; by default those of the trainer and its parts.
     watch_gradients : int, optional
         Updates between two looks at how far back gradients reach, written to ``gradients.npz``
-        and drawn in ``gradient_flow.png``; None or 0 for none. The training is the same to the
-        last bit.
+        and drawn in ``gradient_flow.png``; None or 0 for none. Training is not changed by a
+        bit.
     hooks : sequence of Hook
-        Called between backward pass and clipping, among others.
+        Called between backward pass and clipping, and at other points of the run.
     **task_options
         Beside a corpus: ``batch_size``, ``time_size``, ``eval_batch_size`` and ``baselines`` of
         :class:`~deepnlp.tasks.LanguageModelling`.
@@ -88,7 +88,7 @@ class Trainer:
         If the task cannot train this model.
     ValueError
         If a number is out of its range, the model does not fit the task's data, or the optimizer
-        is that of another model.
+        belongs to another model.
     DeepNLPError
         If the folder already holds a run (raised by :meth:`fit`).
 
@@ -161,15 +161,15 @@ class Trainer:
         """Train until the last epoch, an early stop, or Ctrl-C.
 
         Afterwards the model holds the weights that were best on the validation split, and a state
-        of zeros. The first Ctrl-C ends the step at hand, writes a checkpoint of it and evaluates;
-        a second one stops at once.
+        of zeros. After the first Ctrl-C the current step is finished, a checkpoint is written and
+        the best weights are evaluated; a second one stops immediately.
 
         Parameters
         ----------
         resume : bool
-            Go on with the run in ``out``: from its checkpoint, or from the beginning where it was
+            Continue the run in ``out``: from its checkpoint, or from the beginning where it was
             killed before the first one. The trainer must have been built in the same way; only
-            ``epochs`` may be larger. A finished run gives its result again.
+            ``epochs`` may be larger. For a finished run the result is read again.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class Trainer:
         Raises
         ------
         DeepNLPError
-            If the loss or the gradient is no longer finite; the last checkpoint stays. If the
+            If the loss or the gradient is no longer finite; the last checkpoint is kept. If the
             folder holds a run and neither ``resume`` nor ``overwrite`` is set.
         FileNotFoundError
             If there is no run to resume.
@@ -231,7 +231,7 @@ class Trainer:
         self.task.begin_epoch(self.model)
 
     def _train_epoch(self, interrupt: Interrupt, progress: Progress) -> None:
-        """The batches of the epoch that are left, or as many as there are until Ctrl-C."""
+        """The remaining batches of the epoch, or those until Ctrl-C."""
         state = self.state
         self.batches = self.task.batches(state.epoch)
         self._speed.begin()
@@ -259,7 +259,7 @@ class Trainer:
         Parameters
         ----------
         *batch
-            One of the task's, on the host; of language modelling: inputs and targets (N, T).
+            One of the task's, on the host; for language modelling inputs and targets (N, T).
 
         Returns
         -------
@@ -296,7 +296,7 @@ class Trainer:
         )
 
     def _end_epoch(self, progress: Progress) -> None:
-        """Validate, keep the weights if they are the best, anneal, and write it all down."""
+        """Validate, keep the weights if they are the best, update the schedule, write the files."""
         state, task = self.state, self.task
         with evaluating(self.model):
             figures = task.evaluate(self.model)
@@ -369,7 +369,7 @@ class Trainer:
         self.model.reset_state()
 
     def _last_training(self) -> dict[str, float | None]:
-        """The deciding metric on the training split, if it is known there."""
+        """The deciding metric on the training split, if it was measured there."""
         name, running = self.task.training_figure(self.state.mean_loss)
         if name != self.task.metric:
             return {}
@@ -377,10 +377,10 @@ class Trainer:
             return {"train": self.history[-1][f"train_{name}"]}
         return {"train": running if self.state.targets else None}
 
-    # --- The folder: what is written, and how a run is taken up again ----------------------------
+    # --- The folder: writing it, and resuming a run -----------------------------------------------
 
     def _open_folder(self, resume: bool) -> None:
-        """Begin a new run, or put back the one that the folder holds."""
+        """Begin a new run, or restore the one that the folder holds."""
         if resume and self.out is False:
             raise ValueError("out=False writes nothing, so there is no run to resume")
         if self.state.step and not resume:
@@ -420,9 +420,11 @@ class Trainer:
         load_checkpoint(self, folder)
         self.history = [r for r in folder.read_metrics() if r["epoch"] <= self.state.epoch]
         self._earlier_seconds = sum(row["seconds"] for row in self.history)
-        folder.write_metrics(self.history)  # an epoch after the checkpoint will come again
+        folder.write_metrics(
+            self.history
+        )  # without epochs after the checkpoint, which are repeated
         if self.best is not None:
-            self._save_best(folder)  # and so will its weights
+            self._save_best(folder)  # the best as of the checkpoint
         for hook in self.hooks:
             hook.go_on(folder, self.state.step)
 
@@ -438,7 +440,7 @@ class Trainer:
             hook.draw(folder)
 
     def _result_of_finished_run(self) -> Result | None:
-        """The result that is there already, if nothing is left to do."""
+        """The result of a run that is finished, else None."""
         written = self.folder.read_result() if self.folder is not None else None
         if not self.is_over() or written is None or written["status"] != "finished":
             return None

@@ -1,4 +1,4 @@
-"""Hooks into a training run; and one that watches how far back gradients reach."""
+"""Hooks into a training run, and the hook that watches how far back gradients reach."""
 
 from __future__ import annotations
 
@@ -15,44 +15,30 @@ WINDOWS = 8  # few, so that a look costs less than a training step
 
 
 class Hook:
-    """What a trainer calls on the way; a subclass overrides what it needs.
+    """What a trainer calls during a run; a subclass overrides what it needs.
 
-    A hook must leave the weights, and the state that a model carries, as they are. Only
-    :meth:`after_backward` may change gradients: to add those of other processes, for instance.
+    A hook must not change the weights or the state that a model carries. Only
+    :meth:`after_backward` may change gradients, for instance to add those of other processes.
     """
 
     def after_backward(self, model: Any, step: int) -> None:
-        """Between the backward pass and clipping; ``step`` updates have been made so far."""
+        """Called between the backward pass and clipping, after ``step`` updates."""
 
     def save(self, folder: RunFolder) -> None:
-        """Before a checkpoint is written."""
+        """Called before a checkpoint is written."""
 
     def go_on(self, folder: RunFolder, step: int) -> None:
-        """A run is resumed: so many updates have been made."""
+        """Called when a run is resumed, after ``step`` updates."""
 
     def draw(self, folder: RunFolder) -> None:
-        """An epoch has ended."""
+        """Called at the end of an epoch."""
 
 
 class GradientWatch(Hook):
-    """Follow gradients back through the same few windows of text, every so many updates.
+    """Follow gradients back through the same few windows of text, every ``every`` updates.
 
-    Parameters
-    ----------
-    every : int
-        Updates between two looks, 1 or more.
-    ids : numpy.ndarray of int, shape (n,)
-        The text to look at, on the host.
-    steps : int
-        How far back to look; less where the text is shorter.
+    It looks ``steps`` back in ``ids`` (n,), on the host; less where the text is shorter.
 
-    Raises
-    ------
-    ValueError
-        If ``every`` is below 1.
-
-    Examples
-    --------
     >>> from deepnlp.models import RNNLM
     >>> model = RNNLM(vocab_size=9, embed_size=4, hidden_size=4, layers=1)
     >>> watch = GradientWatch(every=10, ids=np.arange(60) % 9, steps=5)
@@ -70,7 +56,7 @@ class GradientWatch(Hook):
         self.history = GradientHistory()
 
     def after_backward(self, model: Any, step: int) -> None:
-        """Look, if it is time to; the gradients of the update are left as they are."""
+        """Look if an observation is due; the gradients of the update are not changed."""
         if step % self.every == 0:
             with _gradients_aside(model):
                 flow = gradient_flow(model, self.ids, self.steps, WINDOWS, spectra=False)
@@ -81,7 +67,7 @@ class GradientWatch(Hook):
         self.history.save(folder.gradients)
 
     def go_on(self, folder: RunFolder, step: int) -> None:
-        """Take up ``gradients.npz``, up to the update that the run goes on from."""
+        """Read ``gradients.npz``, up to the update that the run continues from."""
         if folder.gradients.exists():
             self.history = GradientHistory.load(folder.gradients)
             self.history.drop_after(step - 1)
@@ -96,7 +82,7 @@ class GradientWatch(Hook):
 
 @contextmanager
 def _gradients_aside(model: Any) -> Iterator[None]:
-    """Put the gradients of a model aside, and back at the end."""
+    """Context in which the gradients of a model are zero; afterwards they are what they were."""
     parameters = model.parameters()
     kept = [parameter.sparse_grad or parameter.grad for parameter in parameters]
     model.zero_grad()  # which begins other arrays

@@ -1,11 +1,11 @@
 """Quick forms on CuPy: one launch on the GPU for what is several passes in the formulas.
 
-The formulas are in CUDA C++, in the files ``*.cu`` beside this one; they are compiled when they
-are first needed. Python works out here how many threads a launch takes and what it is given. Of
-every array it knows only where it lies on the device, so a launch never waits for a result.
+The formulas are in CUDA C++, in the files ``*.cu`` of this folder, which are compiled when they are
+first needed. Python computes the number of threads and the arguments of a launch. A kernel gets
+arrays by their addresses on the device, so a launch never waits for a result.
 
-There are kernels for float32 and float64. All else, complex numbers for one, is left to the plain
-forms.
+There are kernels for float32 and float64. Other types, such as complex numbers, are left to the
+plain forms.
 """
 
 from deepnlp.kernels.cuda.losses import softmax_nll, softmax_nll_backward

@@ -1,5 +1,5 @@
-// What every source of this folder begins with; it is put in front of each before compiling.
-// From outside come REAL (float or double), BLOCK and WEIGHTS: see launching.py.
+// The beginning of every source of this folder, put in front of each before compiling. The compiler's
+// options define REAL (float or double), BLOCK and WEIGHTS: see launching.py.
 
 typedef REAL Real;
 typedef long long Index;             // 64 bits: an array may have more than 2^31 entries
@@ -31,7 +31,7 @@ struct Max {
 template <typename Join, typename Number>
 __device__ Number over_block(Number mine) {
     __shared__ Number parts[BLOCK];
-    __syncthreads();  // until nobody reads the result of the last call any more
+    __syncthreads();  // until no thread reads the result of the last call any more
     parts[threadIdx.x] = mine;
     __syncthreads();
     for (int half = BLOCK / 2; half > 0; half /= 2) {
@@ -42,8 +42,8 @@ __device__ Number over_block(Number mine) {
     return parts[0];
 }
 
-// What one launch needs to know of the weights it changes. It travels with the launch, by value:
-// nothing has to be copied to the device before. weights.py has the same layout.
+// The weights that one launch changes, an argument of the launch by value: nothing has to be copied
+// to the device before. weights.py has the same layout.
 struct Weight {
     Real* W;
     Real* g;

@@ -10,12 +10,12 @@ from typing import Any
 from deepnlp.backend import Array, xp
 
 REALS = {"f": "float", "d": "double"}
-"""Number types that there are kernels for, by NumPy's letter: their names in C."""
+"""Names in C of the number types that there are kernels for, by NumPy's letter."""
 
 BLOCK = 256  # threads of a block whose threads work together; a power of two
-WEIGHTS = 32  # weights that one launch knows of: their description has to fit 4096 bytes
+WEIGHTS = 32  # weights of one launch: their description has to fit 4096 bytes
 
-# Limits of a grid. What is more, the kernels go through in several rounds.
+# Limits of a grid; what is larger the kernels process in several rounds.
 most_blocks = 1 << 16
 most_rows = (1 << 16) - 1
 
@@ -23,35 +23,14 @@ HERE = Path(__file__).parent
 
 
 def source(name: str) -> str:
-    """The CUDA C++ text that has a kernel.
-
-    Parameters
-    ----------
-    name : str
-        Of the kernel. Its first word is the name of a file: ``lstm_step`` is in ``lstm.cu``.
-
-    Returns
-    -------
-    str
-    """
+    """The CUDA C++ text of a kernel; its first word names the file: ``lstm_step``, ``lstm.cu``."""
     files = (HERE / "common.cuh", HERE / f"{name.split('_')[0]}.cu")
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def options(letter: str) -> tuple[str, ...]:
-    """What the compiler is told.
+    """Options of the compiler for a number type of :data:`REALS`.
 
-    Parameters
-    ----------
-    letter : str
-        Number type, of :data:`REALS`.
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
     >>> options("f")
     ('--std=c++17', '-DREAL=float', '-DBLOCK=256', '-DWEIGHTS=32')
     """
@@ -59,7 +38,7 @@ def options(letter: str) -> tuple[str, ...]:
 
 
 class Gpu:
-    """The device that CuPy has chosen. Tests put one in its place that is no GPU."""
+    """The device that CuPy has chosen; tests replace it with one that is no GPU."""
 
     pointer = staticmethod(attrgetter("data.ptr"))
 
@@ -74,20 +53,10 @@ class Gpu:
         threads: int,
         arguments: tuple[Any, ...],
     ) -> None:
-        """Have the device run a kernel, without waiting for it.
+        """Run a kernel on the device, on a grid of blocks (x, y, z), without waiting for it.
 
-        Parameters
-        ----------
-        name : str
-        letter : str
-            Number type, of :data:`REALS`.
-        grid : tuple of int
-            Blocks along x, y and z.
-        threads : int
-            Of each block.
-        arguments : tuple
-            Pointers and integers as int, real numbers as float (a ``double`` to the kernel), and
-            structures as NumPy arrays of one element.
+        Pointers and integers are passed as int, real numbers as float (a ``double`` to the kernel),
+        and structures as NumPy arrays of one element.
         """
         kernel = self._kernels.get((name, letter))
         if kernel is None:
@@ -101,35 +70,16 @@ device: Any = Gpu()
 
 
 def is_dense(array: Any, letter: str) -> bool:
-    """Whether a kernel can take an array: on the backend, of that number type, in C order.
-
-    Parameters
-    ----------
-    array : Any
-    letter : str
-        Number type, of :data:`REALS`.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a kernel can take an array: on the backend, of that number type, in C order."""
     return (
         type(array) is xp.ndarray and array.dtype.char == letter and bool(array.flags.c_contiguous)
     )
 
 
 def strides(array: Array) -> tuple[int, int] | None:
-    """How many entries lie from row to row and from column to column.
+    """Entries from row to row and from column to column of (N, M), or of (T, N, M) as T N rows.
 
-    Parameters
-    ----------
-    array : array (N, M) or (T, N, M)
-        In the latter case its rows are counted through.
-
-    Returns
-    -------
-    (int, int) or None
-        None if the rows of (T, N, M) are not evenly spaced.
+    None if the rows of (T, N, M) are not evenly spaced.
     """
     size = array.itemsize
     if array.ndim == 2:
@@ -145,15 +95,9 @@ def strides(array: Array) -> tuple[int, int] | None:
 
 
 def launch_over(shape: tuple[int, ...], name: str, letter: str, arguments: tuple[Any, ...]) -> None:
-    """Launch a kernel that is written with ``FOR_EACH``, unless there is nothing to do.
+    """Launch a kernel written with ``FOR_EACH`` over an array (..., M), unless that is empty.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        (..., M); the kernel's first two arguments are the number of rows and M.
-    name, letter : str
-    arguments : tuple
-        The others.
+    Its first arguments are the number of rows and M.
     """
     M = shape[-1]
     rows = math.prod(shape[:-1])

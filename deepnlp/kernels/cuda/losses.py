@@ -1,4 +1,4 @@
-"""The softmax with its loss, a kernel each way."""
+"""The softmax with its loss, one kernel for each direction."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import launching
 from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense, launch_over
 
-_NOWHERE = 0  # the pointer to a bias that is not there
+_NOWHERE = 0  # the pointer where there is no bias
 
 
 def softmax_nll(s: Array, b: Array | None, t: Array) -> Any:
-    """Loss and log of the sum of exponentials of each row, which a block goes through twice."""
+    """Loss and log of the sum of exponentials of each row, which a block reads twice."""
     letter = s.dtype.char
     dense = is_dense(s, letter) and (b is None or is_dense(b, letter))
     if letter not in REALS or not dense or s.size == 0:

@@ -1,4 +1,4 @@
-"""Dropout whose kernel draws the mask: nothing but its name is kept for the way back."""
+"""Dropout whose kernel draws the mask: only the key and the call are saved for backward."""
 
 from __future__ import annotations
 
@@ -15,14 +15,7 @@ MASK_LEVELS = 1 << 16  # a mask compares integers of 16 bits
 
 
 class Mask(NamedTuple):
-    """What a mask is a function of.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    key, call : int
-    p : float
-    """
+    """What determines a mask."""
 
     shape: tuple[int, ...]
     key: int
@@ -31,9 +24,9 @@ class Mask(NamedTuple):
 
 
 def _repeats(shape: tuple[int, ...], mask_shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """How often each run of the mask stands in the array, and how long a run is.
+    """How often each run of the mask is repeated in the array, and how long a run is.
 
-    None if the mask is neither as large as the array nor (N, 1, D) beside (N, T, D).
+    None unless the mask has the shape of the array, or (N, 1, D) where that has (N, T, D).
     """
     if mask_shape == shape:
         return 1, 1
@@ -43,7 +36,7 @@ def _repeats(shape: tuple[int, ...], mask_shape: tuple[int, ...]) -> tuple[int, 
 
 
 def dropout(x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float) -> Any:
-    """The mask is drawn where it is applied, and never written to memory."""
+    """The mask is drawn where it is applied and never written to memory."""
     letter = x.dtype.char
     repeats = _repeats(x.shape, tuple(mask_shape))
     if letter not in REALS or not is_dense(x, letter) or repeats is None:

@@ -1,7 +1,7 @@
-"""The loops over time on CuPy: between two products, one launch or two.
+"""The loops over time on CuPy: one or two launches between two products.
 
-The kernels work as the steps in :mod:`deepnlp.kernels.loops` do: forward writes the gates over a,
-and backward turns factors that were found for all steps at once into gradients.
+The kernels work like the steps in :mod:`deepnlp.kernels.loops`: forward writes the gates over a,
+and backward turns factors, computed for all steps together, into gradients.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _lstm_forward, _lstm_backward = loops.lstm_loops(
 
 
 def lstm_forward(a: Array, *others: Any) -> Any:
-    """A launch a step."""
+    """One launch per step."""
     return _lstm_forward(a, *others) if a.dtype.char in REALS else NotImplemented
 
 
 def lstm_backward(dhs: Array, dh: Array, *others: Any) -> Any:
-    """A launch for all factors, then one a step."""
+    """One launch for all factors, then one per step."""
     if dh.dtype.char not in REALS:
         return NotImplemented
     return _lstm_backward(dhs.astype(dh.dtype, copy=False), dh, *others)
@@ -33,7 +33,7 @@ def lstm_backward(dhs: Array, dh: Array, *others: Any) -> Any:
 def rnn_forward(
     a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: New
 ) -> Any:
-    """A launch a step."""
+    """One launch per step."""
     if a.dtype.char not in REALS:
         return NotImplemented
     h = new("h", (len(a) + 1, *h0.shape), a.dtype)
@@ -55,7 +55,7 @@ def rnn_backward(
     watch: Watch,
     new: New,
 ) -> Any:
-    """A launch for all factors, then one a step."""
+    """One launch for all factors, then one per step."""
     if h.dtype.char not in REALS:
         return NotImplemented
     dhs = dhs.astype(h.dtype, copy=False)
@@ -83,7 +83,7 @@ def gru_forward(
     ended: Array | None,
     new: New,
 ) -> Any:
-    """A launch a step, two where the reset gate acts before the product."""
+    """One launch per step, two where the reset gate acts before the product."""
     if a.dtype.char not in REALS:
         return NotImplemented
     T, (N, H) = len(a), h0.shape

@@ -1,4 +1,4 @@
-"""The steps of the recurrent layers: kernels in which each thread has entries of its own."""
+"""The steps of the recurrent layers, as kernels in which each thread computes some entries."""
 
 from __future__ import annotations
 
@@ -14,16 +14,8 @@ ACTIVATION_NUMBERS = {"tanh": 0, "relu": 1}
 class StepKernel:
     """A step between the products as one kernel on the device, which writes in place.
 
-    Parameters
-    ----------
-    name : str
-        Of the kernel, which takes N, H and then what is listed in ``arguments``: an array as a
-        pointer, an activation as a number.
-    arguments : str
-        Names of the arguments; a star marks an array that may have any strides, such as a
-        transpose, and is passed as a pointer and two strides.
-    of_size : str
-        Name of an argument of shape (N, H) or (T, N, H): the kernel has a thread for each entry.
+    ``arguments`` names what it takes, with a ``*`` after those that may have any strides;
+    ``of_size`` is the one whose shape is that of the grid.
     """
 
     def __init__(self, name: str, arguments: str, of_size: str) -> None:

@@ -1,8 +1,8 @@
 """Clipping and updating all weights in a launch or two, without waiting for the device.
 
-What a kernel needs to know of each weight (pointers, a size, the numbers of the optimizer's
-formula) is an argument of the launch, a structure by value. So nothing is copied to the device
-first, though gradients are new arrays at every step. The rows of a sparse gradient, and the rows of
+The description of each weight (pointers, a size, the numbers of the optimizer's formula) is an
+argument of the launch, a structure by value. So nothing is copied to the device first, although
+gradients are new arrays at every step. The rows of a sparse gradient, and the rows of
 the weight that they belong to, are arrays like others.
 """
 
@@ -32,23 +32,14 @@ _WEIGHT = numpy.dtype(
 )
 _WEIGHTS = numpy.dtype([("count", numpy.int64), ("list", _WEIGHT, WEIGHTS)])
 
-# Blocks for one weight. Of parts of a sum there should not be too many, for each block of the next
-# launch adds all of them up.
+# Blocks for one weight. The parts of a sum should not be too many, since each block of the next
+# launch adds them all up.
 _MOST_FOR_A_SUM = 256
 _MOST_FOR_AN_UPDATE = 1024
 
 
 class Rule(NamedTuple):
-    """A kernel that knows an optimizer's formula.
-
-    Attributes
-    ----------
-    kernel : str
-    kept : tuple of str
-        Names of the arrays that the optimizer keeps, in the kernel's order.
-    scalars : tuple of str
-        Names of the formula's numbers, in the kernel's order.
-    """
+    """The kernel of an optimizer's formula, with the kept arrays and the numbers in its order."""
 
     kernel: str
     kept: tuple[str, ...]
@@ -69,7 +60,7 @@ RULES = {
 
 
 class _Row(NamedTuple):
-    """What the device is told of one weight; 0 points nowhere."""
+    """The description of one weight; a pointer of 0 stands for none."""
 
     W: int
     g: int
@@ -94,7 +85,7 @@ def _launches(rows: Sequence[_Row], most: int) -> Iterator[tuple[Any, int]]:
 
 
 def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
-    """A launch for the sum of squares, and one that ends the norm and scales by it."""
+    """A launch for the sum of squares, and one that computes the norm and scales by it."""
     gradients = [g for g in gradients if g.size]
     letter = gradients[0].dtype.char if gradients else ""
     if letter not in REALS or not all(is_dense(g, letter) for g in gradients):
@@ -117,7 +108,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
 
 
 def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
-    """A launch for every 32 weights; weights that have no kernel are left to the formula."""
+    """A launch for every 32 weights; the formula updates those that no kernel takes."""
     known = RULES.get(formula.__qualname__)
     rows: dict[str, list[_Row]] = {letter: [] for letter in REALS}
     others = []
@@ -136,7 +127,7 @@ def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
 
 
 def _row_of(update: Any, rule: Rule) -> _Row | None:
-    """What the kernel needs to know, or None if it cannot take this weight."""
+    """The description for the kernel, or None if it cannot take this weight."""
     W, g, kept, scalars = update
     letter = W.dtype.char
     named = kept.keys() == set(rule.kept) and scalars.keys() == set(rule.scalars)
