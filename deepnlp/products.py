@@ -36,6 +36,15 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     return out
 
 
+def affine(x: Array, W: Array, b: Array) -> Array:
+    """x W + b, (n, D) times (D, M): the bias is added in place where the types allow it."""
+    y = product(x, W)
+    if y.dtype != b.dtype:
+        return y + b
+    y += b
+    return y
+
+
 def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
     """The function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
 

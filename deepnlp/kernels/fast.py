@@ -35,6 +35,8 @@ BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own c
 ROWS = 1024  # most rows of a block
 NARROWEST = 128  # fewest columns of a block, where there are as many
 
+ORDINARY = 30.0  # scores below it have exponentials that no sum or product can overflow
+
 # --- LSTM ------------------------------------------------------------------------------------
 
 
@@ -111,6 +113,17 @@ lstm_forward, lstm_backward = lstm_loops(_lstm_step, _lstm_slopes, _lstm_step_ba
 # --- Softmax with its loss -------------------------------------------------------------------
 
 
+def _shift(s: Array, top: Array) -> None:
+    """Subtract the largest score of each row, which cancels; leave ordinary scores as they are.
+
+    What was subtracted is left in ``top``.
+    """
+    if top.min() > -ORDINARY and top.max() < ORDINARY:
+        top[...] = 0
+    else:
+        s -= top[:, None]
+
+
 def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
     """Scores become exponentials, a block of rows at a time; their sums are saved."""
     n = xp.arange(len(t))
@@ -121,7 +134,7 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> tuple[Array, Array]:
         x = s[rows]
         if b is not None:
             x += b
-        x -= x.real.max(axis=1, keepdims=True)
+        _shift(x, x.real.max(axis=1))
         s_t[rows] = s[n[rows], t[rows]]
         xp.exp(x, out=x)
         xp.matmul(x, ones, out=total[rows])
@@ -164,7 +177,7 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
         if b is not None:
             s += b[columns]
         s.real.max(axis=1, initial=xp.finfo(dtype).min, out=top[k])  # a block may be all -inf
-        s -= top[k][:, None]
+        _shift(s, top[k])
         mine = xp.flatnonzero((t >= columns.start) & (t < columns.stop))
         s_t[mine], top_t[mine] = s[mine, t[mine] - columns.start], top[k, mine]
         xp.exp(s, out=s)

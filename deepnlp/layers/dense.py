@@ -9,7 +9,7 @@ from deepnlp.backend import Array, Generator, xp
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
-from deepnlp.products import product
+from deepnlp.products import affine, product
 
 
 def rows(x: Array) -> Array:
@@ -160,9 +160,8 @@ class Affine(Layer):
         D, M = self.W.shape
         self._expect("x", x, self._input, D=D)
         self.save_for_backward(x)
-        y = product(rows(x), self.W.value)
-        if self.b is not None:
-            y = y + self.b.value
+        W = self.W.value
+        y = product(rows(x), W) if self.b is None else affine(rows(x), W, self.b.value)
         return y.reshape(*x.shape[:-1], M)
 
     def backward(self, dy: Array) -> Array:

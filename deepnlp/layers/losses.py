@@ -10,7 +10,7 @@ from deepnlp.kernels import kernel
 from deepnlp.layer import Layer, expect, keeping
 from deepnlp.layers.dense import rows
 from deepnlp.parameter import as_parameter
-from deepnlp.products import product
+from deepnlp.products import affine, product
 
 IGNORED = -1  # the target that no loss counts, by default
 
@@ -186,9 +186,8 @@ class AffineSoftmaxWithLoss(Layer):
     def scores(self, x: Array) -> Array:
         """s = x W + b."""
         self._expect("x", x, "... D", D=self.W.shape[0])
-        s = product(rows(x), self.W.value)
-        if self.b is not None:
-            s += self.b.value
+        W = self.W.value
+        s = product(rows(x), W) if self.b is None else affine(rows(x), W, self.b.value)
         return s.reshape(*x.shape[:-1], s.shape[1])
 
     def losses(self, x: Array, targets: Array) -> Array:

@@ -10,7 +10,7 @@ from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.kernels import Watch
 from deepnlp.layer import Layer, expect, no_backward
 from deepnlp.parameter import Parameter, as_parameter
-from deepnlp.products import product
+from deepnlp.products import affine, product
 
 States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 
@@ -88,7 +88,7 @@ class Recurrent(Layer):
         """x Wx + b for the rows (n, D) of the input, all at once: (n, G H)."""
         if self.Wx is None:
             return x + self.b.value
-        return product(x, self.Wx.value) + self.b.value
+        return affine(x, self.Wx.value, self.b.value)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
