@@ -9,6 +9,7 @@ from deepnlp.generation.sampling import (
 )
 from deepnlp.generation.writing import (
     LINE_MEMORY,
+    Sampling,
     generate,
     generate_batch,
     generate_ids,
@@ -21,6 +22,7 @@ from deepnlp.generation.writing import (
 __all__ = [
     "LINE_MEMORY",
     "Sampler",
+    "Sampling",
     "apply_temperature",
     "draw",
     "generate",

@@ -6,7 +6,7 @@ training mode and the state that it carries from forward to forward stay as they
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +22,40 @@ from deepnlp.text import Vocabulary
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 
 
+class Sampling(TypedDict, total=False):
+    """How words are chosen: the options that every function here takes, all of them optional.
+
+    Parameters
+    ----------
+    temperature : float
+        1 by default; see :class:`Sampler`, also for the next three.
+    top_k : int or None
+    top_p : float or None
+    greedy : bool
+    seed : int or None
+        Seed of ``numpy.random.default_rng``, instead of ``rng``.
+    rng : numpy.random.Generator or None
+        The source of randomness; by default the generator that ``deepnlp.seed`` set.
+    allow_unknown : bool
+        Whether ``<unk>`` may be chosen; false by default.
+    """
+
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    greedy: bool
+    seed: int | None
+    rng: np.random.Generator | None
+    allow_unknown: bool
+
+
 def generate(
     model: RNNLM,
     prompt: str = "",
     length: int = 50,
     *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
-    seed: int | None = None,
-    rng: np.random.Generator | None = None,
     stop_at_eos: bool = False,
-    allow_unknown: bool = False,
+    **sampling: Unpack[Sampling],
 ) -> str:
     """Continue a prompt with words that the model finds likely.
 
@@ -48,16 +69,11 @@ def generate(
         The text to continue; the empty one starts a new sentence, after ``<eos>``.
     length : int
         How many words (or characters, for a character vocabulary) to add.
-    temperature, top_k, top_p, greedy
-        See :class:`Sampler`.
-    seed : int, optional
-        The same seed, prompt and model give the same text. By default ``rng``.
-    rng : numpy.random.Generator, optional
-        The source of randomness; by default the generator that ``deepnlp.seed`` set.
     stop_at_eos : bool
         Stop before ``length`` at the end of the sentence.
-    allow_unknown : bool
-        Whether ``<unk>`` may be chosen.
+    **sampling
+        How a word is chosen; see :class:`Sampling`. The same seed, prompt and model give the same
+        text.
 
     Returns
     -------
@@ -81,19 +97,8 @@ def generate(
     """
     vocab = vocabulary_of(model)
     tokens = tokenize_prompt(vocab, prompt)
-    ids = generate_ids(
-        model,
-        vocab.encode(tokens).tolist(),
-        length,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        greedy=greedy,
-        seed=seed,
-        rng=rng,
-        stop_at_eos=stop_at_eos,
-        allow_unknown=allow_unknown,
-    )
+    prompt_ids = vocab.encode(tokens).tolist()
+    ids = generate_ids(model, prompt_ids, length, stop_at_eos=stop_at_eos, **sampling)
     return vocab.detokenize([*tokens, *vocab.decode(ids)])
 
 
@@ -102,14 +107,8 @@ def generate_many(
     prompts: Sequence[str],
     length: int = 50,
     *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
-    seed: int | None = None,
-    rng: np.random.Generator | None = None,
     stop_at_eos: bool = False,
-    allow_unknown: bool = False,
+    **sampling: Unpack[Sampling],
 ) -> list[str]:
     """Continue several prompts side by side, which is faster than one after the other.
 
@@ -124,8 +123,10 @@ def generate_many(
         The texts to continue, which may be the same one several times.
     length : int
         How many words to add to each.
-    temperature, top_k, top_p, greedy, seed, rng, stop_at_eos, allow_unknown
-        As for :func:`generate`; with the same seed the texts are not those of :func:`generate`.
+    stop_at_eos : bool
+        End a text at the end of its sentence.
+    **sampling
+        See :class:`Sampling`; with the same seed the texts are not those of :func:`generate`.
 
     Returns
     -------
@@ -155,18 +156,8 @@ def generate_many(
         )
     vocab = vocabulary_of(model)
     texts = [tokenize_prompt(vocab, prompt) for prompt in prompts]
-    steps = generate_batch(
-        model,
-        [vocab.encode(tokens).tolist() for tokens in texts],
-        length,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        greedy=greedy,
-        seed=seed,
-        rng=rng,
-        allow_unknown=allow_unknown,
-    )
+    prompt_ids = [vocab.encode(tokens).tolist() for tokens in texts]
+    steps = generate_batch(model, prompt_ids, length, **sampling)
     unfinished = set(range(len(texts)))
     for ids in steps:
         for row in sorted(unfinished):
@@ -183,14 +174,8 @@ def generate_ids(
     prompt_ids: Iterable[int] = (),
     length: int = 50,
     *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
-    seed: int | None = None,
-    rng: np.random.Generator | None = None,
     stop_at_eos: bool = False,
-    allow_unknown: bool = False,
+    **sampling: Unpack[Sampling],
 ) -> Iterator[int]:
     """Yield the ids of a continuation one by one, as they are chosen.
 
@@ -204,8 +189,10 @@ def generate_ids(
         Ids to continue; without any, the text starts after ``<eos>``.
     length : int
         How many ids to yield.
-    temperature, top_k, top_p, greedy, seed, rng, stop_at_eos, allow_unknown
-        As for :func:`generate`. The closing ``<eos>`` is yielded too.
+    stop_at_eos : bool
+        Stop before ``length`` at the end of the sentence, with ``<eos>`` as the last id.
+    **sampling
+        See :class:`Sampling`.
 
     Returns
     -------
@@ -223,8 +210,7 @@ def generate_ids(
     >>> len(list(generate_ids(model, [2, 3], length=5, seed=1)))
     5
     """
-    rng = _generator(length, seed, rng)
-    sampler = Sampler(temperature, top_k, top_p, greedy, _banned(model, allow_unknown))
+    sampler, rng = _sampler(model, length, **sampling)
     last = vocabulary_of(model).eos_id if stop_at_eos else None
     steps = _continuations(model, [_prompt(model, prompt_ids)], length, sampler, [rng])
     return _until((id_ for (id_,) in steps), last)
@@ -234,14 +220,7 @@ def generate_batch(
     model: RNNLM,
     prompts: Sequence[Iterable[int]],
     length: int = 50,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
-    seed: int | None = None,
-    rng: np.random.Generator | None = None,
-    allow_unknown: bool = False,
+    **sampling: Unpack[Sampling],
 ) -> Iterator[NDArray[np.int_]]:
     """Yield the continuations of B prompts side by side, the next id of each at every step.
 
@@ -259,13 +238,9 @@ def generate_batch(
         Ids to continue; an empty one starts after ``<eos>``.
     length : int
         How many ids to yield of every row.
-    temperature, top_k, top_p, greedy, allow_unknown
-        As for :func:`generate_ids`.
-    seed : int, optional
-        Instead of ``rng``, the seed of ``numpy.random.default_rng``.
-    rng : numpy.random.Generator, optional
-        The parent of the rows' generators; by default the one that ``deepnlp.seed`` set. Every
-        call gets different children of it.
+    **sampling
+        See :class:`Sampling`. The generator is the parent of the rows' generators; every call gets
+        different children of it.
 
     Returns
     -------
@@ -284,8 +259,7 @@ def generate_batch(
     >>> len(steps), steps[0].shape
     (5, (2,))
     """
-    parent = _generator(length, seed, rng)
-    sampler = Sampler(temperature, top_k, top_p, greedy, _banned(model, allow_unknown))
+    sampler, parent = _sampler(model, length, **sampling)
     rows = [_prompt(model, ids) for ids in prompts]
     if not rows:
         raise ValueError("there is no prompt to continue: give one or more, each a list of ids")
@@ -377,24 +351,29 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
             line = []
 
 
-def _generator(
-    length: int, seed: int | None, rng: np.random.Generator | None
-) -> np.random.Generator:
-    """The source of randomness, after a check of the numbers."""
+def _sampler(
+    model: RNNLM,
+    length: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    greedy: bool = False,
+    seed: int | None = None,
+    rng: np.random.Generator | None = None,
+    allow_unknown: bool = False,
+) -> tuple[Sampler, np.random.Generator]:
+    """What chooses a word and where its randomness comes from, once all numbers are in range."""
+    expect_language_model("generate", model)
     if length < 0:
         raise ValueError(f"length should be 0 or more, got {length}")
     if seed is not None and rng is not None:
         raise ValueError("give a seed or an rng, not both")
+    if seed is not None and seed < 0:
+        raise ValueError(f"seed should be 0 or more, got {seed}")
     if seed is not None:
-        if seed < 0:
-            raise ValueError(f"seed should be 0 or more, got {seed}")
-        return np.random.default_rng(seed)
-    return rng or backend.rng()
-
-
-def _banned(model: RNNLM, allow_unknown: bool) -> tuple[int, ...]:
-    expect_language_model("generate", model)
-    return () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
+        rng = np.random.default_rng(seed)
+    banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
+    return Sampler(temperature, top_k, top_p, greedy, banned), rng or backend.rng()
 
 
 def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
