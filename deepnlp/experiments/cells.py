@@ -48,6 +48,7 @@ COLOURS = {
     "LSTM, forget bias 1": VERMILLION,
     "GRU": BLUE,
 }
+LEFT = "share of the gradient that is left"
 PATHS = ("both", "h", "memory")
 
 
@@ -97,7 +98,7 @@ class Outcome(Result):
         ]
         biases = [f">forget bias {bias:g}" for bias in self.config.forget_biases]
         return (
-            "share of the gradient that is left\n\n"
+            f"{LEFT}\n\n"
             + table(["cell", "path", *steps], rows)
             + "\n\nan LSTM with W_h = s randn / sqrt(H): what is left after "
             + f"{self.config.sweep_steps} steps\n\n"
@@ -133,9 +134,7 @@ class Outcome(Result):
                 labels.append(Label(text, float(values[-1]), COLOURS[cell]))
         top = max(float(v.max()) for paths in self.shares.values() for v in paths.values())
         log_scale(axes, low, 10 * top, ticks=9)
-        axes.set_xlim(0, self.config.T)
-        axes.set_xlabel("steps back in time")
-        axes.set_ylabel("share of the gradient that is left")
+        axes.set(xlim=(0, self.config.T), xlabel="steps back in time", ylabel=LEFT)
         axes.set_title("Five cells on equal terms (solid: by all paths)", loc="left", fontsize=10.5)
         plain(axes)
         label_in_margin(axes, labels, height=0.06, size=9)
@@ -150,8 +149,9 @@ class Outcome(Result):
             labels.append(Label(f"forget bias {bias:g}", float(values[-1]), colour))
         axes.axhline(1.0, color=BLACK, lw=0.9)
         log_scale(axes, self.sweep.min() / 10, self.sweep.max() * 10, ticks=9)
-        axes.set_xlim(0, max(self.config.scales))
-        axes.set_xlabel("scale $s$ of $W_h = s$ randn$/\\sqrt{H}$")
+        axes.set(
+            xlim=(0, max(self.config.scales)), xlabel=r"scale $s$ of $W_h = s$ randn$/\sqrt{H}$"
+        )
         axes.set_ylabel(f"share left after {self.config.sweep_steps} steps")
         axes.set_title("The LSTM, by the size of $W_h$", loc="left", fontsize=10.5)
         plain(axes)

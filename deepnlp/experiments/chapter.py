@@ -133,23 +133,17 @@ class Outcome(Result):
         axes.plot(steps, bound, color=GREY, ls="--", lw=1.4)
         axes.plot(steps, predicted, color=BLACK, ls=":", lw=1.6)
         axes.plot(steps, [self.start, *self.norms], "o-", color=BLUE, ms=4, lw=1.8)
-        axes.set_yscale("log")
-        axes.set_xlim(0, self.config.T)
+        axes.set(yscale="log", xlim=(0, self.config.T), xlabel="products with $W_h^T$")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel("products with $W_h^T$")
         axes.set_ylabel(r"norm of the gradient, $\Vert dh \Vert / N$")
         axes.set_title("The experiment of chapter 6", loc="left", fontsize=10.5)
         plain(axes)
-        label_in_margin(
-            axes,
-            [
-                Label(f"largest singular value\n{sigma:.2f} at every step", bound[-1], GREY),
-                Label(f"spectral radius\n{rho:.2f} at every step", predicted[-1], BLACK),
-                Label(f"measured: {self.norms[-1]:.3g}\nafter {steps[-1]}", self.norms[-1], BLUE),
-            ],
-            height=0.12,
-            size=9,
-        )
+        labels = [
+            Label(f"largest singular value\n{sigma:.2f} at every step", bound[-1], GREY),
+            Label(f"spectral radius\n{rho:.2f} at every step", predicted[-1], BLACK),
+            Label(f"measured: {self.norms[-1]:.3g}\nafter {steps[-1]}", self.norms[-1], BLUE),
+        ]
+        label_in_margin(axes, labels, height=0.12, size=9)
 
     def _draw_matrices(self, axes: Any) -> None:
         grew = self.growth > 1
@@ -162,12 +156,10 @@ class Outcome(Result):
             self.weights.largest, self.weights.spectral_radius, "*", color=BLACK, ms=13, mec="white"
         )
         right, top = 1.04 * self.largest.max(), 1.12 * self.radius.max()
-        axes.set_xlim(0, right)
-        axes.set_ylim(0, top)
         axes.axvline(1, color=BLACK, lw=0.9)
         axes.axhline(1, color=BLACK, lw=0.9)
-        axes.set_xlabel("largest singular value of $W_h$")
-        axes.set_ylabel("spectral radius of $W_h$")
+        axes.set(xlim=(0, right), xlabel="largest singular value of $W_h$")
+        axes.set(ylim=(0, top), ylabel="spectral radius of $W_h$")
         axes.set_title(
             f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
             f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "

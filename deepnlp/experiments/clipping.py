@@ -108,16 +108,12 @@ class Outcome(Result):
         norms = figure.add_axes((0.09, 0.485, 0.66, 0.37))
         losses = figure.add_axes((0.09, 0.085, 0.66, 0.32), sharex=norms)
         lost = len(self.free_loss)
-        for values, colour, width in (
-            (self.clipped_norm, BLUE, 1.0),
-            (self.free_norm, VERMILLION, 1.6),
-        ):
-            norms.plot(np.arange(1, len(values) + 1), values, color=colour, lw=width)
+        updates = np.arange(1, len(self.clipped_norm) + 1)
+        norms.plot(updates, self.clipped_norm, color=BLUE, lw=1.0)
+        norms.plot(updates[:lost], self.free_norm, color=VERMILLION, lw=1.6)
         norms.axhline(self.config.max_norm, color=BLACK, lw=1, ls="--")
-        norms.set_yscale("log")
-        norms.set_ylim(min(0.1, float(self.clipped_norm.min())), 1e5)
-        norms.set_xscale("log")
-        norms.set_xlim(1, self.config.updates)
+        low = min(0.1, float(self.clipped_norm.min()))
+        norms.set(xscale="log", yscale="log", xlim=(1, self.config.updates), ylim=(low, 1e5))
         norms.set_ylabel("norm of the gradient")
         norms.tick_params(labelbottom=False)
         plain(norms)
@@ -126,35 +122,21 @@ class Outcome(Result):
             Label(f"clipped to {self.config.max_norm:g}", self.config.max_norm, BLACK),
         ]
         label_in_margin(norms, labels, height=0.12)
-        losses.plot(np.arange(1, len(self.clipped_loss) + 1), self.clipped_loss, color=BLUE, lw=1.2)
-        losses.plot(np.arange(1, lost + 1), self.free_loss, color=VERMILLION, lw=1.6)
+        losses.plot(updates, self.clipped_loss, color=BLUE, lw=1.2)
+        losses.plot(updates[:lost], self.free_loss, color=VERMILLION, lw=1.6)
         start = float(self.clipped_loss[0])
-        losses.set_ylim(0, 2 * start)
         losses.axhline(start, color=GREY, lw=1, ls=":")
-        losses.set_ylabel("loss, nats a word")
-        losses.set_xlabel("update")
+        losses.set(ylim=(0, 2 * start), xlabel="update", ylabel="loss, nats per word")
         losses.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         plain(losses)
-        label_in_margin(
-            losses,
-            [
-                Label("with clipping", float(self.clipped_loss[-1]), BLUE),
-                Label("all words alike", start, GREY),
-            ],
-            height=0.09,
-        )
+        clipped = Label("with clipping", float(self.clipped_loss[-1]), BLUE)
+        label_in_margin(losses, [clipped, Label("all words alike", start, GREY)], height=0.09)
         if self.diverged:
             for axes, at in ((norms, 0.94), (losses, 0.92)):
                 axes.axvline(lost, color=VERMILLION, lw=0.9, ls=":")
-                axes.text(
-                    1.06 * lost,
-                    at,
-                    f"without clipping:\nlost at update {lost}",
-                    color=VERMILLION,
-                    transform=axes.get_xaxis_transform(),
-                    va="top",
-                    fontsize=9.5,
-                )
+                text = f"without clipping:\nlost at update {lost}"
+                place: Any = {"transform": axes.get_xaxis_transform(), "va": "top"}
+                axes.text(1.06 * lost, at, text, color=VERMILLION, fontsize=9.5, **place)
         figure.text(0.09, 0.965, self._message(), fontsize=12.5, weight="bold", va="top")
         return figure
 

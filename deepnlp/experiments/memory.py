@@ -122,9 +122,8 @@ class Outcome(Result):
         left = figure.add_axes((0.06, 0.15, 0.32, 0.61))
         right = figure.add_axes((0.555, 0.15, 0.32, 0.61))
         _draw(left, self.config.names_distances, self.names, self.names_chance)
-        left.set_title(
-            'Names: "Tom was watching TV ... Mary said hi to ?"', loc="left", fontsize=10.5
-        )
+        example = 'Names: "Tom was watching TV ... Mary said hi to ?"'
+        left.set_title(example, loc="left", fontsize=10.5)
         left.set_xlabel("words from the name to the question")
         _draw(right, self.config.adding_distances, self.adding, self.adding_chance)
         right.set_title(f"Adding two marked numbers, within {CLOSE:g}", loc="left", fontsize=10.5)
@@ -163,10 +162,9 @@ def _draw(
     axes.set_xscale("log", base=2)
     axes.set_xticks(distances, [str(d) for d in distances])
     axes.minorticks_off()
-    axes.set_ylim(0, 1.05)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlim(distances[0] * 0.92, distances[-1] * 1.04)
-    axes.set_ylabel("accuracy on fresh examples")
+    ends = (distances[0] * 0.92, distances[-1] * 1.04)
+    axes.set(xlim=ends, ylim=(0, 1.05), ylabel="accuracy on fresh examples")
     plain(axes)
     labels = [
         Label(f"{cell}: {found[cell][-1]:.0%}", found[cell][-1], STYLES[cell][0]) for cell in CELLS

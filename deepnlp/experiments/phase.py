@@ -111,11 +111,10 @@ class Outcome(Result):
             axes.plot(x, values.ravel(), marker, color=colour, ms=2.5, alpha=0.16, mew=0)
             median = np.median(values, axis=1)
             axes.plot(self.g, median, color=colour, lw=2.2)
-            labels.append(Label(f"{name}: {median[-1]:.2f} a step", float(median[-1]), colour))
+            labels.append(Label(f"{name}: {median[-1]:.2f} per step", float(median[-1]), colour))
         axes.axhline(1.0, color=BLACK, lw=0.9)
         top = 1.02 * float(np.quantile(self.linear[-1], 0.98))
-        axes.set_ylim(0, top)
-        axes.set_xlim(self.g[0], self.g[-1])
+        axes.set(xlim=(self.g[0], self.g[-1]), ylim=(0, top))
         singular, radius = self.crossing(self.largest), self.crossing(self.radius)
         for at, text, dash in (
             (singular, "largest singular\nvalue passes 1", "--"),
@@ -125,7 +124,7 @@ class Outcome(Result):
                 axes.axvline(at, color=GREY, lw=1.3, ls=dash)
                 axes.text(at + 0.02, 0.97 * top, text, color=GREY, va="top", fontsize=9.5)
         axes.set_xlabel("scale $g$ of $W_h = g$ randn$(H, H)/\\sqrt{H}$")
-        axes.set_ylabel("growth of the gradient, factor a step")
+        axes.set_ylabel("growth of the gradient, factor per step")
         plain(axes)
         label_in_margin(axes, labels)
         message = (

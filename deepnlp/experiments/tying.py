@@ -94,9 +94,7 @@ class Outcome(Result):
             left.plot(epochs, values, style, color=colour, lw=2, ms=5)
             text = f"{KINDS[kind]}: {values[-1]:.0f} with\n{self.parameters[kind]:,} parameters"
             labels.append(Label(text, values[-1], colour))
-        left.set_xticks(epochs)
-        left.set_xlabel("epoch")
-        left.set_ylabel("validation perplexity")
+        left.set(xticks=epochs, xlabel="epoch", ylabel="validation perplexity")
         left.set_title("Perplexity", loc="left", fontsize=10.5)
         plain(left)
         label_in_margin(left, labels, height=0.12)
@@ -106,13 +104,9 @@ class Outcome(Result):
         ):
             right.plot(self.counts, values, style, color=colour, lw=2, ms=5)
             labels.append(Label(name, values[-1], colour))
-        right.set_xscale("log")
-        right.set_ylim(0, None)
+        right.set(xscale="log", ylim=(0, None), ylabel="distance of its row from its first value")
         right.set_xlabel("occurrences of the word in the training text")
-        right.set_ylabel("distance of its row from where it began")
-        right.set_title(
-            "What the rows of rare and frequent words learned", loc="left", fontsize=10.5
-        )
+        right.set_title("What rows of rare and frequent words learn", loc="left", fontsize=10.5)
         plain(right)
         label_in_margin(right, labels, height=0.08)
         figure.text(0.06, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")

@@ -97,9 +97,8 @@ def bars(
         )  # fmt: skip
     axes.set_xticks(np.arange(len(values)), list(values), fontsize=9.5)
     axes.tick_params(axis="x", length=0)
-    axes.set_ylim(0, 1.12 * max([highest, *(levels or {}).values()]))
-    axes.set_xlim(-0.5, len(values) - 0.5)
-    axes.set_ylabel(ylabel)
+    top_value = 1.12 * max([highest, *(levels or {}).values()])
+    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, top_value), ylabel=ylabel)
     axes.spines[["top", "right"]].set_visible(False)
     if len(names) > 1:
         figure.legend(

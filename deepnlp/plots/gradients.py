@@ -29,6 +29,7 @@ from deepnlp.plots.style import (
 )
 
 LEAST_SHARE = 1e-12  # what is drawn at most; less than that is nothing
+LEFT = "share of the gradient that is left"
 BLOCK_STYLES = [(BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":")]
 
 
@@ -60,27 +61,18 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     """
     with_weights = any(layer.weights for layer in flow.layers)
     columns, rows = len(flow.layers), 3 if with_weights else 2
-    figure = Figure(figsize=(0.9 + 6.0 * columns, 8.6 if with_weights else 6.4), dpi=150)
-    grid = figure.add_gridspec(
-        rows,
-        columns,
-        height_ratios=[3.0, 1.0, 1.5][:rows],
-        left=0.75 / (0.9 + 6.0 * columns),
-        right=1 - 1.75 / (0.9 + 6.0 * columns),
-        top=0.88,
-        bottom=0.07,
-        wspace=0.58,
-        hspace=0.42,
-    )
+    width = 0.9 + 6.0 * columns
+    left, right = 0.75 / width, 1 - 1.75 / width
+    figure = Figure(figsize=(width, 8.6 if with_weights else 6.4), dpi=150)
+    figure.subplots_adjust(left=left, right=right, top=0.88, bottom=0.07, wspace=0.58, hspace=0.42)
+    grid = figure.add_gridspec(rows, columns, height_ratios=[3.0, 1.0, 1.5][:rows])
     lowest = min(_lowest(layer) for layer in flow.layers)
     highest = max(_highest(layer) for layer in flow.layers)
     for column, layer in enumerate(flow.layers):
-        shares = figure.add_subplot(grid[0, column])
-        _draw_shares(shares, layer, lowest, highest)
+        _draw_shares(figure.add_subplot(grid[0, column]), layer, lowest, highest)
         _draw_gates(figure.add_subplot(grid[1, column]), layer)
         if with_weights:
             _draw_singular_values(figure.add_subplot(grid[2, column]), layer)
-    left = 0.75 / (0.9 + 6.0 * columns)
     figure.text(left, 0.965, _flow_message(flow), fontsize=11.5, va="top", weight="bold")
     return saved(figure, path)
 
@@ -118,21 +110,11 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
         raise ValueError("a heat map of gradients needs at least one measurement, got none")
     shares, updates = history.dh_share, history.updates
     _, layers, T = shares.shape
-    figure = Figure(figsize=(8.0, 1.7 + 2.5 * layers), dpi=150)
     height = 1.7 + 2.5 * layers
-    axes: Any = figure.subplots(
-        layers,
-        1,
-        sharex=True,
-        squeeze=False,
-        gridspec_kw={
-            "left": 0.09,
-            "right": 0.84,
-            "bottom": 0.6 / height,
-            "top": 1 - 0.85 / height,
-            "hspace": 0.28,
-        },
-    )[:, 0]
+    figure = Figure(figsize=(8.0, height), dpi=150)
+    low, high = 0.6 / height, 1 - 0.85 / height
+    figure.subplots_adjust(left=0.09, right=0.84, bottom=low, top=high, hspace=0.28)
+    axes: Any = figure.subplots(layers, 1, sharex=True, squeeze=False)[:, 0]
     low = max(min(1e-3, float(shares[shares > 0].min(initial=1.0))), LEAST_SHARE)
     norm = LogNorm(low, max(1.0, float(shares.max())))
     edges = _edges(updates)
@@ -142,14 +124,13 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
         reach = [_reach(row) for row in shares[:, number, :]]
         one.plot(updates, reach, color="white", linewidth=1.8, drawstyle="steps-mid")
         one.plot(updates, reach, color=BLACK, linewidth=0.9, drawstyle="steps-mid")
-        one.set_ylim(-0.5, T - 0.5)
-        one.set_ylabel("steps back in time")
+        one.set(ylim=(-0.5, T - 0.5), ylabel="steps back in time")
         one.set_title(_layer_name(number, name, layers), loc="left", fontsize=10)
     axes[-1].set_xlabel("updates")
     axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     scale = figure.add_axes((0.865, 0.6 / height, 0.02, 1 - 1.45 / height))
     figure.colorbar(image, cax=scale)
-    scale.set_ylabel("share of the gradient by h that is left")
+    scale.set_ylabel("share of the gradient w.r.t. h that is left")
     scale.yaxis.set_major_locator(LogLocator(numticks=7))
     figure.text(0.09, 1 - 0.15 / height, _history_message(history), va="top", fontsize=11)
     return saved(figure, path)
@@ -200,9 +181,7 @@ def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float) ->
         largest = "largest singular\nvalue of " + _DH_DH
         curve(found.lags, found.singular_values[:, 0], largest, GREEN, "D", 0.0)
     log_scale(axes, lowest / 3, highest * 3)
-    axes.set_xlim(0, k[-1])
-    axes.set_xlabel(r"steps back in time, $k$")
-    axes.set_ylabel("share of the gradient that is left")
+    axes.set(xlim=(0, k[-1]), xlabel=r"steps back in time, $k$", ylabel=LEFT)
     plain(axes)
     label_in_margin(axes, labels, height=0.105, size=8.5)
     axes.set_title(f"{layer.name}  {layer.cell}".strip(), loc="left", fontsize=10.5)
@@ -222,16 +201,14 @@ def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
         text = f"mean {use.mean:.2f}"
         axes.text(1.015, y, text, va="center", fontsize=8.5, transform=axes.get_yaxis_transform())
     axes.set_yticks(range(len(layer.gates)), list(reversed(layer.gates)))
-    axes.set_ylim(-0.6, len(layer.gates) - 0.4)
-    axes.set_xlim(0, 1)
+    axes.set(xlim=(0, 1), ylim=(-0.6, len(layer.gates) - 0.4))
     axes.set_xlabel("share of the values, and the mean (bar)", fontsize=9)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.text(0.0, 1.06, "below 0.1", color=GREY, transform=axes.transAxes, fontsize=9)
-    axes.text(
-        0.5, 1.06, "between", color="#999999", transform=axes.transAxes, fontsize=9, ha="center"
-    )
-    axes.text(1.0, 1.06, "above 0.9", color=BLUE, transform=axes.transAxes, fontsize=9, ha="right")
+    above: Any = {"transform": axes.transAxes, "fontsize": 9}
+    axes.text(0.0, 1.06, "below 0.1", color=GREY, **above)
+    axes.text(0.5, 1.06, "between", color="#999999", ha="center", **above)
+    axes.text(1.0, 1.06, "above 0.9", color=BLUE, ha="right", **above)
 
 
 def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
@@ -243,28 +220,18 @@ def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
         labels.append(Label(text, found.spectral_radius, colour))
     axes.axhline(1.0, color=BLACK, lw=0.8)
     top = max(found.largest for found in layer.weights.values())
-    axes.set_ylim(0, 1.1 * max(top, 1.0))
-    axes.set_xlim(1, max(2, len(values)))
+    axes.set(xlim=(1, max(2, len(values))), ylim=(0, 1.1 * max(top, 1.0)), ylabel="singular value")
     axes.set_xlabel("singular values of $W_h$, the largest first (ρ: spectral radius)", fontsize=9)
-    axes.set_ylabel("singular value")
     plain(axes)
     label_in_margin(axes, labels, height=0.16, size=8.5)
 
 
 def _flow_message(flow: GradientFlow) -> str:
-    parts = [
-        f"{percent(float(layer.dh_share[-1]))} in layer {number}"
-        for number, layer in enumerate(flow.layers, start=1)
-    ]
-    if len(parts) == 1:
-        return f"After {flow.steps} steps back, {percent(float(flow.layers[0].dh_share[-1]))} " + (
-            r"of the gradient by $h$ is left"
-        )
-    return (
-        f"After {flow.steps} steps back, of the gradient by $h$ are left\n"
-        + ", ".join(parts[:-1])
-        + f" and {parts[-1]}"
-    )
+    left = [percent(float(layer.dh_share[-1])) for layer in flow.layers]
+    if len(left) == 1:
+        return f"After {flow.steps} steps back, {left[0]} of the gradient w.r.t. $h$ is left"
+    parts = ", ".join(f"{one} in layer {number}" for number, one in enumerate(left, start=1))
+    return f"Of the gradient w.r.t. $h$, {flow.steps} steps back leave\n{parts}"
 
 
 # --- Over the course of training ---------------------------------------------------------------

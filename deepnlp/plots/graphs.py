@@ -9,16 +9,15 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import Circle, FancyBboxPatch
 
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul
 from deepnlp.plots.graph_model import Exit, Graph, HostArray, Node, Point, Source
 from deepnlp.plots.graph_of_layer import graph_of
-from deepnlp.plots.style import BLACK, BLUE, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas, saved
 
 RADIUS = 0.19  # of an operation, in inches
 LEAF_WIDTH, LEAF_HEIGHT = 0.36, 0.19  # half of what an input's text takes
@@ -75,9 +74,7 @@ def computation_graph(
     graph = graph_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
     drawing = _Drawing(graph, values=shown, backward=backward)
     drawing.title(title or graph.title)
-    if path is not None:
-        drawing.figure.savefig(path)
-    return drawing.figure
+    return saved(drawing.figure, path)
 
 
 def _inputs_of(layer: Layer, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
@@ -113,11 +110,9 @@ class _Drawing:
         margin = np.array([0.55, 0.4])
         low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
         width, height = high - low
-        self.figure = Figure(figsize=(width, height + 0.35), dpi=150)
-        self.axes: Axes = self.figure.add_axes((0.0, 0.0, 1.0, height / (height + 0.35)))
-        self.axes.set_axis_off()
-        self.axes.set_xlim(low[0], high[0])
-        self.axes.set_ylim(low[1], high[1])
+        box = (0.0, 0.0, 1.0, height / (height + 0.35))
+        self.figure, self.axes = canvas(width, height + 0.35, box)
+        self.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         for node in graph.nodes:
             for source in node.sources:
                 self._edge(source, node)
@@ -194,42 +189,28 @@ class _Drawing:
         self.axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1.1, zorder=2)
         ux, uy = _direction(corners[-2], corners[-1])
         (x, y) = corners[-1]
-        head = FancyArrowPatch(
-            (x - 0.02 * ux, y - 0.02 * uy),
-            (x, y),
-            arrowstyle="-|>",
-            mutation_scale=8,
-            color=colour,
-            linewidth=0,
-            shrinkA=0,
-            shrinkB=0,
-            zorder=2,
-        )
-        self.axes.add_patch(head)
+        arrow(self.axes, (x - 0.02 * ux, y - 0.02 * uy), (x, y), colour, width=0, head=8)
 
     def _beside(
         self, corners: list[Point], text: str, colour: str, side: float, along: float = 0.5
     ) -> None:
         """Write beside the last part of an edge: left of it (side 1) or right (side -1)."""
-        begin, end = corners[-2:]
-        ux, uy = _direction(begin, end)
-        normal = (-uy * side, ux * side)
-        place = (
-            begin[0] + along * (end[0] - begin[0]) + 0.1 * normal[0],
-            begin[1] + along * (end[1] - begin[1]) + 0.1 * normal[1],
-        )
+        begin, end = np.array(corners[-2:])
+        ux, uy = _direction(*corners[-2:])
+        normal = side * np.array([-uy, ux])
+        place = begin + along * (end - begin) + 0.1 * normal
         horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
         vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
+        aligned: Any = {"ha": horizontal, "va": vertical, "multialignment": "center"}
         self.axes.text(
-            *place,
+            place[0],
+            place[1],
             text,
             color=colour,
             fontsize=8.5,
-            ha=horizontal,
-            va=vertical,
-            multialignment="center",
-            zorder=4,
             linespacing=1.05,
+            zorder=4,
+            **aligned,
         )
 
     # --- Texts ------------------------------------------------------------------------------

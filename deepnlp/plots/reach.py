@@ -65,12 +65,10 @@ def gradient_reach(
     for start in range(0, T, window):
         stop = min(start + window, T)
         kept[start:stop, start:stop] = True
-        for line in _staircase(start, stop):
-            axes.plot(*line, color="white", lw=3.0, solid_joinstyle="miter")
-            axes.plot(*line, color=BLACK, lw=1.4, solid_joinstyle="miter")
-    axes.set_xlim(0.5, T + 0.5)
-    axes.set_ylim(T + 0.5, 0.5)
-    axes.set_aspect("equal")
+        line = _staircase(start, stop)
+        axes.plot(*line, color="white", lw=3.0, solid_joinstyle="miter")
+        axes.plot(*line, color=BLACK, lw=1.4, solid_joinstyle="miter")
+    axes.set(xlim=(0.5, T + 0.5), ylim=(T + 0.5, 0.5), aspect="equal")
     axes.set_xlabel("state $h_k$ that the gradient reaches, $k$")
     axes.set_ylabel("loss $L_t$ that it starts from, $t$")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
@@ -91,7 +89,7 @@ def gradient_reach(
     return saved(figure, path)
 
 
-def _staircase(start: int, stop: int) -> list[tuple[list[float], list[float]]]:
+def _staircase(start: int, stop: int) -> tuple[list[float], list[float]]:
     """The outline of the cells start <= k <= t < stop, as one closed line."""
     xs, ys = [start + 0.5], [start + 0.5]
     for k in range(start, stop):
@@ -99,4 +97,4 @@ def _staircase(start: int, stop: int) -> list[tuple[list[float], list[float]]]:
         ys += [ys[-1], k + 1.5]
     xs += [start + 0.5, start + 0.5]
     ys += [stop + 0.5, start + 0.5]
-    return [(xs, ys)]
+    return xs, ys

@@ -101,11 +101,9 @@ def decision_regions(
                 label=f"class {k}" if right else None,
                 zorder=3 if right else 4,
             )
-    axes.set_aspect("equal")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.set_xlabel("$x_1$")
-    axes.set_ylabel("$x_2$")
+    axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     message = _message(int(np.sum(found != classes)), len(points))
     axes.set_title(title or message, loc="left", fontsize=10.5, weight="bold")

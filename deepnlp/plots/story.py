@@ -8,7 +8,7 @@ from os import PathLike
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
 
 WORDS_A_LINE = 11
 LINE_HEIGHT = 0.62  # inches
@@ -56,22 +56,14 @@ def long_link(
         raise ValueError(f"long_link: the cause should be from 0 to {last - 1}, got {cause}")
     lines = -(-len(tokens) // WORDS_A_LINE)
     width, height = 7.0, 0.85 + LINE_HEIGHT * lines
-    figure = Figure(figsize=(width, height), dpi=150)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    axes.set_xlim(0, width)
-    axes.set_ylim(0, height)
+    figure, axes = canvas(width, height)
+    axes.set(xlim=(0, width), ylim=(0, height))
     axes.text(0.15, height - 0.15, title, fontsize=10.5, weight="bold", va="top")
     for k, token in enumerate(tokens):
         x, y = _place(k, height)
-        colour, weight = BLACK, "normal"
-        if k == cause:
-            colour, weight = BLUE, "bold"
-        elif k == distractor:
-            colour, weight = GREY, "bold"
         shown = "?" if k == last else token
-        if k == last:
-            colour, weight = VERMILLION, "bold"
+        colour = {cause: BLUE, distractor: GREY, last: VERMILLION}.get(k, BLACK)
+        weight = "normal" if colour == BLACK else "bold"
         axes.text(x, y, shown, ha="center", va="center", fontsize=10, color=colour, weight=weight)
         if k > cause:
             _arrow_back(axes, k, height)
@@ -93,10 +85,5 @@ def _arrow_back(axes: Axes, k: int, height: float) -> None:
     else:  # out at the left of this line, in at the right of the one above
         ways = [((x - 0.02, y), (x - 0.33, y)), ((x_before + 0.33, y_before), (x_before, y_before))]
     for (start, start_y), (end, end_y) in ways:
-        axes.annotate(
-            "",
-            xy=(end, end_y - 0.2),
-            xytext=(start, start_y - 0.2),
-            arrowprops={"arrowstyle": "-|>", "color": VERMILLION, "lw": 1.0, "ls": (0, (3, 1.5)),
-                        "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7},
-        )  # fmt: skip
+        begin, tip = (start, start_y - 0.2), (end, end_y - 0.2)
+        arrow(axes, begin, tip, VERMILLION, dashed=True, width=1.0, head=7)

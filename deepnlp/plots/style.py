@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator, NullLocator
 
 # The palette of Okabe and Ito (2008), without its yellow, which is too pale for lines.
@@ -14,9 +15,12 @@ BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#5A5A5A"
 
 LABEL_HEIGHT = 0.055  # of a label in the margin, as a part of the height of the axes
 
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+
 
 class Label(NamedTuple):
-    """A text for the margin, which stands as near as it can to where its line ends."""
+    """A text for the margin, placed as near as possible to the end of its line."""
 
     text: str
     end: float
@@ -42,27 +46,13 @@ def label_in_margin(
     heights = [float(to_axes.transform((axes.get_xlim()[1], one.end))[1]) for one in labels]
     for label, end, place in zip(labels, heights, spread(heights, height, 0.0, 1.0), strict=True):
         inside = min(max(end, 0.0), 1.0)  # a line may leave the axes
-        axes.plot(
-            [1.005, 1.035],
-            [inside, place],
-            transform=axes.transAxes,
-            color=label.colour,
-            linewidth=0.8,
-            clip_on=False,
-        )
-        axes.text(
-            1.045,
-            place,
-            label.text,
-            transform=axes.transAxes,
-            color=label.colour,
-            va="center",
-            fontsize=size,
-        )
+        kept: Any = {"transform": axes.transAxes, "color": label.colour}
+        axes.plot([1.005, 1.035], [inside, place], linewidth=0.8, clip_on=False, **kept)
+        axes.text(1.045, place, label.text, va="center", fontsize=size, **kept)
 
 
 def plain(axes: Axes) -> None:
-    """Leave away what does not speak: no frame above and right, a faint grid behind.
+    """Draw no frame above and on the right, and a faint grid behind the data.
 
     Parameters
     ----------
@@ -88,6 +78,25 @@ def log_scale(axes: Axes, low: float, high: float, ticks: int = 7) -> None:
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(LogLocator(numticks=ticks))
     axes.yaxis.set_minor_locator(NullLocator())
+
+
+def canvas(width: float, height: float, box: Box = (0, 0, 1, 1)) -> tuple[Figure, Axes]:
+    """A figure in inches, and axes without a frame in a box of it (left, low, width, height)."""
+    figure = Figure(figsize=(width, height), dpi=150)
+    axes = figure.add_axes(box)
+    axes.set_axis_off()
+    return figure, axes
+
+
+def arrow(
+    axes: Axes, start: Point, end: Point, colour: str, *, dashed: bool = False, width: float = 1.4,
+    head: float = 11,
+) -> None:  # fmt: skip
+    """Draw an arrow between two points of the data; its head is ``head`` points long."""
+    options: Any = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": head}
+    dashes: Any = (0, (3, 1.5)) if dashed else "-"
+    patch = FancyArrowPatch(start, end, color=colour, lw=width, ls=dashes, zorder=2, **options)
+    axes.add_patch(patch)
 
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:

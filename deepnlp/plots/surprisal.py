@@ -6,13 +6,14 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from deepnlp.plots.style import BLACK, GREY
+from deepnlp.plots.style import BLACK, GREY, canvas, saved
 
 COLOURS = "Oranges"  # one hue, so that darkness alone says it: in print, and to any eye
 DARKEST = 0.92  # of the colour map
@@ -72,41 +73,27 @@ class SurprisalText:
         lines = self._lines()
         head = 0.34 + 0.19 * self.title.count("\n")
         height = head + LINE * len(lines) + 0.42
-        figure = Figure(figsize=(WIDTH, height), dpi=150)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(height, 0)
+        figure, axes = canvas(WIDTH, height)
+        axes.set(xlim=(0, WIDTH), ylim=(height, 0))
+        centred: Any = {"ha": "center", "va": "center"}
         axes.text(LEFT, 0.1, self.title, fontsize=10.5, weight="bold", va="top")
         for number, line in enumerate(lines):
             y = head + 0.2 + LINE * number
             for token, bits, x, width in line:
                 background, letters = self._colours(bits)
-                box = FancyBboxPatch(
-                    (x, y - 0.125),
-                    width,
-                    0.25,
-                    boxstyle="round,pad=0,rounding_size=0.04",
-                    facecolor=background,
-                    edgecolor="#BBBBBB",
-                    lw=0.5,
-                )
+                box = FancyBboxPatch((x, y - 0.125), width, 0.25, "round,pad=0,rounding_size=0.04")
+                box.set(facecolor=background, edgecolor="#BBBBBB", linewidth=0.5)
                 axes.add_patch(box)
                 middle = x + width / 2
-                axes.text(middle, y, token, ha="center", va="center", fontsize=10.5, color=letters)
-                axes.text(
-                    middle, y + 0.22, f"{bits:.1f}", ha="center", va="center", fontsize=8,
-                    color=GREY,
-                )  # fmt: skip
+                axes.text(middle, y, token, fontsize=10.5, color=letters, **centred)
+                axes.text(middle, y + 0.22, f"{bits:.1f}", fontsize=8, color=GREY, **centred)
         mean = sum(self.bits) / len(self.bits)
         note = (
             f"below each word its surprisal in bits; mean {mean:.2f} bits, "
             f"perplexity {2**mean:,.1f}"
         )
         axes.text(LEFT, height - 0.14, note, fontsize=8.5, color=GREY, va="center")
-        if path is not None:
-            figure.savefig(path)
-        return figure
+        return saved(figure, path)
 
     def _colours(self, bits: float) -> tuple[str, str]:
         """Background and letters, as hexadecimal colours."""

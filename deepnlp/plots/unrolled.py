@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
 
 STEP = 1.25  # from one cell to the next
 
@@ -53,19 +53,15 @@ def unrolled(
             f"got {len(tokens)} and {window}"
         )
     width = 0.762 * ((steps - 1) * STEP + 2.9)  # so that circles are round
-    figure = Figure(figsize=(width, 3.3), dpi=150)
-    axes = figure.add_axes((0.01, 0.02, 0.98, 0.86))
-    axes.set_axis_off()
-    axes.set_xlim(-1.6, (steps - 1) * STEP + 1.3)
-    axes.set_ylim(-1.75, 2.05)
-    for start in range(0, steps, T):
-        _draw_window(axes, start, min(start + T, steps), steps > T)
+    figure, axes = canvas(width, 3.3, (0.01, 0.02, 0.98, 0.86))
+    axes.set(xlim=(-1.6, (steps - 1) * STEP + 1.3), ylim=(-1.75, 2.05))
+    for start in range(0, steps, T) if steps > T else ():
+        _draw_window(axes, start, min(start + T, steps))
     for t in range(steps):
         _draw_step(axes, t, tokens[t], tokens[t + 1])
-        ends_here = (t + 1) % T == 0
         if t < steps - 1:
-            _draw_between(axes, t, stops=ends_here)
-    _arrow(axes, (-1.0, 0.12), (-0.34, 0.12), BLUE)
+            _draw_between(axes, t, stops=(t + 1) % T == 0)
+    arrow(axes, (-1.0, 0.12), (-0.34, 0.12), BLUE)
     axes.text(-1.06, 0.12, "$h_0$", ha="right", va="center", fontsize=11)
     title = "The same weights at every step"
     if steps > T:
@@ -74,20 +70,10 @@ def unrolled(
     return saved(figure, path)
 
 
-def _draw_window(axes: Axes, start: int, stop: int, several: bool) -> None:
-    if not several:
-        return
+def _draw_window(axes: Axes, start: int, stop: int) -> None:
     left, right = start * STEP - 0.53, (stop - 1) * STEP + 0.53
-    box = FancyBboxPatch(
-        (left, -1.7),
-        right - left,
-        3.55,
-        boxstyle="round,pad=0,rounding_size=0.12",
-        facecolor="#F3F3F3",
-        edgecolor="#C8C8C8",
-        lw=0.8,
-        zorder=0,
-    )
+    box = FancyBboxPatch((left, -1.7), right - left, 3.55, "round,pad=0,rounding_size=0.12")
+    box.set(facecolor="#F3F3F3", edgecolor="#C8C8C8", linewidth=0.8, zorder=0)
     axes.add_patch(box)
 
 
@@ -95,42 +81,19 @@ def _draw_step(axes: Axes, t: int, token: str, target: str) -> None:
     x = t * STEP
     axes.add_patch(Circle((x, 0), 0.34, facecolor="white", edgecolor=BLACK, lw=1.3, zorder=3))
     axes.text(x, 0, f"$h_{{{t + 1}}}$", ha="center", va="center", fontsize=11, zorder=4)
-    _arrow(axes, (x, -1.12), (x, -0.36), BLUE)
+    arrow(axes, (x, -1.12), (x, -0.36), BLUE)
     axes.text(x, -1.32, token, ha="center", va="center", fontsize=10)
-    _arrow(axes, (x - 0.09, 0.36), (x - 0.09, 1.12), BLUE)
-    _arrow(axes, (x + 0.09, 1.12), (x + 0.09, 0.36), VERMILLION, dashed=True)
+    arrow(axes, (x - 0.09, 0.36), (x - 0.09, 1.12), BLUE)
+    arrow(axes, (x + 0.09, 1.12), (x + 0.09, 0.36), VERMILLION, dashed=True)
     axes.text(x, 1.30, f"$L_{{{t + 1}}}$", ha="center", va="center", fontsize=11)
     axes.text(x, 1.62, f"{target}?", ha="center", va="center", fontsize=9, color=GREY)
 
 
 def _draw_between(axes: Axes, t: int, stops: bool) -> None:
     left, right = t * STEP + 0.36, (t + 1) * STEP - 0.36
-    _arrow(axes, (left, 0.12), (right, 0.12), BLUE)
+    arrow(axes, (left, 0.12), (right, 0.12), BLUE)
     if stops:
         middle = (left + right) / 2
         axes.plot([middle], [-0.12], "x", color=VERMILLION, markersize=8, mew=2.2, zorder=5)
     else:
-        _arrow(axes, (right, -0.12), (left, -0.12), VERMILLION, dashed=True)
-
-
-def _arrow(
-    axes: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    colour: str,
-    dashed: bool = False,
-) -> None:
-    axes.annotate(
-        "",
-        xy=end,
-        xytext=start,
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": colour,
-            "lw": 1.4,
-            "ls": (0, (3, 1.5)) if dashed else "-",
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "mutation_scale": 11,
-        },
-    )
+        arrow(axes, (right, -0.12), (left, -0.12), VERMILLION, dashed=True)

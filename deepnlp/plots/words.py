@@ -73,19 +73,8 @@ def next_words(
     head = (0.62 + 0.18 * title.count("\n")) / height
     longest = max(len(name) for name in names)
     left = min(0.24, 0.035 + 0.0125 * longest)
-    panels: Any = figure.subplots(
-        1,
-        len(values),
-        sharey=True,
-        squeeze=False,
-        gridspec_kw={
-            "left": left,
-            "right": 0.975,
-            "top": 1 - head,
-            "bottom": 0.5 / height,
-            "wspace": 0.12,
-        },
-    )[0]
+    figure.subplots_adjust(left=left, right=0.975, top=1 - head, bottom=0.5 / height, wspace=0.12)
+    panels: Any = figure.subplots(1, len(values), sharey=True, squeeze=False)[0]
     highest = max(max(p[order].max(), 1 - p[order].sum()) for p in values.values())
     rows = np.arange(len(names))
     for axes, (name, p), colour in zip(panels, values.items(), BAR_COLOURS, strict=False):
