@@ -201,17 +201,9 @@ class _Drawing:
         place = begin + along * (end - begin) + 0.1 * normal
         horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
         vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
-        aligned: Any = {"ha": horizontal, "va": vertical, "multialignment": "center"}
-        self.axes.text(
-            place[0],
-            place[1],
-            text,
-            color=colour,
-            fontsize=8.5,
-            linespacing=1.05,
-            zorder=4,
-            **aligned,
-        )
+        at: Any = {"ha": horizontal, "va": vertical, "multialignment": "center"}
+        look: Any = {"color": colour, "fontsize": 8.5, "linespacing": 1.05, "zorder": 4}
+        self.axes.text(place[0], place[1], text, **look, **at)
 
     # --- Texts ------------------------------------------------------------------------------
 

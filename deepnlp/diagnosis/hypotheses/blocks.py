@@ -35,13 +35,9 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
         if right.shape[-1] % count == 0 and _has_gates(problem, count):
             parts = numpy.split(right, count, axis=-1)
             for order in _orders(count):
-                moved = _told(order, _names(problem, count))
-                told = f"in the gradient of {name}, {moved}"
-                yield Guess(
-                    GATES_SWAPPED,
-                    told,
-                    {name: numpy.concatenate([parts[k] for k in order], axis=-1)},
-                )
+                told = f"in the gradient of {name}, {_told(order, _names(problem, count))}"
+                moved = numpy.concatenate([parts[k] for k in order], axis=-1)
+                yield Guess(GATES_SWAPPED, told, {name: moved})
 
 
 def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:

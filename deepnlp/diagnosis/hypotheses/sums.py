@@ -121,15 +121,15 @@ def tied(problem: Problem, name: str) -> Iterator[Guess]:
     name : str
         Of the gradient.
     """
-    uses = uses_of(problem, name)
-    kinds = {trace_site(problem, use) for use in uses}
+    uses, site_of = uses_of(problem, name), problem.followed.site_of
+    kinds = {site_of(use.number) for use in uses}
     if len(kinds) < 2:
         return
     shape = problem.right[name].shape
     has_lookup = any(use.op == "gather" for use in uses)
     for kind in sorted(kinds, key=str):
-        lost = [use for use in uses if trace_site(problem, use) == kind]
-        kept = [use for use in uses if trace_site(problem, use) != kind]
+        lost = [use for use in uses if site_of(use.number) == kind]
+        kept = [use for use in uses if site_of(use.number) != kind]
         line = problem.followed.line(lost[0].number)
         told = f"the gradient of {name} lacks its use in `{line}`"
         of_lookup = c.TIED_LOOKUP if lost[0].op == "gather" else c.TIED_OUTPUT
@@ -156,24 +156,25 @@ def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
     others = _total([use for use in uses if use.op != "gather"], problem.right[name].shape)
     parts = numpy.concatenate([use.parts for use in lookups])
     for which, rows in (("last", parts), ("first", parts[::-1])):
-        kept = numpy.zeros(rows.shape[1])
-        for row in rows:
-            kept[row != 0] = row[row != 0]
         told = (
             f"of an id that occurs more than once, only the {which} occurrence "
             f"counts in the gradient of {name}"
         )
-        yield Guess(c.REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
+        kept = _assigned(rows).reshape(others.shape)
+        yield Guess(c.REPEATED_IDS, told, {name: kept + others})
     if len(lookups) > 1:
-        # One look-up a step, each of which counts every id once; the steps add up.
-        kept = numpy.zeros(parts.shape[1])
-        for use in lookups:
-            step = numpy.zeros(parts.shape[1])
-            for row in use.parts:
-                step[row != 0] = row[row != 0]
-            kept += step
+        # One look-up per step, each of which counts every id once; the steps add up.
+        kept = numpy.sum([_assigned(use.parts) for use in lookups], axis=0)
         told = f"within a step, of a repeated id only the last one counts in {name}"
         yield Guess(c.REPEATED_IDS, told, {name: kept.reshape(others.shape) + others})
+
+
+def _assigned(rows: HostArray) -> HostArray:
+    """Rows assigned one after the other where they are not zero, instead of added."""
+    kept = numpy.zeros(rows.shape[1])
+    for row in rows:
+        kept[row != 0] = row[row != 0]
+    return kept
 
 
 def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
@@ -215,15 +216,14 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
             if is_bias and in_a_loop and word == "step" and not assigned:
                 yield guess(c.ASSIGNED, told, labels == which)
         if is_bias:
-            yield guess(
-                cause, f"is the mean over the {len(known)} {word}s", labels > -3, 1 / len(known)
-            )
+            told = f"is the mean over the {len(known)} {word}s"
+            yield guess(cause, told, labels > -3, 1 / len(known))
     if is_bias and len(parts) > 1:
         rows = len(parts)
         yield guess(c.NOT_SUMMED_N, f"is the mean over all {rows} rows", steps > -3, 1 / rows)
         for which in (rows - 1, 0):
             yield guess(c.NOT_SUMMED_N, f"holds row {which} alone", numpy.arange(rows) == which)
-    if in_a_loop and len({trace_site(problem, use) for use in uses}) == 1:
+    if in_a_loop and len({problem.followed.site_of(use.number) for use in uses}) == 1:
         for which in (0, len(uses) - 1):
             total = uses[which].parts.sum(axis=0).reshape(shape)
             told = f"the gradient of {name} holds one of {len(uses)} uses alone"
@@ -269,7 +269,6 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
         told = f"of {len(parts)} uses of {name}, each entry keeps one"
         if in_whole:
             told = f"of {len(parts)} ways from {name} to the outputs, one alone is in its gradient"
-        told = f"{told}"
         yield Guess(cause, told, {name: kept})
 
 
@@ -337,16 +336,10 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def _axes(ndim: int) -> list[tuple[int, ...]]:
-    """All choices of axes, but for all of them except the last, which is the right one."""
+    """All wrong choices of axes that include the last one."""
     right = tuple(range(ndim - 1))
     found = [tuple(k for k in range(ndim) if mask >> k & 1) for mask in range(1, 1 << ndim)]
     return [axes for axes in found if axes != right and (ndim - 1 in axes)]
-
-
-def trace_site(problem: Problem, use: Use) -> object:
-    """The place in the program of a use."""
-    trace = problem.followed
-    return trace.site_of(use.number)
 
 
 def _total(uses: list[Use], shape: tuple[int, ...]) -> HostArray:

@@ -45,29 +45,24 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
     for k, weight in enumerate(trace.weights):
         if weight.ndim != 3:
             continue
+        used = "the gradient with respect to the outputs that is used"
+
+        def guess(cause: str, told: str, changed: HostArray, k: int = k) -> Guess:
+            weights = [changed if j == k else w for j, w in enumerate(trace.weights)]
+            return Guess(cause, told, trace.gradients(weights=weights))
+
         for cause, told, moved in _moves(weight, trace.time_axis):
-            weights = [moved if j == k else w for j, w in enumerate(trace.weights)]
-            evidence = f"the gradient by the outputs that is used {told}"
-            yield Guess(cause, evidence, trace.gradients(weights=weights))
+            yield guess(cause, f"{used} {told}", moved)
         groups = _groups(problem, trace.outputs[k])
         for group in groups if len(groups) > 1 else []:
             for cause, told, moved in _moves(weight * group, trace.time_axis):
-                weights = [
-                    weight * ~group + moved if j == k else w for j, w in enumerate(trace.weights)
-                ]
-                evidence = f"a part of the gradient by the outputs {told}"
-                yield Guess(cause, evidence, trace.gradients(weights=weights))
+                evidence = f"a part of the gradient with respect to the outputs {told}"
+                yield guess(cause, evidence, weight * ~group + moved)
         only_last = numpy.zeros_like(weight)
         last = (slice(None), -1) if trace.time_axis == 1 else (-1,)
         only_last[last] = weight[last]
-        without_last = weight - only_last
-        for cause_told, changed in (
-            ("is that of the last step alone", only_last),
-            ("lacks that of the last step", without_last),
-        ):
-            weights = [changed if j == k else w for j, w in enumerate(trace.weights)]
-            evidence = f"the gradient by the outputs that is used {cause_told}"
-            yield Guess(TIME_SHIFTED, evidence, trace.gradients(weights=weights))
+        yield guess(TIME_SHIFTED, f"{used} is that of the last step alone", only_last)
+        yield guess(TIME_SHIFTED, f"{used} lacks that of the last step", weight - only_last)
 
 
 def step_skipped(problem: Problem) -> Iterator[Guess]:

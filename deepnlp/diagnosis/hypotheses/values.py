@@ -132,12 +132,10 @@ def other_values(problem: Problem) -> Iterator[Guess]:
                 tried += 1
                 if tried > 400:
                     return
-                told = f"behind `{trace.line(numbers[0])}`, {name} is used in place"
-                yield Guess(
-                    WRONG_VALUE,
-                    told + " of another value",
-                    _with_operand(problem, numbers, j, arrays),
+                told = (
+                    f"behind `{trace.line(numbers[0])}`, {name} is used in place of another value"
                 )
+                yield Guess(WRONG_VALUE, told, _with_operand(problem, numbers, j, arrays))
 
 
 def _repeated(problem: Problem) -> dict[object, list[int]]:
@@ -166,7 +164,7 @@ def _first_states(problem: Problem, numbers: list[int]) -> list[HostArray]:
 
 
 def _consumers(problem: Problem, numbers: list[int], first: list[HostArray]) -> list[set[object]]:
-    """The places that use a value, each by itself."""
+    """The places that use a value, one by one."""
     trace = problem.followed
     own = numpy.concatenate(
         [trace.nodes[n].tickets.ravel() for n in numbers] + [t.ravel() for t in first]
@@ -249,7 +247,7 @@ def _with_operand(
 
 
 def _shifted_rows(problem: Problem) -> Iterator[Guess]:
-    """A product of all steps at once, whose input stands a step too early or too late."""
+    """One product for all steps, whose input stands a step too early or too late."""
     trace = problem.followed
     for numbers in trace.sites.values():
         node = trace.nodes[numbers[0]]
