@@ -2,7 +2,7 @@
 
 =================  ===============================================================================
 ``suites/``        what to time: the contestants of each suite, and its tables
-``contestants/``   the work itself, one file a contestant; each runs in a process of its own
+``contestants/``   the work itself, one file per contestant; each runs in its own process
 ``harness``        starts the contestants in turn and gathers what they answer
 ``contestant``     the other end: one contestant, read from standard input
 ``records``        the times of all rounds, their medians, ratios and the goals

@@ -16,12 +16,12 @@ EPILOG = f"""\
 suites:
   lm          a training step and an evaluation pass of the language model
   layers      each layer, forward and backward
-  generate    sampling, one text and 64 at once
+  generate    sampling, one text and 64 together
   scaling     time against T, N, H and V; memory against the length of the text
   techniques  what each technique buys, one change at a time
   profile     where the time of a training step goes, and the roofline
 
-Every contestant runs in a process of its own, all of them in turn. The results go to
+Every contestant runs in its own process, all of them in turn. The results go to
 {DEFAULT_OUT}/SUITE.json (SUITE-cupy.json of a GPU), or to --out. Times are of this machine, as
 busy as it is: let nothing else run. PyTorch takes part where it is installed
 (pip install 'deepnlp[bench]').

@@ -1,4 +1,4 @@
-"""One contestant in a process of its own: ``python -m benchmarks.contestant``.
+"""One contestant in its own process: ``python -m benchmarks.contestant``.
 
 What to do comes as JSON on standard input, the answer goes as JSON to standard output: numbers by
 name, such as ``{"step": {"train_ms": 52.1, "memory_mb": 61.0}}``, the outer names being rows of a

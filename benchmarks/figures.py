@@ -63,7 +63,7 @@ def speed_figure(result: Result) -> Figure:
     return bars(
         values,
         title="Training the language model",
-        ylabel="thousand tokens a second",
+        ylabel="thousand tokens per second",
         number=".1f",
     )
 
@@ -162,7 +162,7 @@ def roofline_figure(result: Result) -> Figure:
 
 
 def techniques_figure(result: Result) -> Figure:
-    """What each technique buys: time saved in a step, and speed by itself.
+    """What each technique buys: time saved in a step, and speed alone.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def techniques_figure(result: Result) -> Figure:
         lower = axes_at(low, len(alone))
         _lying_bars(lower, values(alone, saved=False), "{:.2f}", start=1.0)
         _log_ticks(lower.xaxis, [1.0, 1.5, 2.0, 3.0, 5.0, 7.0])
-        lower.set_xlabel("times as fast, the technique by itself")
+        lower.set_xlabel("times as fast, the technique alone")
     handles = [
         Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=f"H = {H}")
         for H, (colour, hatch, _) in zip(sizes, SIZE_STYLES, strict=False)
@@ -237,7 +237,7 @@ def scaling_figure(result: Result) -> Figure:
         axes.set_xlabel(name)
         plain(axes)
         if k % 2 == 0:
-            axes.set_ylabel("ms a step")
+            axes.set_ylabel("ms per step")
         if k == 0:
             handles = axes.get_legend_handles_labels()[0]
             _legend(figure, handles, height, columns=2)

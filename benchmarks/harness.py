@@ -1,4 +1,4 @@
-"""The race: every contestant in a process of its own, all of them in turn, round after round.
+"""The comparison: every contestant in its own process, all of them in turn, round after round.
 
 Inside one process the idle threads of one library (OpenBLAS, OpenMP) spin for a while after every
 call and slow the other. In turn, so that a machine which is busy for a moment slows all alike; in

@@ -84,7 +84,7 @@ def commit() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``commit`` is None where the package does not lie in a checkout of its own.
+        ``commit`` is None where the package is not in a checkout.
     """
     if not _git("ls-files", "deepnlp/__init__.py"):
         return {"commit": None, "dirty": None}
@@ -94,7 +94,7 @@ def commit() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str:
-    """What git says in the folder of the package; nothing where it cannot be asked."""
+    """What git says in the folder of the package; nothing where it cannot be run."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False

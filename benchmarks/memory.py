@@ -17,7 +17,7 @@ def host_peak_mb() -> float:
     """Most host memory this process has held so far.
 
     Linux counts it for the program (VmHWM). ``getrusage`` counts from the fork on, so that a
-    large parent would hide what a small child needs; it is asked only where there is no /proc.
+    large parent would hide what a small child needs; it is used only where there is no /proc.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def host_peak_mb() -> float:
 
 
 def device_mb() -> float:
-    """Memory of the GPU that is taken; a pool keeps what it once held, so this is the peak.
+    """Memory of the GPU that is taken; a pool does not release memory, so this is the peak.
 
     Returns
     -------

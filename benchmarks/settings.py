@@ -80,7 +80,7 @@ class Spec:
     work : str
         Name of its file in ``benchmarks/contestants``.
     options : dict
-        Sizes, and what else the work asks for.
+        Sizes and other options of the work.
     backend, threads, tf32
         As in :class:`Settings`.
     warmup, steps : int

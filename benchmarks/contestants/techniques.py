@@ -224,7 +224,7 @@ def run(spec: Spec) -> Answer:
 def _idle_threads(spec: Spec) -> dict[str, float]:
     """A whole training step where threads of OpenBLAS spin when they are idle, and where not.
 
-    That is settled when NumPy is imported, so each takes a process of its own.
+    That is settled when NumPy is imported, so each runs in its own process.
     """
     times: dict[str, list[float]] = {OPENBLAS_SPINS: [], OPENBLAS_SLEEPS: []}
     asked = json.dumps(asdict(replace(spec, work="language_model")))

@@ -11,7 +11,7 @@ from benchmarks.settings import Spec
 
 
 def run(spec: Spec) -> Answer:
-    """Time of a step of generation at temperature 1.
+    """Time per step of generation at temperature 1.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ class Torch:
     Raises
     ------
     DeepNLPError
-        If a GPU is asked for that this PyTorch cannot use.
+        If a GPU is requested that this PyTorch cannot use.
     """
 
     def __init__(self, spec: Spec) -> None:

@@ -46,7 +46,7 @@ SUITES = {
     ),
     "layers": Suite("each layer, forward and backward", layers.entries, layers.tables),
     "generate": Suite(
-        "sampling, one text and 64 at once", generate.entries, generate.tables, generate.goals
+        "sampling, one text and 64 together", generate.entries, generate.tables, generate.goals
     ),
     "scaling": Suite(
         "time against T, N, H and V; memory against the length of the text", scaling.entries,

@@ -1,4 +1,4 @@
-"""``generate``: sampled tokens a second, for one text and for 64 at once, against PyTorch."""
+"""``generate``: sampled tokens per second, for one text and for 64 together, against PyTorch."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def goals(result: Result) -> list[Goal]:
 
 
 def tables(result: Result) -> list[Table]:
-    """Time of a step and tokens a second."""
+    """Time per step and tokens per second."""
     rows = []
     for H, B in places(result.records, "H", "B"):
         records = [find(result.records, who, {"H": H, "B": B}) for who in (OURS, PYTORCH)]
@@ -53,7 +53,7 @@ def tables(result: Result) -> list[Table]:
              str(speed(result, H, B) or "-")]
         )  # fmt: skip
     headings = [
-        ">H", ">batch", ">deepnlp ms a step", ">PyTorch ms a step", ">deepnlp tokens/s",
+        ">H", ">batch", ">deepnlp ms per step", ">PyTorch ms per step", ">deepnlp tokens/s",
         ">PyTorch tokens/s", ">times as fast",
     ]  # fmt: skip
     found = [Table("Sampling at temperature 1", headings, rows)]

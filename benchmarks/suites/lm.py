@@ -92,7 +92,7 @@ def goal_table(aimed: list[Goal]) -> Table:
 
 
 def _times(result: Result, name: str) -> Table:
-    """Times and tokens a second of one of the two steps."""
+    """Times and tokens per second of one of the two steps."""
     tokens = result.options["shape"]["N"] * result.options["shape"]["T"]
     rows = []
     for (H,) in places(result.records, "H"):

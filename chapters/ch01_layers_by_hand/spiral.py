@@ -43,7 +43,7 @@ QUICK = Config(n_per_class=20, hidden=5, epochs=3, batch=10)
 
 
 def main(config: Config) -> dict[str, float]:
-    """Train, report, draw; gives the shares of training and test points on the right ground."""
+    """Train, report, draw; returns the accuracies on training and test points."""
     deepnlp.seed(config.seed)
     rng = np.random.default_rng(config.seed)
     points, classes = spiral(n_per_class=config.n_per_class)

@@ -42,7 +42,7 @@ QUICK = Config(model="", temperatures="0.5,1.0", words=60, shown=10)
 
 
 def main(config: Config) -> dict[float, tuple[float, float]]:
-    """Sample and measure; gives bits a word and the share of different words by temperature."""
+    """Sample and measure; returns bits per word and the share of different words by temperature."""
     if config.model:
         if not Path(config.model).exists():
             raise FileNotFoundError(
@@ -68,7 +68,7 @@ def main(config: Config) -> dict[float, tuple[float, float]]:
 
 
 def measure(trigram: KneserNey, ids: np.ndarray) -> tuple[float, float]:
-    """Bits a word under the trigram, and the share of words that are different ones."""
+    """Bits per word under the trigram, and the share of words that are different ones."""
     bits = -trigram.log_probabilities(ids).mean() / math.log(2)
     return float(bits), len(np.unique(ids)) / len(ids)
 

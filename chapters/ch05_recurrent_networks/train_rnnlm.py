@@ -2,7 +2,7 @@
 
 One simple recurrent layer, its own output matrix, Adam at a rate that falls in a straight line, and
 some dropout, since 5,000 words are more than a text of this size can teach without. The run lies in
-a folder of its own, with its learning curve; sampling.py speaks with its model.
+its own folder, with its learning curve; sampling.py uses its model.
 
     python chapters/ch05_recurrent_networks/train_rnnlm.py
 

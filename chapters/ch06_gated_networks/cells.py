@@ -8,7 +8,7 @@ trained on the same text, under the gradient microscope.
 Data: pydocs, the documentation inside this Python; any other with --corpus.
 Time: 1 minute on one core.
 Expect: validation perplexity 58.8 (rnn), 51.2 (gru) and 52.6 (lstm); all three lose 9 to 12 % of a
-gradient a step: text asks for little long memory, so an LSTM learns little of it.
+gradient per step: text needs little long memory, so an LSTM learns little of it.
 """
 
 from dataclasses import dataclass, replace
@@ -70,11 +70,16 @@ def main(config: Config) -> dict[str, float]:
         rows.append(
             [cell, f"{valid:.1f}", f"{layer.measured_rate:.3f}", f"{layer.dh_share[-1]:.2g}"]
         )
-    head = ["cell", ">validation perplexity", ">factor a step", f">left after {config.steps} steps"]
+    head = [
+        "cell",
+        ">validation perplexity",
+        ">factor per step",
+        f">left after {config.steps} steps",
+    ]
     print(table(head, rows))
     figure = curves(
         {cell: (range(config.steps + 1), share) for cell, share in shares.items()},
-        title="How much of a gradient by h is left, after training on text",
+        title="How much of a gradient w.r.t. h is left, after training on text",
         xlabel="steps back in time",
         ylabel="share of the gradient that is left",
         logy=True,

@@ -1,9 +1,9 @@
-"""Which mistake would give just the wrong gradient that was found.
+"""Find the mistake that would give exactly the wrong gradient that was found.
 
 :mod:`deepnlp.gradcheck` compares a backward with numbers; where the two disagree it looks this
-package up by name and asks :func:`diagnose`. The forward is run once on a ``tape`` that notes what
+package up by name and calls :func:`diagnose`. The forward is run once on a ``tape`` that notes what
 was computed from what (``trace``); each of the ``hypotheses`` predicts from a ``problem`` what a
-known mistake would have given; ``explaining`` ranks those that give just what was found.
+known mistake would have given; ``explaining`` ranks those that predict the gradient that was found.
 """
 
 from deepnlp.diagnosis.explaining import diagnose

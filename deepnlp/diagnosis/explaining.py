@@ -2,7 +2,7 @@
 
 When a gradient is wrong, hypotheses predict what each known mistake would have given instead.
 One that predicts all wrong gradients, and leaves the right ones right, is named first; those that
-explain single gradients follow. What nothing explains is reported as unknown, with the evidence.
+explain single gradients follow. An unexplained gradient is reported as unknown, with the evidence.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SPECIFIC = (
 """Where several causes explain a gradient equally well, the one that says more comes first."""
 
 TRACE = 1e-4
-"""An error no larger than this comes of a small constant, not of a wrong formula."""
+"""An error no larger than this comes from a small constant, not from a wrong formula."""
 
 
 def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
@@ -68,7 +68,7 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
 
 
 def explain_together(problem: Problem) -> list[Guess]:
-    """Guesses that explain all wrong gradients at once."""
+    """Guesses that explain all wrong gradients together."""
     found: list[Guess] = []
     by_row = {name: explain_row(problem, name) for name in problem.bad}
     common = set.intersection(*({g.cause for g in guesses} for guesses in by_row.values()))
@@ -81,17 +81,17 @@ def explain_together(problem: Problem) -> list[Guess]:
         if found and stage is not OF_ALL_ROWS[0]:
             break
         for hypothesis in stage:
-            found += [guess for guess in _asked(hypothesis(problem)) if problem.fits(guess)]
+            found += [guess for guess in _guesses(hypothesis(problem)) if problem.fits(guess)]
     return found
 
 
 def explain_row(problem: Problem, name: str) -> list[Guess]:
-    """Guesses that explain one wrong gradient by itself."""
+    """Guesses that explain one wrong gradient."""
     if name not in problem.explained:
         problem.explained[name] = [
             guess
             for hypothesis in OF_ONE_ROW
-            for guess in _asked(hypothesis(problem, name))
+            for guess in _guesses(hypothesis(problem, name))
             if distance(guess.gradients[name], problem.wrong[name]) <= problem.tolerance(name)
         ]
     return problem.explained[name]
@@ -114,7 +114,7 @@ def describe(problem: Problem, row: Row) -> str:
     if row.error <= TRACE:
         return (
             f"{told}, but by no more than {row.error:.1e} of the largest: as where forward adds a "
-            "small constant, log(y + 1e-7), and backward does not know of it"
+            "small constant, log(y + 1e-7), and backward leaves it out"
         )
     for axis in range(off.ndim):
         others = tuple(k for k in range(off.ndim) if k != axis)
@@ -131,8 +131,8 @@ def describe(problem: Problem, row: Row) -> str:
     return told
 
 
-def _asked(guesses: Iterator[Guess]) -> Iterator[Guess]:
-    """All guesses of a hypothesis, or those it makes before it needs a tape that is not there."""
+def _guesses(guesses: Iterator[Guess]) -> Iterator[Guess]:
+    """All guesses of a hypothesis, up to where it needs a tape that does not exist."""
     with contextlib.suppress(NotFollowedError):
         yield from guesses
 

@@ -1,4 +1,4 @@
-"""A wrong gradient, and everything a hypothesis may look at."""
+"""A wrong gradient, and everything that a hypothesis uses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Guess:
 
 
 class NotFollowedError(ValueError):
-    """A hypothesis asks for the tape of a forward that cannot be followed."""
+    """A hypothesis needs the tape of a forward that cannot be followed."""
 
 
 class Problem:
@@ -55,7 +55,7 @@ class Problem:
         self.bad = [row.name for row in rows if not row.ok]
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
-        self.explained: dict[str, list[Guess]] = {}  # by row, once it was asked
+        self.explained: dict[str, list[Guess]] = {}  # by row, once computed
 
     def recall(self, what: str, compute: Callable[[], Any]) -> Any:
         """Compute something once, and remember it."""
@@ -75,14 +75,14 @@ class Problem:
 
     @property
     def followed(self) -> Trace:
-        """The tape, where it is known to be there."""
+        """The tape; an error if there is none."""
         if self.trace is None:
             raise NotFollowedError(f"{self.owner}: its forward cannot be followed")
         return self.trace
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Letters and what they stand for here: N, T, D, H, V."""
+        """The sizes that the letters N, T, D, H and V stand for."""
         sizes: dict[str, int] = {}
         for value in self.subject.inputs:
             if not isinstance(value, numpy.ndarray) or value.ndim == 0:
@@ -118,7 +118,7 @@ class Problem:
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
-        """What a multiple is called here: all names that fit, such as ``"2 = N"``."""
+        """All names that fit a multiple, such as ``"2 = N"``."""
         size, sign = abs(factor), "-" if factor < 0 else ""
         names = [name for name, value in self.factors if abs(value / size - 1) < 1e-5]
         return sign + (" = ".join(names[:3]) if names else f"{size:.6g}")
@@ -126,8 +126,8 @@ class Problem:
     def tolerance(self, name: str) -> float:
         """How close a prediction must come to what was found.
 
-        Much closer than the right gradient is: of one that is off by 1e-6, most guesses are as
-        near as that, and none of them is its cause.
+        It must be much closer than the right gradient: where that is off by only 1e-6, most wrong
+        guesses are as close.
         """
         if name not in self.bad:
             return TOLERANCE
@@ -174,7 +174,7 @@ def distance(a: HostArray, b: HostArray) -> float:
 
 
 def block_names(count: int) -> list[str]:
-    """Names of that many blocks of which no more is known.
+    """Names for that many blocks without names.
 
     Examples
     --------

@@ -3,10 +3,10 @@
 A forward is run once on arrays in which every number carries a ticket. Slicing, reshaping, joining
 and writing into a buffer move tickets about; an operation that computes something new hands out
 new ones and notes in the tape which tickets it took. Read backwards, the tape gives the gradient
-of everything, by the chain rule; read with one step altered, it gives the gradient that a backward
-with that mistake would have: this is what a wrong gradient is compared with.
+of everything, by the chain rule; read with one operation altered, it gives the gradient of a
+backward with that mistake, which is compared with the wrong gradient.
 
-The tape decides nothing about right and wrong: what is right comes from numbers alone.
+The tape does not decide what is right: that comes from numerical gradients alone.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _OWN_FILES = ("diagnosis/tape.py", "diagnosis\\tape.py")
 
 
 class TraceError(Exception):
-    """A forward does something that the tape cannot follow; what it is stands in the text."""
+    """A forward does something that the tape cannot follow; the message says what."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """The place in a program where an operation was called; a loop comes by more than once.
+    """The place in a program where an operation was called; a loop passes it more than once.
 
     Attributes
     ----------
@@ -94,12 +94,12 @@ class Node:
     axes: tuple[int, ...] = ()
 
     def vjp(self, g: HostArray, operands: list[HostArray], y: HostArray) -> list[HostArray]:
-        """Gradient by each operand, given those values of the operands and of the result.
+        """Gradient with respect to each operand, from values of the operands and of the result.
 
         Parameters
         ----------
         g : array
-            Gradient by the result.
+            Gradient with respect to the result.
         operands : list of array
         y : array
 
@@ -176,7 +176,7 @@ BINARY: dict[str, Callable[[HostArray, HostArray, HostArray], tuple[Any, Any]]] 
     "minimum": lambda a, b, y: (1.0 * (a <= b), 1.0 * (a > b)),
     "logaddexp": lambda a, b, y: (numpy.exp(a - y), numpy.exp(b - y)),
 }
-"""Derivatives of y = f(a, b) by a and by b."""
+"""Derivatives of y = f(a, b) with respect to a and to b."""
 
 
 @dataclass
@@ -202,13 +202,13 @@ class Tape:
 
     @property
     def values(self) -> HostArray:
-        """Value by ticket; of ticket 0, nothing of use."""
+        """Value by ticket; that of ticket 0 has no meaning."""
         if len(self._values) > 1:
             self._values = [numpy.concatenate(self._values)]
         return self._values[0]
 
     def variable(self, values: HostArray) -> Traced:
-        """An array in which every number has a ticket of its own."""
+        """An array in which every number has its own ticket."""
         return Traced(self, numpy.array(values, dtype="float64"), self._hand_out(values))
 
     def _hand_out(self, values: HostArray) -> HostArray:
@@ -218,7 +218,7 @@ class Tape:
         return tickets
 
     def record(self, op: str, values: Any, *operands: Any, **details: Any) -> Any:
-        """Note an operation; what depends on nothing stays a plain array."""
+        """Note an operation; a result without tickets is a constant."""
         pairs = [_pair(operand) for operand in operands]
         values = numpy.asarray(values)
         if not any(tickets.any() for _, tickets in pairs):
@@ -230,7 +230,7 @@ class Tape:
 
 
 class Traced:
-    """An array whose numbers carry tickets; to a forward it looks like a NumPy array.
+    """An array whose numbers carry tickets; a forward uses it like a NumPy array.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import containers
 
 Mistake = Callable[[int, Node, HostArray], "Adjoints | None"]
-"""Takes the number of a node, the node, and the gradient by its result; gives what is passed on
-to the operands, or None where it does as a right backward does."""
+"""Takes the number of a node, the node, and the gradient with respect to its result; returns what
+is passed on to the operands, or None where the node is differentiated correctly."""
 
 
 class Trace:
@@ -31,9 +31,9 @@ class Trace:
     variables : dict of str to tickets
     outputs : list of tickets
     weights : list of array
-        Gradients by the outputs.
+        Gradients with respect to the outputs.
     inputs : dict of str to array
-        What forward takes, as the axes of it are asked for.
+        The arguments of forward, for their axes.
 
     Attributes
     ----------
@@ -70,9 +70,9 @@ class Trace:
         Parameters
         ----------
         mistake : callable, optional
-            What nodes do wrong: all that are asked, or those in ``at``.
+            The mistake of all nodes, or of those in ``at``.
         weights : list of array, optional
-            Other gradients by the outputs.
+            Other gradients with respect to the outputs.
         """
         adjoint = numpy.zeros(self.tape.size)
         for tickets, weight in zip(self.outputs, self.weights if weights is None else weights):
@@ -98,7 +98,7 @@ class Trace:
         ----------
         number : int
         g : array
-            Gradient by its result.
+            Gradient with respect to its result.
         """
         node = self.nodes[number]
         if node.op in ("matmul", "sum", "einsum"):
@@ -216,8 +216,8 @@ class Trace:
     def steps(self) -> HostArray:
         """The step to which a ticket belongs, -1 if none.
 
-        The last step of the inputs that it depends on; or, in a loop with one round a step, the
-        round: h_(t-1) Wh belongs to step t, though it depends on x_(t-1) alone.
+        The last step of the inputs that it depends on; or, in a loop with one round per step,
+        the round: h_(t-1) Wh belongs to step t, though it depends on x_(t-1) alone.
         """
         steps = self._range(self.time_axis)[1]
         count = int(steps.max(initial=-1)) + 1
@@ -230,7 +230,7 @@ class Trace:
 
     @cached_property
     def rounds(self) -> HostArray:
-        """In which round of a loop a ticket was made, -1 if in none."""
+        """The round of a loop in which a ticket was made, -1 outside of loops."""
         rounds = numpy.full(self.tape.size, -1)
         for numbers in self.sites.values():
             if len(numbers) > 1:
@@ -270,7 +270,7 @@ def trace(subject: Subject) -> Trace | None:
     Returns
     -------
     Trace or None
-        None where the forward does something that cannot be followed.
+        None where the forward cannot be followed.
     """
     subject.restore()  # generators of random numbers that are not the object's own
     subject = copy.deepcopy(subject)

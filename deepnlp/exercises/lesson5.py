@@ -96,7 +96,7 @@ def through_time(answer: Any) -> Verdict:
 
 @exercise("5.6", stars=1, title="Before you run it")
 def before_you_run_it(answer: Any) -> Verdict:
-    """What agrees in a text read at once and in windows: ``"states"``, ``"gradients"``, ..."""
+    """What agrees when a text is read whole and in windows: ``"states"``, ``"gradients"``, ..."""
     return compare_choice(answer, "states", SAY["5.6"])
 
 
@@ -164,7 +164,7 @@ def truncates_by_itself(answer: Any) -> Verdict:
 def _in_windows(
     weights: Weights, x: HostArray, dhs: HostArray, starts: list[int]
 ) -> dict[str, HostArray]:
-    """States and gradients by TimeRNN in windows with carried state."""
+    """States and gradients of a TimeRNN in windows with carried state."""
     layer = TimeRNN(*weights, stateful=True)
     h, dx = [], []
     for start, stop in pairwise([*starts, x.shape[1]]):

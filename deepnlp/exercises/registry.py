@@ -105,7 +105,7 @@ def check(name: str, answer: Any) -> Verdict:
     name : str
         Such as ``"6.3"``.
     answer : object
-        What the exercise asks for: a function, a class, a number, a choice.
+        The answer: a function, a class, a number or a choice.
 
     Returns
     -------

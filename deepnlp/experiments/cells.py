@@ -159,7 +159,7 @@ class Outcome(Result):
 
 
 def run(config: Config) -> Outcome:
-    """Send a random gradient by the last h back through every cell.
+    """Send a random gradient with respect to the last h back through every cell.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def run(config: Config) -> Outcome:
 
 
 def _data(config: Config, T: int) -> tuple[list[Array], Array]:
-    """Inputs of T steps, each (N, H), and a gradient by the last h (N, H)."""
+    """Inputs of T steps, each (N, H), and a gradient with respect to the last h (N, H)."""
     rng = np.random.default_rng(config.seed + 1)
     xs = asarray(rng.standard_normal((T, config.N, config.H)))
     return list(xs), asarray(rng.standard_normal((config.N, config.H)))
@@ -218,7 +218,7 @@ def _norm(gradient: Array) -> float:
 
 
 def _back_by_h(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients by h; of a GRU through z h_prev alone, through the gates alone, or by both."""
+    """Gradients with respect to h; of a GRU through z h_prev alone, the gates alone, or both."""
     is_gru = isinstance(layer, TimeGRU)
     h, zs = xp.zeros_like(dh), []
     steps: list[Any] = []
@@ -237,7 +237,7 @@ def _back_by_h(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]
 
 
 def _back_through_lstm(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients by the state: through c alone, through h alone, or by both (h and c together)."""
+    """Gradients with respect to the state: through c alone, through h alone, or both (h and c)."""
     steps = [LSTM(layer.Wx, layer.Wh, layer.b) for _ in xs]
     h, c = xp.zeros_like(dh), xp.zeros_like(dh)
     for step, x in zip(steps, xs, strict=True):

@@ -118,11 +118,11 @@ class Outcome(Result):
         sigma, rho = self.weights.largest, self.weights.spectral_radius
         if self.norms[-1] > self.start:
             return (
-                f"The gradient explodes, for the spectral radius of $W_h$ is {rho:.2f};\n"
-                f"its largest singular value, {sigma:.2f}, would have it explode much faster"
+                f"The gradient explodes because the spectral radius of $W_h$ is {rho:.2f};\n"
+                f"its largest singular value, {sigma:.2f}, would predict a much faster growth"
             )
         although = f"\nalthough its largest singular value is {sigma:.2f}, above 1"
-        return f"The gradient vanishes, for the spectral radius of $W_h$ is {rho:.2f}" + (
+        return f"The gradient vanishes because the spectral radius of $W_h$ is {rho:.2f}" + (
             although if sigma > 1 else ""
         )
 

@@ -1,6 +1,6 @@
 """Clipping: the same training run twice, without it and with it.
 
-A ReLU RNN language model, whose gradient nothing holds back, learns from the built-in corpus
+A ReLU RNN language model, whose gradient is not bounded, learns from the built-in corpus
 with the same weights, the same text and the same learning rate. Without clipping one large
 gradient throws the weights far away, and what follows is worse; with it the direction of the
 step stays and its length is bounded (Pascanu, Mikolov and Bengio 2013).

@@ -79,7 +79,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Outcome(Result):
-    """Accuracy on fresh examples, by cell, one a distance, for both tasks; and one example."""
+    """Accuracy on fresh examples, by cell, one per distance, for both tasks; and one example."""
 
     config: Config
     example: str
@@ -317,7 +317,7 @@ def _layer(cell: str, D: int, H: int, rng: Generator, bias: float) -> TimeRecurr
 def _learn(
     config: Config, parameters: list[Parameter], updates: int, step: Callable[[], float]
 ) -> None:
-    """Learn until it is solved; a step leaves the gradients of a fresh batch, and its accuracy."""
+    """Learn until solved; ``step`` sets the gradients of a fresh batch and gives its accuracy."""
     optimizer = Adam(parameters, lr=config.lr)
     accuracies: list[float] = []
     while len(accuracies) < updates:

@@ -40,9 +40,9 @@ class Config:
 
 @dataclass(frozen=True)
 class Outcome(Result):
-    """By scale g: growth of the gradient a step (scales, matrices), and the spectra.
+    """By scale g: growth of the gradient per step (scales, matrices), and the spectra.
 
-    ``linear`` and ``tanh`` are the factors a step; ``largest`` and ``radius`` (scales, matrices)
+    ``linear`` and ``tanh`` are the factors per step; ``largest`` and ``radius`` (scales, matrices)
     are largest singular value and spectral radius of each W_h.
     """
 
@@ -91,7 +91,7 @@ class Outcome(Result):
             for k in shown
         ]
         headings = [">scale g", ">largest singular value", ">spectral radius"]
-        headings += [">growth a step, linear", ">growth a step, tanh"]
+        headings += [">growth per step, linear", ">growth per step, tanh"]
         passes = [f"{at:.2f}" for at in self._crossings().values()]
         count = self.linear.size
         return (
@@ -101,7 +101,7 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Growth a step over g, a point for each matrix, with the two lines."""
+        """Growth per step over g, a point for each matrix, with the two lines."""
         figure = Figure(figsize=(9.5, 5.6), dpi=150)
         axes = figure.add_axes((0.08, 0.11, 0.70, 0.72))
         labels = []
@@ -175,7 +175,7 @@ def _slopes(W: HostArray, config: Config, rng: np.random.Generator) -> HostArray
 
 
 def _growth(W_T: HostArray, slopes: HostArray, rng: np.random.Generator) -> HostArray:
-    """The mean factor a step, over the way back from the last step to the first, (B,)."""
+    """The mean factor per step, over the way back from the last step to the first, (B,)."""
     T, B, _, H = slopes.shape
     dh = rng.standard_normal((B, 1, H))
     norms = np.empty((T, B))

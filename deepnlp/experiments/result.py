@@ -1,4 +1,4 @@
-"""What every demonstration gives back."""
+"""The result of a demonstration."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Result:
     """The outcome of a demonstration, a dataclass with a table and a figure."""
 
     def table(self) -> str:
-        """What a person reads."""
+        """The result as text."""
         raise TypeError(f"{type(self).__name__} has no table")
 
     def figure(self) -> Figure:
-        """What a person sees."""
+        """The result as a figure."""
         raise TypeError(f"{type(self).__name__} has no figure")
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Tying: one matrix for the words that go in and the words that come out.
 
-The same small LSTM language model twice: with an output matrix of its own, and with the embedding
+The same small LSTM language model twice: with a separate output matrix, and with the embedding
 transposed (Press and Wolf 2017). Untied, the row of a rare word in the embedding learns only
 where that word is read; tied, every row learns at every step, as an output does.
 """

@@ -1,6 +1,6 @@
 """Checking a backward pass against numbers, and saying which mistake is in it.
 
-The gradient that ``backward`` gives is compared with one that needs nothing but ``forward``:
+The gradient that ``backward`` gives is compared with one from ``forward`` alone:
 
 complex step (Squire and Trapp 1998)
     df/dx = Im f(x + i h) / h, with h = 1e-30. No difference is taken, so nothing cancels, and the
@@ -13,7 +13,7 @@ central differences
 The scalar f is a sum of all outputs, weighted at random: a plain sum would hide mistakes that
 cancel (the gradient of a plain sum of softmax outputs is zero, whatever backward does).
 
-Where the two disagree, :mod:`deepnlp.diagnosis` asks which mistake would give just the
+Where the two disagree, :mod:`deepnlp.diagnosis` looks for the mistake that would give exactly the
 gradient that was found.
 """
 

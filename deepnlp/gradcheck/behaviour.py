@@ -1,4 +1,4 @@
-"""What a layer must do besides giving right gradients."""
+"""Requirements on a layer besides right gradients."""
 
 from __future__ import annotations
 

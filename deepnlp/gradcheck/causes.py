@@ -1,4 +1,4 @@
-"""The fixed list of what a diagnosis may say; docs/diagnosis.md shows each with its lines."""
+"""The list of causes that a diagnosis can name; docs/diagnosis.md shows each with its lines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CAUSES: dict[str, str] = {
     WRONG_AXIS: "A sum, or its undoing, runs over another axis than in the forward.",
     NOT_SUMMED_N: "A bias serves every sample, so its gradient is a sum over N; here it is not.",
     NOT_SUMMED_T: "A bias serves every step, so its gradient is a sum over T; here it is not.",
-    ASSIGNED: "A weight that is used more than once keeps only one contribution: = for +=.",
+    ASSIGNED: "A weight that is used more than once has only one contribution: = for +=.",
     REPEATED_IDS: "Of an id that occurs twice, one occurrence is lost: dW[ids] = or += dy.",
     TIED_LOOKUP: "Of a tied weight, the gradient from its use as a look-up table is lost.",
     TIED_OUTPUT: "Of a tied weight, the gradient from its use in the output product is lost.",
@@ -62,7 +62,7 @@ CAUSES: dict[str, str] = {
     LOSS_NOT_AVERAGED: "The forward takes a mean, the backward forgets to divide.",
     LOSS_WRONG_COUNT: "The forward divides by another count than the backward.",
     IGNORED_COUNTED: "Targets that the forward leaves out get a gradient.",
-    CACHE: "What forward kept was overwritten before backward used it, or backward changes it.",
+    CACHE: "A saved value was overwritten before backward used it, or backward changes it.",
     INPUT_CHANGED: "An array of the caller was changed in place.",
     TERM_MISSING: "One way by which a value reaches the outputs is left out.",
     WRONG_VALUE: "A derivative was computed with another array than it should have been.",

@@ -16,7 +16,7 @@ from deepnlp.gradcheck.report import Check, Report, Row
 from deepnlp.gradcheck.subject import Subject
 
 DIAGNOSIS = "deepnlp.diagnosis"
-"""Names the causes of wrong gradients. It stands above the checker and is looked up by name."""
+"""The package that names the causes of wrong gradients; it is imported by name when needed."""
 
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
@@ -48,15 +48,15 @@ def check_gradients(
     Parameters
     ----------
     layer : Layer, model, or any object with ``forward`` and ``backward``
-        A class of one's own keeps its gradients as Parameters, as two lists or dicts ``params``
+        A class of your own may hold its gradients as Parameters, as two lists or dicts ``params``
         and ``grads``, or as pairs of attributes ``W`` and ``dW``.
     *inputs : arrays
-        What forward takes. Integers (ids, targets) have no gradient; nor has what forward calls
-        ``targets``, ``labels`` or ``t``.
+        What forward takes. Integers (ids, targets) have no gradient, and neither do the
+        arguments called ``targets``, ``labels`` or ``t``.
     method : {"auto", "complex", "central", "direction"}
         ``"auto"`` takes the complex step where it agrees with a central difference along one
         random direction, that is, where the forward is analytic. ``"direction"`` is for large
-        models: all gradients at once, along one random direction, at the cost of a few forwards.
+        models: all gradients together, along one random direction, at the cost of a few forwards.
     rng : numpy.random.Generator, optional
         For the weights of the outputs; a fixed one by default.
     tolerance : float, optional
@@ -72,7 +72,7 @@ def check_gradients(
         If the object has no forward or backward.
     ValueError
         If the method is unknown, if there is no gradient to check, or if the complex step is
-        asked for and the forward is not analytic.
+        requested and the forward is not analytic.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def check_gradients(
         weights = f"; no gradient was found for {', '.join(unchecked)}" if unchecked else ""
         raise ValueError(
             f"check_gradients: nothing to check: {subject.name} takes no input of floating-point "
-            f"numbers and keeps no gradient that is found{weights}; {_KEEP}"
+            f"numbers and holds no gradient that is found{weights}; {_KEEP}"
         )
     note = f"no gradient found for {', '.join(unchecked)}: {_KEEP}"
     notes = [Check("not checked", True, note)] if unchecked else []
@@ -124,9 +124,9 @@ def check_gradients(
 def _numeric_gradients(
     subject: Subject, method: str, rng: Generator
 ) -> tuple[str, dict[str, HostArray]]:
-    """All gradients by one method, and which method it was in the end."""
+    """All gradients by one method, and the method that was used."""
     if method != "central":
-        # A forward may lose the imaginary part, or refuse it, at any place that it comes by.
+        # A forward may lose or refuse the imaginary part anywhere.
         try:
             if subject.is_analytic(rng):
                 found = {n: subject.numeric_gradient(n, "complex") for n in subject.variables}
@@ -185,7 +185,7 @@ def compare(
 def _check_direction(
     subject: Subject, analytic: dict[str, HostArray], rng: Generator, tolerance: float | None
 ) -> Report:
-    """All gradients along one random direction; each by itself only where that disagrees."""
+    """All gradients along one random direction; each alone only where that disagrees."""
     step = "complex" if subject.is_analytic(rng) else "central"
     tolerance = TOLERANCES[step] if tolerance is None else tolerance
     directions = subject.random_directions(rng)

@@ -1,4 +1,4 @@
-"""What a check found: a table to read, an object to ask."""
+"""The result of a gradient check, as an object that prints as a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row:
     analytic, numeric : numpy.ndarray
     causes : list of Cause
         Likely causes of a wrong gradient, the likeliest first. A gradient that is right has none,
-        but for one that owes its error to float32.
+        except one whose error comes from float32.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class Check:
-    """Something else that a layer must do or leave undone.
+    """A further requirement on a layer.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Check:
 
 @dataclass
 class Report:
-    """What :func:`check_gradients` found: a table to read, an object to ask.
+    """The result of :func:`check_gradients`; it prints as a table.
 
     Attributes
     ----------

@@ -212,7 +212,7 @@ class Subject:
             return numerical_gradient(f, original, method, self.rounding)
 
     def slope(self, directions: dict[str, HostArray], method: str) -> float:
-        """Derivative of the weighted sum along a direction in several variables at once."""
+        """Derivative of the weighted sum along one direction in several variables."""
         originals = {name: self.variables[name].get() for name in directions}
 
         def along(s: HostArray) -> Any:

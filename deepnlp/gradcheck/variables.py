@@ -108,8 +108,8 @@ class Weight(Variable):
 class Attribute(Variable):
     """An array held as an attribute or in a list ``params``, its gradient beside it.
 
-    A float value is written into the array, for other lists may hold the same one; another kind
-    of array (complex, or one that is followed by a tape) is put in its place wherever it is held.
+    A float value is written into the array, because other lists may hold it too; another kind
+    of array (complex, or one that a tape follows) replaces it wherever it is held.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Attribute(Variable):
 
 
 def find_parameters(layer: Any) -> Iterator[tuple[str, Variable]]:
-    """The parameters of an object, however it keeps them.
+    """The parameters of an object, in any of the supported forms.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def containers(owner: Any, depth: int = 4) -> list[Any]:
 
 
 def named_arrays(owner: Any) -> Iterator[tuple[str, HostArray]]:
-    """The float arrays of an object and of the objects inside, but for those of Parameters.
+    """The float arrays of an object and of the objects inside, except those of Parameters.
 
     Returns
     -------

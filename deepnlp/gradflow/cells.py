@@ -1,7 +1,7 @@
-"""What the microscope must know of each cell: its gates, and the Jacobian of one step.
+"""The gates of each cell, and the Jacobian of one step.
 
-The Jacobian is read off the one-step layers: their backward, given one unit vector a row, returns
-one row of the Jacobian each. So no equation of a cell is written a second time.
+The Jacobian comes from the one-step layers: the backward of one unit vector per row returns one
+row of the Jacobian each, so that the equations of a cell are written only once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
-    """The square blocks of W_h, one a gate.
+    """The square blocks of W_h, one per gate.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
 def cell_gradient(
     layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array, dh: Array, dc: Array
 ) -> Array:
-    r"""The whole gradient by the memory cell of an LSTM.
+    r"""The whole gradient with respect to the memory cell of an LSTM.
 
     .. math::
         \frac{dL}{dc_t} = \frac{dL}{dc_t}\Big|_{\text{from } c_{t+1}}
@@ -93,7 +93,7 @@ def cell_gradient(
     x : array (n, D)
     h_prev, c_prev : array (n, H)
     dh, dc : array (n, H)
-        The gradient by h_t, and that by c_t from the steps after t.
+        The gradients with respect to h_t, and to c_t from the steps after t.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def cell_gradient(
 def step_jacobian(
     layer: TimeRecurrent, x: Array, h_prev: Array, c_prev: Array | None = None
 ) -> HostArray:
-    r"""The Jacobian of one step by the state before it, at one input.
+    r"""The Jacobian of one step with respect to the state before it, at one input.
 
     .. math:: J_{ij} = \frac{\partial s_{t, i}}{\partial s_{t-1, j}}, \qquad
         \frac{dL}{ds_{t-1}} = \frac{dL}{ds_t} J
@@ -134,8 +134,8 @@ def step_jacobian(
     """
     step = _step_at(layer, x)
     S = layer.H if c_prev is None else 2 * layer.H
-    rows = xp.eye(S, dtype="float64")  # the gradient of each output, one a row
-    nothing = xp.zeros((S, 1), dtype="float64")  # the input's share stands in the bias
+    rows = xp.eye(S, dtype="float64")  # the gradient of each output, one per row
+    nothing = xp.zeros((S, 1), dtype="float64")  # the bias includes the input's term
 
     def repeated(state: Array) -> Array:
         return xp.ascontiguousarray(xp.broadcast_to(state.astype("float64"), (S, layer.H)))
@@ -167,7 +167,7 @@ def _step_at(layer: TimeRecurrent, x: Array) -> RNN | LSTM | GRU:
 
 
 def _pre_activation(layer: TimeRecurrent, x: Array, h_prev: Array) -> Array:
-    """x Wx + b + h_prev Wh (+ bh): what the gates are the sigmoid of, for n rows."""
+    """x Wx + b + h_prev Wh (+ bh): the pre-activation of the gates, for n rows."""
     a = x if layer.Wx is None else x @ layer.Wx.value
     a = a + layer.b.value + h_prev @ layer.Wh.value
     if isinstance(layer, TimeGRU) and layer.bh is not None:
@@ -180,5 +180,5 @@ def _known(layer: TimeRecurrent) -> type[TimeRecurrent]:
         if isinstance(layer, kind):
             return kind
     raise TypeError(
-        f"the microscope knows TimeRNN, TimeLSTM and TimeGRU, got a {type(layer).__name__}"
+        f"the microscope needs a TimeRNN, TimeLSTM or TimeGRU, got a {type(layer).__name__}"
     )

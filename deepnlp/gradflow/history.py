@@ -1,4 +1,4 @@
-"""The gradient's way back, over the course of training."""
+"""Gradient flow over the course of training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 class GradientHistory:
-    """Measurements of :func:`gradient_flow`, one every so many updates.
+    """Measurements of :func:`gradient_flow` at several updates.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class GradientHistory:
         self._rows.append(row)
 
     def drop_after(self, update: int) -> None:
-        """Forget what was measured after an update, as going on from an older checkpoint wants.
+        """Drop the measurements after an update, to continue from an older checkpoint.
 
         Parameters
         ----------

@@ -43,16 +43,16 @@ class GateUse:
 
 @dataclass(frozen=True)
 class LayerFlow:
-    """The gradient's way back through one recurrent layer.
+    """How the gradient flows back through one recurrent layer.
 
     ``dh`` (T,) is the norm of dL/dh by step back in time, the last step of the window first, and
     ``dc`` that of dL/dc where the layer has a memory cell. ``weights`` holds the spectrum of each
     square block of W_h, ``jacobians`` those of the products of step Jacobians; both are empty
-    where only the gradients were asked for.
+    where only the gradients were measured.
 
     ``predicted_rate`` is the largest spectral radius of a mean step Jacobian, of this layer and
-    of those above: the gradient comes down from them at every step, so that it lasts as long as
-    in the layer where it lasts longest.
+    of those above. The gradient comes down from them at every step, so it decays as slowly as in
+    the layer where it decays most slowly.
     """
 
     name: str
@@ -76,7 +76,7 @@ class LayerFlow:
 
     @property
     def measured_rate(self) -> float:
-        """The factor by which the norm of dL/dh changes a step: the slope of its logarithm."""
+        """The factor by which the norm of dL/dh changes per step: the slope of its logarithm."""
         return rate(self.dh)
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def gradient_flow(
         \left\| \frac{dL_t}{dc_{t-k}} \right\|, \qquad k = 0, \dots, \mathrm{steps}
 
     The windows are spread evenly over the text and begin from a state of zeros. Dropout is off.
-    Model and state are left as they were, but for the gradients of the parameters, which are zero
+    Model and state are not changed, except for the gradients of the parameters, which are zero
     afterwards.
 
     Parameters
@@ -233,7 +233,7 @@ def share(norms: HostArray) -> HostArray:
 
 
 def rate(norms: HostArray) -> float:
-    """The factor by which norms change a step, from the slope of their logarithm.
+    """The factor by which norms change per step, from the slope of their logarithm.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def _gate_use(gate: Array) -> GateUse:
 
 
 def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
-    """Step Jacobians along a few windows, from their second step on, and what they make."""
+    """Step Jacobians along a few windows, from their second step on, and their products."""
     T, N, _ = seen.x.shape
     windows = np.unique(np.linspace(0, N - 1, JACOBIAN_WINDOWS).astype(int))
     sequences = [
@@ -364,7 +364,7 @@ def _layer_table(layer: LayerFlow) -> str:
         largest = {0: 1.0, **dict(zip(found.lags, found.singular_values[:, 0], strict=True))}
         radius = {0: 1.0, **dict(zip(found.lags, found.spectral_radius, strict=True))}
         rows = [[*row, f"{largest[k]:.3g}", f"{radius[k]:.3g}"] for row, k in zip(rows, shown)]
-    rates = f"measured rate {layer.measured_rate:.3f} a step"
+    rates = f"measured rate {layer.measured_rate:.3f} per step"
     if layer.predicted_rate is not None:
         rates += f", predicted {layer.predicted_rate:.3f}"
     parts = [f"{layer.name or 'layer'}  {layer.cell}: {rates}", table(headings, rows)]

@@ -1,4 +1,4 @@
-"""Looking at a backward pass: what every recurrent layer saw, step by step."""
+"""Records the arrays of every recurrent layer in a backward pass, step by step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Observation(NamedTuple):
 
 
 class Observer:
-    """Stands at one layer and keeps what its backward shows.
+    """Records the arrays that the backward of one layer shows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Observer:
         self._steps: list[tuple[Any, ...]] = []
 
     def __call__(self, t: int, *seen: Array) -> None:
-        """Keep what backward shows of step t; see :class:`~deepnlp.layers.recurrent.TimeRecurrent`.
+        """Record the arrays of step t; see :class:`~deepnlp.layers.recurrent.TimeRecurrent`.
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ class Observer:
         self._steps.append(seen)
 
     def observation(self) -> Observation:
-        """What was seen in one backward pass.
+        """The record of one backward pass.
 
         Returns
         -------

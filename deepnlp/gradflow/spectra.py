@@ -52,7 +52,7 @@ def spectrum(W: HostArray) -> Spectrum:
 
     Examples
     --------
-    A shear stretches at first, and a hundred of its products leave nothing:
+    A shear stretches at first, but its powers vanish:
 
     >>> found = spectrum(np.array([[0.5, 4.0], [0.0, 0.5]]))
     >>> round(found.largest, 2), round(found.spectral_radius, 2)
@@ -82,7 +82,7 @@ class Jacobians:
 
     ``singular_values`` (K, H) and ``spectral_radius`` (K,) are those of dh_t / dh_(t-k) for the K
     lags k in ``lags``, along one sequence that ends at step t; ``rate`` is the spectral radius of
-    the mean step Jacobian, the factor by which this layer should change a gradient a step.
+    the mean step Jacobian, the factor by which this layer should change a gradient per step.
     """
 
     lags: tuple[int, ...]
@@ -133,7 +133,7 @@ def jacobian_products(
     array([0.5  , 0.125])
     """
     first = sequences[0]
-    product = np.eye(len(first[0]))[:H]  # (H, S): the rows of h are all that is asked for
+    product = np.eye(len(first[0]))[:H]  # (H, S): only the rows of h are needed
     found = []
     for k, step in enumerate(reversed(first), start=1):
         product = product @ step

@@ -1,4 +1,4 @@
-"""Any few lines over a common axis, each named where it ends."""
+"""A few lines over a common axis, each named at its end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def curves(
     logy: bool = False,
     path: str | PathLike[str] | None = None,
 ) -> Figure:
-    """Draw a few lines, each with its name at its end and a style of its own.
+    """Draw a few lines, each with its name at its end and its own style.
 
     Parameters
     ----------

@@ -28,15 +28,15 @@ from deepnlp.plots.style import (
     saved,
 )
 
-LEAST_SHARE = 1e-12  # what is drawn at most; less than that is nothing
+LEAST_SHARE = 1e-12  # smaller shares are not drawn
 LEFT = "share of the gradient that is left"
 BLOCK_STYLES = [(BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":")]
 
 
 def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -> Figure:
-    """Draw what the gradient microscope saw, a column for each layer.
+    """Draw the measurements of the gradient microscope, one column per layer.
 
-    Above: the share of the gradient that is left by step back in time, with the predicted rate
+    Above: the share of the gradient that is left at each step back in time, with the predicted rate
     beside the measured one, and the largest singular value of the product of step Jacobians.
     Below: how far the gates are open, and the singular values of the blocks of W_h.
 
@@ -78,7 +78,7 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
 
 
 def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None = None) -> Figure:
-    """Draw the share of the gradient that is left, by step back in time, over training.
+    """Draw the share of the gradient that is left at each step back in time, over training.
 
     Parameters
     ----------
@@ -165,16 +165,16 @@ def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float) ->
     labels = []
 
     def curve(x: Any, values: Any, text: str, colour: str, style: str, width: float) -> None:
-        seen = np.where(values >= lowest / 3, values, np.nan)  # what is lower is not drawn
+        seen = np.where(values >= lowest / 3, values, np.nan)  # smaller ones are not drawn
         axes.plot(x, seen, style, color=colour, lw=width, ms=4.5, clip_on=False, zorder=3)
         labels.append(Label(text, max(float(values[-1]), lowest / 3), colour))
 
-    measured = f"measured by $h$\n{layer.measured_rate:.3f} a step"
+    measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
     curve(k, layer.dh_share, measured, BLUE, "-", 2.2)
     if layer.dc_share is not None:
-        curve(k, layer.dc_share, "measured by $c$", VERMILLION, "--", 1.8)
+        curve(k, layer.dc_share, "measured w.r.t. $c$", VERMILLION, "--", 1.8)
     if layer.predicted_rate is not None:
-        text = f"predicted rate\n{layer.predicted_rate:.3f} a step"
+        text = f"predicted rate\n{layer.predicted_rate:.3f} per step"
         curve(k, layer.predicted_rate**k, text, BLACK, ":", 1.3)
     if layer.jacobians is not None:
         found = layer.jacobians

@@ -74,7 +74,7 @@ class Source(NamedTuple):
     via: tuple[Point, ...] = ()
 
     def part(self, array: HostArray) -> HostArray:
-        """The block of columns, as a view; all of them where no block was asked for."""
+        """The block of columns, as a view; all of them where there is no block."""
         if self.block is None:
             return array
         size = array.shape[-1] // len(self.node.blocks)
@@ -133,7 +133,7 @@ class Node:
         return OPERATIONS[self.operation].symbol
 
     def passed_back(self) -> tuple[HostArray | None, ...]:
-        """The gradient by each source, from that of the node."""
+        """The gradient with respect to each source, from that of the node."""
         if self.layer is not None:
             first = self.layer.backward(asarray(self.grad))
             return (None if first is None else asnumpy(first), *[None] * (len(self.sources) - 1))
@@ -199,7 +199,7 @@ class Graph:
         shape: str = "",
         blocks: str = "",
     ) -> Node:
-        """Add what an operation makes of other nodes.
+        """Add the result of an operation on other nodes.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Graph:
         return self._add(Node(name, shape, at, value, operation, None, taken, blocks))
 
     def apply_layer(self, name: str, layer: Any, *sources: Node, at: Point) -> Node:
-        """Add what a whole layer makes of other nodes; only the first has a gradient.
+        """Add the output of a whole layer for other nodes; only the first has a gradient.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class Graph:
         return self._add(Node(name, "", at, np.asarray(asnumpy(value)), owner, layer, taken))
 
     def output(self, node: Node, exit: Point, shape: str) -> None:
-        """Say that a node is what the layer returns.
+        """Make a node an output of the layer.
 
         Parameters
         ----------

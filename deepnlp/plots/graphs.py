@@ -1,4 +1,4 @@
-"""Computation graphs of layers: values go with blue arrows, gradients come back with red ones."""
+"""Computation graphs of layers: blue arrows are values, red ones gradients."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def learning_curve(
     Parameters
     ----------
     history : sequence of dict
-        One row an epoch, with ``"epoch"`` and ``"train_perplexity"``, ``"valid_perplexity"`` and
+        One row per epoch, with ``"epoch"`` and ``"train_perplexity"``, ``"valid_perplexity"`` and
         ``"lr"`` where there is one. A value that is missing, None or not finite leaves a gap.
     baselines : dict of str to float, optional
         Validation perplexities of models to compare with, such as ``{"trigram": 71.0}``.

@@ -20,7 +20,7 @@ def gradient_reach(
 ) -> Figure:
     r"""Draw :math:`\|\partial L_t / \partial h_k\|` for all t and k, and the windows of TBPTT.
 
-    What lies inside the outlined triangles is computed, the rest is dropped.
+    The part inside the outlined triangles is computed, the rest is dropped.
 
     Parameters
     ----------

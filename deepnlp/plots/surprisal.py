@@ -1,4 +1,4 @@
-"""A text coloured by surprise: the darker a word, the less it was expected."""
+"""A text coloured by surprisal: the darker a word, the less it was expected."""
 
 from __future__ import annotations
 

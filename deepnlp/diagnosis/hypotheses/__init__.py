@@ -1,7 +1,7 @@
-"""One kind of mistake a file: what a gradient would be if it had been made.
+"""One kind of mistake per file, and the gradients it would give.
 
 A hypothesis takes a :class:`deepnlp.diagnosis.problem.Problem` and yields guesses: a cause, the
-evidence, and the gradients that this mistake would give. Those of one row are asked row by row.
+evidence, and the gradients that this mistake would give. Those of one row are called per row.
 """
 
 from deepnlp.diagnosis.hypotheses import (
@@ -35,7 +35,7 @@ OF_ONE_ROW = (
     blocks.swapped_blocks,
     blocks.wrong_block,
 )
-"""Hypotheses about one gradient by itself."""
+"""Hypotheses about one gradient."""
 
 OF_ALL_ROWS = (
     (losses.wrong_average, losses.ignored_counted, masks.wrong_masks, blocks.swapped_rows),
@@ -51,6 +51,6 @@ OF_ALL_ROWS = (
     (values.neighbouring_step, values.one_step_ahead, values.overwritten),
     (edges.scaled_terms, blocks.swapped_activations, values.other_values),
 )
-"""Hypotheses about all gradients together, in stages: a later one is asked if no earlier fits."""
+"""Hypotheses about all gradients together; a later stage is tried if no earlier one fits."""
 
 __all__ = ["OF_ALL_ROWS", "OF_ONE_ROW"]

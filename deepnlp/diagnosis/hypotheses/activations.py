@@ -1,4 +1,4 @@
-"""Element-wise functions and the softmax, and their derivatives gone wrong."""
+"""Element-wise functions and the softmax, and mistakes in their derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
 Derivative = Callable[[HostArray, HostArray, HostArray], HostArray]
-"""Gradient by x of y = f(x), from the gradient by y, x and y."""
+"""Gradient with respect to x of y = f(x), from the gradient with respect to y, x and y."""
 
 Slope = Callable[[HostArray, HostArray], Any]
 """The derivative of y = f(x), from x and y."""
@@ -123,7 +123,7 @@ RIGHT: dict[str, Slope] = {
     "softplus": lambda x, y: _sigmoid(x),
     **{name: UNARY[name] for name in SINGLE},
 }
-"""Derivatives by x and y; those of tanh, sigmoid and exp are usually written with y."""
+"""Derivatives from x and y; those of tanh, sigmoid and exp are usually written with y."""
 
 AT_INPUT = {
     "tanh": ("1 - x^2 in place of 1 - y^2", lambda x, y: 1 - x * x),
@@ -151,11 +151,11 @@ OTHERS: dict[str, Slope] = {
     "y (1 + y)": lambda x, y: y * (1 + y),
     "1 where y > 0": lambda x, y: 1.0 * (y > 0),
 }
-"""Derivatives that some other function has, or none."""
+"""Derivatives of other functions, or of none."""
 
 
 def _mistakes(function: str) -> Iterator[tuple[str, str, Derivative]]:
-    """Wrong derivatives of a function, each with the cause and what to say."""
+    """Wrong derivatives of a function, each with its cause and its description."""
     if function == "softmax":
         yield from SOFTMAX_MISTAKES
         return

@@ -1,4 +1,4 @@
-"""Gates side by side in one matrix, and what becomes of them when blocks are mixed up."""
+"""Gates in the blocks of one matrix, and mistakes that mix these blocks up."""
 
 from __future__ import annotations
 
@@ -21,12 +21,6 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
     """The blocks of a finished gradient stand in another order than those of the weight.
 
     Wrong: ``db = hstack((df, di, dg, do))``. Right: ``db = hstack((di, df, dg, do))``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     right = problem.right[name]
     if name in problem.subject.input_names or right.ndim not in (1, 2):
@@ -41,15 +35,9 @@ def swapped_blocks(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
-    """All blocks are right but one.
+    """All blocks are right except one.
 
     Wrong: the gradient of one gate is left out, or has another sign.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     right, wrong = problem.right[name], problem.wrong[name]
     if right.ndim not in (1, 2) or right.shape != wrong.shape:
@@ -75,7 +63,7 @@ def wrong_block(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def swapped_rows(problem: Problem) -> Iterator[Guess]:
-    """Gates with weights of their own, whose gradients were exchanged.
+    """The gradients of gates with separate weights were exchanged.
 
     Wrong: ``self.dWi, self.dWf = x.T @ df, x.T @ di``.
     """
@@ -107,7 +95,7 @@ def swapped_gates(problem: Problem) -> Iterator[Guess]:
 
 
 def swapped_activations(problem: Problem) -> Iterator[Guess]:
-    """The gradients by the values of two gates were exchanged.
+    """The gradients with respect to two gates were exchanged.
 
     Wrong: ``di, dg = dc * i, dc * g``. Right: ``di, dg = dc * g, dc * i``.
     """
@@ -130,8 +118,8 @@ def swapped_activations(problem: Problem) -> Iterator[Guess]:
 def _exchanged(problem: Problem, one: list[int], other: list[int]) -> Guess:
     """Exchange the gradients of two values, at every step of a loop.
 
-    The gradient that a value is to get may not be complete when the other one is met; so it is
-    taken from the pass before. Every pass sets one more step right, the last one first.
+    When one value is reached, the gradient of the other may not be complete yet, so it is taken
+    from the previous pass. Every pass corrects one more step, the last one first.
     """
     trace = problem.followed
     partner = {**dict(zip(one, other)), **dict(zip(other, one))}
@@ -159,7 +147,7 @@ def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int,
         return trace.backward(number, numpy.concatenate([parts[k] for k in order], axis=-1))
 
     moved = _told(order, _names(problem, count))
-    told = f"in the gradient by `{trace.line(min(numbers))}`, {moved}"
+    told = f"in the gradient with respect to `{trace.line(min(numbers))}`, {moved}"
     return Guess(GATES_SWAPPED, told, trace.gradients(mistake, at=numbers))
 
 
@@ -189,7 +177,7 @@ def _has_gates(problem: Problem, count: int) -> bool:
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
-    """All orders of the blocks but the right one; exchanges of two first."""
+    """All wrong orders of the blocks; exchanges of two first."""
     right = tuple(range(count))
     orders = [order for order in itertools.permutations(right) if order != right]
     return sorted(orders, key=lambda order: sum(a != b for a, b in zip(order, right)))

@@ -1,4 +1,4 @@
-"""Any one term of the chain rule: left out, of the wrong sign, or multiplied by something."""
+"""One term of the chain rule is left out, has the wrong sign, or is multiplied by a number."""
 
 from __future__ import annotations
 
@@ -105,7 +105,11 @@ def _named(problem: Problem, site: object, j: int, factor: float) -> tuple[str, 
     trace = problem.followed
     number = trace.sites[site][0]
     node, line = trace.nodes[number], trace.line(number)
-    what = "the gradient through it" if j < 0 else f"the gradient by {_operand(problem, node, j)}"
+    what = (
+        "the gradient through it"
+        if j < 0
+        else f"the gradient with respect to {_operand(problem, node, j)}"
+    )
     place = f"behind `{line}`, {what}"
     if factor == 0:
         state = _state(problem, node, j)

@@ -14,7 +14,7 @@ from deepnlp.gradcheck.subject import LABELS
 
 
 def wrong_average(problem: Problem) -> Iterator[Guess]:
-    """The forward takes a mean; the backward divides by nothing, or by another count.
+    """The forward takes a mean; the backward does not divide, or divides by another count.
 
     Wrong: ``ds = p - onehot``. Right: ``ds = (p - onehot) / M``, with M the targets that count.
     """
@@ -66,7 +66,7 @@ def ignored_counted(problem: Problem) -> Iterator[Guess]:
         if factor is None and not ignored.all():
             continue
         told = (
-            f"{int(ignored.sum())} of {ignored.size} targets have no part in the "
+            f"{int(ignored.sum())} of {ignored.size} targets do not count in the "
             f"loss, but their rows of the gradient of {name} are not 0"
         )
         yield Guess(IGNORED_COUNTED, told, {name: wrong})

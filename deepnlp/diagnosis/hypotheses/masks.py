@@ -50,7 +50,7 @@ def wrong_masks(problem: Problem) -> Iterator[Guess]:
 
 
 def rectifier_passed(problem: Problem) -> Iterator[Guess]:
-    """A rectifier that lets the gradient through where it let nothing through.
+    """A rectifier passes the gradient where its output was cut off.
 
     Wrong: ``return dy``. Right: ``return dy * (x > 0)``.
     """

@@ -1,4 +1,4 @@
-"""The ways by which a state reaches the next step, and what is left when one is cut."""
+"""The paths by which a state reaches the next step, and what remains when one is cut."""
 
 from __future__ import annotations
 
@@ -15,20 +15,14 @@ from deepnlp.gradcheck.variables import Input, State
 
 
 def state_is_cut(problem: Problem, name: str) -> Iterator[Guess]:
-    """A one-step layer gives nothing back for a state.
+    """A one-step layer returns no gradient for a state.
 
     Wrong: ``return dx, np.zeros_like(h_prev)``. Right: ``return dx, da @ Wh.T``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     state = letter_of(problem, name)
     if state is not None:
         cause = H_PATH if state == "h" else C_PATH
-        told = f"nothing is given back for {name}"
+        told = f"backward returns zero for {name}"
         yield Guess(cause, told, {name: numpy.zeros_like(problem.right[name])})
 
 
@@ -51,7 +45,7 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
         if len(consumers) > 1:
             for to in consumers:
                 line = trace.line(trace.sites[to][0])
-                told = f"{letter}_prev gets no gradient by way of `{line}`"
+                told = f"{letter}_prev gets no gradient through `{line}`"
                 for with_first in (False, True):
                     gradients = trace.gradients(_cut(problem, {(source, to)}, with_first))
                     yield Guess(cause, told, gradients)
@@ -63,7 +57,7 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
 
 
 def cut_inputs(problem: Problem) -> Iterator[Guess]:
-    """One of the ways from h_prev or c_prev into a one-step layer is forgotten.
+    """One of the paths from h_prev or c_prev into a one-step layer is left out.
 
     Wrong (GRU): ``dh_prev = da @ Wh.T``. Right: ``dh_prev = da @ Wh.T + dh * z``.
     """
@@ -86,7 +80,7 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
 
             cause = H_PATH if letter == "h" else C_PATH
             line = trace.line(trace.sites[site][0])
-            told = f"{name} gets no gradient by way of `{line}`"
+            told = f"{name} gets no gradient through `{line}`"
             yield Guess(cause, told, trace.gradients(mistake, at=trace.sites[site]))
 
 
@@ -99,7 +93,7 @@ def ignored_output(problem: Problem) -> Iterator[Guess]:
     for k in range(len(trace.weights)) if len(trace.weights) > 1 else ():
         weights = [0 * w if j == k else w for j, w in enumerate(trace.weights)]
         cause = C_PATH if k == 1 and letter_of(problem, "c_prev") else TERM_MISSING
-        told = f"the gradient by output {k} is not used"
+        told = f"the gradient with respect to output {k} is not used"
         yield Guess(cause, told, trace.gradients(weights=weights))
 
 
@@ -197,7 +191,7 @@ def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) 
 
 
 def _letter(problem: Problem, source: object, sources: list[object]) -> str:
-    """Whether a recurrent value is h or c: by its name, and else h is what goes out."""
+    """Whether a recurrent value is h or c: by its name, otherwise h is the output."""
     trace = problem.followed
     if len(sources) == 1:
         return "h"

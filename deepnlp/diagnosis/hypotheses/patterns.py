@@ -1,4 +1,4 @@
-"""Mistakes that show in one gradient by itself, beside the right one."""
+"""Mistakes that one gradient shows when it is compared with the right one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from deepnlp.gradcheck.numeric import HostArray
 
 
 def zero(problem: Problem, name: str) -> Iterator[Guess]:
-    """The gradient was never computed, or never stored where it is looked for.
+    """The gradient was never computed, or never stored in the right place.
 
     Wrong: ``self.db`` is set to zeros and forgotten. Right: ``self.db = dy.sum(axis=0)``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     told = f"every entry of the gradient of {name} is 0"
     yield Guess(c.ZERO, told, {name: numpy.zeros_like(problem.right[name])})
@@ -31,12 +25,6 @@ def multiple(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``dx = y * dy`` for y = x^2, or a mean whose backward does not divide.
     Right: ``dx = 2 * x * dy``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     factor = ratio(problem.wrong[name], problem.right[name])
     if factor is None or is_one(factor):
@@ -54,12 +42,6 @@ def transposed(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradient of a matrix came out as its transpose.
 
     Wrong: ``dW = dy.T @ x``. Right: ``dW = x.T @ dy``, of the shape of W.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     right = problem.right[name]
     if right.ndim != 2:
@@ -72,12 +54,6 @@ def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradient has further axes, over which it should have been summed.
 
     Wrong: ``db = dy``. Right: ``db = dy.sum(axis=0)``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     wrong, right = problem.wrong[name], problem.right[name]
     if wrong.ndim <= right.ndim or wrong.shape[wrong.ndim - right.ndim :] != right.shape:
@@ -92,19 +68,13 @@ def unsummed(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def passed_through(problem: Problem, name: str) -> Iterator[Guess]:
-    """What comes in goes out: the derivative of the function between is left out.
+    """The incoming gradient is returned: the derivative of the function is left out.
 
     Wrong: ``return dy``. Right: ``return dy * (1 - self.y ** 2)``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     for weight in problem.subject.weights:
         if weight.shape == problem.right[name].shape and weight.ndim > 0:
-            told = f"the gradient of {name} is dy as it came in"
+            told = f"the gradient of {name} is dy unchanged"
             yield Guess(c.DERIVATIVE_MISSING, told, {name: weight})
 
 
@@ -113,12 +83,6 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``dx = dy * (x > 0)`` for a rectifier that leaks.
     Right: ``dx = dy * np.where(x > 0, 1, a)``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     right, wrong = problem.right[name], problem.wrong[name]
     for dy in problem.subject.weights:
@@ -133,7 +97,7 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def is_one(factor: float) -> bool:
-    """Whether a multiple is no more than a trace away from 1: it is no multiple then.
+    """Whether a factor is so close to 1 that it does not count as a multiple.
 
     Examples
     --------

@@ -114,12 +114,6 @@ def tied(problem: Problem, name: str) -> Iterator[Guess]:
 
     Wrong: ``self.dE = h.T @ dy`` after the look-up's gradient was stored in ``self.dE``.
     Right: ``self.dE += ...``, so that both uses count.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     uses, site_of = uses_of(problem, name), problem.followed.site_of
     kinds = {site_of(use.number) for use in uses}
@@ -138,16 +132,10 @@ def tied(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def repeated_ids(problem: Problem, name: str) -> Iterator[Guess]:
-    """An id that occurs twice keeps the gradient of one occurrence.
+    """Of an id that occurs twice, only one occurrence counts.
 
     Wrong: ``dW[ids] = dy``, or ``dW[ids] += dy``, which NumPy carries out once for each id.
     Right: ``np.add.at(dW, ids, dy)``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     uses = uses_of(problem, name)
     lookups = [use for use in uses if use.op == "gather"]
@@ -178,16 +166,10 @@ def _assigned(rows: HostArray) -> HostArray:
 
 
 def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
-    """Of the rows or steps a weight serves, one counts, or their mean is taken.
+    """Of the rows or steps where a weight is used, one counts, or their mean is taken.
 
     Wrong: ``db = dy[-1]`` or ``db = dy.mean(axis=0)``. Right: ``db = dy.sum(axis=0)``.
     And in a loop over time, wrong: ``db = da_t.sum(0)``. Right: ``db += da_t.sum(0)``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     uses = uses_of(problem, name)
     if not uses:
@@ -209,7 +191,7 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
         if len(known) < 2:
             continue
         for which in (known[-1], known[0]):
-            told = f"holds {word} {which} alone"
+            told = f"holds only {word} {which}"
             # The loop on the way back ends with step 0: what it assigned last is what remains.
             assigned = word == "step" and (not is_bias or (in_a_loop and which == known[0]))
             yield guess(c.ASSIGNED if assigned else cause, told, labels == which)
@@ -222,11 +204,11 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
         rows = len(parts)
         yield guess(c.NOT_SUMMED_N, f"is the mean over all {rows} rows", steps > -3, 1 / rows)
         for which in (rows - 1, 0):
-            yield guess(c.NOT_SUMMED_N, f"holds row {which} alone", numpy.arange(rows) == which)
+            yield guess(c.NOT_SUMMED_N, f"holds only row {which}", numpy.arange(rows) == which)
     if in_a_loop and len({problem.followed.site_of(use.number) for use in uses}) == 1:
         for which in (0, len(uses) - 1):
             total = uses[which].parts.sum(axis=0).reshape(shape)
-            told = f"the gradient of {name} holds one of {len(uses)} uses alone"
+            told = f"the gradient of {name} holds only one of {len(uses)} uses"
             yield Guess(c.ASSIGNED, told, {name: total})
 
 
@@ -234,13 +216,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
     """An entry of the input is used several times, and the gradient of one use is kept.
 
     Wrong: ``dx[:, k : k + T] = dy @ K[k].T``. Right: ``dx[:, k : k + T] += dy @ K[k].T``.
-    Where two statements use the whole input, nothing is written over: a term is left out.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
+    Where two statements use the whole input, nothing is overwritten: a term is left out.
     """
     trace = problem.followed
     if name not in problem.subject.input_names or letter_of(problem, name) is not None:
@@ -266,9 +242,9 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
         kept = numpy.zeros(own.shape)
         for part, touched in ordered:
             kept[touched] = part[touched]
-        told = f"of {len(parts)} uses of {name}, each entry keeps one"
+        told = f"of {len(parts)} uses of {name}, each entry keeps only one"
         if in_whole:
-            told = f"of {len(parts)} ways from {name} to the outputs, one alone is in its gradient"
+            told = f"of {len(parts)} ways from {name} to the outputs, only one is in its gradient"
         yield Guess(cause, told, {name: kept})
 
 
@@ -276,12 +252,6 @@ def step_left_out(problem: Problem, name: str) -> Iterator[Guess]:
     """The loop over time begins or ends one step too early.
 
     Wrong: ``for t in range(T - 1, 0, -1)``. Right: ``for t in reversed(range(T))``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     uses = uses_of(problem, name)
     if not uses:
@@ -301,12 +271,6 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
     """A bias gradient that was summed over another axis.
 
     Wrong: ``db = dy.sum(axis=1)``. Right: ``db = dy.sum(axis=0)``, one number for each column.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     trace, wrong, right = problem.followed, problem.wrong[name], problem.right[name]
     if name in problem.subject.input_names:

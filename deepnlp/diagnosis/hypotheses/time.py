@@ -16,12 +16,6 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
     """The gradients of the steps were joined in another order.
 
     Wrong: ``dxs.append(dx)`` in a loop that runs backwards. Right: ``dxs[:, t] = dx``.
-
-    Parameters
-    ----------
-    problem : Problem
-    name : str
-        Of the gradient.
     """
     if name not in problem.subject.input_names or problem.right[name].ndim != 3:
         return
@@ -37,7 +31,7 @@ def moved_in_time(problem: Problem, name: str) -> Iterator[Guess]:
 
 
 def outputs_moved(problem: Problem) -> Iterator[Guess]:
-    """The gradient that comes in is read from another step than it belongs to.
+    """The incoming gradient is read at the wrong step.
 
     Wrong: ``dh = dhs[:, T - 1 - t] + dh_next``. Right: ``dh = dhs[:, t] + dh_next``.
     """
@@ -61,7 +55,7 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
         only_last = numpy.zeros_like(weight)
         last = (slice(None), -1) if trace.time_axis == 1 else (-1,)
         only_last[last] = weight[last]
-        yield guess(TIME_SHIFTED, f"{used} is that of the last step alone", only_last)
+        yield guess(TIME_SHIFTED, f"{used} is only that of the last step", only_last)
         yield guess(TIME_SHIFTED, f"{used} lacks that of the last step", weight - only_last)
 
 

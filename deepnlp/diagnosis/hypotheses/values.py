@@ -1,4 +1,4 @@
-"""A derivative that was computed with another value than the forward had."""
+"""A derivative that was computed with a value other than that of the forward."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Pair = tuple[HostArray, HostArray]
 
 
 def overwritten(problem: Problem) -> Iterator[Guess]:
-    """What forward kept was overwritten before backward used it.
+    """A value saved for backward was overwritten before backward used it.
 
-    Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry a step.
+    Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry per step.
     """
     trace = problem.followed
     events = [(b, a) for b, a in trace.tape.overwritten if (b > 0).any() and (a > 0).any()]
     if events:
-        told = "an array that backward needs was written over in the forward"
+        told = "an array that backward needs was overwritten in the forward"
         real = [(before > 0) & (after > 0) for before, after in events]
         pairs = [(b[both], a[both]) for (b, a), both in zip(events, real)]
         yield Guess(CACHE, told, _with_values(problem, pairs))
@@ -38,13 +38,13 @@ def overwritten(problem: Problem) -> Iterator[Guess]:
 
     for site, numbers in repeated.items():
         for which, word in ((-1, "last"), (0, "first")):
-            told = f"`{trace.line(numbers[0])}` is remembered from the {word} step alone"
+            told = f"`{trace.line(numbers[0])}` is saved at the {word} step only"
             for consumers in (None, {site}):
                 gradients = _with_values(problem, frozen(numbers, which), consumers)
                 yield Guess(CACHE, told, gradients)
     for which, word in ((-1, "last"), (0, "first")):
         pairs = [pair for numbers in repeated.values() for pair in frozen(numbers, which)]
-        told = f"every step goes back with the values of the {word} one"
+        told = f"the backward of every step uses the values of the {word} one"
         for keep_earlier in (False, True):
             yield Guess(CACHE, told, _with_values(problem, pairs, keep_earlier=keep_earlier))
 
@@ -71,7 +71,7 @@ def neighbouring_step(problem: Problem) -> Iterator[Guess]:
 
 
 def _one_round_later(problem: Problem, numbers: list[int]) -> Iterator[Guess]:
-    """Where a value of the round before is used, its successor is used, from the first round on."""
+    """The new value is used in place of that of the round before, from the first round on."""
     trace = problem.followed
     made = [trace.nodes[n].tickets for n in numbers]
     for users in trace.sites.values():
@@ -139,7 +139,7 @@ def other_values(problem: Problem) -> Iterator[Guess]:
 
 
 def _repeated(problem: Problem) -> dict[object, list[int]]:
-    """Places that a loop over time comes by, each with its nodes in order of steps."""
+    """Places inside a loop over time, each with its nodes in the order of steps."""
     trace = problem.followed
     found = {}
     for site, numbers in trace.sites.items():
@@ -151,7 +151,7 @@ def _repeated(problem: Problem) -> dict[object, list[int]]:
 
 
 def _first_states(problem: Problem, numbers: list[int]) -> list[HostArray]:
-    """Tickets of variables that are to the first step what a value is to the next."""
+    """Tickets of the variables that take the place of a value at the first step."""
     trace = problem.followed
     shape = trace.nodes[numbers[0]].tickets.shape
     names = [
