@@ -55,7 +55,7 @@ class Entry:
     steps: int = 10
 
     def spec(self, settings: Settings) -> Spec:
-        """What this contestant is told in its process."""
+        """The input of this contestant's process."""
         spec = Spec(
             self.work,
             settings.shape | self.options | self.at,

@@ -1,4 +1,4 @@
-"""How the benchmarks run: options of the whole, and what one contestant is told."""
+"""Settings of the benchmarks: options of a run, and the input of one contestant."""
 
 from __future__ import annotations
 

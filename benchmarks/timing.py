@@ -16,7 +16,7 @@ MOST_REPETITIONS = 2000
 
 
 def wait_for_device() -> None:
-    """Return when the device has done all it was told; on a CPU it always has."""
+    """Wait until the device has finished its work; on a CPU there is nothing to wait for."""
     if backend.name() != "numpy":
         float(asarray(0.0))  # reading a number waits for everything that was launched before
 

@@ -81,13 +81,14 @@ decision_regions(scores(untrained), x, t, title="Untrained: the ground ignores t
 # %% [markdown]
 # ## 1 The picture
 #
-# This is the network. It is drawn from the layers themselves, which were just run on the data.
-# Blue arrows are values, going forward: points $x$ enter on the left, a single number leaves on
-# the right, the loss $L$, which says how bad the guesses were. Red dashed arrows are gradients,
-# going backward: $da_1$ stands for $\partial L / \partial a_1$, *by how much the loss would change
-# if that value changed a little*. We write $dx$ for the gradient of the loss by $x$, always.
+# This is the network. It is drawn from the layers themselves, which were just run on the data. Blue
+# arrows are values, going forward: points $x$ enter on the left, a single number leaves on the
+# right, the loss $L$, which says how bad the guesses were. Red dashed arrows are gradients, going
+# backward: $da_1$ stands for $\partial L / \partial a_1$, *by how much the loss would change if
+# that value changed a little*. We always write $dx$ for the gradient of the loss with respect to
+# $x$.
 #
-# Two things to see at once. Each gradient has the shape of the value it belongs to. And what we
+# Note two things. Each gradient has the shape of the value it belongs to. And what we
 # are after are the four arrows that point down: $dW_1, db_1, dW_2, db_2$ tell each weight where to
 # go.
 
@@ -292,8 +293,8 @@ computation_graph(
 )
 
 # %% [markdown]
-# Read the red numbers from the right. The gradient of the output by itself is 1. Each node takes
-# the gradient that arrives and multiplies it by its own slope. This is the chain rule,
+# Read the red numbers from the right. The gradient of the output with respect to itself is 1. Each
+# node takes the gradient that arrives and multiplies it by its own slope. This is the chain rule,
 #
 # $$ \frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \frac{\partial y}{\partial x}, $$
 #
@@ -449,7 +450,8 @@ np.testing.assert_allclose(loss.backward(), (p - onehot) / len(right))
 # ### Exercise 1.7 ★★★ Softmax with loss, backward
 #
 # Softmax and cross-entropy in one layer: `forward(s, t)` gives the loss, a number;
-# `backward(dloss=1)` gives `ds`. Two things are easily forgotten here, and the check knows both.
+# `backward(dloss=1)` gives `ds`. Two things are easily forgotten here, and the check recognises
+# both.
 
 
 # %%
@@ -600,7 +602,7 @@ print(check_gradients(MyAffineSolution(W_small, b_small), x_small))  # a plain c
 print(check_gradients(SoftmaxWithLoss(), s, right))
 
 # %% [markdown]
-# Now let us make mistakes. Each class below is right but for one line, and each mistake is one
+# Now let us make mistakes. Each class below is right except for one line, and each mistake is one
 # that people make. All of them run; with the same number of samples, inputs and outputs not even
 # a shape is off.
 
@@ -645,8 +647,8 @@ print(reports[0])
 
 # %% [markdown]
 # The report says which gradient is wrong, where it is furthest off, and what is likely to be the
-# matter: the checker replays your forward, makes each mistake it knows, and looks which of them
-# gives just the gradient that was found. Here is what it says of all four.
+# matter: the checker replays your forward, tries each known mistake, and looks which of them
+# gives exactly the gradient that was found. Here is what it says of all four.
 
 # %%
 for report in reports:
@@ -795,8 +797,8 @@ curves(
 
 # %% [markdown]
 # Before the first step both pay about $\log 3$, the price of knowing nothing. The affine layer
-# stops improving almost at once: it has said all it can say. Its borders are straight lines, and
-# you can see it struggle. The other lingers at the same level for a while, as if there were no
+# stops improving almost immediately: it has said all it can say. Its borders are straight lines,
+# and you can see it struggle. The other lingers at the same level for a while, as if there were no
 # better, before its bends find the arms.
 
 # %%

@@ -335,7 +335,7 @@ check("5.4", RNNSolution)
 #
 # 1. $h_t$ is used **twice**: by the layer above at step $t$, and by the cell at step $t + 1$. Two
 #    uses, two gradients, and they add.
-# 2. The weights are used **three times**, once a step. Three gradients, and they add.
+# 2. The weights are used **three times**, once per step. Their three gradients add up.
 #
 # Written down, with $dh_t^{\uparrow}$ for what comes from the layer above:
 #
@@ -491,8 +491,8 @@ text = ["<eos>", "the", "file", "is", "closed", "when", "the", "object", "is", "
 unrolled(text, window=3)
 
 # %% [markdown]
-# In the package, `stateful=True` carries the state from call to call. Twelve steps at once, and the
-# same twelve in three windows of four:
+# In the package, `stateful=True` carries the state from call to call. Twelve steps together, and
+# the same twelve in three windows of four:
 
 # %%
 rng = np.random.default_rng(1)
@@ -527,10 +527,10 @@ gradient_reach(norms, window=8)
 
 # %% [markdown]
 # A third of the ways, and most of the gradient: a good bargain. It gets better with longer windows.
-# Here is the gradient of a real loss by $E$, $W_x$ and $W_h$ over 64 words of text, once whole and
-# once in windows of $T$; the error is the norm of the difference, relative to the norm of the whole
-# gradient. We look at fresh weights, and at a network after a short training, in which most of what
-# there is to learn first depends on the last few words.
+# Here is the gradient of a real loss with respect to $E$, $W_x$ and $W_h$ over 64 words of text,
+# once whole and once in windows of $T$; the error is the norm of the difference, relative to the
+# norm of the whole gradient. We look at fresh weights, and at a network after a short training, in
+# which most of what there is to learn first depends on the last few words.
 
 
 # %%
@@ -592,9 +592,9 @@ curves(
 #
 # Is the missing part only a small error, then? No: it is the whole gradient of everything that lies
 # further back than a window reaches. A sharp test: the input is a stream of coin tosses, and the
-# answer at each step is **the toss four steps earlier**. Whoever remembers pays 0 bits, whoever
-# does not pays 1 bit. We train with windows of different lengths, and once with the state carried,
-# once with the state reset at the start of every window.
+# answer at each step is **the toss four steps earlier**. A model that remembers needs 0 bits, one
+# that does not needs 1 bit. We train with windows of different lengths, and once with the state
+# carried, once with the state reset at the start of every window.
 
 
 # %%
@@ -672,7 +672,7 @@ for inputs, targets in BPTTBatches(np.arange(25), batch_size=2, time_size=5):
 # %% [markdown]
 # ### Exercise 5.6 ★ Before you run it
 #
-# A `TimeRNN` reads a text at once, a second one with the same weights reads it in windows of four
+# A `TimeRNN` reads a text whole, a second one with the same weights reads it in windows of four
 # with its state carried. What do the two agree in: `"states"`, `"gradients"`, `"both"` or
 # `"neither"`?
 
@@ -715,7 +715,7 @@ check("5.7", windows_solution)
 # %% [markdown]
 # ### Exercise 5.8 ★★★ A layer that truncates by itself
 #
-# Take your `MyTimeRNN` and give it a `window`. `forward` reads all $T$ steps at once, as before.
+# Take your `MyTimeRNN` and give it a `window`. `forward` reads all $T$ steps together, as before.
 # `backward` cuts the gradient at the start of each window: between the steps $0 \dots w - 1$,
 # $w \dots 2w - 1$ and so on. The result must equal that of windows with carried state. Look closely
 # at the first step of a window: which part of its gradient is dropped, and which is not?
@@ -873,7 +873,7 @@ curves(
 # ### Exercise 5.9 ★★ The loss over time, backward
 #
 # `forward(logits, targets)` takes $(N, T, V)$ and $(N, T)$ and returns the mean cross-entropy over
-# all $N T$ targets; `backward(dloss)` returns the gradient by the logits.
+# all $N T$ targets; `backward(dloss)` returns the gradient with respect to the logits.
 
 
 # %%
@@ -1126,7 +1126,7 @@ check("5.12", my_continuation)
 # Solution 5.12
 def continuation_solution(model, ids, length):
     model.reset_state()
-    logits = model.logits(np.array([ids]))  # the prompt, all at once
+    logits = model.logits(np.array([ids]))  # the whole prompt
     found = []
     for _ in range(length):
         found.append(int(logits[0, -1].argmax()))

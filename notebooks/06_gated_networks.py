@@ -295,7 +295,7 @@ print(
 #
 # Now turn the scale like a knob. Random matrices $W_h = g \cdot \mathrm{randn}(H, H) / \sqrt H$
 # have a singular value near $2g$ and a spectral radius near $g$. Each dot is one matrix; its
-# height is the factor by which a gradient grows in a step.
+# height is the factor by which a gradient grows per step.
 
 # %%
 outcome = phase.run(phase.Config(H=12, T=20, scales=9, matrices=12) if short else phase.Config())
@@ -398,8 +398,8 @@ assert all(np.allclose(p.grad, g) for p, g in zip(parameters, clipped))
 print(f"norm {norm:.3f}, clipped to {threshold}")
 
 # %% [markdown]
-# Why not each array by itself? Because that would bend the step: a parameter with a large gradient
-# would be held back, its neighbour not, and the sum would no longer point downhill.
+# Why not clip each array separately? Because that would bend the step: a parameter with a large
+# gradient would be held back, its neighbour not, and the sum would no longer point downhill.
 #
 # ### The same run, without and with
 #
@@ -532,7 +532,7 @@ check("6.2", clip_solution)
 # that, the cell itself must change. Hochreiter and Schmidhuber (1997) gave it a second road, the
 # **memory cell** $c$, which never leaves the layer: the layers above see $h$ alone.
 #
-# We build it in five stages. Each is a small layer with a backward of its own, and each will be
+# We build it in five stages. Each is a small layer with its own backward, and each will be
 # sent to two schools. All stages share their frame: a pre-activation with one block of $H$ columns
 # for each of its parts,
 #
@@ -1120,15 +1120,15 @@ for name, model in readers.items():
     flows[name] = gradient_flow(model, text_of_stories, steps=distance).layers[0]
     print(
         f"{name}: {accuracy:.0%} right, {flows[name].dh_share[-1]:.2g} of the gradient is left "
-        f"after {distance} steps, {flows[name].measured_rate:.2f} a step"
+        f"after {distance} steps, {flows[name].measured_rate:.2f} per step"
     )
 
 k = np.arange(distance + 1)
 curves(
     {
-        "RNN, by $h$": (k, flows["RNN"].dh_share),
-        "LSTM, by $h$": (k, flows["LSTM"].dh_share),
-        "LSTM, by $c$": (k, flows["LSTM"].dc_share),
+        "RNN, w.r.t. $h$": (k, flows["RNN"].dh_share),
+        "LSTM, w.r.t. $h$": (k, flows["LSTM"].dh_share),
+        "LSTM, w.r.t. $c$": (k, flows["LSTM"].dc_share),
     },
     title="Trained on the stories: the LSTM's gradient reaches the first word,\nthe RNN's does not",
     xlabel="steps back in time, from the question to the name",
@@ -1150,16 +1150,16 @@ for cell in ("rnn", "lstm"):
     flow[cell] = gradient_flow(model, valid_ids, steps=30)
     print(
         f"{cell}: validation perplexity {history[-1]['valid_perplexity']:.1f}, "
-        f"gradient by h {flow[cell].layers[0].measured_rate:.2f} a step"
+        f"gradient w.r.t. h {flow[cell].layers[0].measured_rate:.2f} per step"
     )
 draw_gradient_flow(flow["lstm"])
 
 # %% [markdown]
 # A sobering result: on this text the two lose their gradient at about the same rate. The road along
-# $c$ is there, and the figure shows that more is left by $c$ than by $h$; but the gates say that it
-# is hardly used, for most of $f$ stands in between, and only a few units hold on ($f$ above 0.9). A
-# manual asks for little long memory, so little is learned. An LSTM *can* keep; the text decides
-# whether it does.
+# $c$ is there, and the figure shows that more is left with respect to $c$ than to $h$; but the
+# gates say that it is hardly used, for most of $f$ stands in between, and only a few units hold on
+# ($f$ above 0.9). A manual asks for little long memory, so little is learned. An LSTM *can* keep;
+# the text decides whether it does.
 #
 # ### Exercise 6.5 ★ A bias for a long memory
 #
@@ -1317,7 +1317,7 @@ bars(
 )
 
 # %% [markdown]
-# Two things. Depth is no gift by itself: how many layers is a question of how much there is to
+# Two things. Depth alone does not help: how many layers is a question of how much there is to
 # learn, and 60,000 words are little. And look at the two bars of each pair. On the text it was
 # trained on, each model is two to three times as good. That **gap** is *overfitting*: the model has
 # learned the text and not the language, and the remedy comes next. (Judge a model by its validation
@@ -1593,7 +1593,7 @@ assert np.allclose(without.forward(U_square[[[2, 5, 0]]])[0, -1], h)
 # %%
 rng = np.random.default_rng(0)
 E, h, target = rng.normal(size=(50, 40)), 0.1 * rng.normal(size=40), 7
-dh = (softmax(E @ h) - np.eye(50)[target]) @ E  # the gradient of the loss by h
+dh = (softmax(E @ h) - np.eye(50)[target]) @ E  # the gradient of the loss with respect to h
 change = (h - 0.1 * dh) * E[target] - h * E[target]
 print(f"the sum grows by {change.sum():.2f}, but {np.mean(change < 0):.0%} of the terms shrink")
 

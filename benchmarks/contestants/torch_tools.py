@@ -44,7 +44,7 @@ class Torch:
         self.torch.optim.SGD([one], lr=1.0).step()
 
     def wait(self) -> None:
-        """Return when the device has done all it was told."""
+        """Wait until the device has finished its work."""
         if self.device == "cuda":
             self.torch.cuda.synchronize()
 

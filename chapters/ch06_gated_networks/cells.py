@@ -70,12 +70,8 @@ def main(config: Config) -> dict[str, float]:
         rows.append(
             [cell, f"{valid:.1f}", f"{layer.measured_rate:.3f}", f"{layer.dh_share[-1]:.2g}"]
         )
-    head = [
-        "cell",
-        ">validation perplexity",
-        ">factor per step",
-        f">left after {config.steps} steps",
-    ]
+    left = f">left after {config.steps} steps"
+    head = ["cell", ">validation perplexity", ">factor per step", left]
     print(table(head, rows))
     figure = curves(
         {cell: (range(config.steps + 1), share) for cell, share in shares.items()},

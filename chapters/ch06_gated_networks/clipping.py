@@ -38,7 +38,7 @@ QUICK = Config(hidden_size=8, updates=5)
 
 
 def main(config: Config) -> dict[str, list[float]]:
-    """Run all; gives the final perplexities by threshold, one a rate, nan where a run was lost."""
+    """Run all; returns the final perplexities by threshold, one per rate, nan for lost runs."""
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[float]] = {"no clipping": []}

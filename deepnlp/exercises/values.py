@@ -81,7 +81,7 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
     right : str
         The right option.
     reasons : dict of str to str
-        For every option, the right one included, what speaks for or against it.
+        The comment on every option, the right one included.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Config:
 class Outcome(Result):
     """Sizes, validation perplexity by epoch, and how far rows moved, by how often a word occurs.
 
-    ``moved`` holds the mean distance of a row from where it began, by matrix, (groups,), for the
+    ``moved`` holds the mean distance of a row from its first value, by matrix, (groups,), for the
     words of each group; ``counts`` (groups,) are their mean numbers of occurrences.
     """
 

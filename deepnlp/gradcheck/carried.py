@@ -1,4 +1,4 @@
-"""What a learner's object carries from one forward to the next, to be put back before each."""
+"""The values that an object carries from one forward to the next; restored before each."""
 
 from __future__ import annotations
 

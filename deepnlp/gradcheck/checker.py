@@ -143,7 +143,7 @@ def _numeric_gradients(
 
 
 def _is_rounding(row: Row, rounding: float) -> bool:
-    """Whether two gradients of one shape differ by no more than that."""
+    """Whether two gradients of one shape differ by no more than rounding."""
     if row.analytic.shape != row.numeric.shape:
         return False
     return bool(numpy.abs(row.analytic - row.numeric).max(initial=0.0) <= rounding)

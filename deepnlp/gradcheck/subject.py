@@ -354,7 +354,7 @@ def _input_names(layer: Any, count: int) -> list[str]:
 
 
 def _widen(layer: Any) -> None:
-    """Turn a learner's float32 arrays into float64 ones, each once, wherever they are held."""
+    """Turn the float32 arrays of an object into float64, each array once."""
     wide: dict[int, tuple[Any, Any]] = {}
     for holder in containers(layer):
         for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):

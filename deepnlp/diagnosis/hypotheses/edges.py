@@ -105,12 +105,8 @@ def _named(problem: Problem, site: object, j: int, factor: float) -> tuple[str, 
     trace = problem.followed
     number = trace.sites[site][0]
     node, line = trace.nodes[number], trace.line(number)
-    what = (
-        "the gradient through it"
-        if j < 0
-        else f"the gradient with respect to {_operand(problem, node, j)}"
-    )
-    place = f"behind `{line}`, {what}"
+    what = "through it" if j < 0 else f"with respect to {_operand(problem, node, j)}"
+    place = f"behind `{line}`, the gradient {what}"
     if factor == 0:
         state = _state(problem, node, j)
         cause = {"h": H_PATH, "c": C_PATH}.get(state or "", TERM_MISSING)
