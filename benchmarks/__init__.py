@@ -1,4 +1,4 @@
-"""What is timed, against what, and how the page on speed is made of it.
+"""The benchmarks: what they time, what they compare, and how they make the page on speed.
 
 =================  ===============================================================================
 ``suites/``        what to time: the contestants of each suite, and its tables

@@ -162,7 +162,7 @@ def roofline_figure(result: Result) -> Figure:
 
 
 def techniques_figure(result: Result) -> Figure:
-    """What each technique buys: time saved in a step, and speed alone.
+    """The effect of each technique: time saved in a step, and speed alone.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def _stack(
 def _lying_bars(
     axes: Axes, values: Mapping[str, Sequence[float]], form: str, start: float = 0.0
 ) -> None:
-    """Groups of lying bars from a start, each with its number."""
+    """Groups of horizontal bars from a start, each with its number."""
     if start:
         axes.set_xscale("log")  # of ratios
     for place, group in enumerate(values.values()):

@@ -132,7 +132,7 @@ def starting_order(entries: Sequence[Entry], number: int) -> Iterator[int]:
 
 
 def start(entry: Entry, settings: Settings) -> Answer:
-    """Run one contestant in a fresh process, and wait for what it answers.
+    """Run one contestant in a fresh process, and wait for its result.
 
     Raises
     ------

@@ -21,7 +21,7 @@ WRITTEN = ("benchmarks/results", "docs")  # by the benchmarks themselves: no cha
 
 
 def cores() -> int:
-    """How many cores this process may use.
+    """The number of cores this process may use.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Record:
 
 
 class Ratio(NamedTuple):
-    """The ratio of two medians, and how far it went down and up from round to round."""
+    """The ratio of two medians, and its range over the rounds."""
 
     value: float
     low: float

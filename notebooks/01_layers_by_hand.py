@@ -88,9 +88,8 @@ decision_regions(scores(untrained), x, t, title="Untrained: the ground ignores t
 # that value changed a little*. We always write $dx$ for the gradient of the loss with respect to
 # $x$.
 #
-# Note two things. Each gradient has the shape of the value it belongs to. And what we
-# are after are the four arrows that point down: $dW_1, db_1, dW_2, db_2$ tell each weight where to
-# go.
+# Note two things. Each gradient has the shape of the value it belongs to. And the four arrows that
+# point down are what training needs: $dW_1, db_1, dW_2, db_2$ tell each weight where to go.
 
 # %%
 computation_graph(
@@ -171,8 +170,8 @@ def merge_solution(W1, b1, W2, b2):
 check("1.2", merge_solution)
 
 # %% [markdown]
-# So between them goes a function that bends. Three are common, each applied to every entry by
-# itself:
+# So a function that is not linear stands between them. Three are common, each applied to every
+# entry separately:
 #
 # $$ \sigma(x) = \frac{1}{1 + e^{-x}}, \qquad \tanh(x), \qquad \mathrm{ReLU}(x) = \max(x, 0). $$
 #
@@ -201,16 +200,16 @@ curves(
 # Look at the largest values: the slope of the sigmoid is never above 0.25, that of tanh reaches
 # exactly 1, at 0. (The notes on chapter 6 of the book *Deep Learning from Scratch 2*, from which
 # lesson 6 takes its experiments, say that the derivative of tanh is below 1. That is so everywhere
-# but at one point, and it is this point around which a freshly initialised network works.)
+# except at one point, and a freshly initialised network works around this point.)
 #
 # ## 4 Softmax and its loss: from scores to the price of a guess
 #
-# The last layer gives three scores $s$ a point, any real numbers. The **softmax** turns a row of
+# The last layer gives three scores $s$ per point, any real numbers. The **softmax** turns a row of
 # scores into probabilities: positive, and 1 in sum.
 #
 # $$ p_{nk} = \frac{e^{s_{nk}}}{\sum_j e^{s_{nj}}} $$
 #
-# Adding the same number to all scores of a row changes nothing, for $e^{s + c} = e^c e^s$ and
+# Adding the same number to all scores of a row changes nothing, because $e^{s + c} = e^c e^s$ and
 # $e^c$ cancels. Only differences of scores count.
 #
 # The **cross-entropy** is the price of a guess: minus the logarithm of the probability that was
@@ -218,8 +217,8 @@ curves(
 #
 # $$ L = -\frac{1}{N} \sum_n \log p_{n, t_n}. $$
 #
-# Who gives probability 1 to the right class pays nothing. Who gives a third to each of three
-# classes pays $\log 3 \approx 1.8$ nats a point. Who was sure and wrong pays without limit.
+# A probability of 1 for the right class costs nothing. A third for each of three classes costs
+# $\log 3 \approx 1.1$ nats per point. The cost of a confident wrong guess has no limit.
 
 # %%
 s = np.array([[2.0, 0.0, -1.0], [0.0, 0.0, 0.0]])  # (N, V) = (2, 3)

@@ -1,4 +1,4 @@
-"""deepnlp: where the time of a training step goes, by a watch around every layer's methods."""
+"""deepnlp: where the time of a training step goes, by timing every layer's methods."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def inner_layers(layer: Layer) -> list[Layer]:
 
 
 def watched(watch: Watch, training: Training) -> Work:
-    """The training step, with a watch around each part."""
+    """The training step, with each part timed."""
     for layer in inner_layers(training.model):
         kind = type(layer).__name__
         part = PARTS.get(kind, kind)

@@ -1,4 +1,4 @@
-"""deepnlp: what each technique buys, without it and with it in turn on the real shapes."""
+"""deepnlp: the effect of each technique, without and with it in turn on the real shapes."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ EXPERIMENTS: dict[str, Callable[[Sizes], Pair]] = {
     "output product and loss as one layer, not as two": _scores_as_a_workspace,
     "sums of columns as a product with ones, not sum": _sum_of_columns,
 }
-"""What is no kernel: by name, from the sizes the work without the technique, and with it."""
+"""Techniques other than kernels: by name, from the sizes to the work without and with each."""
 
 
 def run(spec: Spec) -> Answer:

@@ -1,4 +1,4 @@
-"""PyTorch made ready: threads, device and number format as everyone has them."""
+"""PyTorch set up with the same threads, device and number format as the others."""
 
 from __future__ import annotations
 

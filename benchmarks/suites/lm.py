@@ -29,7 +29,7 @@ def entries(settings: Settings) -> list[Entry]:
 
 
 def goals(result: Result) -> list[Goal]:
-    """What was aimed at: on a CPU and on a GPU it is not the same.
+    """The goals, which differ between CPU and GPU.
 
     Returns
     -------

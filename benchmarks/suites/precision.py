@@ -10,7 +10,7 @@ from benchmarks.suites.lm import OURS
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """One contestant a size."""
+    """One contestant per size."""
     return [Entry(OURS, "precision", {"H": H}, steps=1) for H in settings.sizes]
 
 

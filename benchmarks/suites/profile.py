@@ -14,7 +14,7 @@ from benchmarks.suites.lm import OURS, PRODUCTS
 PEAK = "peak"
 LAYERS = 2
 PRODUCTS_IN = {"LSTM": LAYERS, "output and loss": 1}
-"""How often the bare products of a part are in a step."""
+"""The number of times a step has the bare products of a part."""
 
 
 def entries(settings: Settings) -> list[Entry]:
@@ -31,7 +31,7 @@ def entries(settings: Settings) -> list[Entry]:
 
 
 class Cost(NamedTuple):
-    """What a part of a step cannot do without, forward and backward together.
+    """The least work of a part of a step, forward and backward together.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def parts(result: Result, H: int) -> list[Record]:
 
 
 def peak(result: Result) -> tuple[float, float]:
-    """The machine's best: operations and bytes a second."""
+    """The machine's best: operations and bytes per second."""
     record = next(one for one in result.records if one.contestant == PEAK)
     return 1e9 * record.median("gflops"), 1e9 * record.median("gbytes")
 

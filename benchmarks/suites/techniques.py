@@ -1,4 +1,4 @@
-"""``techniques``: what each technique buys, one change at a time."""
+"""``techniques``: the effect of each technique, one change at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.suites.lm import OURS
 
 
 def entries(settings: Settings) -> list[Entry]:
-    """One contestant a size, which runs all pairs."""
+    """One contestant per size, which runs all pairs."""
     return [Entry(OURS, "techniques", {"H": H}, steps=5) for H in settings.sizes]
 
 
@@ -27,7 +27,7 @@ def gain(record: Record) -> float:
 
 
 def tables(result: Result) -> list[Table]:
-    """The kernels, in a whole training step; the rest, each for itself."""
+    """The kernels, in a whole training step; the others, each alone."""
     whole = [record for record in result.records if record.row.startswith(KERNELS)]
     alone = [record for record in result.records if not record.row.startswith(KERNELS)]
     found = [_table("A training step, some kernels in their plain form", "plain", whole)]

@@ -39,7 +39,7 @@ QUICK = Config(seeds=1, only="Affine,LSTM")
 
 
 def main(config: Config) -> dict[str, dict[str, float]]:
-    """Check and draw; gives the largest error by method and row; exits with 1 if one is wrong."""
+    """Check and draw; returns the largest error by method and row; exits with 1 if one is wrong."""
     names = config.only.split(",") if config.only else list(EXAMPLES)
     errors: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     wrong = []

@@ -55,7 +55,7 @@ QUICK = Config(hidden=3, epochs=2, seeds=1, rates="0.1,0.01")
 
 
 def main(config: Config) -> dict[str, float]:
-    """Train with every optimizer and rate; gives the best last loss of each optimizer."""
+    """Train with every optimizer and rate; returns the best last loss of each optimizer."""
     rates = [float(rate) for rate in config.rates.split(",")]
     best: dict[str, tuple[float, np.ndarray]] = {}
     rows = []

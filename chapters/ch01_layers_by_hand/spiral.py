@@ -1,13 +1,13 @@
 """A classifier on the spiral, at full size.
 
-Two affine layers with a bend between them learn which arm of a spiral a point lies on. The points
+Two affine layers with an activation between them learn which arm of a spiral a point lies on. The points
 are split into one half to learn from and one to be tested on.
 
     python chapters/ch01_layers_by_hand/spiral.py
 
 Data: 3 x 200 points on the arms of a spiral, made up on the spot.
 Time: about 8 seconds on one core.
-Expect: 99 % of the training points and 97 % of the test points on the right ground. The test loss
+Expect: 99 % of the training points and 97 % of the test points classified right. The test loss
 is lowest early, at about 0.05 nats, and then rises to 0.10 while the training loss still falls.
 """
 

@@ -1,14 +1,14 @@
-"""Let the model of train_rnnlm.py speak at several temperatures, and measure what it says.
+"""Sample from the model of train_rnnlm.py at several temperatures, and measure the texts.
 
 For each temperature: a sample to read; how surprised a Kneser-Ney trigram model is by a long one,
-in bits a word, against real text; and how many of its words are different ones.
+in bits per word, against real text; and how many of its words are different ones.
 
     python chapters/ch05_recurrent_networks/train_rnnlm.py
     python chapters/ch05_recurrent_networks/sampling.py
 
 Data: pydocs, the documentation inside this Python, and the model of the run in --model.
 Time: ten seconds of one core.
-Expect: bits a word under the trigram grow from 3.2 at temperature 0.3 over 6.9 at 1 to 10.5 at 1.5;
+Expect: bits per word under the trigram grow from 3.2 at temperature 0.3 over 6.9 at 1 to 10.5 at 1.5;
 real text has 6.7, so that temperature 1 comes nearest to it. Different words grow from 5 % over
 30 % to 49 %. Real text has 19 %: it stays with its subject, which the model does not.
 """

@@ -1,6 +1,6 @@
 """A better language model, step by step: one layer, two, dropout, tied weights.
 
-Each step changes one thing and trains from fresh weights; the table shows what it was worth.
+Each step changes one thing and trains from fresh weights; the table shows its effect.
 
     python chapters/ch06_gated_networks/better_language_model.py
 
@@ -8,7 +8,7 @@ Data: pydocs, the documentation inside this Python; any other with --corpus, suc
 Time: 6 minutes on one core.
 Expect: validation perplexity 102.6 for one RNN layer, 80.9 for one LSTM layer, 83.7 for two, 81.8
 with dropout and 74.0 with tied weights, which halve the number of parameters; on so little text
-the second layer does not pay.
+the second layer does not help.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ QUICK = Config(tokens=2000, hidden_size=8, epochs=1)
 
 
 def main(config: Config) -> dict[str, Result]:
-    """Train all steps; gives the results by step."""
+    """Train all steps; returns the results by step."""
     corpus = load_corpus(config.corpus)
     if config.tokens:
         n = config.tokens

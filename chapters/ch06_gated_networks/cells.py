@@ -49,7 +49,7 @@ QUICK = Config(vocab_size=100, tokens=3000, hidden_size=8, epochs=1, steps=5, fr
 
 
 def main(config: Config) -> dict[str, float]:
-    """Measure fresh and trained cells; gives what is left after ``steps`` steps, by cell."""
+    """Measure fresh and trained cells; returns what is left after ``steps`` steps, by cell."""
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     fresh = cells.run(cells.Config(seed=config.seed, H=config.hidden_size, T=config.fresh_steps))

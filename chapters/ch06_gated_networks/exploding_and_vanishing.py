@@ -40,7 +40,7 @@ QUICK = Config(hidden_size=8, steps=10, matrices=3, largest=80)
 
 
 def main(config: Config) -> dict[int, tuple[float, float]]:
-    """Run all three; gives singular value and spectral radius of fresh weights, by H."""
+    """Run all three; returns singular value and spectral radius of fresh weights, by H."""
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     for name, scale in (("exploding", 1.0), ("vanishing", 0.5)):

@@ -45,7 +45,7 @@ QUICK = Config(tokens=2000, hidden_size=8, small_embedding=4, epochs=1)
 
 
 def main(config: Config) -> dict[str, Result]:
-    """Train all five; gives the results by name."""
+    """Train all five; returns the results by name."""
     corpus = load_corpus(config.corpus)
     if config.tokens:
         n = config.tokens

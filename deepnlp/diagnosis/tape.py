@@ -413,7 +413,7 @@ _MOVERS = {
     "diagonal", "tril", "triu", "pad", "append", "delete", "insert", "ascontiguousarray",
     "broadcast_arrays",
 }  # fmt: skip
-"""Functions that move numbers about and compute nothing."""
+"""Functions that move numbers and compute nothing."""
 
 _PLAIN = {
     "argmax", "argmin", "argsort", "any", "all", "isnan", "isfinite", "tolist", "searchsorted",
@@ -594,7 +594,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class TracingNumpy:
-    """NumPy, but that new buffers are arrays that are followed."""
+    """NumPy, except that new buffers are arrays that are followed."""
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
@@ -609,7 +609,7 @@ class TracingNumpy:
         return getattr(numpy, name)
 
     def asnumpy(self, array: Any) -> Any:
-        """The door out: numbers without tickets."""
+        """Numbers without tickets."""
         return _strip(array)
 
     def _new(self, name: str) -> Any:
@@ -640,7 +640,7 @@ def _holds_traced(value: Any) -> bool:
 
 @contextmanager
 def numpy_replaced(namespaces: list[dict[str, Any]], stand_in: TracingNumpy) -> Iterator[None]:
-    """Let the name ``np`` (or whatever it is) of some modules stand for something else.
+    """Replace NumPy in some modules, under the name they give it.
 
     Parameters
     ----------
@@ -659,7 +659,7 @@ def numpy_replaced(namespaces: list[dict[str, Any]], stand_in: TracingNumpy) -> 
 
 
 def _site() -> Site:
-    """Where in the program of the learner we are."""
+    """The place in the user's program."""
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and len(frames) < 24:

@@ -74,7 +74,7 @@ def exercise(name: str, stars: int, title: str) -> Callable[[Checker], Checker]:
 
     def register(checker: Checker) -> Checker:
         if name in _EXERCISES:
-            raise ValueError(f"exercise {name} is there already: {_EXERCISES[name].title}")
+            raise ValueError(f"exercise {name} exists already: {_EXERCISES[name].title}")
         _EXERCISES[name] = Exercise(name, stars, title, checker)
         return checker
 
@@ -98,7 +98,7 @@ def exercises_of(lesson: int) -> list[Exercise]:
 
 
 def check(name: str, answer: Any) -> Verdict:
-    """Check the answer to an exercise, print the verdict and give it back.
+    """Check the answer to an exercise, print the verdict and return it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is said of the answers to an exercise: the tables in ``lessonK.toml``, by diagnosis."""
+"""The comments on the answers to an exercise: the tables in ``lessonK.toml``, by diagnosis."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from deepnlp.exercises.verdict import Verdict
 
 
 class Texts(dict[str, str]):
-    """The sentences of one exercise, with places such as ``{n}`` for what was found."""
+    """The sentences of one exercise, with fields such as ``{n}`` for what was found."""
 
     def told(self, diagnosis: str, **found: Any) -> str:
-        """A sentence with what was found in its places."""
+        """A sentence with its fields filled in."""
         return self[diagnosis].format(**found)
 
     def wrong(self, diagnosis: str, **found: Any) -> Verdict:
@@ -29,7 +29,7 @@ class Texts(dict[str, str]):
     def compare(
         self, got: Any, right: Any, name: str, wrong: Mapping[str, Any], tolerance: float = 1e-6
     ) -> Verdict:
-        """Compare a value with the right one, and with those that typical mistakes give."""
+        """Compare a value with the right one, and with those of typical mistakes."""
         return compare_values(got, right, name, tolerance, self.of(wrong))
 
     def of(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:

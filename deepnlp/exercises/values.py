@@ -1,4 +1,4 @@
-"""Checks of values: what is off, and by what."""
+"""Checks of values: what is wrong, and by how much."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compare_values(
     tolerance: float = 1e-6,
     alternatives: Mapping[str, tuple[Any, str]] | None = None,
 ) -> Verdict:
-    """Compare a value with the right one; of a wrong one, say what is off.
+    """Compare a value with the right one, and describe the difference.
 
     Parameters
     ----------

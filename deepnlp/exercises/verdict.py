@@ -1,4 +1,4 @@
-"""What a check says of an answer."""
+"""The result of the check of an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOT_SUMMED = "not summed"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check says of an answer.
+    """The result of the check of an answer.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Verdict:
         return cls(False, EMPTY, f"Not yet: {seen}.")
 
     def _ipython_display_(self) -> None:
-        """Show nothing as the value of a notebook cell: ``check`` has printed it already."""
+        """Show nothing as the value of a notebook cell: ``check`` has already printed it."""
 
 
 class RefusedError(Exception):

@@ -20,7 +20,7 @@ from deepnlp.layers.recurrent import TimeRecurrent
 def check_behaviour(
     subject: Subject, analytic: dict[str, HostArray]
 ) -> tuple[list[Check], list[Row]]:
-    """Everything but the gradients themselves.
+    """All checks except those of the gradients.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _all(subject: Subject, analytic: dict[str, HostArray]) -> Iterator[tuple[Che
 
 
 def _second_backward(subject: Subject) -> Check:
-    """One backward for one forward: what it kept may be gone, or another's."""
+    """A forward allows one backward: its saved values may be gone or replaced."""
     refused = subject.backward_again()
     if refused:
         return Check("second backward", True, "refused")

@@ -160,7 +160,7 @@ class Subject:
         return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in zip(outputs, kept))
 
     def zero_grad(self) -> None:
-        """Forget all gradients, however they are kept."""
+        """Set all gradients to zero, in whatever form they are held."""
         if self.is_ours:
             self.layer.zero_grad()
             return
@@ -198,7 +198,7 @@ class Subject:
     # --- Numeric ----------------------------------------------------------------------------
 
     def numeric_gradient(self, name: str, method: str) -> HostArray:
-        """Gradient of the weighted sum of the outputs by one variable, from forwards alone."""
+        """Gradient of the weighted sum of the outputs with respect to one variable, by forwards."""
         variable = self.variables[name]
         original = variable.get()
 
@@ -268,7 +268,7 @@ class Subject:
         return max((float(numpy.abs(w * y).sum()) for w, y in terms), default=0.0)
 
     def rounding_of_slopes(self, name: str) -> float:
-        """What the analytic gradient of a variable may lose where a function is saturated.
+        """The rounding error of an analytic gradient where a function is saturated.
 
         A backward computes 1 - y^2 from a y near 1: right to an absolute eps, however small the
         result is. That error is weighted by dy and multiplied by the other variables.
@@ -312,7 +312,7 @@ class Subject:
         return self.layer.forward(*self._given_inputs())
 
     def _given_inputs(self) -> list[Any]:
-        """Copies, for a forward may change what it is given."""
+        """Copies, because a forward may change its arguments."""
         return [
             asarray(value.copy()) if isinstance(value, numpy.ndarray) else value
             for value in self.inputs
@@ -366,7 +366,7 @@ def _widen(layer: Any) -> None:
 
 
 def _as_double(value: Any) -> Any:
-    """Inputs live on the host; floating-point ones in float64. What is no array stays."""
+    """Inputs live on the host; floating-point ones in float64. Other values stay as they are."""
     if isinstance(value, list):
         value = numpy.asarray(value)
     if not hasattr(value, "dtype"):

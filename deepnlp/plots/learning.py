@@ -16,7 +16,7 @@ from deepnlp.plots.style import BLUE, GREY, VERMILLION, Label, label_in_margin, 
 BASELINE_DASHES = [(0, (6, 2)), (0, (4, 2, 1, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2, 1, 2))]
 WIDE_RANGE = 4.0  # highest perplexity over lowest, from which on the axis is logarithmic
 MOST_MARKERS = 15  # on more epochs than this, markers would hide the line
-MOST_MARKED_RATES = 6  # a schedule that moves more often than this is told in words
+MOST_MARKED_RATES = 6  # a schedule that changes more often is described in words
 Point = tuple[float, float]
 
 
@@ -174,7 +174,7 @@ def _mark_learning_rates(axes: Axes, history: Sequence[Mapping[str, Any]]) -> No
     if not changes:
         return
     top = axes.get_xaxis_transform()
-    smooth = len(changes) == len(rates) - 1 > 1  # the rate moves with every epoch
+    smooth = len(changes) == len(rates) - 1 > 1  # the rate changes with every epoch
     if smooth or len(changes) > MOST_MARKED_RATES:
         changes = []
         note = f"learning rate from {rates[0][1]:.3g} to {rates[-1][1]:.3g}"

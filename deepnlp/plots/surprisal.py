@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from deepnlp.plots.style import BLACK, GREY, canvas, saved
 
-COLOURS = "Oranges"  # one hue, so that darkness alone says it: in print, and to any eye
+COLOURS = "Oranges"  # one hue, so that darkness alone shows it, in print too
 DARKEST = 0.92  # of the colour map
 WHITE_LETTERS_FROM = 0.72  # share of the scale from which letters are white
 WIDTH, LINE, LEFT, GAP = 7.0, 0.56, 0.18, 0.09  # inches

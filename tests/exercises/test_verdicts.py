@@ -134,7 +134,7 @@ def test_names():
         check("first", None)
     with pytest.raises(ValueError, match="stars should be 1, 2 or 3, got 4"):
         exercise("9.9", stars=4, title="Too hard")
-    with pytest.raises(ValueError, match=r"1\.1 is there already"):
+    with pytest.raises(ValueError, match=r"1\.1 exists already"):
         exercise("1.1", stars=1, title="Again")(lambda answer: Verdict.right())
 
 
