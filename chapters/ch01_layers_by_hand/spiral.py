@@ -1,7 +1,7 @@
 """A classifier on the spiral, at full size.
 
-Two affine layers with an activation between them learn which arm of a spiral a point lies on. The points
-are split into one half to learn from and one to be tested on.
+Two affine layers with an activation between them learn which arm of a spiral a point lies on.
+Half of the points are for training, half for testing.
 
     python chapters/ch01_layers_by_hand/spiral.py
 

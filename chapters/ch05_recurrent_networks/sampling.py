@@ -8,9 +8,9 @@ in bits per word, against real text; and how many of its words are different one
 
 Data: pydocs, the documentation inside this Python, and the model of the run in --model.
 Time: ten seconds of one core.
-Expect: bits per word under the trigram grow from 3.2 at temperature 0.3 over 6.9 at 1 to 10.5 at 1.5;
-real text has 6.7, so that temperature 1 comes nearest to it. Different words grow from 5 % over
-30 % to 49 %. Real text has 19 %: it stays with its subject, which the model does not.
+Expect: bits per word under the trigram grow from 3.2 at temperature 0.3 over 6.9 at 1 to 10.5 at
+1.5; real text has 6.7, so that temperature 1 comes nearest to it. Different words grow from 5 %
+over 30 % to 49 %. Real text has 19 %: it stays with its subject, which the model does not.
 """
 
 import math

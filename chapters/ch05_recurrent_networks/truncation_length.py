@@ -1,8 +1,8 @@
 """How long should a window of truncated backpropagation through time be?
 
 The same model learns from the same number of updates, each from the same number of words, cut into
-windows of 1 to 70 steps: N T = 700 words per update, so that only the reach of the gradient differs.
-The state is carried in every case.
+windows of 1 to 70 steps: N T = 700 words per update, so that only the reach of the gradient
+differs. The state is carried in every case.
 
     python chapters/ch05_recurrent_networks/truncation_length.py
 
