@@ -227,7 +227,7 @@ print(f"mean of the rows' norms: {np.linalg.norm(dh, axis=1).mean():.6f}")
 #
 # The notes look at the largest **singular value** $\sigma_1$ of $W_h$, and say: below 1 the
 # gradient must vanish; above 1 it will very likely, though not certainly, explode. The survey
-# drops the caution and says it explodes. Let us look closely, for here the two experiments are a
+# drops the caution and says it explodes. Let us look closely, because here the two experiments are a
 # trap.
 #
 # $\sigma_1$ is the most that *one* product can stretch a vector. That bounds every step, so the
@@ -262,7 +262,7 @@ curves(
 
 # %% [markdown]
 # There it is. The matrix of the *second* experiment has a largest singular value of 1.33, above 1,
-# and its gradient vanishes all the same, for $\rho = 0.63$. Is that a rare accident? Two thousand
+# yet its gradient vanishes, because $\rho = 0.63$. Is that a rare accident? Two thousand
 # random matrices of the same kind:
 
 # %%
@@ -451,7 +451,7 @@ bars(
 #
 # The survey's conclusion says $\eta \lVert g \rVert$, without $L$, and so promises too much. With
 # clipping, $\lVert g \rVert \le \theta$ and one step changes the loss by no more than
-# $L \eta \theta$: bounded, but not necessarily little, for $L$ is large on a cliff. Let us measure
+# $L \eta \theta$: bounded, but not necessarily small, as $L$ is large on a cliff. Let us measure
 # all three on a small RNN, along the line of one gradient, with $f$ the loss of a whole text of 80
 # words (their sum, not their mean). $L$ is the steepest slope on the way.
 
@@ -1157,7 +1157,7 @@ draw_gradient_flow(flow["lstm"])
 # %% [markdown]
 # A sobering result: on this text the two lose their gradient at about the same rate. The road along
 # $c$ is there, and the figure shows that more is left with respect to $c$ than to $h$; but the
-# gates say that it is hardly used, for most of $f$ stands in between, and only a few units hold on
+# gates say that it is hardly used: most of $f$ stands in between, and only a few units hold on
 # ($f$ above 0.9). A manual asks for little long memory, so little is learned. An LSTM *can* keep;
 # the text decides whether it does.
 #
@@ -1362,8 +1362,8 @@ curves(
 
 # %% [markdown]
 # After ten steps 3 % of the memories are still there, each blown up thirty-fivefold. The mean over
-# many of them is as it was, which is no comfort to a single one. A locked mask draws once: what
-# survives the first step survives them all.
+# many of them is unchanged, but each single one is lost or far too large. A locked mask draws once:
+# what survives the first step survives them all.
 #
 # Does it matter for learning? First the story with *who was first?* The layer below is an LSTM
 # unrolled, with dropout on $h$ and $c$ between the steps.
@@ -1464,8 +1464,8 @@ bars(
 # Every dropout makes the two bars of its pair more alike, and dropout in depth most of all. (One or
 # two points between the validation bars are luck: another seed would order them differently.)
 #
-# And here is an honest surprise. On this text dropout in time is no disaster at all; it does as
-# well as any. The next word of a manual hangs mostly on the last few, so there is little long
+# One result may surprise. On this text dropout in time does no harm; it does as
+# well as any. The next word of a manual depends mostly on the last few, so there is little long
 # memory to be wiped out. The damage is done where memory is needed, as in the story. The rule of
 # the notes, dropout in depth, is the safe one, and locking the mask makes time safe, too.
 #
@@ -1553,7 +1553,7 @@ print(
 # These are no new layers. In row vectors $P_{DH}$ is our $W_x$, transposed, and $P_{HD}$ is the one
 # matrix **L** $(H, D)$ between hidden state and embedding, transposed; a model with it is called
 # *tied+L* (Gulordava, Aina and Boleda 2018). Careful with the note's closing summary: there the two
-# names have changed places. And for $D = H$ it drops $P_{DH}$ without a word, which makes another
+# names are exchanged. And for $D = H$ it drops $P_{DH}$ without saying so, which gives another
 # model, $h_t = f(e_t + W_{hh} h_{t-1} + b_1)$. Both, asserted:
 
 # %%
