@@ -646,8 +646,8 @@ curves(
 #
 # So the length of a window limits **what can be learned**, the state decides **what can be used**.
 #
-# On real text the limit is softer, because most of what there is to learn about the next word
-# lies close by. `chapters/ch05_recurrent_networks/truncation_length.py` trains the model of section 6
+# On real text the limit is softer, because most of what there is to learn about the next word lies
+# close by. `chapters/ch05_recurrent_networks/truncation_length.py` trains the model of section 6
 # with windows of 1 to 70 steps, always on 700 words per update. The validation perplexities after
 # one epoch: 64.3 for windows of a single step, **62.1 for 5**, 63.6 for 35. Where the gradient
 # fades within some ten steps anyway, longer windows have little to add; and the shorter they are,
@@ -864,10 +864,10 @@ curves(
 )
 
 # %% [markdown]
-# So 20 is not a universal value. It belongs to a mean over $N T$, to plain SGD, to a clipping that keeps
-# one step below $20 \cdot 0.25 = 5$, and to a cell whose gradients are well behaved. Change one of
-# these and the rate changes with it. Adam divides each gradient by its own size, so that the unit
-# of the loss drops out: with Adam, 0.01 will do.
+# So 20 is not a universal value. It belongs to a mean over $N T$, to plain SGD, to a clipping that
+# keeps one step below $20 \cdot 0.25 = 5$, and to a cell whose gradients are well behaved. Change
+# one of these and the rate changes with it. Adam divides each gradient by its own size, so that the
+# unit of the loss drops out: with Adam, 0.01 will do.
 
 # %% [markdown]
 # ### Exercise 5.9 ★★ The loss over time, backward

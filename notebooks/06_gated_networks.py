@@ -226,8 +226,8 @@ print(f"mean of the rows' norms: {np.linalg.norm(dh, axis=1).mean():.6f}")
 # ### Which number decides?
 #
 # The notes look at the largest **singular value** $\sigma_1$ of $W_h$, and say: below 1 the
-# gradient must vanish; above 1 it will very likely, though not certainly, explode. The survey
-# drops the caution and says it explodes. Let us look closely, because here the two experiments are a
+# gradient must vanish; above 1 it will very likely, though not certainly, explode. The survey drops
+# the caution and says it explodes. Let us look closely, because here the two experiments are a
 # trap.
 #
 # $\sigma_1$ is the most that *one* product can stretch a vector. That bounds every step, so the
@@ -262,8 +262,8 @@ curves(
 
 # %% [markdown]
 # There it is. The matrix of the *second* experiment has a largest singular value of 1.33, above 1,
-# yet its gradient vanishes, because $\rho = 0.63$. Is that a rare accident? Two thousand
-# random matrices of the same kind:
+# yet its gradient vanishes, because $\rho = 0.63$. Is that a rare accident? Two thousand random
+# matrices of the same kind:
 
 # %%
 matrices = 200 if short else 2000
@@ -1464,10 +1464,10 @@ bars(
 # Every dropout makes the two bars of its pair more alike, and dropout in depth most of all. (One or
 # two points between the validation bars are luck: another seed would order them differently.)
 #
-# One result may surprise. On this text dropout in time does no harm; it does as
-# well as any. The next word of a manual depends mostly on the last few, so there is little long
-# memory to be wiped out. The damage is done where memory is needed, as in the story. The rule of
-# the notes, dropout in depth, is the safe one, and locking the mask makes time safe, too.
+# One result may surprise. On this text dropout in time does no harm; it does as well as any. The
+# next word of a manual depends mostly on the last few, so there is little long memory to be wiped
+# out. The damage is done where memory is needed, as in the story. The rule of the notes, dropout in
+# depth, is the safe one, and locking the mask makes time safe, too.
 #
 # ### Exercise 6.7 ★ Noise in time
 #
