@@ -113,13 +113,21 @@ lstm_forward, lstm_backward = lstm_loops(_lstm_step, _lstm_slopes, _lstm_step_ba
 # --- Softmax with its loss -------------------------------------------------------------------
 
 
+def _are_ordinary(s: Array) -> bool:
+    """Whether the exponentials of scores need no precaution: single precision, none is large.
+
+    In double precision, in which gradients are checked, the largest score is always subtracted: a
+    loss near zero is more accurate with it.
+    """
+    return bool(s.dtype.char == "f" and abs(s).max(initial=0) < ORDINARY)
+
+
 def _shift(s: Array, top: Array) -> None:
     """Subtract the largest score of each row, which cancels; leave ordinary scores as they are.
 
-    What was subtracted is left in ``top``. In double precision, in which gradients are checked, the
-    subtraction is always made: a loss near zero is more accurate with it.
+    What was subtracted is left in ``top``.
     """
-    if s.dtype.char == "f" and abs(top).max(initial=0) < ORDINARY:
+    if s.dtype == top.dtype and _are_ordinary(top):
         top[...] = 0
     else:
         s -= top[:, None]
@@ -159,10 +167,13 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     width = max(NARROWEST, BLOCK // max(1, n))
     blocks = [slice(start, min(start + width, V)) for start in range(0, V, width)]
     dtype = xp.result_type(x.dtype, W.dtype)
+    weight, b_t = xp.ones(V, dtype=dtype), 0.0
+    if b is not None and b.dtype == dtype and _are_ordinary(b):
+        weight, b_t, b = xp.exp(b), b[t], None  # sum_j exp(s_j + b_j) = sum_j exp(s_j) exp(b_j)
     s_t = xp.empty(n, dtype=dtype)  # score of the target, less the largest of its block
     top = xp.empty((len(blocks), n), dtype=s_t.real.dtype)  # largest score of a block
     top_t = xp.empty(n, dtype=top.dtype)  # that of the target's block
-    total = xp.empty((len(blocks), n), dtype=dtype)  # sum of exp(score - largest)
+    total = xp.empty((len(blocks), n), dtype=dtype)  # sum of weight exp(score - largest)
 
     free: list[Array] = []  # memory for a block, one per thread: fresh memory is slow to write
 
@@ -182,12 +193,12 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
         mine = xp.flatnonzero((t >= columns.start) & (t < columns.stop))
         s_t[mine], top_t[mine] = s[mine, t[mine] - columns.start], top[k, mine]
         xp.exp(s, out=s)
-        xp.matmul(s, xp.ones(s.shape[1], dtype=dtype), out=total[k])
+        xp.matmul(s, weight[columns], out=total[k])
         free.append(memory)
 
     in_parallel(one_block, range(len(blocks)))
     highest = top.max(axis=0)
-    return xp.log((total * xp.exp(top - highest)).sum(axis=0)) - (s_t + (top_t - highest))
+    return xp.log((total * xp.exp(top - highest)).sum(axis=0)) - (s_t + b_t + (top_t - highest))
 
 
 # --- Weights -----------------------------------------------------------------------------------
