@@ -24,7 +24,7 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
 from deepnlp.layer import Layer
-from deepnlp.models import MODELS
+from deepnlp.models import MODELS, RNNLM
 from deepnlp.text import Vocabulary
 
 HostArray = np.ndarray[Any, Any]
@@ -171,7 +171,7 @@ def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
         ...
     ValueError: parameter W should have shape (2, 1), the file has (3, 1)
     """
-    named = model.named_parameters()
+    named, arrays = model.named_parameters(), _with_names_of_today(model, arrays)
     for name, parameter in named:
         if name not in arrays:
             raise ValueError(f"the model has a parameter {name}, the file has none of that name")
@@ -186,6 +186,17 @@ def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
             raise ValueError(f"the file has a parameter {name}, the model has none of that name")
     for name, parameter in named:
         parameter.value[...] = asarray(arrays[name])
+
+
+def _with_names_of_today(model: Layer, arrays: Mapping[str, HostArray]) -> Mapping[str, HostArray]:
+    """Early files name the output of an RNNLM as the last of its layers."""
+    if not isinstance(model, RNNLM):
+        return arrays
+    last = f"layers.{len(model.layers)}."
+    return {
+        f"output.{name.removeprefix(last)}" if name.startswith(last) else name: array
+        for name, array in arrays.items()
+    }
 
 
 def _rebuild(path: Path, meta: Mapping[str, Any]) -> Layer:

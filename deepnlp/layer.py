@@ -122,8 +122,9 @@ class Layer:
     def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """One step of time: y and the new state, from x (N, ...) and the state before it.
 
-        Nothing is saved for a backward, and what the layer carries from forward to forward is
-        neither read nor changed. For a layer without memory a step is the forward.
+        Nothing is saved for a backward. What the layer carries from forward to forward is neither
+        read nor changed, except that dropout in training counts its masks. For a layer without
+        memory a step is the forward.
 
         Parameters
         ----------

@@ -44,26 +44,29 @@ class _Helper:
         self.started = False
         threading.Thread(target=self._run, name="deepnlp", daemon=True).start()
 
-    def give(self, job: Callable[[], None]) -> None:
-        """Wake the thread for a job; the one before must have been collected."""
+    def give(self, job: Callable[[], None] | None) -> None:
+        """Wake the thread for a job, or to end; the job before must have been collected."""
         self._job, self.started = job, False
         self._wake.release()
 
-    def collect(self) -> None:
-        """Wait until the job is done, and raise what it raised."""
-        self._finished.acquire()
+    def collect(self, wait: bool = True) -> bool:
+        """Whether the job is done, for which it may wait; raises what the job raised."""
+        if not self._finished.acquire(blocking=wait):
+            return False
         error, self._error = self._error, None
         if error is not None:
             raise error
+        return True
 
     def _run(self) -> None:
         while True:
             self._wake.acquire()
             self.started = True
             job, self._job = self._job, None
+            if job is None:
+                return
             try:
-                if job is not None:
-                    job()
+                job()
             except BaseException as error:  # raised by collect, in the caller's thread
                 self._error = error
             job = None
@@ -91,11 +94,19 @@ class _Pool:
         finally:
             self._busy.release()
 
+    def close(self) -> None:
+        """End the helpers, once the work at hand is done."""
+        with self._busy:
+            for helper in self._helpers:
+                if helper in self._late:
+                    helper.collect()
+                helper.give(None)
+            self._helpers, self._late = [], []
+
     def _share(self, work: Callable[[Any], None], pieces: Sequence[Any], shares: int) -> None:
-        while self._late:
-            self._late.pop().collect()
         while len(self._helpers) < shares - 1:
             self._helpers.append(_Helper())
+        self._late = [helper for helper in self._late if not helper.collect(wait=False)]
         left = iter(pieces)  # each is taken once: next() holds the interpreter's lock
 
         def take_pieces() -> None:
@@ -107,7 +118,7 @@ class _Pool:
                     pass
                 raise
 
-        helpers = self._helpers[: shares - 1]
+        helpers = [helper for helper in self._helpers if helper not in self._late][: shares - 1]
         for helper in helpers:
             # A helper sees what the caller has set for its own context, such as numpy.errstate.
             helper.give(partial(contextvars.copy_context().run, take_pieces))
@@ -167,6 +178,7 @@ def use(number: int) -> None:
     global _pool
     if number < 1:
         raise ValueError(f"the number of threads should be 1 or more, got {number}")
+    _pool.close()
     _pool = _Pool(number)
 
 

@@ -13,7 +13,14 @@ import pytest
 import deepnlp
 from deepnlp import DeepNLPError, Parameter, Sequential
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.checkpoint import load, read_npz, save, write_npz
+from deepnlp.checkpoint import (
+    get_parameters,
+    load,
+    read_npz,
+    save,
+    set_parameters,
+    write_npz,
+)
 from deepnlp.layers import Affine, Embedding, TimeAffine, TimeLSTM
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.text import Vocabulary
@@ -244,3 +251,15 @@ def test_a_vocabulary_from_the_file_is_given_to_the_model_it_goes_into(tmp_path:
     save(tmp_path / "m.npz", Affine(np.ones((2, 3))), VOCAB)
     model: Any = load(tmp_path / "m.npz", into=Affine(np.zeros((2, 3))))
     assert model.vocab == VOCAB
+
+
+@pytest.mark.parametrize("tie", ["none", "tied", "tied+L"])
+def test_the_early_names_of_an_output_are_understood(tie: str) -> None:
+    model, other = (RNNLM(7, 4, 4, tie=tie) for _ in range(2))
+    arrays = get_parameters(model)
+    last = f"layers.{len(model.layers)}."
+    early = {name.replace("output.", last): array for name, array in arrays.items()}
+    assert set(early) != set(arrays)
+    set_parameters(other, early)
+    for name, array in get_parameters(other).items():
+        np.testing.assert_array_equal(array, arrays[name])
