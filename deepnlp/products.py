@@ -12,6 +12,7 @@ from deepnlp.threads import in_parallel, one_blas_thread
 # A piece must be worth waking a thread for, and so wide that reading the other operand again takes
 # little time beside the piece itself.
 SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
+LARGE_MATRIX = 1 << 22  # numbers of B: reading so many takes long, however few rows A has
 WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
 ALIGNED = 32  # a piece ends where a block of BLAS ends
 
@@ -72,7 +73,8 @@ def product_with_transpose(W: Array, n: int) -> Callable[[Array, Array], None]:
 
 def _is_shared(n: int, k: int, m: int) -> bool:
     """Whether a product of (n, k) and (k, m) is shared out between threads."""
-    return backend.name() == "numpy" and n * k * m >= SMALLEST_SHARED and max(n, m) >= 4 * ALIGNED
+    large = n * k * m >= SMALLEST_SHARED or k * m >= LARGE_MATRIX
+    return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
 
 
 def _pieces(size: int) -> list[Any]:

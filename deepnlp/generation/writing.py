@@ -15,9 +15,10 @@ from deepnlp import backend
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
-from deepnlp.layer import map_state
+from deepnlp.layer import Layer, map_state
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
+from deepnlp.threads import one_blas_thread
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 
@@ -89,6 +90,7 @@ def generate(
     --------
     >>> from deepnlp.models import RNNLM
     >>> from deepnlp.text import Vocabulary
+    from deepnlp.threads import one_blas_thread
     >>> model = RNNLM(4, 8, 8)
     >>> model.vocab = Vocabulary.build(["ha", "ho"])
     >>> text = generate(model, "Ha!", length=10, temperature=0.8, seed=1)
@@ -144,6 +146,7 @@ def generate_many(
     --------
     >>> from deepnlp.models import RNNLM
     >>> from deepnlp.text import Vocabulary
+    from deepnlp.threads import one_blas_thread
     >>> model = RNNLM(4, 8, 8)
     >>> model.vocab = Vocabulary.build(["ha", "ho"])
     >>> texts = generate_many(model, ["Ha!", "Ho ho"], length=10, seed=1)
@@ -307,6 +310,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     Examples
     --------
     >>> from deepnlp.text import Vocabulary
+    from deepnlp.threads import one_blas_thread
     >>> tokenize_prompt(Vocabulary.build([]), "Yes.\nNo")
     ['yes', '.', '<eos>', 'no']
     """
@@ -335,6 +339,7 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     Examples
     --------
     >>> from deepnlp.text import Vocabulary
+    from deepnlp.threads import one_blas_thread
     >>> vocab = Vocabulary.build(["it", "'s", "so", "."])
     >>> list(text_pieces(vocab, ["it"], vocab.encode(["'s", "so", "."]).tolist()))
     ['it', "'s", ' so', '.']
@@ -400,6 +405,7 @@ def _continuations(
     longest = max(len(prompt) for prompt in prompts)
     begins = [longest - len(prompt) for prompt in prompts]
     fresh = state = model.start(len(prompts))
+    layers = model._layers()
     for step in range(longest):
         # A row that has not begun reads id 0 without effect: it begins with a fresh state.
         beginning = [row for row, begin in enumerate(begins) if begin == step]
@@ -409,23 +415,30 @@ def _continuations(
             prompt[step - begin] if step >= begin else 0
             for prompt, begin in zip(prompts, begins, strict=True)
         ]
-        logits, state = _read(model, ids, state)
+        logits, state = _read(model, layers, ids, state)
     for step in range(length):
         if step:
-            logits, state = _read(model, ids, state)
+            logits, state = _read(model, layers, ids, state)
         ids = [sampler.choose(row, rng) for row, rng in zip(logits, rngs, strict=True)]
         yield np.array(ids)
 
 
-def _read(model: RNNLM, ids: Sequence[int], state: Any) -> tuple[NDArray[Any], Any]:
-    """Scores of the next words (B, V) on the host and the new state, after one id of each row."""
-    training = model.training
-    model.eval()
+def _read(
+    model: RNNLM, layers: Sequence[Layer], ids: Sequence[int], state: Any
+) -> tuple[NDArray[Any], Any]:
+    """Scores of the next words (B, V) on the host and the new state, after one id of each row.
+
+    The layers of the model are in evaluation mode meanwhile, and then as they were.
+    """
+    modes = [layer.training for layer in layers]
     try:
-        logits, state = model.step(asarray(np.array(ids)), state)
+        for layer in layers:
+            layer.training = False
+        with one_blas_thread():
+            logits, state = model.step(asarray(np.array(ids)), state)
     finally:
-        if training:
-            model.train()
+        for layer, training in zip(layers, modes):
+            layer.training = training
     return asnumpy(logits), state
 
 

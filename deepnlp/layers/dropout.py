@@ -151,5 +151,7 @@ class TimeDropout(Dropout):
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """One step, (N, D) to (N, D); in training every step has a fresh mask."""
+        if not self.training or self.p == 0:
+            return x, state
         y, state = super().step(x[:, None], state)
         return y[:, 0], state
