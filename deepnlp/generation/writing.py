@@ -90,7 +90,6 @@ def generate(
     --------
     >>> from deepnlp.models import RNNLM
     >>> from deepnlp.text import Vocabulary
-    from deepnlp.threads import one_blas_thread
     >>> model = RNNLM(4, 8, 8)
     >>> model.vocab = Vocabulary.build(["ha", "ho"])
     >>> text = generate(model, "Ha!", length=10, temperature=0.8, seed=1)
@@ -146,7 +145,6 @@ def generate_many(
     --------
     >>> from deepnlp.models import RNNLM
     >>> from deepnlp.text import Vocabulary
-    from deepnlp.threads import one_blas_thread
     >>> model = RNNLM(4, 8, 8)
     >>> model.vocab = Vocabulary.build(["ha", "ho"])
     >>> texts = generate_many(model, ["Ha!", "Ho ho"], length=10, seed=1)
@@ -310,7 +308,6 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     Examples
     --------
     >>> from deepnlp.text import Vocabulary
-    from deepnlp.threads import one_blas_thread
     >>> tokenize_prompt(Vocabulary.build([]), "Yes.\nNo")
     ['yes', '.', '<eos>', 'no']
     """
@@ -339,7 +336,6 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     Examples
     --------
     >>> from deepnlp.text import Vocabulary
-    from deepnlp.threads import one_blas_thread
     >>> vocab = Vocabulary.build(["it", "'s", "so", "."])
     >>> list(text_pieces(vocab, ["it"], vocab.encode(["'s", "so", "."]).tolist()))
     ['it', "'s", ' so', '.']
