@@ -270,9 +270,7 @@ class TimeRecurrent(Recurrent):
         check_ids(type(self).__name__, lengths, T + 1, "lengths")
         return (xp.arange(T)[:, None] >= lengths)[..., None]
 
-    def _final_gradients(
-        self, N: int, dtype: Any, dh: Array | None, dc: Array | None
-    ) -> tuple[Array, ...]:
+    def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
         if dc is not None and "c" not in self._states:
             raise ValueError(f"{type(self).__name__}: has no memory cell, so there is no dc")
@@ -314,7 +312,7 @@ class TimeRecurrent(Recurrent):
             setattr(self, name, states[name].copy())
         self._given = True
 
-    def _start(self, N: int, dtype: Any) -> tuple[Array, ...]:
+    def _start(self, N: int, dtype: Any) -> States:
         """The states a forward over a batch of N starts from."""
         if self.h is None or not (self.stateful or self._given):
             return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
