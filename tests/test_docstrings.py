@@ -21,7 +21,7 @@ IMPORT_PATHS = [
         f"deepnlp.{name}"
         for name in (
             "layers", "models", "optimizers", "gradcheck", "text", "datasets", "training", "tasks",
-            "generation", "evaluation", "backend",
+            "generation", "evaluation", "backend", "counting",
         )
     ),
 ]  # fmt: skip
