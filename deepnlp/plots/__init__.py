@@ -19,12 +19,14 @@ from deepnlp.plots.story import long_link
 from deepnlp.plots.style import spread
 from deepnlp.plots.surprisal import SurprisalText, surprisal_text
 from deepnlp.plots.unrolled import unrolled
+from deepnlp.plots.windows import moving_window
 from deepnlp.plots.words import next_words
 
 __all__ = [
     "SurprisalText", "bars", "computation_graph", "curves", "decision_regions",
     "embeddings", "gate_traces", "gradient_flow", "gradient_heat_map", "gradient_reach",
-    "learning_curve", "long_link", "next_words", "spread", "surprisal_text", "unrolled",
+    "learning_curve", "long_link", "moving_window", "next_words", "spread", "surprisal_text",
+    "unrolled",
 ]  # fmt: skip
 
 show_figures_in_notebooks()
