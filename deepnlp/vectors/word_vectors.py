@@ -1,0 +1,262 @@
+"""Words and their vectors: cosine similarity, neighbours, analogies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+HostArray = np.ndarray[Any, Any]
+
+METHODS = ("add", "mul")
+EPSILON = 1e-3  # of 3CosMul, which divides by a similarity that may be 0
+BLOCK = 1 << 22  # numbers of a matrix that are worked on at a time
+
+
+class WordVectors:
+    r"""Words, most frequent first, and a vector for each.
+
+    .. math:: \cos(u, v) = \frac{u \cdot v}{|u| \, |v|}
+
+    A vector of zeros has the cosine 0 with every other.
+
+    Parameters
+    ----------
+    words : sequence of str
+        V words, none twice.
+    matrix : array (V, D)
+        On the host; it is not copied, so it may be memory-mapped.
+
+    Attributes
+    ----------
+    words : tuple of str
+    matrix : ndarray (V, D)
+    notes : tuple of str
+        What the reader of a file has put right, such as a header that counts wrongly.
+
+    Raises
+    ------
+    ValueError
+        If a word is repeated, the matrix has not one row for each word, or it has no columns.
+
+    Examples
+    --------
+    >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 2.0], [2.0, 3.0], [3.0, -1.0]])
+    >>> len(vectors), "cat" in vectors, vectors["dog"].tolist()
+    (3, True, [2.0, 3.0])
+    >>> vectors.neighbours("cat", k=1)
+    [('dog', 0.992...)]
+    """
+
+    def __init__(
+        self, words: Sequence[str], matrix: HostArray | Sequence[Any], notes: Iterable[str] = ()
+    ) -> None:
+        self.words = tuple(words)
+        self.matrix = np.asanyarray(matrix)
+        self.notes = tuple(notes)
+        if self.matrix.ndim != 2 or not self.matrix.shape[1] or self.matrix.dtype.kind != "f":
+            raise ValueError(
+                "WordVectors: expected a matrix (V, D) of floating-point numbers with D of 1 or "
+                f"more, got shape {self.matrix.shape} of {self.matrix.dtype}"
+            )
+        if len(self.words) != len(self.matrix):
+            raise ValueError(
+                f"WordVectors: expected one row for each word, got {len(self.words)} words and "
+                f"{len(self.matrix)} rows"
+            )
+        self._rows = {word: row for row, word in enumerate(self.words)}
+        if len(self._rows) != len(self.words):
+            repeated = next(word for row, word in enumerate(words) if self._rows[word] != row)
+            raise ValueError(f"WordVectors: expected each word once, but {repeated!r} is repeated")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._rows
+
+    def __getitem__(self, word: str) -> HostArray:
+        vector: HostArray = self.matrix[self.row(word)]
+        return vector
+
+    def __repr__(self) -> str:
+        V, D = self.matrix.shape
+        return f"WordVectors({V:,} words, D = {D})"
+
+    def row(self, word: str) -> int:
+        """Row of a word in the matrix; a ValueError where there is none."""
+        if word not in self._rows:
+            hint = f"; there is {word.lower()!r}" if word.lower() in self._rows else ""
+            raise ValueError(f"{word!r} is not among the {len(self):,} words{hint}")
+        return self._rows[word]
+
+    def find(self, word: str) -> int:
+        """Row of a word as it is written, else of the same in lower case; -1 where there is none.
+
+        Questions are looked up in this way, since many vectors know words in lower case only.
+        """
+        return self._rows.get(word, self._rows.get(word.lower(), -1))
+
+    def head(self, count: int) -> WordVectors:
+        """The first ``count`` words, the most frequent ones, with their vectors."""
+        if count < 1:
+            raise ValueError(f"WordVectors.head: expected 1 or more words, got {count}")
+        return WordVectors(self.words[:count], self.matrix[:count])
+
+    @cached_property
+    def norms(self) -> HostArray:
+        """Length of each vector (V,), and 1 for a vector of zeros."""
+        V, D = self.matrix.shape
+        norms = np.empty(V)
+        for start in range(0, V, max(1, BLOCK // D)):
+            block = self.matrix[start : start + max(1, BLOCK // D)].astype(np.float64)
+            norms[start : start + len(block)] = np.sqrt(np.einsum("vd,vd->v", block, block))
+        broken = np.flatnonzero(~np.isfinite(norms))
+        if len(broken):
+            raise ValueError(
+                f"the vector of {self.words[broken[0]]!r} holds a number that is not finite "
+                f"({len(broken):,} of {len(self):,} vectors do)"
+            )
+        return np.where(norms > 0, norms, 1.0)
+
+    def cosines(self, queries: HostArray) -> HostArray:
+        """Cosine of vectors (n, D) with every word's vector, (n, V)."""
+        Q = np.asarray(queries, dtype=self.matrix.dtype)
+        if Q.ndim != 2 or Q.shape[1] != self.matrix.shape[1]:
+            raise ValueError(
+                f"expected vectors (n, D) with D = {self.matrix.shape[1]}, got shape {Q.shape}"
+            )
+        lengths = np.linalg.norm(Q.astype(np.float64), axis=1, keepdims=True)
+        Q = Q / np.where(lengths > 0, lengths, 1.0).astype(Q.dtype)
+        return Q @ self.matrix.T / self.norms.astype(Q.dtype)
+
+    def similarity(self, a: str, b: str) -> float:
+        """Cosine of the vectors of two words.
+
+        Parameters
+        ----------
+        a, b : str
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If a word has no vector.
+
+        Examples
+        --------
+        >>> WordVectors(["a", "b"], [[3.0, 4.0], [4.0, 3.0]]).similarity("a", "b")
+        0.96
+        """
+        i, j = self.row(a), self.row(b)
+        return float(self.pair_cosines(np.array([i]), np.array([j]))[0])
+
+    def pair_cosines(self, i: HostArray, j: HostArray) -> HostArray:
+        """Cosines (n,) of rows i (n,) with rows j (n,)."""
+        x, y = self.matrix[i].astype(np.float64), self.matrix[j].astype(np.float64)
+        cosines: HostArray = np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
+        return cosines
+
+    def neighbours(self, query: str | HostArray, k: int = 10) -> list[tuple[str, float]]:
+        """The k words whose vectors have the largest cosine with that of a word, or with a vector.
+
+        Parameters
+        ----------
+        query : str or array (D,)
+            A word, which is then no neighbour of itself, or a vector.
+        k : int
+
+        Returns
+        -------
+        list of (str, float)
+            Words and cosines, the nearest first.
+
+        Raises
+        ------
+        ValueError
+            If the word has no vector, or the vector has another length.
+
+        Examples
+        --------
+        >>> vectors = WordVectors(["a", "b", "c"], [[3.0, 4.0], [4.0, 3.0], [-1.0, 0.0]])
+        >>> vectors.neighbours(np.array([0.0, 2.0]), k=2)
+        [('a', 0.8), ('b', 0.6)]
+        """
+        if isinstance(query, str):
+            row = self.row(query)
+            return self._largest(self.cosines(self.matrix[[row]])[0], [row], k)
+        return self._largest(self.cosines(np.asarray(query)[None])[0], [], k)
+
+    def analogy(
+        self, a: str, b: str, c: str, k: int = 10, method: str = "add"
+    ) -> list[tuple[str, float]]:
+        r"""The k words d that fit best into "a is to b as c is to d".
+
+        .. math::
+            \text{add:}\quad & \cos(d, b) - \cos(d, a) + \cos(d, c) \\
+            \text{mul:}\quad & \cos'(d, b) \cos'(d, c) / (\cos'(d, a) + \epsilon),
+                \qquad \cos' = (\cos + 1) / 2, \quad \epsilon = 0.001
+
+        Parameters
+        ----------
+        a, b, c : str
+            The words of the question, which are no answers to it.
+        k : int
+        method : {"add", "mul"}
+
+        Returns
+        -------
+        list of (str, float)
+            Words and the values of the formula, the best first.
+
+        Raises
+        ------
+        ValueError
+            If a word has no vector, or the method is unknown.
+
+        Notes
+        -----
+        3CosAdd: Mikolov, Yih and Zweig 2013; 3CosMul: Levy and Goldberg 2014, equations 3 and 4.
+
+        Examples
+        --------
+        >>> words = ["man", "woman", "king", "queen", "car"]
+        >>> matrix = [[1.0, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [-1, 0, 0.5]]
+        >>> WordVectors(words, matrix).analogy("man", "woman", "king", k=1)
+        [('queen', 1.055...)]
+        """
+        rows = [self.row(word) for word in (a, b, c)]
+        scores = analogy_scores(self.cosines(self.matrix[rows]), np.array([[0, 1, 2]]), method)
+        return self._largest(scores[0], rows, k)
+
+    def _largest(
+        self, scores: HostArray, excluded: Sequence[int], k: int
+    ) -> list[tuple[str, float]]:
+        """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
+        if k < 1:
+            raise ValueError(f"expected k of 1 or more, got {k}")
+        scores = scores.copy()
+        scores[list(excluded)] = -np.inf
+        k = min(k, len(self) - len(set(excluded)))
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [(self.words[row], float(scores[row])) for row in order]
+
+
+def analogy_scores(cosines: HostArray, questions: HostArray, method: str) -> HostArray:
+    """How well each word answers "a is to b as c is to ?".
+
+    Takes the cosines (m, V) of m words with all, and for each of n questions the rows of a, b and
+    c in them (n, 3); gives (n, V).
+    """
+    a, b, c = questions.T
+    if method == "add":
+        return cosines[b] - cosines[a] + cosines[c]
+    if method == "mul":
+        shifted = (cosines + 1) / 2
+        return shifted[b] * shifted[c] / (shifted[a] + EPSILON)
+    raise ValueError(f"unknown method {method!r}: expected one of {', '.join(METHODS)}")
