@@ -20,8 +20,8 @@ IMPORT_PATHS = [
     *(
         f"deepnlp.{name}"
         for name in (
-            "layers", "models", "optimizers", "gradcheck", "text", "vectors", "counting", "datasets",
-            "training", "tasks", "generation", "evaluation", "backend",
+            "layers", "models", "optimizers", "gradcheck", "text", "vectors", "counting",
+            "datasets", "training", "tasks", "generation", "evaluation", "backend",
         )
     ),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from deepnlp.plots import moving_window
 from deepnlp.plots.style import BLUE, VERMILLION
 from tests.plots.test_sentences_and_bars import assert_inside
 
-TEXT = "the king eats the bread today . a horse sleeps now .".split()
+TEXT = ["the", "king", "eats", "the", "bread", "today", ".", "a", "horse", "sleeps", "now", "."]
 
 
 def words(figure, colour):
