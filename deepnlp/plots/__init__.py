@@ -13,6 +13,7 @@ from deepnlp.plots.gates import gate_traces
 from deepnlp.plots.gradients import gradient_flow, gradient_heat_map
 from deepnlp.plots.graphs import computation_graph
 from deepnlp.plots.learning import learning_curve
+from deepnlp.plots.paths import vector_paths
 from deepnlp.plots.reach import gradient_reach
 from deepnlp.plots.regions import decision_regions
 from deepnlp.plots.story import long_link
@@ -26,7 +27,7 @@ __all__ = [
     "SurprisalText", "bars", "computation_graph", "curves", "decision_regions",
     "embeddings", "gate_traces", "gradient_flow", "gradient_heat_map", "gradient_reach",
     "learning_curve", "long_link", "moving_window", "next_words", "spread", "surprisal_text",
-    "unrolled",
+    "unrolled", "vector_paths",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

@@ -80,7 +80,7 @@ def embeddings(
         colours |= dict.fromkeys(group, colour)
     axes.margins(x=0.12, y=0.1)
     axes.autoscale_view()
-    _label(axes, places, colours)
+    label_words(axes, places, colours)
     axes.set_xlabel(f"first principal component ({shown[0]:.0%} of the variance)", color=GREY)
     axes.set_ylabel(f"second ({shown[1]:.0%})", color=GREY)
     axes.spines[["top", "right"]].set_visible(False)
@@ -92,7 +92,7 @@ def embeddings(
     return saved(figure, path)
 
 
-def _label(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
+def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
     """Write each word beside its mark, on the side where it covers least of the others."""
     points = axes.transData.transform(np.array(list(places.values()))) * 72 / axes.figure.dpi
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]  # the marks, in points

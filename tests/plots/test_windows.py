@@ -1,8 +1,9 @@
-"""The moving window: every word drawn once a row, in its colour; mistakes are named."""
+"""The moving window, and the paths of vectors: every word in its place; mistakes are named."""
 
+import numpy as np
 import pytest
 
-from deepnlp.plots import moving_window
+from deepnlp.plots import moving_window, vector_paths
 from deepnlp.plots.style import BLUE, VERMILLION
 from tests.plots.test_sentences_and_bars import assert_inside
 
@@ -52,3 +53,27 @@ def test_what_does_not_fit_is_said(changes, message):
     options = {"window": 1, "centres": [3], "title": "", **changes}
     with pytest.raises(ValueError, match=message):
         moving_window(TEXT, **options)
+
+
+def test_paths_of_vectors_end_at_their_words():
+    rng = np.random.default_rng(0)
+    steps = np.linspace(0, 1, 8)[:, None]
+    ends = {word: rng.normal(size=2) * [3, 1] for word in ("up", "down", "left", "right")}
+    figure = vector_paths(
+        {"vertical": ["up", "down"], "horizontal": ["left", "right"]},
+        {word: steps * end for word, end in ends.items()},
+        title="Four words\nleave the origin",
+    )
+    assert [text.get_text() for text in figure.axes[0].texts] == list(ends)
+    marks = np.concatenate(
+        [line.get_xydata() for line in figure.axes[0].lines if line.get_marker() != "None"]
+    )
+    np.testing.assert_allclose(marks, list(ends.values()))
+    assert_inside(figure)
+
+
+@pytest.mark.parametrize("path", [np.zeros((3, 3)), np.zeros(2), None])
+def test_a_path_of_two_dimensions_is_needed(path):
+    paths = {} if path is None else {"word": path}
+    with pytest.raises(ValueError, match=r"each with a path \(S, 2\).*\['word'\]"):
+        vector_paths({"one": ["word"]}, paths, title="")

@@ -1,0 +1,96 @@
+"""The way of word vectors through the plane while they are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+
+from deepnlp.plots.embeddings import MARKS, label_words
+from deepnlp.plots.style import GREY, saved
+
+HostArray = np.ndarray[Any, Any]
+
+
+def vector_paths(
+    groups: Mapping[str, Sequence[str]],
+    paths: Mapping[str, HostArray],
+    *,
+    title: str,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw where vectors of two dimensions went in training, a line for each word.
+
+    A line begins pale, at the first vector, and ends with a mark
+    and the word, at the last.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of str
+        Words by the name of their group, at most six groups.
+    paths : mapping of str to array (S, 2)
+        The vector of each word at S moments.
+    title : str
+        What the figure says; line breaks are kept.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there are no groups or more than six, or a word has no path of shape (S, 2).
+
+    Examples
+    --------
+    >>> steps = np.linspace(0, 1, 5)[:, None]
+    >>> figure = vector_paths({"a": ["up"], "b": ["right"]},
+    ...                       {"up": steps * [0, 1], "right": steps * [1, 0]}, title="Apart")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['up', 'right']
+    """
+    words = [word for group in groups.values() for word in group]
+    shapes = {word: np.shape(paths.get(word, ())) for word in words}
+    wrong = [word for word, shape in shapes.items() if len(shape) != 2 or shape[1] != 2]
+    if not 0 < len(groups) <= len(MARKS) or wrong:
+        raise ValueError(
+            f"vector_paths: expected 1 to {len(MARKS)} groups of words, each with a path (S, 2), "
+            f"got {len(groups)} groups; without such a path: {wrong}"
+        )
+    figure = Figure(figsize=(7.0, 5.2), dpi=150)
+    lines = title.count("\n")
+    axes = figure.add_axes((0.12, 0.1, 0.86, 0.78 - 0.035 * lines))
+    colours: dict[str, str] = {}
+    for (name, group), (colour, marker) in zip(groups.items(), MARKS, strict=False):
+        for word in group:
+            xy = np.asarray(paths[word], dtype=float)
+            shades = [to_rgba(colour, alpha) for alpha in np.linspace(0.12, 0.75, len(xy) - 1)]
+            segments = np.stack([xy[:-1], xy[1:]], axis=1)
+            axes.add_collection(LineCollection(list(segments), colors=shades, linewidths=1.2))
+        last = np.array([np.asarray(paths[word])[-1] for word in group])
+        axes.plot(*last.T, marker, color=colour, ms=6, mec="white", mew=0.6, label=name)
+        colours |= dict.fromkeys(group, colour)
+    axes.axhline(0, color="#DDDDDD", lw=0.8, zorder=0)
+    axes.axvline(0, color="#DDDDDD", lw=0.8, zorder=0)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.12)
+    axes.autoscale_view()
+    axes.apply_aspect()
+    label_words(axes, {word: np.asarray(paths[word])[-1] for word in words}, colours)
+    axes.set_xlabel("first number of the vector", color=GREY)
+    axes.set_ylabel("second", color=GREY)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(
+        loc="upper left", bbox_to_anchor=(0.075, 0.945 - 0.035 * lines), ncols=len(groups),
+        frameon=False, fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.2,
+    )  # fmt: skip
+    figure.text(0.02, 0.985, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)
