@@ -146,6 +146,31 @@ def _rnnlm(cell: str, tie: str) -> Example:
     return Example(f"RNNLM {cell} {tie}", RNNLM, build)
 
 
+def _rows_in_part(tie: str) -> Example:
+    """Some words are only read, one is only predicted; of the others some vectors are frozen."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        output_ids = [*range(s.V - 2, 0, -2), -1]
+        vectors = asarray(rng.normal(size=(s.V, s.D)))
+        model = RNNLM(
+            *(s.V, s.D, s.H, 1),
+            tie=tie,
+            dropout=0.3,
+            embedding=vectors,
+            freeze_embedding=True,
+            trained_ids=[0, s.V - 2],
+            output_ids=output_ids,
+            dtype="float64",
+            rng=rng,
+        )
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        ids, targets = _windows(rng, s)
+        return model, (ids, targets % len(output_ids))
+
+    return Example(f"RNNLM {tie}, rows shared in part", RNNLM, build)
+
+
 def _windows(rng: Generator, s: Sizes) -> Inputs:
     """Ids (N, T) and those that follow."""
     ids = rng.integers(0, s.V, size=(s.N, s.T + 1))
@@ -204,6 +229,8 @@ def _rows() -> Iterator[Example]:
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
             yield _rnnlm(cell, tie)
+    for tie in ("none", "tied+L"):
+        yield _rows_in_part(tie)
     yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)
 
 

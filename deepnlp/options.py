@@ -182,10 +182,11 @@ def values_of(component: Any) -> dict[str, Any]:
 def to_toml(options: Mapping[str, Any]) -> str:
     """A flat table as TOML; None is left out, since TOML has no value for it.
 
-    >>> print(to_toml({"name": "a", "lr": 0.5, "tied": True}), end="")
+    >>> print(to_toml({"name": "a", "lr": 0.5, "tied": True, "ids": [1, 2]}), end="")
     name = "a"
     lr = 0.5
     tied = true
+    ids = [1, 2]
     """
     return "".join(f"{name} = {_in_toml(v)}\n" for name, v in options.items() if v is not None)
 
@@ -195,6 +196,8 @@ def _in_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_toml, value))}]"
     # JSON's escapes are TOML's, except that JSON leaves one character bare
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 

@@ -92,8 +92,8 @@ class SharedRows(View):
         The weight to share.
     ids : array_like of int (K,)
         For each row of the view the row of W, or -1 for one of U.
-    own : View or array (number of ids below 0, D)
-        U, the other rows, in order.
+    own : View or array (number of ids below 0, D), optional
+        U, the other rows, in order. None are needed where all ids are 0 or more.
 
     Raises
     ------
@@ -118,9 +118,11 @@ class SharedRows(View):
 
     how = "rows shared in part"
 
-    def __init__(self, W: Any, ids: Any, own: Any) -> None:
-        self.W, self.own = as_parameter(W, "W"), as_parameter(own, "own")
-        self.bases = tuple(dict.fromkeys((*self.W.bases, *self.own.bases)))
+    def __init__(self, W: Any, ids: Any, own: Any = None) -> None:
+        self.W = as_parameter(W, "W")
+        self.own = None if own is None else as_parameter(own, "own")
+        others = () if self.own is None else self.own.bases
+        self.bases = tuple(dict.fromkeys((*self.W.bases, *others)))
         ids = asnumpy(ids) if hasattr(ids, "shape") else numpy.asarray(ids)
         self.shape = (len(ids), *self.W.shape[1:])
         shared, apart = numpy.flatnonzero(ids >= 0), numpy.flatnonzero(ids < 0)
@@ -128,10 +130,11 @@ class SharedRows(View):
             raise ValueError(
                 f"SharedRows: ids should be below {self.W.shape[0]}, got {int(ids.max())}"
             )
-        if self.own.shape != (len(apart), *self.shape[1:]):
+        found = (0, *self.shape[1:]) if self.own is None else self.own.shape
+        if found != (len(apart), *self.shape[1:]):
             raise ValueError(
                 f"SharedRows: own should have shape {(len(apart), *self.shape[1:])}, a row for "
-                f"each id below 0, got {self.own.shape}"
+                f"each id below 0, got {found}"
             )
         self._shared, self._apart = asarray(shared), asarray(apart)
         self._ids = asarray(ids[shared])
@@ -139,6 +142,8 @@ class SharedRows(View):
     @property
     def value(self) -> Array:
         """Rows of W and of U, each in its place."""
+        if self.own is None:
+            return self.W.value[self._ids]
         value = xp.empty(self.shape, dtype=self.dtype)
         value[self._shared] = self.W.value[self._ids]
         value[self._apart] = self.own.value
@@ -147,5 +152,8 @@ class SharedRows(View):
     def accumulate(self, grad: Array) -> None:
         """Each row of the gradient to the row that was read."""
         self._expect_own_shape(grad)
+        if self.own is None:
+            self.W.accumulate_rows(self._ids, grad)
+            return
         self.W.accumulate_rows(self._ids, grad[self._shared])
         self.own.accumulate(grad[self._apart])

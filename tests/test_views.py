@@ -233,3 +233,15 @@ def test_what_a_view_refuses(array_backend):
         SharedRows(W, [0, 4], np.zeros((0, 3)))
     with pytest.raises(ValueError, match=r"own.*\(1, 3\).*\(2, 3\)"):
         SharedRows(W, [0, -1], np.zeros((2, 3)))
+
+
+def test_rows_that_are_all_shared_need_no_others(array_backend):
+    W = Parameter(RNG.normal(size=(4, 3)))
+    view = SharedRows(W, [2, 0])
+    assert view.bases == (W,)
+    assert_close(view.value, asnumpy(W.value)[[2, 0]])
+    view.accumulate(asarray(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))
+    assert_close(W.grad, [[4, 5, 6], [0, 0, 0], [1, 2, 3], [0, 0, 0]])
+    assert check_gradients(TimeAffine(view.T), RNG.normal(size=(2, 2, 3))).ok
+    with pytest.raises(ValueError, match=r"own.*\(1, 3\).*\(0, 3\)"):
+        SharedRows(W, [0, -1])

@@ -31,6 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the perplexity."""
+    import numpy as np
+
     from deepnlp.cli.models import corpus_of, load_model
     from deepnlp.evaluation import perplexity
     from deepnlp.generation import vocabulary_of
@@ -41,10 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = corpus_of(arguments.model, vocab, arguments.corpus)
     ids = corpus.splits[arguments.split]
     found = {"model": perplexity(model, ids, arguments.batch_size)}
+    train, targets = model.targets(corpus.train), model.targets(ids)
     if arguments.baselines:
-        measured = baselines(corpus.train, {arguments.split: ids}, len(vocab))
+        measured = baselines(train, {arguments.split: targets}, model.output_size)
         found |= {name: values[arguments.split] for name, values in measured.items()}
-    unknown = int((ids[1:] == vocab.unk_id).sum())
+    unknown = int((targets[1:] == model.targets(np.array(vocab.unk_id))).sum())
     if arguments.json:
         print_json(
             {

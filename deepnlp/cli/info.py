@@ -67,12 +67,15 @@ def _model_of_recipe(name: str, vocab_size: int | None) -> "RNNLM":
     from deepnlp.models import RNNLM
     from deepnlp.options import fill
     from deepnlp.tasks import LanguageModelling
+    from deepnlp.tasks.fresh_model import output_ids
     from deepnlp.training import recipe
 
     config = recipe(name)
-    vocab = LanguageModelling.load(config).corpus.vocab if vocab_size is None else None
-    model = fill(RNNLM, config, vocab_size if vocab is None else len(vocab))
-    model.vocab = vocab
+    if vocab_size is not None:
+        return fill(RNNLM, config, vocab_size)
+    corpus = LanguageModelling.load(config).corpus
+    model = fill(RNNLM, config, len(corpus.vocab), output_ids=fill(output_ids, config, corpus))
+    model.vocab = corpus.vocab
     return model
 
 

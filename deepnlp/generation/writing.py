@@ -435,7 +435,7 @@ def _read(
     finally:
         for layer, training in zip(layers, modes):
             layer.training = training
-    return asnumpy(logits), state
+    return model.scores_by_id(asnumpy(logits)), state
 
 
 def _with_rows(rows: Sequence[int], array: Any, other: Any) -> Any:

@@ -187,6 +187,8 @@ def gradient_flow(
     ((7,), ['f', 'i', 'o'])
     """
     inputs, targets = _windows(ids, steps, batch_size, IGNORED)
+    if hasattr(model, "targets"):  # what it predicts, where that is not what it reads
+        targets = model.targets(targets)
     carried = model.snapshot()
     modes = [(layer, layer.training) for layer in model._layers()]
     try:

@@ -11,8 +11,10 @@ import numpy
 from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.layer import Layer
 from deepnlp.layers import SoftmaxWithLoss
-from deepnlp.parameter import View
+from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
+
+HostArray = numpy.ndarray[Any, Any]
 
 
 class LanguageModel(Layer):
@@ -43,6 +45,22 @@ class LanguageModel(Layer):
         return SoftmaxWithLoss().losses(self.logits(ids), targets)
 
     _general_losses = losses
+
+    def targets(self, ids: HostArray) -> HostArray:
+        """What the model is to predict where a text has these ids, on the host: the ids themselves.
+
+        A model that predicts other words than it reads gives their ids among those.
+        """
+        return ids
+
+    @property
+    def output_size(self) -> int:
+        """How many words the model can predict."""
+        return self.vocab_size
+
+    def scores_by_id(self, scores: HostArray) -> HostArray:
+        """Scores (..., V) of the words by the ids of a text, on the host, from those of a step."""
+        return scores
 
     def _general_start(self, N: int) -> Any:
         """The state of N texts of which nothing has been read: an empty tuple of ids for each."""
@@ -108,7 +126,7 @@ class LanguageModel(Layer):
         """
         defaults = inspect.signature(type(self)).parameters
         options = ", ".join(
-            f"{name}={value!r}"
+            f"{name}={f'<{len(value):,} ids>' if isinstance(value, list) else repr(value)}"
             for name, value in self._config.items()
             if value != defaults[name].default
         )
@@ -122,8 +140,7 @@ class LanguageModel(Layer):
             known = [first_names[id(base)] for base in weight.bases if id(base) in first_names]
             new = [base for base in weight.bases if id(base) not in first_names]
             first_names |= {id(base): name for base in new}
-            frozen = "" if weight.trainable else "  frozen"
-            own = [f"{sum(base.value.size for base in new):,}{frozen}"] if new else []
+            own = [_sizes(new)] if new else []
             how = [weight.how] if weight.how else []
             rows.append((name, shape, ", ".join([*own, *(f"= {first}" for first in known), *how])))
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
@@ -139,6 +156,15 @@ class LanguageModel(Layer):
                 f"  {total:,} parameters, {megabytes:.1f} MB as {dtype}",
             ]
         )
+
+
+def _sizes(bases: list[Parameter]) -> str:
+    """How many numbers there are in Parameters, and how many of them are frozen."""
+    size = sum(base.value.size for base in bases)
+    frozen = sum(base.value.size for base in bases if not base.trainable)
+    if frozen in (0, size):
+        return f"{size:,}{'  frozen' if frozen else ''}"
+    return f"{size:,}, {frozen:,} of them frozen"
 
 
 def check_size(owner: str, name: str, size: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
@@ -19,9 +20,10 @@ from deepnlp.layers import (
 )
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
-from deepnlp.models.language_model import LanguageModel
+from deepnlp.models.language_model import HostArray, LanguageModel
+from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option, check_options, options_of
-from deepnlp.parameter import Parameter
+from deepnlp.parameter import Parameter, View
 
 CELLS = ("lstm", "gru", "rnn")
 TIES = ("none", "tied", "tied+L")
@@ -37,6 +39,7 @@ EMBED_BOUND = "uniform: the embedding starts in U(-bound, bound)"
 FORGET_BIAS = "lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"
 ACTIVATION = "nonlinearity of an rnn cell"
 INPUT_MATRIX = "rnn: an input matrix Wx in the first layer; without it D = H"
+FREEZE = "leave the embedding as it starts; with vectors, only the words that the file has"
 RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
 
 _GATES = {"lstm": 4, "gru": 3, "rnn": 1}
@@ -90,7 +93,15 @@ class RNNLM(LanguageModel):
     embedding : array (V, D), optional
         A pre-trained matrix to start from.
     freeze_embedding : bool
-        Leave the embedding as it is; with tying, the output weight too.
+        Leave the embedding as it is; with tying, the output weight too (L and b are trained).
+    trained_ids : sequence of int, optional
+        With ``freeze_embedding``: words whose vectors are trained all the same, such as those that
+        a file of vectors lacks.
+    output_ids : sequence of int (K,), optional
+        For an output vocabulary of K words that is another than the input's: for each word that the
+        model predicts its id among those that it reads, or -1 for a word that it only predicts.
+        With tying, a word in both has one vector and any other its own
+        (:class:`~deepnlp.views.SharedRows`). By default the model predicts what it reads.
     dtype : data-type
     rng : numpy.random.Generator, optional
 
@@ -98,6 +109,8 @@ class RNNLM(LanguageModel):
     -----
     ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, a
     0-d array; ``backward()`` accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
+    With ``output_ids`` targets and scores are those of the K words: ``targets(ids)`` gives the
+    targets for ids of a text, ``scores_by_id`` the scores by the ids of a text.
     The hidden state is carried from call to call (truncated BPTT) until ``reset_state()``.
     Zaremba, Sutskever and Vinyals 2014.
 
@@ -137,11 +150,15 @@ class RNNLM(LanguageModel):
         input_matrix: Annotated[bool, Option(INPUT_MATRIX)] = True,
         reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
         embedding: Array | None = None,
-        freeze_embedding: Annotated[bool, Option("leave the embedding as it starts")] = False,
+        freeze_embedding: Annotated[bool, Option(FREEZE)] = False,
+        trained_ids: Sequence[int] | None = None,
+        output_ids: Sequence[int] | None = None,
         dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
         rng: Generator | None = None,
     ) -> None:
-        kept = {"vocab_size", *options_of(RNNLM)}
+        trained_ids = None if trained_ids is None else [int(id_) for id_ in trained_ids]
+        output_ids = None if output_ids is None else [int(id_) for id_ in output_ids]
+        kept = {"vocab_size", "trained_ids", "output_ids", *options_of(RNNLM)}
         given = {name: value for name, value in locals().items() if name in kept}
         check_options(RNNLM, {**given, "dtype": xp.dtype(dtype).name})
         if reset_after and cell != "gru":
@@ -158,6 +175,8 @@ class RNNLM(LanguageModel):
                 "RNNLM: input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' "
                 f"with embed_size = hidden_size, got cell={cell!r}, {D} and {H}"
             )
+        if trained_ids is not None and not freeze_embedding:
+            raise ValueError("RNNLM: trained_ids belong to freeze_embedding=True")
         if embedding is not None and tuple(embedding.shape) != (V, D):
             raise ValueError(
                 f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "
@@ -171,14 +190,24 @@ class RNNLM(LanguageModel):
             return [*layers, *noise]
 
         table = draw("embedding", (V, D)) if embedding is None else embedding.astype(dtype)
-        embed = Embedding(Parameter(table, "E", trainable=not freeze_embedding))
+        E: View = Parameter(table, "E", trainable=not freeze_embedding)
+        if trained_ids is not None:
+            E = frozen_in_part(table, trained_ids)
+        embed = Embedding(E)
         self.layers = dropped(embed)
         for number in range(layers):
             self.layers += dropped(self._cell(draw, D if number == 0 else H))
         if tie == "tied+L":
             self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
-        W = Parameter(draw("output", (H, V)), "W") if tie == "none" else embed.W.T
-        b = Parameter.zeros(V, dtype=dtype, name="b") if output_bias else None
+        self._output = None if output_ids is None else OutputWords(output_ids, V)
+        K = self.output_size
+        W: View = E.T
+        if tie == "none":
+            W = Parameter(draw("output", (H, K)), "W")
+        elif self._output is not None:
+            own = draw("embedding", (self._output.apart, D)) if self._output.apart else None
+            W = self._output.rows(E, own).T
+        b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
         self.output = AffineSoftmaxWithLoss(W, b)
 
     def forward(self, ids: Array, targets: Array) -> Array:
@@ -201,6 +230,23 @@ class RNNLM(LanguageModel):
         with no_backward():
             return self.output.scores(self._hidden(ids))
 
+    def targets(self, ids: HostArray) -> HostArray:
+        """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
+        if self._output is None:
+            return ids
+        if self.vocab is None:
+            raise ValueError("RNNLM: with output_ids, model.vocab must say which id <unk> has")
+        return self._output.targets(ids, self.vocab.unk_id)
+
+    @property
+    def output_size(self) -> int:
+        """How many words the model can predict: V, or K."""
+        return self.vocab_size if self._output is None else self._output.size
+
+    def scores_by_id(self, scores: HostArray) -> HostArray:
+        """Scores (..., V) by the ids of a text: -inf for words that are never predicted."""
+        return scores if self._output is None else self._output.scores_by_id(scores)
+
     def start(self, N: int) -> Any:
         """A state of zeros for N texts: that of every layer."""
         return Sequential(*self.layers).start(N)
@@ -220,19 +266,19 @@ class RNNLM(LanguageModel):
         Parameters
         ----------
         counts : array (V,) of host numbers
-            How often each id occurs in the training text.
+            How often each id occurs in the training text; with ``output_ids``, each of K targets.
 
         Raises
         ------
         ValueError
-            If the model has no output bias, or there are not V counts.
+            If the model has no output bias, or not as many words as there are counts.
         """
         b = self.output.b
         if b is None:
             raise ValueError("RNNLM: start_from_unigram needs output_bias=True")
-        if len(counts) != self.vocab_size:
+        if len(counts) != self.output_size:
             raise ValueError(
-                f"RNNLM: start_from_unigram needs a count for each of {self.vocab_size} words, "
+                f"RNNLM: start_from_unigram needs a count for each of {self.output_size} words, "
                 f"got {len(counts)}"
             )
         n = asarray(counts).astype("float64") + 1

@@ -6,47 +6,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
-from deepnlp import backend
-from deepnlp.datasets import Corpus, load_corpus, load_vectors
+from deepnlp.backend import Array
+from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.generation import generate
 from deepnlp.models import RNNLM, ngrams
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
+from deepnlp.tasks.fresh_model import (
+    Pretrained,
+    fresh_rnnlm,
+    output_ids,
+    pretrained,
+    start_from_unigram,
+)
 from deepnlp.tasks.task import Task
 
 # Help texts of options.
 TIME_SIZE = "T, steps of truncated backpropagation through time"
 EVAL_BATCH_SIZE = "rows in the validation of each epoch; final figures are at 1"
 BASELINES = "measure n-gram models on the same text, to compare with"
-VECTORS = "file of word vectors (GloVe or word2vec text) that the embedding starts from"
-UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
 
 SENTENCE_WORDS = 8
-
-
-def start_from_corpus(
-    model: RNNLM,
-    corpus: Corpus,
-    *,
-    unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
-    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
-) -> None:
-    """Set the embedding of a fresh model from word vectors, its output bias from word counts."""
-    config = model.config()
-    if vectors:
-        table, _ = load_vectors(vectors, corpus.vocab, backend.rng())
-        if table.shape[1] != config["embed_size"]:
-            raise ValueError(
-                f"embed_size should be {table.shape[1]}, the size of the vectors in {vectors}, "
-                f"got {config['embed_size']}"
-            )
-        embedding: Any = model.layers[0]
-        embedding.W.value = backend.asarray(table.astype(config["dtype"]))
-    if unigram_bias and config["output_bias"]:
-        model.start_from_unigram(np.bincount(corpus.train, minlength=model.vocab_size))
 
 
 class LanguageModelling(Task):
@@ -78,7 +59,10 @@ class LanguageModelling(Task):
     """
 
     metric = "perplexity"
-    parts: ClassVar = {"corpus": (load_corpus,), "model": (RNNLM, start_from_corpus)}
+    parts: ClassVar = {
+        "corpus": (load_corpus,),
+        "model": (RNNLM, pretrained, output_ids, start_from_unigram),
+    }
     recipe = "default"
 
     def __init__(
@@ -94,6 +78,7 @@ class LanguageModelling(Task):
         self.batch_size, self.time_size = batch_size, time_size
         self.eval_batch_size = eval_batch_size
         self.baselines = baselines
+        self.vectors: Pretrained | None = None  # that a model of this task was started from
         self._batches = BPTTBatches(corpus.train, batch_size, time_size)
 
     def prepare(self, model: Any) -> None:
@@ -105,10 +90,16 @@ class LanguageModelling(Task):
                 f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
             )
         model.vocab = self.corpus.vocab
+        self._to_predict, self._output_size = model.targets, model.output_size
 
     def batches(self, epoch: int) -> BPTTBatches:
         """Windows of the text, in its order: inputs and targets (N, T)."""
         return self._batches
+
+    def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
+        """The mean loss of a window, whose targets are those of the model."""
+        inputs, targets = batch
+        return super().learn(model, (inputs, model.targets(targets)))
 
     def begin_epoch(self, model: Any) -> None:
         """Begin the text again, from a hidden state of zeros."""
@@ -136,11 +127,12 @@ class LanguageModelling(Task):
         }
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
-        """Perplexities of n-gram models."""
+        """Perplexities of n-gram models of the words that the model predicts."""
         if not self.baselines:
             return {}
-        splits = {"valid": self.corpus.valid, "test": self.corpus.test}
-        return ngrams.baselines(self.corpus.train, splits, len(self.corpus.vocab))
+        splits = {split: self._to_predict(ids) for split, ids in self.corpus.splits.items()}
+        train = splits.pop("train")
+        return ngrams.baselines(train, splits, self._output_size)
 
     def draw(
         self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
@@ -157,18 +149,20 @@ class LanguageModelling(Task):
         return long_enough[0] if long_enough else max(lines, key=len, default="")
 
     def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus."""
+        """Name, fingerprint and sizes of the corpus; how many of its words have vectors."""
         return {
             "name": self.corpus.name,
             "fingerprint": self.corpus.fingerprint,
             "note": self.corpus.note,
             "tokens": self.corpus.tokens,
             "vocabulary": len(self.corpus.vocab),
+            **({"vectors": self.vectors.coverage} if self.vectors else {}),
         }
 
     def describe(self) -> str:
-        """The corpus in one line."""
-        return self.corpus.describe()
+        """The corpus in one line, and its vectors in another."""
+        lines = [self.corpus.describe()]
+        return "\n".join([*lines, self.vectors.describe()] if self.vectors else lines)
 
     def watched(self) -> tuple[Any, int]:
         """The validation text, and the steps of truncated backpropagation."""
@@ -182,9 +176,8 @@ class LanguageModelling(Task):
 
     def build_model(self, options: Mapping[str, Any]) -> RNNLM:
         """A fresh RNNLM, started from word frequencies and vectors as the options say."""
-        model = fill(RNNLM, options, len(self.corpus.vocab))
-        fill(start_from_corpus, options, model, self.corpus)
-        return model
+        self.vectors = fill(pretrained, options, self.corpus, options["embed_size"])
+        return fresh_rnnlm(self.corpus, self.vectors, options)
 
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in hidden states and scores of a window, with what backward needs of them."""
@@ -195,5 +188,5 @@ class LanguageModelling(Task):
         layers = sum(7 * H + 2 * gates for H, gates in recurrent)
         return {
             "hidden states of a window": tokens * (3 * model.config()["embed_size"] + layers),
-            "scores of a window": 3 * tokens * model.vocab_size,
+            "scores of a window": 3 * tokens * model.output_size,
         }

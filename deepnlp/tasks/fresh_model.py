@@ -1,0 +1,119 @@
+"""A fresh RNNLM for a corpus: from word vectors, with fewer output words, from word frequencies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from deepnlp.backend import asarray
+from deepnlp.datasets import Corpus, load_vectors
+from deepnlp.datasets.files import data_folder
+from deepnlp.models import RNNLM
+from deepnlp.options import Option, fill
+
+# Help texts of options.
+VECTORS = "file of word vectors that the embedding starts from; also looked up in the data folder"
+OUTPUT_WORDS = "predict only so many words, the most frequent, and <unk> for others; 0 for all"
+UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
+
+
+@dataclass(frozen=True, eq=False)
+class Pretrained:
+    """Word vectors (V, D) for a vocabulary, with the words (V,) that the file had."""
+
+    file: str
+    matrix: np.ndarray[Any, Any]
+    found: np.ndarray[Any, Any]
+    counts: np.ndarray[Any, Any]
+
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """How many words of the vocabulary the file has, and their share of the training text."""
+        share = self.counts[self.found].sum() / self.counts.sum()
+        return {
+            "file": Path(self.file).name,
+            "size": self.matrix.shape[1],
+            "words": int(self.found.sum()),
+            "vocabulary": len(self.found),
+            "share_of_text": round(float(share), 4),
+        }
+
+    def describe(self) -> str:
+        """The coverage in one line."""
+        facts = self.coverage
+        share = facts["words"] / facts["vocabulary"]
+        return (
+            f"vectors of {facts['file']}: {facts['words']:,} of {facts['vocabulary']:,} words "
+            f"({share:.1%}), {facts['share_of_text']:.1%} of the training text"
+        )
+
+
+def pretrained(
+    corpus: Corpus,
+    embed_size: int,
+    *,
+    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
+) -> Pretrained | None:
+    """The vectors of a file for the words of a corpus; the words it lacks have random ones."""
+    if not vectors:
+        return None
+    in_data = data_folder() / vectors
+    path = in_data if in_data.exists() and not Path(vectors).exists() else Path(vectors)
+    matrix, found = load_vectors(path, corpus.vocab)
+    if matrix.shape[1] != embed_size:
+        raise ValueError(
+            f"embed_size should be {matrix.shape[1]}, the size of the vectors in {vectors}, "
+            f"got {embed_size}"
+        )
+    counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
+    return Pretrained(vectors, matrix, found, counts)
+
+
+def output_ids(
+    corpus: Corpus,
+    *,
+    output_words: Annotated[int, Option(OUTPUT_WORDS, low=0)] = 0,
+) -> list[int] | None:
+    """Ids of the most frequent words, <unk> among them, by id; None for all words."""
+    vocab = corpus.vocab
+    if not output_words or output_words >= len(vocab):
+        return None
+    if output_words < 3:
+        raise ValueError(
+            f"output_words should be 3 or more (<unk>, the end of a line, a word), or 0 for all, "
+            f"got {output_words}"
+        )
+    special = [vocab.unk_id, vocab.eos_id]
+    counts = np.bincount(corpus.train, minlength=len(vocab))
+    frequent = [int(id_) for id_ in np.argsort(-counts, kind="stable") if id_ not in special]
+    return sorted([*special, *frequent[: output_words - len(special)]])
+
+
+def start_from_unigram(
+    model: RNNLM,
+    corpus: Corpus,
+    *,
+    unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
+) -> None:
+    """Set the output bias, where there is one, from the counts of the words to predict."""
+    if unigram_bias and model.output.b is not None:
+        targets = model.targets(corpus.train)
+        model.start_from_unigram(np.bincount(targets, minlength=model.output_size))
+
+
+def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str, Any]) -> RNNLM:
+    """The model that options describe, started from a corpus and, if there are any, vectors."""
+    start: dict[str, Any] = {"output_ids": fill(output_ids, options, corpus)}
+    if vectors is not None:
+        start["embedding"] = asarray(vectors.matrix)
+        lacking = np.flatnonzero(~vectors.found)
+        if options["freeze_embedding"] and len(lacking):
+            start["trained_ids"] = lacking
+    model = fill(RNNLM, options, len(corpus.vocab), **start)
+    model.vocab = corpus.vocab
+    fill(start_from_unigram, options, model, corpus)
+    return model
