@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks.machine import machine, versions
 from benchmarks.records import Record
 from benchmarks.settings import Settings
-from deepnlp.checkpoint import replacing
 from deepnlp.errors import DeepNLPError
+from deepnlp.files import replacing
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
+from deepnlp.files import replacing
 from deepnlp.layer import Layer
 from deepnlp.models import MODELS, RNNLM
 from deepnlp.text import Vocabulary
@@ -288,29 +287,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it has no {error.args[0]}"
     return " ".join(str(error).split())
-
-
-@contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Write a file beside its final name, then rename: the old one is whole until the new one is.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a.txt") as file:
-    ...         _ = file.write(b"whole")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['a.txt']
-    """
-    path = Path(path)
-    beside = path.with_name(path.name + ".tmp")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
-    try:
-        with beside.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before the name points to it
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

@@ -31,10 +31,11 @@ def gpu_is_available() -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     required = os.environ.get("DEEPNLP_REQUIRE_PARITY") == "1"
-    if required and importlib.util.find_spec("torch") is None:
-        raise pytest.UsageError(
-            "DEEPNLP_REQUIRE_PARITY=1 but torch is not installed: pip install -e '.[parity]'"
-        )
+    for name in ("torch", "gensim"):
+        if required and importlib.util.find_spec(name) is None:
+            raise pytest.UsageError(
+                f"DEEPNLP_REQUIRE_PARITY=1 but {name} is not installed: pip install -e '.[parity]'"
+            )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ ROOT = PACKAGE.parent
 OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
 
 FLOORS = [
-    {"threads.py", "backend.py", "errors.py", "script.py", "tables.py", "options.py"},
+    {"threads.py", "backend.py", "errors.py", "files.py", "script.py", "tables.py", "options.py"},
     {"parameter.py", "views.py", "functions.py", "products.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},

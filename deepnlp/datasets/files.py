@@ -1,10 +1,10 @@
 """Finding and reading the files of a corpus: UTF-8 text, gzip read in place."""
 
-import gzip
 import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from deepnlp.files import unpacked
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
@@ -46,32 +46,14 @@ def find_file(folder: Path, relative: str) -> Path:
     )
 
 
-def read_bytes(path: Path) -> bytes:
-    """All bytes of a file, unpacked where its name ends in ``.gz``.
-
-    >>> b"find_file" in read_bytes(Path(__file__))
-    True
-    """
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"no file {path}: expected UTF-8 text, plain or .gz; check the path"
-        )
-    if path.suffix != ".gz":
-        return path.read_bytes()
-    try:
-        with gzip.open(path) as packed:
-            return packed.read()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
-
-
 def read_text(path: Path) -> str:
     r"""Text of a UTF-8 file, unpacked where its name ends in ``.gz``; line breaks become ``\n``.
 
     >>> "def read_text" in read_text(Path(__file__))
     True
     """
-    content = read_bytes(path)
+    with unpacked(path) as file:
+        content = file.read()
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
     try:

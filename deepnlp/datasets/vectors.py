@@ -1,13 +1,12 @@
-"""Pre-trained word vectors, in the text formats of GloVe, word2vec and fastText."""
+"""An embedding matrix from pre-trained word vectors."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.datasets.files import numbered_lines
 from deepnlp.text import Vocabulary
+from deepnlp.vectors import WordVectors
 
 
 def load_vectors(
@@ -15,15 +14,14 @@ def load_vectors(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Embedding matrix of a vocabulary from a file of word vectors.
 
-    Each line is a word and D numbers. A first line of two whole numbers, count and D, is a header;
-    its count is ignored, since shortened files keep the old one. If a word occurs twice, its first
-    vector counts. Words of the vocabulary that the file lacks are drawn from a
-    normal distribution with mean 0 and the standard deviation of the numbers found.
+    The file is one that ``deepnlp.vectors.WordVectors.load`` reads. Words of the vocabulary that it
+    lacks are drawn from a normal distribution with mean 0 and the standard deviation of the numbers
+    found.
 
     Parameters
     ----------
     path : path
-        UTF-8 text file, plain or ``.gz``.
+        Text, plain or ``.gz``, such as GloVe's; ``.bin`` of word2vec, or ``.npy``.
     vocab : Vocabulary
         The words wanted, V of them.
     rng : numpy.random.Generator, optional
@@ -41,8 +39,8 @@ def load_vectors(
     FileNotFoundError
         If the file is not there.
     ValueError
-        If a line does not have a word and D numbers (the message gives the number of the line), or
-        if the file has no word of the vocabulary.
+        If the file breaks the rules of its format (the message gives the line or the byte), or has
+        no word of the vocabulary.
 
     Examples
     --------
@@ -54,57 +52,17 @@ def load_vectors(
     >>> W[0].tolist(), found.tolist()
     ([0.5, -1.0], [True, False, False, False])
     """
-    path = Path(path)
-    D = 0
-    vectors: dict[int, np.ndarray] = {}
-    for number, line in numbered_lines(path):
-        fields = line.rstrip().split(" ")
-        if number == 1 and len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
-            D = int(fields[1])
-            continue
-        D = D or len(fields) - 1
-        word = _word(fields, D, path, number)
-        if word in vocab and vocab.id(word) not in vectors:
-            vectors[vocab.id(word)] = _numbers(fields[-D:], path, number)
-    if not vectors:
+    vectors = WordVectors.load(path, words=vocab)
+    if not len(vectors):
         raise ValueError(
             f"{path} holds none of the {len(vocab)} words of the vocabulary:"
             " check that it is of the same language and case"
         )
-    known = np.stack(list(vectors.values()))
     rng = backend.rng() if rng is None else rng
-    W = rng.normal(0.0, float(known.std()), size=(len(vocab), D)).astype(np.float32)
+    spread, D = float(vectors.matrix.std()), vectors.matrix.shape[1]
+    W = rng.normal(0.0, spread, size=(len(vocab), D)).astype(np.float32)
+    ids = [vocab.id(word) for word in vectors.words]
     found = np.zeros(len(vocab), dtype=bool)
-    found[list(vectors)] = True
-    W[list(vectors)] = known
+    found[ids] = True
+    W[ids] = vectors.matrix
     return W, found
-
-
-def _word(fields: list[str], D: int, path: Path, number: int) -> str:
-    """The word before the D numbers; in some files it may contain spaces."""
-    extra = fields[1:-D] if D > 0 else []
-    if D < 1 or len(fields) < D + 1 or any(_is_number(field) for field in extra):
-        raise ValueError(
-            f"{path}, line {number}: expected a word and {max(D, 1)} numbers,"
-            f" got {len(fields)} fields"
-        )
-    return " ".join(fields[:-D])
-
-
-def _numbers(fields: list[str], path: Path, number: int) -> np.ndarray:
-    """The numbers of one line as float32."""
-    try:
-        vector = np.array(fields, dtype=np.float32)
-    except ValueError:
-        vector = np.array([np.nan])
-    if not np.isfinite(vector).all():
-        raise ValueError(f"{path}, line {number}: expected {len(fields)} finite numbers")
-    return vector
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from deepnlp.checkpoint import replacing
 from deepnlp.errors import DeepNLPError
+from deepnlp.files import replacing
 
 
 class RunFolder:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from deepnlp.vectors.formats import read_file, write_file
 
 HostArray = np.ndarray[Any, Any]
 
@@ -71,6 +75,95 @@ class WordVectors:
             repeated = next(word for row, word in enumerate(words) if self._rows[word] != row)
             raise ValueError(f"WordVectors: expected each word once, but {repeated!r} is repeated")
 
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        format: str | None = None,
+        *,
+        words: Container[str] | None = None,
+        limit: int | None = None,
+    ) -> WordVectors:
+        r"""Read a file of word vectors.
+
+        ``"glove"`` and ``"word2vec"`` are text, a word and D numbers a line, the second with a
+        header of two numbers, V and D; ``"word2vec-binary"`` has the same header and packed
+        float32 numbers; ``"npy"`` is an array of NumPy, memory-mapped, with the words in
+        ``name.words.json``. A word may contain spaces in text. If a word occurs twice, its first
+        vector counts; that, and a header that counts wrongly, is said in ``notes``.
+
+        Parameters
+        ----------
+        path : str or path
+            Text and binary files may be packed, with ``.gz`` at the end of the name.
+        format : {"glove", "word2vec", "word2vec-binary", "npy"}, optional
+            By default ``.bin`` and ``.npy`` say it, and any other name is text, with a header or
+            without.
+        words : container of str, optional
+            Keep the vectors of these words only.
+        limit : int, optional
+            Stop after this many, in most files the most frequent words.
+
+        Returns
+        -------
+        WordVectors
+            With a float32 matrix; from ``.npy`` with the type of the file.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file breaks the rules of its format; the text gives the line or the byte.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "vectors.txt"
+        ...     _ = path.write_text("3 2\ncat 0.5 -1\nnew york 0.25 2\n")
+        ...     vectors = WordVectors.load(path)
+        >>> vectors.words, vectors.notes
+        (('cat', 'new york'), ("the header's count is 3, the file holds 2 vectors",))
+        """
+        path = Path(path)
+        found, matrix, notes = read_file(path, format, words, limit)
+        try:
+            return cls(found, matrix, notes)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    def save(self, path: str | PathLike[str], format: str | None = None) -> None:
+        r"""Write a file of word vectors, all of it or nothing.
+
+        Parameters
+        ----------
+        path : str or path
+            Its folder must exist.
+        format : {"glove", "word2vec", "word2vec-binary", "npy"}, optional
+            By default by the end of the name: ``.txt``, ``.vec``, ``.bin`` or ``.npy``; all but
+            the last may be followed by ``.gz``. ``"npy"`` keeps the number type and holds every
+            word. The others hold float32, and no word with a line break; ``"word2vec"`` and
+            ``"word2vec-binary"``, which gensim reads, hold no word with a space either.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such folder.
+        ValueError
+            If the format cannot be told or cannot hold a word, or a number is not finite.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "vectors.vec"
+        ...     WordVectors(["cat", "dog"], [[0.5, 2.0], [0.1, 1.0]]).save(path)
+        ...     path.read_text()
+        '2 2\ncat 0.5 2.0\ndog 0.1 1.0\n'
+        """
+        write_file(Path(path), format, self.words, self.matrix)
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -123,14 +216,15 @@ class WordVectors:
 
     def cosines(self, queries: HostArray) -> HostArray:
         """Cosine of vectors (n, D) with every word's vector, (n, V)."""
-        Q = np.asarray(queries, dtype=self.matrix.dtype)
+        dtype = np.result_type(self.matrix.dtype, np.float32)
+        Q, E = np.asarray(queries, dtype=dtype), np.asarray(self.matrix, dtype=dtype)
         if Q.ndim != 2 or Q.shape[1] != self.matrix.shape[1]:
             raise ValueError(
                 f"expected vectors (n, D) with D = {self.matrix.shape[1]}, got shape {Q.shape}"
             )
         lengths = np.linalg.norm(Q.astype(np.float64), axis=1, keepdims=True)
-        Q = Q / np.where(lengths > 0, lengths, 1.0).astype(Q.dtype)
-        return Q @ self.matrix.T / self.norms.astype(Q.dtype)
+        Q = Q / np.where(lengths > 0, lengths, 1.0).astype(dtype)
+        return Q @ E.T / self.norms.astype(dtype)
 
     def similarity(self, a: str, b: str) -> float:
         """Cosine of the vectors of two words.

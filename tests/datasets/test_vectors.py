@@ -64,11 +64,11 @@ def test_missing_words_are_drawn_with_the_spread_of_those_found(tmp_path: Path) 
         ("cat 1 2\ndog 3 4 5\n", "line 2: expected a word and 2 numbers, got 4 fields"),
         ("2 3\ncat 1 2\n", "line 2: expected a word and 3 numbers, got 3 fields"),
         ("cat 1 2\n\ndog 3 4\n", "line 2: expected a word and 2 numbers"),
-        ("cat\n", "line 1: expected a word and 1 numbers, got 1 fields"),
+        ("cat\n", "line 1: expected a word and one or more numbers, got 1 field"),
         ("elk 1 2\ncat 1 two\n", "line 2: expected 2 finite numbers"),
         ("cat 1 nan\n", "line 1: expected 2 finite numbers"),
         ("elk 1 2\n", "holds none of the 5 words"),
-        ("", "is empty"),
+        ("", "holds no vectors"),
     ],
 )
 def test_broken_files_are_errors_that_name_file_and_line(

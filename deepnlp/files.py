@@ -1,0 +1,63 @@
+"""Reading and writing files: gzip read in place, an old file kept until the new one is whole."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import BinaryIO, cast
+
+BUFFER = 1 << 20  # bytes that are unpacked at a time
+
+
+@contextmanager
+def unpacked(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where its name ends in ``.gz``.
+
+    >>> with unpacked(__file__) as file:
+    ...     b"import gzip" in file.read()
+    True
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}: check the path")
+    if path.suffix != ".gz":
+        with path.open("rb") as file:
+            yield file
+        return
+    try:
+        with io.BufferedReader(cast(io.RawIOBase, gzip.open(path)), BUFFER) as packed:
+            yield cast(BinaryIO, packed)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file beside its final name, then rename: the old one is whole until the new one is.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as file:
+    ...         _ = file.write(b"whole")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    path = Path(path)
+    beside = path.with_name(path.name + ".tmp")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+    try:
+        with beside.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before the name points to it
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

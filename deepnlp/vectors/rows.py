@@ -1,0 +1,88 @@
+"""The rows of a file of word vectors, gathered as they are read."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+
+HostArray = np.ndarray[Any, Any]
+
+
+class Rows:
+    """Words and float32 vectors that were read so far.
+
+    The memory grows with what is read, whatever a header says.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, for errors.
+    wanted : container of str, optional
+        The words to keep; by default all.
+    limit : int, optional
+        How many to keep.
+    """
+
+    def __init__(
+        self, name: str, wanted: Container[str] | None = None, limit: int | None = None
+    ) -> None:
+        self.name = name
+        self.wanted = wanted
+        self.limit = limit
+        self.words: dict[str, None] = {}  # a set in the order of the file
+        self.numbers = array("f")
+        self.repeats = 0
+        self.notes: list[str] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether as many are kept as were wanted."""
+        return self.limit is not None and len(self.words) >= self.limit
+
+    def word(self, content: bytes, place: str) -> str:
+        """The word that a file holds at a place; an error where it is none."""
+        if not content.strip(b" ") or content.startswith(b" "):
+            raise self.error(place, "expected a word before the numbers, got a space")
+        if content.endswith(b" "):
+            raise self.error(place, f"expected one space after {content.strip().decode()!r}")
+        if b"\0" in content:
+            raise self.error(place, f"the word {content!r} holds a NUL byte")
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.error(place, f"the word {content!r} is not UTF-8 text") from None
+
+    def wants(self, word: str, place: str) -> bool:
+        """Whether the vector of a word is to be kept: the first one of a word that is wanted."""
+        if self.wanted is not None and word not in self.wanted:
+            return False
+        if word in self.words:
+            self.repeats += 1
+            if self.repeats == 1:
+                self.first_repeat = f"{place} ({word!r})"
+            return False
+        return True
+
+    def add(self, word: str, vector: HostArray, place: str) -> None:
+        """Keep a word and its vector (D,)."""
+        if not np.isfinite(vector).all():
+            raise self.error(place, f"expected {len(vector):,} finite numbers")
+        self.words[word] = None
+        self.numbers.frombytes(vector.tobytes())
+
+    def error(self, place: str, what: str) -> ValueError:
+        """An error that names the file and the place in it."""
+        return ValueError(f"{self.name}, {place}: {what}")
+
+    def gathered(self, D: int) -> tuple[list[str], HostArray, list[str]]:
+        """The words, their vectors (V, D), and the notes on what was put right."""
+        if self.repeats:
+            self.notes.append(
+                f"repeated words: {self.repeats:,}, the first at {self.first_repeat}; "
+                "the first vector of a word counts"
+            )
+        matrix = np.frombuffer(self.numbers, dtype=np.float32).reshape(-1, D)
+        return list(self.words), matrix, self.notes
