@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, saved
 
 HostArray = np.ndarray[Any, Any]
-LETTER_WIDTH = 5.0  # of a letter in a label, in points
 MARKS = [(BLUE, "o"), (VERMILLION, "s"), (GREEN, "D"), (ORANGE, "^"), (PURPLE, "v"), (BLACK, "P")]
+
+
+class Vectors(Protocol):
+    """A vector (D,) for each of some words, such as a WordVectors or a dict."""
+
+    def __contains__(self, word: object, /) -> bool: ...
+    def __getitem__(self, word: str, /) -> HostArray: ...
 
 
 def embeddings(
     groups: Mapping[str, Sequence[str]],
-    vectors: Mapping[str, HostArray],
+    vectors: Vectors,
     *,
     title: str,
     path: str | PathLike[str] | None = None,
@@ -32,8 +38,8 @@ def embeddings(
     Parameters
     ----------
     groups : mapping of str to sequence of str
-        Words by the name of their group, at most six groups.
-    vectors : mapping of str to array (D,)
+        Words by the name of their group, at most six groups; a single group needs no name.
+    vectors : WordVectors, or mapping of str to array (D,)
         A vector for every word.
     title : str
     path : str or path, optional
@@ -46,7 +52,8 @@ def embeddings(
     Raises
     ------
     ValueError
-        If there are fewer than three words, more than six groups, or a word has no vector.
+        If there are fewer than three words or more than six groups, a word is repeated or has no
+        vector, or there are more words than the figure has room for.
 
     Examples
     --------
@@ -64,15 +71,20 @@ def embeddings(
             f"embeddings: expected 3 or more words in at most {len(MARKS)} groups, each with a "
             f"vector, got {len(words)} words in {len(groups)} groups; without a vector: {missing}"
         )
+    if len(set(words)) < len(words):
+        repeated = next(word for n, word in enumerate(words) if word in words[:n])
+        raise ValueError(f"embeddings: expected each word once, but {repeated!r} is repeated")
     X = np.array([vectors[word] for word in words], dtype=float)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
     X -= X.mean(axis=0)
     U, S, _ = np.linalg.svd(X, full_matrices=False)
     places = dict(zip(words, U[:, :2] * S[:2], strict=True))
     shown = S[:2] ** 2 / np.sum(S**2)
 
-    figure = Figure(figsize=(7.0, 4.6), dpi=150)
-    axes = figure.add_axes((0.12, 0.11, 0.85, 0.74))
+    height = 4.6 + 0.04 * max(0, len(words) - 40)
+    top = 0.7 if len(groups) > 1 else 0.4  # inches for title and legend
+    figure = Figure(figsize=(7.0, height), dpi=150)
+    axes = figure.add_axes((0.12, 0.5 / height, 0.85, 1 - (0.5 + top) / height))
     colours: dict[str, str] = {}
     for (name, group), (colour, marker) in zip(groups.items(), MARKS, strict=False):
         xy = np.array([places[word] for word in group])
@@ -84,33 +96,10 @@ def embeddings(
     axes.set_xlabel(f"first principal component ({shown[0]:.0%} of the variance)", color=GREY)
     axes.set_ylabel(f"second ({shown[1]:.0%})", color=GREY)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(
-        loc="upper left", bbox_to_anchor=(0.112, 0.925), ncols=len(groups), frameon=False,
-        fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.4,
-    )  # fmt: skip
-    figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
-
-
-def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
-    """Write each word beside its mark, on the side where it covers least of the others."""
-    points = axes.transData.transform(np.array(list(places.values()))) * 72 / axes.figure.dpi
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]  # the marks, in points
-    for (word, place), (x, y) in zip(places.items(), points, strict=True):
-        width = LETTER_WIDTH * len(word)
-        sides = [(5, 3), (5, -10), (-5 - width, 3), (-5 - width, -10), (-width / 2, 7),
-                 (-width / 2, -14)]  # fmt: skip
-        boxes = [(x + a, y + b, x + a + width, y + b + 9) for a, b in sides]
-        best = int(np.argmin([sum(_overlap(box, other) for other in taken) for box in boxes]))
-        taken.append(boxes[best])
-        axes.annotate(
-            word, (place[0], place[1]), xytext=sides[best], textcoords="offset points", fontsize=9,
-            color=colours[word],
+    if len(groups) > 1:
+        figure.legend(
+            loc="upper left", bbox_to_anchor=(0.112, 1 - 0.35 / height), ncols=len(groups),
+            frameon=False, fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.4,
         )  # fmt: skip
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    """Area that two boxes (left, low, right, high) share."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    return max(width, 0.0) * max(height, 0.0)
+    figure.text(0.02, 1 - 0.09 / height, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)

@@ -11,7 +11,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from deepnlp.plots.embeddings import MARKS, label_words
+from deepnlp.plots.embeddings import MARKS
+from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import GREY, saved
 
 HostArray = np.ndarray[Any, Any]

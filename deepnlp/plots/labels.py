@@ -1,0 +1,165 @@
+"""Labels beside points, none over another label or a point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.lines import Line2D
+
+from deepnlp.plots.style import GREY
+
+HostArray = np.ndarray[Any, Any]
+
+# In points of print.
+SIZE = 9.0  # of the letters
+MARK = 4.0  # half the size of a mark, with some air
+STEP = 3.0  # between the distances that are tried
+NEAR = 3.0  # a label farther away from its mark is joined to it by a line
+DISTANCES = 60
+LINE = 3.0  # between the boxes that stand for a line
+TRIED = 64  # free places, the nearest, of which the best is taken
+# To the right first, then left, above, below, and between.
+DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11)]
+
+
+def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
+    """Write each word beside its place (2,) in the data; the limits of the axes should be final."""
+    figure: Any = axes.figure
+    renderer: Any = FigureCanvasAgg(figure).get_renderer()
+    unit = 72 / figure.dpi  # of a pixel, in points
+    sizes = []
+    for word in places:
+        text = axes.text(0, 0, word, fontsize=SIZE, parse_math=False)
+        box = text.get_window_extent(renderer)
+        sizes.append((box.width * unit, box.height * unit))
+        text.remove()
+    points = axes.transData.transform(np.array(list(places.values()))) * unit
+    left, low, right, high = axes.get_window_extent().extents * unit
+    corners, joined = place_labels(points, np.array(sizes), (left, low, right, high))
+    for word, point, corner, size, line in zip(places, points, corners, sizes, joined, strict=True):
+        offset = corner - point
+        axes.annotate(
+            word, tuple(places[word]), xytext=tuple(offset), textcoords="offset points",
+            fontsize=SIZE, color=colours[word], va="bottom", parse_math=False,
+        )  # fmt: skip
+        if line:
+            nearest = point + np.clip(0, offset, offset + size)
+            ends = axes.transData.inverted().transform([point / unit, nearest / unit])
+            axes.add_artist(Line2D(*ends.T, color=GREY, linewidth=0.6, zorder=1))
+
+
+def place_labels(
+    points: HostArray, sizes: HostArray, bounds: tuple[float, float, float, float]
+) -> tuple[HostArray, HostArray]:
+    """Places for labels beside points, as near as there is room.
+
+    One label after the other, those of crowded points first, takes the nearest place that is
+    within bounds and free of marks, lines and earlier labels. Where the label is not near its own
+    mark, or nearer to another, a line joins the two. Of the nearest
+    places the one is taken whose line crosses least.
+
+    Parameters
+    ----------
+    points : array (n, 2)
+        In points of print.
+    sizes : array (n, 2)
+        Widths and heights of the labels.
+    bounds : (left, low, right, high)
+
+    Returns
+    -------
+    corners : array (n, 2)
+        The lower left corner of each label.
+    joined : array (n,)
+        bool, which labels need a line.
+
+    Raises
+    ------
+    ValueError
+        If there is no room for all labels.
+
+    Examples
+    --------
+    >>> corners, joined = place_labels(np.array([[20.0, 20], [32, 20]]), np.full((2, 2), 10.0),
+    ...                                (0, 0, 100, 100))
+    >>> corners.tolist(), joined.tolist()
+    ([[6.0, 15.0], [36.0, 15.0]], [False, False])
+    """
+    marks = np.concatenate([points - MARK, points + MARK], axis=1)
+    corners, joined = np.empty((len(points), 2)), np.zeros(len(points), dtype=bool)
+    labels, lines = np.empty((0, 4)), np.empty((0, 4))
+    near = np.linalg.norm(points[:, None] - points, axis=2) < 5 * sizes[:, 1:]
+    for n in np.argsort(-near.sum(axis=1), kind="stable"):
+        others = np.delete(marks, n, axis=0)
+        possible = points[n] + _offsets(sizes[n])
+        boxes = np.concatenate([possible, possible + sizes[n]], axis=1)
+        inside = (boxes[:, :2] >= bounds[:2]).all(1) & (boxes[:, 2:] <= bounds[2:]).all(1)
+        taken = np.concatenate([marks, labels, lines])
+        free = boxes[inside & ~_overlap(boxes, taken).any(axis=1)][:TRIED]
+        if not len(free):
+            raise ValueError(
+                f"there is no room for {len(points)} labels: show fewer, or on a larger figure"
+            )
+        crossed = []
+        for box in free:
+            crossed.append(_crossed(box, points[n], others, labels, lines))
+            if not crossed[-1]:
+                break
+        best = free[np.argmin(crossed)]
+        corners[n], joined[n] = best[:2], _needs_line(best, points[n], others)
+        labels = np.concatenate([labels, [best]])
+        if joined[n]:
+            lines = np.concatenate([lines, _line(points[n], best)])
+    return corners, joined
+
+
+def _offsets(size: HostArray) -> HostArray:
+    """Corners of a label around a point at the origin, the nearest first, (candidates, 2)."""
+    reach = MARK + STEP * np.repeat(np.arange(DISTANCES), len(DIRECTIONS))[:, None]
+    angles = np.tile(DIRECTIONS, DISTANCES)
+    towards = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    # the side that faces the point stands at the reach, the middle of the label at right angles
+    return np.round(reach * towards + size * (towards - 1) / 2, 9)
+
+
+def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
+    """Whether it is not plain that a label belongs to the mark at a point."""
+    gap = _gap(np.concatenate([point - MARK, point + MARK])[None], box)[0]
+    return bool(gap > NEAR or gap > _gap(others, box).min(initial=np.inf))
+
+
+def _crossed(
+    box: HostArray, point: HostArray, others: HostArray, labels: HostArray, lines: HostArray
+) -> int:
+    """How bad it is what the line from a label to its mark crosses; 0 without a line."""
+    if not _needs_line(box, point, others):
+        return 0
+    line = _line(point, box)
+    rest = np.concatenate([others, lines])
+    return 2 * bool(_overlap(line, labels).any()) + bool(_overlap(line, rest).any())
+
+
+def _line(point: HostArray, box: HostArray) -> HostArray:
+    """A line from a point to the nearest place of a box, as small boxes along it, (k, 4)."""
+    end = np.clip(point, box[:2], box[2:])
+    parts = 2 + int(math.dist(point, end) / LINE)
+    along = point + np.linspace(0, 1, parts)[:, None] * (end - point)
+    return np.concatenate([along - LINE / 2, along + LINE / 2], axis=1)
+
+
+def _gap(boxes: HostArray, other: HostArray) -> HostArray:
+    """Distance of boxes (n, 4) from another (4,), (n,)."""
+    apart = np.maximum(boxes[:, :2] - other[2:], other[:2] - boxes[:, 2:])
+    return np.asarray(np.hypot(*np.maximum(apart, 0).T))
+
+
+def _overlap(boxes: HostArray, others: HostArray) -> HostArray:
+    """Which boxes (n, 4) share an area with which others (m, 4), (n, m)."""
+    low = np.maximum(boxes[:, None, :2], others[:, :2])
+    high = np.minimum(boxes[:, None, 2:], others[:, 2:])
+    return np.asarray((low < high).all(axis=2))
