@@ -17,6 +17,7 @@ COMMANDS = {
     "gradcheck": "compare every layer's backward pass with numerical gradients",
     "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
     "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
+    "vectors": "word vectors of a file or a trained model: neighbours, analogies, similarity",
     "bench": "time deepnlp against PyTorch and the machine's limit, and write the page on speed",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
@@ -72,7 +73,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"deepnlp {__version__}")
-    _add_backend(parser, default=None)
+    add_backend(parser, default=None)
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     called = next((word for word in argv if word in COMMANDS), None)
     for name, summary in COMMANDS.items():
@@ -86,11 +87,12 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
             module.configure(command)
             command.set_defaults(run=module.run)
             # Without a default, so that a value given before the command is kept.
-            _add_backend(command, default=argparse.SUPPRESS)
+            add_backend(command, default=argparse.SUPPRESS)
     return parser
 
 
-def _add_backend(parser: Parser, default: str | None) -> None:
+def add_backend(parser: argparse.ArgumentParser, default: str | None) -> None:
+    """Add ``--backend`` and ``--traceback``, which every command has."""
     parser.add_argument(
         "--backend",
         choices=["numpy", "cupy"],
@@ -106,11 +108,12 @@ def _add_backend(parser: Parser, default: str | None) -> None:
     )
 
 
-def add_json(parser: argparse._ActionsContainer) -> None:
+def add_json(parser: argparse._ActionsContainer, default: Any = False) -> None:
     """Add ``--json``, with which a command prints its figures for programs to read."""
     parser.add_argument(
         "--json",
         action="store_true",
+        default=default,
         help="print one JSON object on standard output, and everything else on standard error",
     )
 
