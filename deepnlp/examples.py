@@ -20,7 +20,7 @@ from deepnlp import layers
 from deepnlp.backend import Generator, asarray
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.layer import Layer, Sequential
-from deepnlp.models import RNNLM, SimpleRNNLM
+from deepnlp.models import CBOW, RNNLM, SimpleRNNLM, SkipGram
 from deepnlp.parameter import Parameter
 
 TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
@@ -181,6 +181,21 @@ def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
     return SimpleRNNLM(s.V, s.D, s.H, dtype="float64", rng=rng), _windows(rng, s)
 
 
+def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
+    """N blocks of H words with T centres and D negatives; the vectors are of size D."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        model = kind(s.V, s.D, tie, loss, dtype="float64", **options)
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        text, windows, centres, negatives = "ids N,H", "labels N,T,H", "ids N,T", "ids N,D"
+        inputs = [_input(rng, one, s) for one in (text, windows, centres, negatives)]
+        inputs[1][0, 0] = 0  # a centre without a window
+        return model, tuple(inputs[: 4 if loss == "negative" else 3])
+
+    return Example(" ".join([kind.__name__, tie, loss, *options.values()]), kind, build)
+
+
 def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
     """A model plugged together by hand: its output weight is the embedding, transposed."""
 
@@ -216,6 +231,14 @@ def _rows() -> Iterator[Example]:
     yield from _layer("", layers.AffineSoftmaxWithLoss, "D,V V", "N,T,D; targets N,T")
     yield from _layer("no bias", layers.AffineSoftmaxWithLoss, "D,V", "N,T,D; targets N,T")
     yield from _layer("", layers.SigmoidWithLoss, "", "N,D; labels N,D")
+    yield from _layer("", layers.EmbeddingDot, "V,D", "N,D; ids N,H")
+    yield from _layer("one id a row", layers.EmbeddingDot, "V,D", "N,D; ids N", any_shape=True)
+    yield from _layer("of groups", layers.EmbeddingDot, "V,D", "N,T,D; ids N,H")
+    sampled, noise = layers.NegativeSamplingLoss, "ids N,H"
+    yield from _layer("", sampled, "V,D", f"N,D; targets N; {noise}")
+    yield from _layer("of groups", sampled, "V,D", f"N,T,D; targets N,T; {noise}", negatives=2)
+    pairs = f"N,T,D; targets N,H; {noise}; labels N,T,H"
+    yield from _layer("of pairs", sampled, "V,D", pairs, negatives=2)
     rnn, lstm, gru = "D,H H,H H", "D,4H H,4H 4H", "D,3H H,3H 3H"
     yield from _recurrent("", layers.RNN, layers.TimeRNN, rnn)
     yield from _recurrent("relu", layers.RNN, layers.TimeRNN, rnn, activation="relu")
@@ -232,6 +255,10 @@ def _rows() -> Iterator[Example]:
     for tie in ("none", "tied+L"):
         yield _rows_in_part(tie)
     yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)
+    for loss in ("negative", "softmax"):
+        for tie in ("none", "tied", "tied+L"):
+            yield _word2vec(CBOW, tie, loss, context="sum" if tie == "tied" else "mean")
+            yield _word2vec(SkipGram, tie, loss)
 
 
 EXAMPLES: dict[str, Example] = {example.name: example for example in _rows()}

@@ -30,10 +30,12 @@ def add_rows(table: Array, ids: Array, rows: Array) -> None:
     xp.add.at(table, ids, rows)
 
 
+@kernel
 def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
     """The ids (n,) sorted, and rows (n, D): an id's sum at its first place, zeros at its others.
 
     The shapes do not depend on which ids are repeated, so the host need not wait for the device.
+    A quick form may leave the other places out.
     """
     in_order = xp.sort(ids)
     sums = xp.zeros_like(rows)
@@ -218,7 +220,8 @@ class Parameter(View):
             )
         self._value = value.copy()
         self._grad: Array | None = None
-        self._sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
+        self._rows: list[tuple[Array, Array]] = []  # the sparse gradient; never beside a dense one
+        self._summed = False  # whether these rows are one sum by id
         self.name = name
         self.trainable = trainable
 
@@ -261,18 +264,17 @@ class Parameter(View):
         It is the array that the next ``accumulate`` adds to; :meth:`zero_grad` begins another.
         """
         if self._grad is None:
-            self._grad = xp.zeros_like(self._value)
-            if self._sparse_grad is not None:
-                ids, _ = self._sparse_grad
-                self._grad[ids] = at_every_place(*self._sparse_grad)
-                self._sparse_grad = None
+            sparse, self._grad = self.sparse_grad, xp.zeros_like(self._value)
+            if sparse is not None:
+                self._grad[sparse[0]] = at_every_place(*sparse)
+                self._rows = []
         return self._grad
 
     @grad.setter
     def grad(self, grad: Array) -> None:
         self._expect_own_shape(grad)
         if grad is not self._grad:
-            self._grad, self._sparse_grad = grad.copy(), None
+            self._grad, self._rows = grad.copy(), []
 
     @property
     def sparse_grad(self) -> tuple[Array, Array] | None:
@@ -281,7 +283,12 @@ class Parameter(View):
         The ids are sorted. The rows are those of :func:`sum_by_id`, so that their norm is the norm
         of the gradient; they may be scaled in place.
         """
-        return self._sparse_grad
+        if not self._rows:
+            return None
+        if not self._summed:  # once, however many rows were accumulated one after the other
+            ids, rows = (xp.concatenate(parts) for parts in zip(*self._rows, strict=True))
+            self._rows, self._summed = [sum_by_id(ids, rows)], True
+        return self._rows[0]
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -300,7 +307,7 @@ class Parameter(View):
 
     def zero_grad(self) -> None:
         """Forget the accumulated gradient."""
-        self._grad = self._sparse_grad = None
+        self._grad, self._rows = None, []
 
     def accumulate(self, grad: Array) -> None:
         """Add to the gradient: grad += dL/dW.
@@ -370,15 +377,13 @@ class Parameter(View):
         self._expect_rows(ids, grad)
         if not self.trainable:
             return
-        earlier = self._sparse_grad
-        size = len(ids) + (0 if earlier is None else len(earlier[0]))
+        size = len(ids) + sum(len(earlier) for earlier, _ in self._rows)
         if self._grad is not None or size >= self.shape[0]:
             add_rows(self.grad, ids, grad)
             return
-        ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
-        if earlier is not None:
-            ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
-        self._sparse_grad = sum_by_id(ids, grad)
+        # copies: the caller keeps its arrays
+        self._rows.append((ids.astype(xp.int64), grad.astype(self.dtype)))
+        self._summed = False
 
     def astype(self, dtype: Any) -> None:
         """Change the number type, in place, for all layers that share the Parameter."""
@@ -387,7 +392,7 @@ class Parameter(View):
 
     def _is_zero(self) -> bool:
         """Whether nothing has been accumulated."""
-        return self._grad is None and self._sparse_grad is None
+        return self._grad is None and not self._rows
 
 
 class Transpose(View):

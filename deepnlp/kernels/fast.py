@@ -28,6 +28,7 @@ __all__ = [
     "lstm_forward",
     "softmax_nll",
     "softmax_nll_backward",
+    "sum_by_id",
     "update_all",
 ]
 
@@ -202,6 +203,24 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
 
 
 # --- Weights -----------------------------------------------------------------------------------
+
+
+def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
+    """Each id once, sorted, and its sum: the product of rows and a sparse matrix of ones.
+
+    Row u of the matrix has ones where the u-th id stands in ids, so that the rows of an id are
+    added in their order.
+    """
+    from scipy.sparse import csr_array  # takes long to import
+
+    n = len(ids)
+    order = xp.argsort(ids, kind="stable")
+    in_order = ids[order]
+    first = xp.flatnonzero(xp.diff(in_order, prepend=-1))  # where each id begins
+    ones = csr_array(
+        (xp.ones(n, dtype=rows.dtype), order, xp.append(first, n)), shape=(len(first), n)
+    )
+    return in_order[first], ones @ rows
 
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:

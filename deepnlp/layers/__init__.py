@@ -8,6 +8,7 @@ from deepnlp.layers.embedding import Embedding
 from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
+from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
 from deepnlp.layers.rnn import RNN, TimeRNN
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "AffineSoftmaxWithLoss",
     "Dropout",
     "Embedding",
+    "EmbeddingDot",
     "Layer",
     "MatMul",
+    "NegativeSamplingLoss",
     "ReLU",
     "Sequential",
     "Sigmoid",

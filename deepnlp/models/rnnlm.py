@@ -284,6 +284,11 @@ class RNNLM(LanguageModel):
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
+    def _tables(self) -> tuple[View, View]:
+        """E (V, D), and the output weight by rows (V, H): E again where it is tied."""
+        embed: Any = self.layers[0]
+        return embed.W, self.output.W.T
+
     def _hidden(self, ids: Array) -> Array:
         """What the output is computed from, (N, T, H) or with L (N, T, D)."""
         self._expect("ids", ids, "N T")

@@ -8,6 +8,7 @@ from deepnlp.backend import Array, Generator
 from deepnlp.layer import no_backward
 from deepnlp.layers import Embedding, SoftmaxWithLoss, TimeAffine, TimeRNN
 from deepnlp.models.language_model import LanguageModel
+from deepnlp.parameter import View
 
 
 class SimpleRNNLM(LanguageModel):
@@ -92,3 +93,7 @@ class SimpleRNNLM(LanguageModel):
             x = self.embed.forward(ids)
             h = self.rnn.forward(x)
             return self.affine.forward(h)
+
+    def _tables(self) -> tuple[View, View]:
+        """E (V, D), and the output weight by rows (V, H)."""
+        return self.embed.W, self.affine.W.T

@@ -6,11 +6,12 @@ from deepnlp.datasets import Corpus
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.language_modelling import LanguageModelling
 from deepnlp.tasks.task import Task
+from deepnlp.tasks.word2vec import Word2Vec
 
 # By the name that `deepnlp train --task` takes.
-TASKS: dict[str, type[Task]] = {"lm": LanguageModelling}
+TASKS: dict[str, type[Task]] = {"lm": LanguageModelling, "vectors": Word2Vec}
 
-__all__ = ["TASKS", "BPTTBatches", "LanguageModelling", "Task", "as_task"]
+__all__ = ["TASKS", "BPTTBatches", "LanguageModelling", "Task", "Word2Vec", "as_task"]
 
 
 def as_task(task: Task | Corpus, **options: Any) -> Task:

@@ -1,0 +1,241 @@
+"""word2vec: a word and the words around it predict each other; CBOW and skip-gram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.initialisers import uniform
+from deepnlp.layer import Layer, Sequential
+from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLoss, TimeAffine
+from deepnlp.layers.dense import rows
+from deepnlp.layers.losses import IGNORED
+from deepnlp.models.model import Model
+from deepnlp.models.rnnlm import DTYPES, TIES
+from deepnlp.options import Option, check_options, options_of
+from deepnlp.parameter import Parameter, View, add_rows
+
+LOSSES = ("negative", "softmax")
+CONTEXTS = ("mean", "sum")
+
+# Help texts of options.
+TIE = "tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between"
+LOSS = "negative sampling, or the full softmax over the vocabulary"
+CONTEXT = "what is made of the vectors of a window"
+NEGATIVES = "negative words for which each pair of words is weighed against noise"
+
+EmbedSize = Annotated[int, Option("D, size of a word vector", low=1)]
+Tie = Annotated[str, Option(TIE, TIES)]
+Loss = Annotated[str, Option(LOSS, LOSSES)]
+Negatives = Annotated[int, Option(NEGATIVES, low=1)]
+DType = Annotated[Any, Option("number type of the weights", DTYPES)]
+
+
+class Word2Vec(Model):
+    """What the two models share: the vectors, how they are tied, the loss, the shapes.
+
+    Both learn from blocks of running text. text (N, S) holds S positions of N blocks, centres
+    (N, B) the words in the middle, and windows (N, B, S) is 1 where a position is in the window of
+    a centre, else 0. The negatives (N, K) are shared by the centres of a block.
+    """
+
+    def _plug(self, kind: type[Word2Vec], arguments: Mapping[str, Any]) -> None:
+        """Make the layers: embedding, L where there is one, the output with its loss."""
+        kept = {"vocab_size", *options_of(kind)}
+        given = {name: value for name, value in arguments.items() if name in kept}
+        check_options(kind, {**given, "dtype": xp.dtype(given["dtype"]).name})
+        self._remember(**given)
+        tie, loss, dtype, rng = (arguments[name] for name in ("tie", "loss", "dtype", "rng"))
+        V, D = self.vocab_size, self._config["embed_size"]
+        self.embed = Embedding(Parameter(uniform((V, D), 0.5 / D, rng, dtype), "E"))
+        L = Parameter(xp.eye(D, dtype=dtype), "L")
+        self.project: Layer = TimeAffine(L) if tie == "tied+L" else Sequential()
+        W = Parameter.zeros(V, D, dtype=dtype, name="W") if tie == "none" else self.embed.W
+        self.output: Any = (
+            AffineSoftmaxWithLoss(W.T)
+            if loss == "softmax"
+            else NegativeSamplingLoss(W, given["negatives"])
+        )
+
+    @property
+    def _is_sampled(self) -> bool:
+        return self._config["loss"] == "negative"
+
+    def _tables(self) -> tuple[View, View]:
+        """E (V, D), and the table that words are predicted by (V, D): E again where it is tied."""
+        return self.embed.W, self.output.W if self._is_sampled else self.output.W.T
+
+    def _check(self, text: Array, windows: Array, centres: Array, negatives: Any) -> None:
+        """The shapes; ids and negatives are checked by the layers."""
+        self._expect("text", text, "N S")
+        N, S = text.shape
+        self._expect("centres", centres, "N B", N=N)
+        self._expect("windows", windows, "N B S", N=N, B=centres.shape[1], S=S)
+        if self._is_sampled and negatives is None:
+            raise ValueError(f"{type(self).__name__}: loss='negative' needs negatives (N, K)")
+
+
+class CBOW(Word2Vec):
+    r"""Continuous bag of words: the words of a window predict the word in its middle.
+
+    .. math::
+        h_i &= \frac{1}{|C_i|} \sum_{j \in C_i} E_{w_j} \quad\text{(mean)}, \qquad
+               \sum_{j \in C_i} E_{w_j} \quad\text{(sum)} \\
+        s_{iv} &= h_i \cdot W_v \quad\text{(none)}, \qquad h_i \cdot E_v \quad\text{(tied)},
+               \qquad h_i L \cdot E_v \quad\text{(tied+L)}
+
+    with C_i the positions in the window of word i. The loss compares the score of w_i with those of
+    sampled words (:class:`~deepnlp.layers.NegativeSamplingLoss`) or of all words (softmax).
+
+    Parameters
+    ----------
+    vocab_size, embed_size : int
+        V and D.
+    tie : {"none", "tied", "tied+L"}
+        ``"none"`` gives the output a table of its own, ``"tied"`` takes the embedding, and
+        ``"tied+L"`` a matrix L (D, D) between (Gulordava, Aina and Boleda 2018).
+    loss : {"negative", "softmax"}
+    context : {"mean", "sum"}
+    negatives : int
+        The number of negatives for which each pair is weighed; as many are drawn as ``forward`` is
+        given.
+    dtype : data-type
+    rng : numpy.random.Generator, optional
+
+    Notes
+    -----
+    ``forward(text, windows, centres, negatives)`` takes N blocks of running text: integers (N, S),
+    of which B are centres (N, B), with 1 in windows (N, B, S) where a position is in the window of
+    a centre, else 0, and negatives (N, K) that the centres of a block share. It gives the mean loss
+    of the centres that have a window, a 0-d array in nats. A textbook's example with C words around
+    a centre is a block of one: contexts (N, C), windows of ones (N, 1, C), centres (N, 1).
+    E starts in U(-1 / 2D, 1 / 2D), W at zero, L as the identity. Mikolov et al. 2013.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range, or shapes do not fit.
+
+    Examples
+    --------
+    >>> model = CBOW(vocab_size=9, embed_size=4, tie="tied")
+    >>> contexts, centres = xp.asarray([[3, 5], [5, 8]]), xp.asarray([[4], [7]])
+    >>> loss = model.forward(contexts, xp.ones((2, 1, 2)), centres, xp.asarray([[0, 1], [2, 7]]))
+    >>> model.zero_grad()
+    >>> model.backward()
+    >>> model.vectors().shape
+    (9, 4)
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: EmbedSize = 100,
+        tie: Tie = "none",
+        loss: Loss = "negative",
+        *,
+        context: Annotated[str, Option(CONTEXT, CONTEXTS)] = "mean",
+        negatives: Negatives = 5,
+        dtype: DType = "float32",
+        rng: Generator | None = None,
+    ) -> None:
+        self._plug(CBOW, locals())
+
+    def forward(
+        self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
+    ) -> Array:
+        """Mean loss of the centres, each predicted from its window."""
+        self._check(text, windows, centres, negatives)
+        X = self.embed.forward(text)  # (N, S, D)
+        A, size = windows.astype(X.dtype), xp.sum(windows, axis=2)
+        if self._config["context"] == "mean":
+            A /= xp.maximum(size, 1)[:, :, None]
+        self.save_for_backward(A)
+        h = self.project.forward(A @ X)  # (N, B, D)
+        t = xp.where(size > 0, centres, IGNORED)
+        return (
+            self.output.forward(h, t, negatives) if self._is_sampled else self.output.forward(h, t)
+        )
+
+    def backward(self, dloss: Any = 1) -> None:
+        """Back through the output and the sum over windows to the vectors of the text."""
+        (A,) = self.saved()
+        dh = self.project.backward(self.output.backward(dloss))
+        # h = A X: dX = A^T dh
+        self.embed.backward(A.transpose(0, 2, 1) @ dh)
+
+
+class SkipGram(Word2Vec):
+    r"""Skip-gram: a word predicts the words of the window around it, one by one.
+
+    .. math::
+        h_i = E_{w_i}, \qquad
+        s_{iv} = h_i \cdot W_v \quad\text{(none)}, \qquad h_i \cdot E_v \quad\text{(tied)},
+               \qquad h_i L \cdot E_v \quad\text{(tied+L)}
+
+    Every word of a window is a pair with its centre, of which the loss is the mean. All pairs of a
+    block come from one matrix product, and so do all its negatives.
+
+    With ``tie="tied"`` the scores are E E^T, in which no word has a negative score beside itself,
+    though words seldom stand beside themselves. L removes this restriction.
+
+    Parameters
+    ----------
+    vocab_size, embed_size, tie, loss, negatives, dtype, rng
+        As for :class:`CBOW`.
+
+    Notes
+    -----
+    ``forward(text, windows, centres, negatives)`` takes the same blocks as :class:`CBOW`: the
+    targets of a centre are the positions of the text in its window. A textbook's example of a
+    centre and C words around it is a block of one. Mikolov et al. 2013, eq. (1) and (4).
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range, or shapes do not fit.
+
+    Examples
+    --------
+    >>> model = SkipGram(vocab_size=9, embed_size=4, tie="tied+L", loss="softmax")
+    >>> contexts, centres = xp.asarray([[3, 5], [5, 8]]), xp.asarray([[4], [7]])
+    >>> round(float(model.forward(contexts, xp.ones((2, 1, 2)), centres)), 1)   # about log 9
+    2.2
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: EmbedSize = 100,
+        tie: Tie = "none",
+        loss: Loss = "negative",
+        *,
+        negatives: Negatives = 5,
+        dtype: DType = "float32",
+        rng: Generator | None = None,
+    ) -> None:
+        self._plug(SkipGram, locals())
+
+    def forward(
+        self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
+    ) -> Array:
+        """Mean loss of all pairs of a centre and a word of its window."""
+        self._check(text, windows, centres, negatives)
+        h = self.project.forward(self.embed.forward(centres))  # (N, B, D)
+        if self._is_sampled:
+            return self.output.forward(h, text, negatives, windows)
+        n, i, j = xp.nonzero(windows)
+        centre = n * centres.shape[1] + i  # the row of h that a pair belongs to
+        self.save_for_backward(centre, h.shape)
+        return self.output.forward(rows(h)[centre], text[n, j])
+
+    def backward(self, dloss: Any = 1) -> None:
+        """Back through the output to the vectors of the centres."""
+        dh = self.output.backward(dloss)
+        if not self._is_sampled:
+            centre, shape = self.saved()
+            # a row of h was taken for each of its pairs: it collects their gradients
+            of_pairs, dh = dh, xp.zeros(shape, dtype=dh.dtype)
+            add_rows(rows(dh), centre, of_pairs)
+        self.embed.backward(self.project.backward(dh))

@@ -1,0 +1,192 @@
+"""Word vectors: learn which words stand near each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.models import CBOW, SkipGram
+from deepnlp.options import Choice, Option, check_options, fill
+from deepnlp.tasks.task import Task
+from deepnlp.tasks.windows import Noise, WindowBatches, keep_probability
+
+# Help texts of options.
+WINDOW = "furthest reach of a window to either side; each is drawn from 1 to this"
+SUBSAMPLE = "threshold of word frequency above which occurrences are left out at random; 0 for none"
+POWER = "negatives are drawn from word counts to this power"
+BLOCK = "B, centres of a block of text, which share their negatives"
+NOISE_WORDS = "K, words drawn as negatives for each block"
+DATA_SEED = "of the order of blocks, subsampling, windows and negatives"
+
+MODELS = Choice("what predicts what", CBOW, SkipGram)
+NEIGHBOURS = 5  # of each word of a sample
+FIXED = 1 << 32  # seed in the place of an epoch, for the windows and negatives of an evaluation
+
+
+class Word2Vec(Task):
+    """Learn word vectors from which words stand near each other; judged by the loss.
+
+    The evaluation reads the validation split with windows and negatives that are the same each
+    time.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    window : int
+        A window reaches 1 to ``window`` words to either side of its centre, within the line.
+    subsample : float
+        See :func:`~deepnlp.tasks.windows.keep_probability`.
+    power : float
+        Negatives are drawn from the counts of words in the training split to this power.
+    block : int
+        B, the number of centres of a block of text.
+    noise_words : int
+        K, the number of words that are drawn as negatives for each block.
+    batch_size : int
+        N, the number of blocks in a batch.
+    data_seed : int
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> vocab = Vocabulary.build("a b c <eos>".split() * 30)
+    >>> ids = vocab.encode("a b c <eos>".split() * 30)
+    >>> task = Word2Vec(Corpus("abc", vocab, ids, ids, ids), subsample=0.0, block=4, batch_size=5)
+    >>> text, windows, centres, negatives = task.batches(epoch=0)[0]
+    >>> text.shape, windows.shape, centres.shape, negatives.shape
+    ((4, 14), (4, 4, 14), (4, 4), (4, 8))
+    """
+
+    metric = "loss"
+    parts: ClassVar = {"corpus": (load_corpus,), "model": MODELS}
+    recipe = "word2vec-cbow"
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        window: Annotated[int, Option(WINDOW, low=1)] = 5,
+        subsample: Annotated[float, Option(SUBSAMPLE, low=0)] = 1e-3,
+        power: Annotated[float, Option(POWER, low=0)] = 0.75,
+        block: Annotated[int, Option(BLOCK, low=1)] = 16,
+        noise_words: Annotated[int, Option(NOISE_WORDS, low=1)] = 8,
+        batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
+        data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+    ) -> None:
+        check_options(Word2Vec, locals())
+        self.corpus, self.name = corpus, corpus.name
+        self.window, self.subsample, self.power = window, subsample, power
+        self.block, self.noise_words, self.batch_size = block, noise_words, batch_size
+        self.data_seed = data_seed
+        counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
+        counts[corpus.vocab.eos_id] = 0
+        if not counts.any():
+            raise ValueError(f"the training text of {self.name} has no words, only ends of lines")
+        self._counts, self._keep = counts, keep_probability(counts, subsample)
+        self._noise = Noise(counts, power)
+
+    def prepare(self, model: Any) -> None:
+        """Check that the model is one of word2vec for the corpus, and set its vocabulary."""
+        if not isinstance(model, CBOW | SkipGram):
+            raise TypeError(f"Word2Vec trains a CBOW or a SkipGram, got a {type(model).__name__}")
+        if model.vocab_size != len(self.corpus.vocab):
+            raise ValueError(
+                f"the model has {model.vocab_size} words and the vocabulary of {self.name} "
+                f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
+            )
+        model.vocab = self.corpus.vocab
+
+    def batches(self, epoch: int) -> WindowBatches:
+        """The blocks of the training text: text, windows, centres and negatives."""
+        return self._blocks(self.corpus.train, (self.data_seed, epoch))
+
+    def _blocks(self, ids: Any, seed: tuple[int, ...]) -> WindowBatches:
+        """The blocks of a text, in as many batches as are to be expected after subsampling."""
+        words = ids[ids != self.corpus.vocab.eos_id]
+        centres = self._keep[words].sum()
+        return WindowBatches(
+            ids,
+            self.corpus.vocab.eos_id,
+            self._keep,
+            self._noise,
+            seed,
+            window=self.window,
+            block=self.block,
+            noise_words=self.noise_words,
+            length=max(1, round(centres / (self.block * self.batch_size))),
+        )
+
+    def count(self, batch: tuple[Any, ...]) -> int:
+        """The centres that have a window."""
+        return int(batch[1].any(axis=2).sum())
+
+    def evaluate(self, model: Any) -> dict[str, float]:
+        """The mean loss on the validation split."""
+        return {"loss": self._loss(model, self.corpus.valid)}
+
+    def final(self, model: Any) -> dict[str, Any]:
+        """The mean loss on the validation and the test split."""
+        splits = {"valid": self.corpus.valid, "test": self.corpus.test}
+        return {"loss": {split: self._loss(model, ids) for split, ids in splits.items()}}
+
+    def _loss(self, model: Any, ids: Any) -> float:
+        """Mean over the batches of a split, which are of one size but for a block."""
+        batches = self._blocks(ids, (FIXED,))
+        losses = [float(model.forward(*map(asarray, batch))) for batch in batches]
+        return float(np.mean(losses))
+
+    def sample(self, model: Any) -> str:
+        """The nearest neighbours of some words, among the more frequent ones."""
+        vectors = asnumpy(model.vectors())
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        by_count = np.argsort(-self._counts, kind="stable")
+        vocab = self.corpus.vocab
+        words = [id_ for id_ in by_count if vocab.tokens[id_].isalpha() and self._counts[id_]]
+        lines = []
+        for id_ in [*words[100:400:60], *words[:1]][:5]:
+            nearest = np.argsort(-(vectors @ vectors[id_]), kind="stable")
+            near = [vocab.tokens[k] for k in nearest[: NEIGHBOURS + 1] if k != id_][:NEIGHBOURS]
+            lines.append(f"{vocab.tokens[id_]}: {', '.join(near)}")
+        return "; ".join(lines)
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes of the corpus."""
+        return {
+            "name": self.corpus.name,
+            "fingerprint": self.corpus.fingerprint,
+            "note": self.corpus.note,
+            "tokens": self.corpus.tokens,
+            "vocabulary": len(self.corpus.vocab),
+        }
+
+    def describe(self) -> str:
+        """The corpus in one line."""
+        return self.corpus.describe()
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any]) -> Word2Vec:
+        """The task on the corpus that options name."""
+        corpus = fill(load_corpus, options, vocab_size=options["vocab_size"] or None)
+        return fill(cls, options, corpus)
+
+    def build_model(self, options: Mapping[str, Any]) -> Any:
+        """A fresh CBOW or SkipGram."""
+        return fill(MODELS[options["model"]], options, len(self.corpus.vocab))
+
+    def memory(self, model: Any) -> dict[str, int]:
+        """Numbers in the vectors of a batch and in their scores, with what backward needs."""
+        N, B, K = self.batch_size, self.block, self.noise_words
+        S, D = B + 2 * self.window, model.config()["embed_size"]
+        columns = S + K if model.config()["loss"] == "negative" else model.vocab_size
+        return {
+            "vectors of a batch": 4 * N * (S + B + K) * D,
+            "scores of a batch": 4 * N * B * columns,
+        }
