@@ -29,6 +29,7 @@ ON_THE_DEVICE = [
         "optimizers.py",
         "models/rnnlm.py",
         "models/simple_rnnlm.py",
+        "models/word2vec.py",
     )
 ]
 """Files that compute on whatever backend is in use: they may not know NumPy."""

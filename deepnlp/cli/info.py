@@ -15,7 +15,7 @@ from deepnlp.cli.output import megabytes, print_json
 from deepnlp.cli.parser import add_json, at_least
 
 if TYPE_CHECKING:
-    from deepnlp.models import RNNLM
+    from deepnlp.models import Model
     from deepnlp.training import Result
 
 
@@ -40,14 +40,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table of parameters and, for a run that has ended, its result."""
-    from deepnlp.cli.models import load_model
+    from deepnlp.checkpoint import load
 
+    model: Any
     if arguments.recipe is not None:
         model, result = _model_of_recipe(arguments.recipe, arguments.vocab_size), None
     elif arguments.vocab_size is not None:
         raise ValueError("--vocab-size goes with --recipe: a trained model has its own vocabulary")
     else:
-        model, result = load_model(arguments.model), _result_of(arguments.model)
+        model, result = load(arguments.model), _result_of(arguments.model)
     size = sum(parameter.value.nbytes for parameter in model.parameters())
     if arguments.json:
         print_json(_facts(model, size, result))
@@ -63,19 +64,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _model_of_recipe(name: str, vocab_size: int | None) -> "RNNLM":
-    from deepnlp.models import RNNLM
-    from deepnlp.options import fill
-    from deepnlp.tasks import LanguageModelling
-    from deepnlp.tasks.fresh_model import output_ids
+def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
+    from deepnlp.options import Choice, fill
+    from deepnlp.tasks import TASKS
     from deepnlp.training import recipe
 
     config = recipe(name)
-    if vocab_size is not None:
-        return fill(RNNLM, config, vocab_size)
-    corpus = LanguageModelling.load(config).corpus
-    model = fill(RNNLM, config, len(corpus.vocab), output_ids=fill(output_ids, config, corpus))
-    model.vocab = corpus.vocab
+    kind = TASKS[config.task]
+    if vocab_size is None:
+        return kind.load(config).build_model(config)
+    part = kind.parts["model"]
+    model: Model = fill(part[config.model if isinstance(part, Choice) else 0], config, vocab_size)
     return model
 
 
@@ -89,7 +88,7 @@ def _result_of(path: str) -> "Result | None":
     return None if written is None else Result.from_dict(written)
 
 
-def _facts(model: "RNNLM", size: int, result: "Result | None") -> dict[str, Any]:
+def _facts(model: "Model", size: int, result: "Result | None") -> dict[str, Any]:
     return {
         "model": type(model).__name__,
         "config": model.config(),

@@ -46,11 +46,16 @@ class Model(Layer):
         Raises
         ------
         ValueError
-            If the side is neither.
+            If the side is neither, or the model predicts only some of the words.
         """
         if side not in SIDES:
             raise ValueError(f"side should be one of {', '.join(map(repr, SIDES))}, got {side!r}")
         table: Array = self._tables()[SIDES.index(side)].value
+        if len(table) != self.vocab_size:
+            raise ValueError(
+                f"the {side} of this model has vectors for only {len(table):,} of its "
+                f"{self.vocab_size:,} words"
+            )
         return table.copy()
 
     def _tables(self) -> tuple[View, View]:

@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.datasets import Corpus, load_corpus, load_similarity
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.options import Choice, Option, check_options, fill
 from deepnlp.tasks.task import Task
 from deepnlp.tasks.windows import Noise, WindowBatches, keep_probability
+from deepnlp.vectors import WordVectors, evaluate_similarity
 
 # Help texts of options.
 WINDOW = "furthest reach of a window to either side; each is drawn from 1 to this"
@@ -20,10 +21,11 @@ SUBSAMPLE = "threshold of word frequency above which occurrences are left out at
 POWER = "negatives are drawn from word counts to this power"
 BLOCK = "B, centres of a block of text, which share their negatives"
 NOISE_WORDS = "K, words drawn as negatives for each block"
+SIMILARITY = "similarity sets to evaluate on, by names (simlex, men, rw, ...) or paths, with commas"
 DATA_SEED = "of the order of blocks, subsampling, windows and negatives"
 
 MODELS = Choice("what predicts what", CBOW, SkipGram)
-NEIGHBOURS = 5  # of each word of a sample
+SAMPLED, NEIGHBOURS, FREQUENT = 5, 5, 300  # a sample: words, neighbours, how frequent the words are
 FIXED = 1 << 32  # seed in the place of an epoch, for the windows and negatives of an evaluation
 
 
@@ -49,6 +51,9 @@ class Word2Vec(Task):
     batch_size : int
         N, the number of blocks in a batch.
     data_seed : int
+    similarity : str
+        Similarity sets, names or paths with commas between, on which the input vectors are
+        evaluated too.
 
     Raises
     ------
@@ -80,12 +85,14 @@ class Word2Vec(Task):
         noise_words: Annotated[int, Option(NOISE_WORDS, low=1)] = 8,
         batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
         data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+        similarity: Annotated[str, Option(SIMILARITY, metavar="NAMES")] = "",
     ) -> None:
         check_options(Word2Vec, locals())
         self.corpus, self.name = corpus, corpus.name
         self.window, self.subsample, self.power = window, subsample, power
         self.block, self.noise_words, self.batch_size = block, noise_words, batch_size
-        self.data_seed = data_seed
+        self.data_seed, self.similarity = data_seed, similarity
+        self._sets = [load_similarity(name) for name in similarity.split(",") if name]
         counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
         counts[corpus.vocab.eos_id] = 0
         if not counts.any():
@@ -128,14 +135,15 @@ class Word2Vec(Task):
         """The centres that have a window."""
         return int(batch[1].any(axis=2).sum())
 
-    def evaluate(self, model: Any) -> dict[str, float]:
-        """The mean loss on the validation split."""
-        return {"loss": self._loss(model, self.corpus.valid)}
+    def evaluate(self, model: Any) -> dict[str, Any]:
+        """The mean loss on the validation split; rho, pairs and coverage of each similarity set."""
+        return {"loss": self._loss(model, self.corpus.valid), **self._similarity(model)}
 
     def final(self, model: Any) -> dict[str, Any]:
-        """The mean loss on the validation and the test split."""
+        """The mean loss on validation and test split; the similarity sets as in an evaluation."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
-        return {"loss": {split: self._loss(model, ids) for split, ids in splits.items()}}
+        losses = {split: self._loss(model, ids) for split, ids in splits.items()}
+        return {"loss": losses, **self._similarity(model)}
 
     def _loss(self, model: Any, ids: Any) -> float:
         """Mean over the batches of a split, which are of one size but for a block."""
@@ -143,19 +151,25 @@ class Word2Vec(Task):
         losses = [float(model.forward(*map(asarray, batch))) for batch in batches]
         return float(np.mean(losses))
 
+    def _similarity(self, model: Any) -> dict[str, Any]:
+        """Under ``similarity``, what each set says of the input vectors; nothing without sets."""
+        vectors = self._vectors(model)
+        scores = [evaluate_similarity(vectors, pairs) for pairs in self._sets]
+        table = {s.name: {**vars(s), "coverage": s.coverage} for s in scores}
+        return {"similarity": table} if table else {}
+
+    def _vectors(self, model: Any) -> WordVectors:
+        return WordVectors(self.corpus.vocab.tokens, asnumpy(model.vectors()))
+
     def sample(self, model: Any) -> str:
-        """The nearest neighbours of some words, among the more frequent ones."""
-        vectors = asnumpy(model.vectors())
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        by_count = np.argsort(-self._counts, kind="stable")
-        vocab = self.corpus.vocab
-        words = [id_ for id_ in by_count if vocab.tokens[id_].isalpha() and self._counts[id_]]
-        lines = []
-        for id_ in [*words[100:400:60], *words[:1]][:5]:
-            nearest = np.argsort(-(vectors @ vectors[id_]), kind="stable")
-            near = [vocab.tokens[k] for k in nearest[: NEIGHBOURS + 1] if k != id_][:NEIGHBOURS]
-            lines.append(f"{vocab.tokens[id_]}: {', '.join(near)}")
-        return "; ".join(lines)
+        """The nearest neighbours of a few of the longer frequent words."""
+        vectors, tokens = self._vectors(model), self.corpus.vocab.tokens
+        by_count = [tokens[k] for k in np.argsort(-self._counts, kind="stable")[:FREQUENT]]
+        words = sorted((word for word in by_count if word.isalpha()), key=len, reverse=True)
+        return "; ".join(
+            f"{word}: {', '.join(near for near, _ in vectors.neighbours(word, NEIGHBOURS))}"
+            for word in words[:SAMPLED]
+        )
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the corpus."""
@@ -179,7 +193,9 @@ class Word2Vec(Task):
 
     def build_model(self, options: Mapping[str, Any]) -> Any:
         """A fresh CBOW or SkipGram."""
-        return fill(MODELS[options["model"]], options, len(self.corpus.vocab))
+        model: Any = fill(MODELS[options["model"]], options, len(self.corpus.vocab))
+        model.vocab = self.corpus.vocab
+        return model
 
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in the vectors of a batch and in their scores, with what backward needs."""

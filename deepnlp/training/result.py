@@ -108,7 +108,8 @@ class Result:
     def table(self) -> str:
         """Figures beside those of the baselines, then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
-        main, *others = (n for n, figure in self.figures.items() if isinstance(figure, dict))
+        by_split = [n for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f]
+        main, *others = by_split
         rows.append(("model", self.figures[main]))
         streams = self.figures.get("eval_batch_size", 1)
         for name in others:

@@ -13,6 +13,7 @@ from deepnlp.examples import EXAMPLES
 from deepnlp.kernels import cuda, fast
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.lstm import lstm_backward, lstm_forward
+from deepnlp.parameter import sum_by_id
 from tests.kernels import cases
 from tests.kernels.cases import LOOPS, plain
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
@@ -338,3 +339,16 @@ def test_blocks_cover_all_rows_once():
 def test_plain_forms_pass_the_gradient_check(name):
     with kernels.using("plain"):  # the table itself runs with the fast forms
         assert EXAMPLES[name].check("complex").ok
+
+
+@pytest.mark.parametrize("ids", [[7, 2, 7, 9, 0, 7, 2], [3], [4] * 20, []])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_sums_by_id_are_the_plain_ones_with_each_id_once(ids, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(len(ids), 3)).astype(dtype)
+    ids = np.array(ids, dtype="int64")
+    found, sums = fast.sum_by_id(ids, rows)
+    places, expected = sum_by_id.plain(ids, rows)
+    assert found.tolist() == sorted({*ids.tolist()})
+    assert sums.dtype == dtype
+    np.testing.assert_array_equal(sums, expected[np.searchsorted(places, found)])

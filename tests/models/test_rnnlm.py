@@ -7,7 +7,7 @@ import pytest
 
 import deepnlp
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.models import MODELS, RNNLM, SimpleRNNLM
+from deepnlp.models import MODELS, RNNLM, LanguageModel, SimpleRNNLM
 from deepnlp.optimizers import SGD, Adam, clip_gradients
 
 V, D, H = 11, 4, 6
@@ -154,7 +154,10 @@ def test_logits_keep_nothing():
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_configuration_rebuilds_the_model(kind):
-    model = MODELS[kind](V, H, H, dtype=np.float64)
+    sizes = {"vocab_size": V, "embed_size": H}
+    if issubclass(MODELS[kind], LanguageModel):
+        sizes["hidden_size"] = H
+    model = MODELS[kind](**sizes, dtype=np.float64)
     config = json.loads(json.dumps(model.config()))
     again = MODELS[kind](**config)
     assert [(n, p.shape, p.dtype) for n, p in again.named_parameters()] == [

@@ -44,6 +44,37 @@ def recurrent(name, **options):
     return reference
 
 
+def dots(p, h, ids):
+    y = F.embedding(ids, p["W"])
+    letters = {(2, 1): "nd,nd->n", (2, 2): "nd,nkd->nk", (3, 2): "nbd,nkd->nbk"}
+    return torch.einsum(letters[h.ndim, ids.ndim], h, y)
+
+
+def negative_sampling(m=None):
+    """One pair at a time: torch's loss of a score and a label, over the number of pairs."""
+
+    def reference(p, h, targets, negatives, pairs=None):
+        if h.ndim == 2:
+            h, targets = h[:, None], targets[:, None]
+        N, B, _ = h.shape
+        own = torch.eye(B).expand(N, B, B)
+        losses = []
+        for n, b, j in (own if pairs is None else pairs).nonzero():
+            if (target := targets[n, j]) == -1:
+                continue
+            noise = negatives[n][negatives[n] != target]
+            weight = (m or negatives.shape[1]) / negatives.shape[1]
+            for ids, label, each in ((target[None], 1.0, 1.0), (noise, 0.0, weight)):
+                scores = F.embedding(ids, p["W"]) @ h[n, b]
+                labels = torch.full_like(scores, label)
+                loss = F.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
+                losses.append((each * loss, label))
+        pairs_that_count = sum(label for _, label in losses)
+        return sum(loss for loss, _ in losses) / max(1, pairs_that_count) + 0 * h.sum()
+
+    return reference
+
+
 REFERENCES = {
     "MatMul": affine,
     "Affine": affine,
@@ -58,6 +89,12 @@ REFERENCES = {
     "SoftmaxWithLoss": lambda p, scores, targets: cross_entropy(scores, targets),
     "AffineSoftmaxWithLoss": lambda p, x, targets: cross_entropy(affine(p, x), targets),
     "AffineSoftmaxWithLoss no bias": lambda p, x, targets: cross_entropy(affine(p, x), targets),
+    "EmbeddingDot": dots,
+    "EmbeddingDot one id a row": dots,
+    "EmbeddingDot of groups": dots,
+    "NegativeSamplingLoss": negative_sampling(),
+    "NegativeSamplingLoss of groups": negative_sampling(2),
+    "NegativeSamplingLoss of pairs": negative_sampling(2),
     "SigmoidWithLoss": lambda p, s, t: F.binary_cross_entropy_with_logits(s, t.double()),
     "RNN": recurrent("RNN"),
     "TimeRNN": recurrent("RNN"),

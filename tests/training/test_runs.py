@@ -9,7 +9,7 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.backend import asnumpy
-from deepnlp.models import RNNLM
+from deepnlp.models import CBOW, RNNLM, SkipGram
 from deepnlp.optimizers import OPTIMIZERS, Optimizer
 from deepnlp.options import fill, options_of, values_of
 from deepnlp.training import (
@@ -206,7 +206,8 @@ def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
 @pytest.mark.parametrize("name", recipe_names())
 def test_the_model_of_every_recipe_can_be_built(name: str) -> None:
     config = recipe(name)
-    model = fill(RNNLM, config, 50)
+    kind = {"lm": RNNLM, "cbow": CBOW, "skipgram": SkipGram}[config.get("model", config.task)]
+    model = fill(kind, config, 50)
     fill(OPTIMIZERS[config.optimizer], config, model.parameters())
     build_schedule(config, steps=10_000)
-    assert model.config()["hidden_size"] == config.hidden_size
+    assert all(model.config()[name] == config[name] for name in options_of(kind))
