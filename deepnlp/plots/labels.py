@@ -28,7 +28,7 @@ DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 
 
 
 def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
-    """Write each word beside its place (2,) in the data; the limits of the axes should be final."""
+    """Write each word beside its place (2,) in the data."""
     figure: Any = axes.figure
     renderer: Any = FigureCanvasAgg(figure).get_renderer()
     unit = 72 / figure.dpi  # of a pixel, in points
@@ -38,6 +38,7 @@ def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[st
         box = text.get_window_extent(renderer)
         sizes.append((box.width * unit, box.height * unit))
         text.remove()
+    axes.autoscale_view()  # where limits still have to be set by the data
     points = axes.transData.transform(np.array(list(places.values()))) * unit
     left, low, right, high = axes.get_window_extent().extents * unit
     corners, joined = place_labels(points, np.array(sizes), (left, low, right, high))

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepnlp.vectors.word_vectors import BLOCK, METHODS, WordVectors, analogy_scores
+from deepnlp.vectors.word_vectors import METHODS, WordVectors, analogy_scores
 
 Question = tuple[str, str, str, str]
+
+BLOCK = 1 << 20  # scores that are computed at a time
 
 
 @dataclass(frozen=True)
@@ -162,16 +164,21 @@ def evaluate_analogies(
 def _evaluate_section(
     vectors: WordVectors, name: str, questions: tuple[Question, ...], method: str
 ) -> AnalogyScore:
-    """The questions of a section share few words, whose cosines are computed once for a block."""
+    """The questions of a section share few words; all answers are compared a block at a time."""
     rows = [tuple(vectors.find(word) for word in question) for question in questions]
     covered = np.array([row for row in rows if min(row) >= 0], dtype=int).reshape(-1, 4)
-    correct = 0
-    step = max(1, BLOCK // len(vectors))
-    for start in range(0, len(covered), step):
-        block = covered[start : start + step]
-        asked, places = np.unique(block[:, :3], return_inverse=True)
-        places = places.reshape(-1, 3)
-        scores = analogy_scores(vectors.cosines(vectors.matrix[asked]), places, method)
-        np.put_along_axis(scores, block[:, :3], -np.inf, axis=1)
-        correct += int((np.argmax(scores, axis=1) == block[:, 3]).sum())
-    return AnalogyScore(name, correct, len(covered), len(questions))
+    n = len(covered)
+    given, asked = covered[:, :3], np.unique(covered[:, :3])
+    places = np.searchsorted(asked, given)  # (n, 3), of the words of the questions in asked
+    best, answers = np.full(n, -np.inf), np.full(n, -1)
+    step = max(1, BLOCK // max(n, 1))
+    for start in range(0, len(vectors) if n else 0, step):
+        cosines = vectors.cosines(vectors.matrix[asked], slice(start, start + step))
+        scores = analogy_scores(cosines, places, method)
+        question, word = np.nonzero((given >= start) & (given < start + step))
+        scores[question, given[question, word] - start] = -np.inf
+        top = scores.argmax(axis=1)
+        values = scores[np.arange(n), top]
+        better = values > best
+        best[better], answers[better] = values[better], start + top[better]
+    return AnalogyScore(name, int((answers == covered[:, 3]).sum()), n, len(questions))

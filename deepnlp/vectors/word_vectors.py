@@ -15,6 +15,7 @@ from deepnlp.vectors.formats import read_file, write_file
 HostArray = np.ndarray[Any, Any]
 
 METHODS = ("add", "mul")
+EVERY = slice(None)
 EPSILON = 1e-3  # of 3CosMul, which divides by a similarity that may be 0
 BLOCK = 1 << 22  # numbers of a matrix that are worked on at a time
 
@@ -214,17 +215,17 @@ class WordVectors:
             )
         return np.where(norms > 0, norms, 1.0)
 
-    def cosines(self, queries: HostArray) -> HostArray:
-        """Cosine of vectors (n, D) with every word's vector, (n, V)."""
+    def cosines(self, queries: HostArray, rows: slice = EVERY) -> HostArray:
+        """Cosine of vectors (n, D) with the vector of every word, or of some rows, (n, V)."""
         dtype = np.result_type(self.matrix.dtype, np.float32)
-        Q, E = np.asarray(queries, dtype=dtype), np.asarray(self.matrix, dtype=dtype)
+        Q, E = np.asarray(queries, dtype=dtype), np.asarray(self.matrix[rows], dtype=dtype)
         if Q.ndim != 2 or Q.shape[1] != self.matrix.shape[1]:
             raise ValueError(
                 f"expected vectors (n, D) with D = {self.matrix.shape[1]}, got shape {Q.shape}"
             )
         lengths = np.linalg.norm(Q.astype(np.float64), axis=1, keepdims=True)
         Q = Q / np.where(lengths > 0, lengths, 1.0).astype(dtype)
-        return Q @ E.T / self.norms.astype(dtype)
+        return Q @ E.T / self.norms[rows].astype(dtype)
 
     def similarity(self, a: str, b: str) -> float:
         """Cosine of the vectors of two words.
