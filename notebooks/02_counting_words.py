@@ -465,7 +465,8 @@ plots.against_chance(
 )  # fmt: skip
 
 # %% [markdown]
-# Now the neighbours after each step. A row of $C$ or $M$ has 10,000 numbers, a row of $W$ has 100.
+# Now the neighbours after each step. A row of $C$ or $M$ has 10,000 numbers, a row of $W$ has
+# 100.
 
 
 # %%
@@ -587,7 +588,10 @@ sets = [load_or(load_similarity, name, lambda: WordPairs("none", ())) for name i
 for pairs in sets:
     for name, R in steps.items():
         value, known = rho(R, pairs.pairs)
-        print(f"{pairs.name:>7} {name:>6}: rho {value:.2f}, {known} of {len(pairs.pairs)} pairs")
+        if known:
+            print(
+                f"{pairs.name:>7} {name:>6}: rho {value:.2f}, {known} of {len(pairs.pairs)} pairs"
+            )
 
 # %% [markdown]
 # Each step has made the order better, on both sets: PPMI is better than counts, and the SVD is

@@ -1,8 +1,8 @@
 """The exact truncated decomposition and a randomised one, on a PPMI matrix.
 
 The randomised algorithm (Halko, Martinsson and Tropp 2011) multiplies the matrix with a few more
-random vectors than it wants axes, improves them by power iterations, and decomposes what is left. It
-is fast where the singular values fall off quickly. Those of a PPMI matrix do not.
+random vectors than it wants axes, improves them by power iterations, and decomposes what is left.
+It is fast where the singular values fall off quickly. Those of a PPMI matrix do not.
 
     python chapters/ch02_counting_words/decompositions.py
 

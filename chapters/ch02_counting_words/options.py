@@ -8,9 +8,9 @@ vectors are measured: Spearman's rho on similarity sets, and the share of analog
 Data: the Penn Treebank, the similarity sets and the Google analogies (datasets/README.md).
 Time: two minutes of one core.
 Expect: a wider window helps MEN most (rho .28, .36 and .40 for windows of 2, 5 and 10, all else
-plain). A smoothing of 0.75, which is usual on large corpora, lowers MEN here, most of all in a narrow
-window (.18 for a window of 2), and raises the analogies a little. The shift by log 5 raises
-MEN in a window of 5 to .40 and lowers the analogies. Weights by distance change little.
+plain). A smoothing of 0.75, usual on large corpora, lowers MEN here, most of all in a narrow window
+(from .28 to .18); in wider ones it raises the analogies a little. The shift by log 5 raises MEN in
+a window of 5 to .40 and lowers the analogies everywhere. Weights by distance change little.
 """
 
 from dataclasses import dataclass
