@@ -1,0 +1,163 @@
+"""The axes of a singular value decomposition: where they point, and which words lie on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, plain, saved
+
+HostArray = np.ndarray[Any, Any]
+
+
+def svd_plane(
+    points: Mapping[str, tuple[float, float]],
+    columns: tuple[str, str],
+    *,
+    title: str,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw words in the plane of two columns of a matrix, and the axes that the SVD finds.
+
+    The axes are the right singular vectors of the rows that are shown. From each point a dotted
+    line leads to its coordinate on the first axis.
+
+    Parameters
+    ----------
+    points : mapping of str to (float, float)
+        The two numbers of each word; words at one place share a mark.
+    columns : (str, str)
+        What the two numbers are.
+    title : str
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two places.
+
+    Examples
+    --------
+    >>> figure = svd_plane({"tea": (2.0, 1.0), "coffee": (1.0, 2.0)}, ("hot", "cup"), title="Two")
+    >>> figure.axes[0].get_xlabel()
+    'hot'
+    """
+    places: dict[tuple[float, float], list[str]] = {}
+    for word, (x, y) in points.items():
+        places.setdefault((round(float(x), 3), round(float(y), 3)), []).append(word)
+    if len(places) < 2:
+        raise ValueError(f"svd_plane: expected two or more places, got {len(places)}")
+    M = np.array(list(points.values()), dtype=float)
+    _, S, Vt = np.linalg.svd(M, full_matrices=False)
+    Vt = Vt * np.where(Vt[np.arange(2), np.abs(Vt).argmax(axis=1)] < 0, -1, 1)[:, None]
+
+    top = 1.22 * float(np.abs(M).max())
+    figure = Figure(figsize=(5.6, 5.2), dpi=150)
+    axes = figure.add_axes((0.11, 0.1, 0.87, 0.8))
+    axes.set(xlim=(-0.25 * top, top), ylim=(-0.3 * top, top), aspect="equal")
+    plain(axes)
+    for k, colour in enumerate((VERMILLION, SKY)):
+        end = top * (0.97 if k == 0 else 0.97 * S[1] / S[0]) * Vt[k]
+        arrow(axes, (0, 0), (end[0], end[1]), colour, width=2.2, head=14)
+        offset, side = ((-12, -3), "right") if k == 0 else ((6, -12), "left")
+        name = f"axis {k + 1}: singular value {S[k]:.1f}"
+        axes.annotate(name, (end[0], end[1]), xytext=offset, textcoords="offset points",
+                      ha=side, fontsize=9, color=colour, weight="bold")  # fmt: skip
+    for (x, y), words in places.items():
+        foot = (Vt[0] @ (x, y)) * Vt[0]
+        axes.plot([x, foot[0]], [y, foot[1]], color=GREY, lw=0.9, ls=":")
+        axes.plot(x, y, "o", color=BLUE, ms=6.5, mec="white", mew=0.7, zorder=3)
+        left = Vt[0, 0] * y - Vt[0, 1] * x > 0  # of the first axis, looking along it
+        left |= abs(foot).max() < 0.05 * top  # beside the feet of both axes
+        axes.annotate(", ".join(words), (x, y), xytext=(-6, 5) if left else (7, -11),
+                      textcoords="offset points", ha="right" if left else "left", fontsize=9,
+                      color=BLUE)  # fmt: skip
+    axes.set(xlabel=columns[0], ylabel=columns[1])
+    figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)
+
+
+def axis_words(
+    words: Sequence[str],
+    coordinates: HostArray,
+    axes_shown: Sequence[int],
+    *,
+    title: str,
+    most: int = 6,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw for each of a few axes the words that lie furthest out on both sides.
+
+    Parameters
+    ----------
+    words : sequence of str
+        V words.
+    coordinates : array (V, D)
+        A column for each axis.
+    axes_shown : sequence of int
+        Which columns, from 0.
+    title : str
+    most : int
+        Words on each side.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is not one row for each word, or an axis is not there.
+
+    Examples
+    --------
+    >>> figure = axis_words(["a", "b"], np.array([[1.0], [-1.0]]), [0], title="One axis", most=1)
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['axis 1', 'b', 'a']
+    """
+    W = np.asarray(coordinates, dtype=float)
+    if W.ndim != 2 or len(W) != len(words) or not all(0 <= k < W.shape[1] for k in axes_shown):
+        raise ValueError(
+            f"axis_words: expected coordinates of {len(words)} words and the axes "
+            f"{list(axes_shown)}, got shape {W.shape}"
+        )
+    height = 0.5 + 0.72 * len(axes_shown)
+    figure = Figure(figsize=(6.6, height), dpi=150)
+    axes = figure.add_axes((0, 0, 1, 1 - 0.42 / height))
+    axes.set(xlim=(0, 1), ylim=(len(axes_shown) - 0.3, -0.3))
+    axes.set_axis_off()
+    for line, k in enumerate(axes_shown):
+        order = np.argsort(W[:, k], kind="stable")
+        low = [words[i] for i in order[:most] if W[i, k] < 0]
+        high = [words[i] for i in order[::-1][:most] if W[i, k] > 0]
+        arrow(axes, (0.5, line), (0.985, line), VERMILLION, width=1.6)
+        arrow(axes, (0.5, line), (0.015, line), BLUE, width=1.6)
+        axes.text(0.5, line - 0.12, f"axis {k + 1}", ha="center", fontsize=8.5, color=GREY)
+        for side, x, align, colour in (
+            (low, 0.015, "left", BLUE),
+            (high, 0.985, "right", VERMILLION),
+        ):
+            axes.text(x, line + 0.12, _in_lines(side, align), ha=align, va="top", fontsize=9,
+                      color=colour, linespacing=1.25)  # fmt: skip
+    figure.text(0.02, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)
+
+
+def _in_lines(words: Sequence[str], align: str) -> str:
+    """The words in two lines, the outermost nearest to the margin."""
+    half = (len(words) + 1) // 2
+    lines = [list(words[:half]), list(words[half:])]
+    if align == "right":
+        lines = [line[::-1] for line in lines]
+    return "\n".join("  ".join(line) for line in lines if line)

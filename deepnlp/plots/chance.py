@@ -1,0 +1,126 @@
+"""How often words occur together, against how often they would by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
+
+HostArray = np.ndarray[Any, Any]
+LETTER_WIDTH, LINE_HEIGHT = 6.0, 12.0  # of a label, in points
+
+
+def against_chance(
+    words: Sequence[str],
+    observed: HostArray,
+    expected: HostArray,
+    *,
+    label: Sequence[str],
+    title: str,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    r"""Draw the contexts of one word: their counts over the counts expected by chance.
+
+    The height of a point above the diagonal is its PMI,
+    :math:`\log \mathrm{observed} - \log \mathrm{expected}`.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The contexts, M words.
+    observed, expected : array (M,)
+        Counts; contexts that never occurred are left out.
+    label : sequence of str
+        The contexts to name, the most important first; one that has no room is left without.
+    title : str
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is not one number for each word, or nothing was observed.
+
+    Examples
+    --------
+    >>> figure = against_chance(["of", "cat"], [90, 3], [80, 0.1], label=["cat"], title="Of a dog")
+    >>> figure.axes[0].get_xlabel()
+    'times expected by chance'
+    """
+    observed, expected = np.asarray(observed, dtype=float), np.asarray(expected, dtype=float)
+    if not len(words) == len(observed) == len(expected) or not observed.any():
+        raise ValueError(
+            f"against_chance: expected two numbers for each of {len(words)} words, some of them "
+            f"above zero, got {len(observed)} and {len(expected)}"
+        )
+    there = observed > 0
+    x, y = expected[there], observed[there]
+    above = y > x
+    figure = Figure(figsize=(6.2, 4.9), dpi=150)
+    axes = figure.add_axes((0.115, 0.11, 0.865, 0.79))
+    for side, colour in ((above, BLUE), (~above, "#9A9A9A")):
+        axes.plot(x[side], y[side], "o", color=colour, ms=3.4, mec="white", mew=0.3)
+    axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 2.2))
+    axes.set_ylim(0.6, y.max() * 2.5)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(numticks=9))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    _diagonals(axes)
+    plain(axes)
+    places = dict(zip(np.asarray(words)[there].tolist(), zip(x, y)))
+    figure.draw_without_rendering()
+    _label(axes, [(word, places[word]) for word in dict.fromkeys(label) if word in places])
+    axes.set(xlabel="times expected by chance", ylabel="times observed")
+    figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)
+
+
+def _diagonals(axes: Axes) -> None:
+    """Lines of equal PMI: 0, named below, and multiples of log 10, named above."""
+    low, high = axes.get_xlim()
+    bottom, top = axes.get_ylim()
+    behind: Any = {"fc": "white", "ec": "none", "pad": 1.5}
+    for factor in (1, 10, 100, 1000):
+        dashes: Any = "-" if factor == 1 else (0, (4, 3))
+        ends = [low, high], [low * factor, high * factor]
+        axes.plot(*ends, color=GREY, lw=0.9, ls=dashes, zorder=1, scalex=False, scaley=False)
+        x = max(low, bottom) * 1.25 if factor == 1 else top / factor / 1.25
+        if low * 1.25 < x < high:
+            name = f"PMI {np.log(factor):.2g}"
+            axes.text(
+                x, x * factor, name, fontsize=8.5, color=GREY, ha="center", va="center", bbox=behind
+            )
+
+
+def _label(axes: Axes, named: list[tuple[str, tuple[float, float]]]) -> None:
+    """Write words beside their points, each where it covers no other."""
+    if not named:
+        return
+    points = axes.transData.transform([place for _, place in named]) * 72 / axes.figure.dpi
+    taken: list[tuple[float, ...]] = []
+    for (word, place), (x, y) in zip(named, points, strict=True):
+        width = LETTER_WIDTH * len(word)
+        for dx, dy in ((4, 3), (-4 - width, 3), (4, -10), (-4 - width, -10)):
+            box = (x + dx, y + dy, x + dx + width, y + dy + LINE_HEIGHT)
+            if not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                axes.annotate(word, place, xytext=(dx, dy), textcoords="offset points",
+                              fontsize=9, color=VERMILLION)  # fmt: skip
+                axes.plot(*place, "o", color=VERMILLION, ms=4.2)
+                break
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])

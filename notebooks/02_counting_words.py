@@ -1,0 +1,700 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lesson 2 · Counting words
+#
+# **The question.** To a program a word is an entry of a list: *cat* is number 1 and *dog* is
+# number 4. Nothing in these numbers says that a cat is more like a dog than like a cup of tea.
+# How can a program find that out, from nothing but text?
+#
+# The idea is seventy years old. Words that occur in the same contexts tend to have similar
+# meanings; this is the **distributional hypothesis** (Harris 1954). "You shall know a word by the
+# company it keeps", wrote Firth in 1957. In this lesson you take it literally. You count the
+# company of each word in a table, improve the table in three steps, and end with a short vector
+# for each of the 10,000 words of a newspaper corpus. After every step we ask for the words
+# nearest to a few others, and in the last section human judgements say how much each step has
+# gained.
+#
+# You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed.
+#
+# *Time.* To read and work: 90 minutes. To run from top to bottom: half a minute on one core; with
+# the environment variable `DEEPNLP_LESSON=short` a few seconds. To build it with its outputs:
+# `python -m notebooks.build 02`.
+
+# %%
+from functools import partial
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from deepnlp import plots
+from deepnlp.counting import cooccurrence, ppmi, truncated_svd
+from deepnlp.datasets import load_analogies, load_corpus, load_similarity
+from deepnlp.exercises import check, short_form
+from deepnlp.vectors import Analogies, WordPairs, WordVectors, evaluate_analogies
+
+short = short_form()
+
+# %% [markdown]
+# ## 1 A text as numbers
+#
+# A **corpus** is a collection of text. Ours has twelve sentences, so that every table fits on the
+# screen; the newspaper comes in section 6.
+
+# %%
+text = """
+the cat chases the mouse . the dog chases the cat . the cat eats fish . the dog eats meat .
+the king drinks tea . the queen drinks coffee . the queen drinks tea . the king drinks hot coffee .
+the dog sees the mouse . the cat sees the bird . the king reads a book . the queen reads a letter
+"""
+sentences = [sentence.split() for sentence in text.split(".")]
+print(len(sentences), "sentences, the first is", sentences[0])
+
+# %% [markdown]
+# ### Exercise 2.1 ★ Words to numbers
+#
+# Give each different word a number, its **id**: 0 to the word that appears first, 1 to the next
+# new word, and so on. `number(words)` takes a list of words and returns `(ids, vocab)`: the id of
+# every word of the text, and the list of the different words, so that `vocab[ids[t]]` is word `t`
+# again.
+#
+# `check` runs your function and prints a verdict. A wrong answer is never an error, so run it as
+# often as you like. The solution is folded away in the cell after it.
+
+
+# %%
+def number(words): ...
+
+
+check("2.1", number)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.1
+def number_solution(words):
+    vocab = list(dict.fromkeys(words))  # a dict keeps the order in which its keys came
+    ids_of = {word: id for id, word in enumerate(vocab)}
+    return [ids_of[word] for word in words], vocab
+
+
+check("2.1", number_solution)
+
+# %% [markdown]
+# From here on the lesson uses its own solutions, so you can go on wherever you like.
+
+# %%
+_, vocab = number_solution([word for sentence in sentences for word in sentence])
+V = len(vocab)
+lines = [np.array([vocab.index(word) for word in sentence]) for sentence in sentences]
+print(V, "words:", *vocab)
+
+# %% [markdown]
+# ## 2 The company of a word
+#
+# What is the company of a word? We take the words that stand near it: at most two places to the
+# left or to the right. This is its **context**, cut out by a **window** that moves over the text.
+# A window stops at the end of a sentence.
+
+# %%
+plots.moving_window(
+    sentences[7],
+    2,
+    [1, 2, 3],
+    title="A window of 2: each word in the middle meets up to four others",
+    notes=["king: the, drinks, hot", "drinks: the, king, hot, coffee", "hot: king, drinks, coffee"],
+)
+
+# %% [markdown]
+# Now count. $C_{ij}$ is the number of times that word $j$ stands within the window of word $i$.
+# This is the **co-occurrence matrix** $C$, of shape $(V, V)$. Its row $i$ describes word $i$ by
+# $V$ numbers.
+#
+# For one sentence of words $w_0, \dots, w_{n-1}$ and a window of $m$ places,
+#
+# $$ C_{ij} = \sum_t \sum_{1 \le |k| \le m} [w_t = i]\,[w_{t+k} = j]. $$
+#
+# The square bracket is 1 if what it says is true, otherwise 0. A pair of places counts twice:
+# once in the row of the left word and once in the row of the right one. So $C$ is symmetric.
+#
+# ### Exercise 2.2 ★★ Counting within a window
+#
+# Write it for one sentence: `count(ids, V, window)` returns $C$ $(V, V)$. Loops are fine.
+
+
+# %%
+def count(ids, V, window): ...
+
+
+check("2.2", count)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.2
+def count_solution(ids, V, window):
+    C = np.zeros((V, V))
+    for t, word in enumerate(ids):
+        for u in range(max(0, t - window), min(len(ids), t + window + 1)):
+            if u != t:
+                C[word, ids[u]] += 1
+    return C
+
+
+check("2.2", count_solution)
+
+# %% [markdown]
+# The counts of a corpus are the sum over its sentences.
+
+# %%
+C = sum(count_solution(ids, V, window=2) for ids in lines)
+plots.word_table(
+    {"": C}, vocab, vocab, title="How often two words stand within two places of each other"
+)
+
+# %% [markdown]
+# Read a few rows. The *cat* and the *dog* are both seen with *chases*, *eats* and *sees*; the
+# *king* and the *queen* with *drinks* and *reads*. Also note the first row and column: *the*
+# stands near nearly everything.
+
+# %% [markdown]
+# ## 3 How alike are two rows?
+#
+# Two words are alike if their rows point in the same direction. How long the rows are should not
+# matter: a word that occurs ten times as often has a row about ten times as long. The **cosine**
+# of the angle between two rows $x$ and $y$ measures this,
+#
+# $$ \cos(x, y) = \frac{x \cdot y}{|x|\,|y|}
+#    = \frac{\sum_j x_j y_j}{\sqrt{\sum_j x_j^2} \sqrt{\sum_j y_j^2}}. $$
+#
+# It is 1 for the same direction and 0 for rows that have no context in common. Counts are never
+# negative, so neither are their cosines.
+#
+# ### Exercise 2.3 ★★ Cosines
+#
+# Return the cosines of all pairs of rows of $M$ $(V, D)$ at once, a matrix $(V, V)$. A row of
+# zeros belongs to a word without neighbours; its cosine with every other row should be 0.
+
+
+# %%
+def cosines(M): ...
+
+
+check("2.3", cosines)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.3
+def cosines_solution(M):
+    lengths = np.linalg.norm(M, axis=1, keepdims=True)  # (V, 1)
+    U = M / np.where(lengths > 0, lengths, 1)  # rows of length 1; a row of zeros stays
+    return U @ U.T
+
+
+check("2.3", cosines_solution)
+
+
+# %%
+def show_nearest(M, words, k=4):
+    """Print the words whose rows of M are nearest to those of a few words."""
+    table = cosines_solution(M)
+    for word in words:
+        row = table[vocab.index(word)]
+        order = [i for i in np.argsort(-row, kind="stable") if vocab[i] != word][:k]
+        print(f"{word:>5}:", ", ".join(f"{vocab[i]} {row[i]:.2f}" for i in order))
+
+
+asked = ["cat", "king", "tea"]
+show_nearest(C, asked)
+
+# %% [markdown]
+# This works: the *dog* is nearest to the *cat*, the *queen* to the *king*, *coffee* to *tea*.
+# Twelve sentences and a table of counts have told animals from people and people from drinks. But
+# look at the second neighbour of the *king*. The *dog* is there only because both stand beside
+# *the*. A row that has *the* in it has no larger entry, and so these rows point in similar
+# directions.
+#
+# ## 4 How much more often than by chance?
+#
+# That *the* stands near *king* says little, since *the* stands near everything. What counts is
+# how much *more often* two words meet than they would by chance. Let $N = \sum_{ij} C_{ij}$ be
+# the sum of all counts, $C_{i\cdot}$ the sum of row $i$ and $C_{\cdot j}$ that of column $j$. If
+# words were mixed at random, we would expect to see the pair
+#
+# $$ E_{ij} = \frac{C_{i\cdot}\, C_{\cdot j}}{N} $$
+#
+# times. The **pointwise mutual information** compares the two (Church and Hanks 1990):
+#
+# $$ \mathrm{PMI}_{ij} = \log \frac{P(i, j)}{P(i)\, P(j)}
+#    = \log \frac{C_{ij} / N}{(C_{i\cdot} / N)\, (C_{\cdot j} / N)} = \log \frac{C_{ij}}{E_{ij}}. $$
+#
+# It is above 0 for pairs that meet more often than by chance, and below 0 for pairs that meet
+# less often. A pair that never meets has $\log 0$. That a pair was *not* seen in a small text is
+# weak evidence, so everything below 0 is replaced by 0. This is **PPMI**, positive PMI.
+#
+# ### Exercise 2.4 ★★ PPMI
+#
+# Return the PPMI of a matrix of counts $C$ $(V, V)$, with the natural logarithm. Where a count is
+# 0, and where a whole row is 0, PPMI is 0.
+
+
+# %%
+def my_ppmi(C): ...
+
+
+check("2.4", my_ppmi)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.4
+def ppmi_solution(C):
+    E = np.outer(C.sum(axis=1), C.sum(axis=0)) / C.sum()
+    ratio = np.divide(C, E, out=np.zeros(C.shape), where=E > 0)
+    return np.log(np.maximum(ratio, 1))  # a ratio below 1 would have a logarithm below 0
+
+
+check("2.4", ppmi_solution)
+
+# %%
+M = ppmi_solution(C)
+E = np.outer(C.sum(axis=1), C.sum(axis=0)) / C.sum()
+rows = [vocab.index(word) for word in ("cat", "dog", "king", "queen")]
+plots.word_table(
+    {"counts C": C[rows], "expected by chance E": E[rows], "PPMI, log C / E": M[rows]},
+    [vocab[row] for row in rows],
+    vocab,
+    title="PPMI takes off what chance explains: the column of “the” fades",
+)
+
+# %%
+show_nearest(M, asked)
+for a, b in [("king", "queen"), ("king", "dog"), ("cat", "dog")]:
+    before, after = (cosines_solution(X)[vocab.index(a), vocab.index(b)] for X in (C, M))
+    print(f"{a} and {b}: {before:.2f} from counts, {after:.2f} from PPMI")
+
+# %% [markdown]
+# The *king* and the *dog* have nearly nothing in common any more. But the *cat* and the *dog*
+# have lost as well. The reason is in the figure: *fish* and *meat*, each seen once, have the
+# largest PPMI of the two rows. PPMI overrates rare words.
+#
+# ### Exercise 2.5 ★ The same text twice
+#
+# Somebody reads the text twice, so that every count doubles. What happens to the PMI of a pair
+# that was seen? Choose `"doubles"`, `"grows by log 2"`, `"stays"` or `"halves"`.
+
+# %%
+my_choice = ...
+
+check("2.5", my_choice)
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.5
+choice_solution = "stays"
+
+check("2.5", choice_solution)
+
+# %% [markdown]
+# ## 5 Fewer numbers: the singular value decomposition
+#
+# A row of $M$ has as many numbers as there are words, most of them 0. And it takes words apart
+# that belong together: *cat* is described by *fish* and *dog* by *meat*, two columns that know
+# nothing of each other. Both problems have one answer: keep only the few directions in which the
+# rows differ most.
+#
+# Take two columns, *reads* and *a*. Each word is a point in a plane. The points do not fill the
+# plane: words with a large number in one column tend to have a large one in the other. One
+# direction, "has to do with reading", says most of what both columns say.
+
+# %%
+two = [vocab.index("reads"), vocab.index("a")]
+seen = {word: tuple(M[i, two]) for i, word in enumerate(vocab) if M[i, two].any()}
+title = "Two columns, one direction: the first axis lies along the points"
+plots.svd_plane(seen, ("PPMI with “reads”", "PPMI with “a”"), title=title)
+
+# %% [markdown]
+# The **singular value decomposition** finds such directions for all columns together. Every
+# matrix can be written as
+#
+# $$ M = U\, \mathrm{diag}(S)\, V^\top, \qquad\text{or}\qquad M = \sum_k S_k\, u_k v_k^\top. $$
+#
+# The rows $v_k^\top$ of $V^\top$ are the new axes, at right angles to each other. $U_{ik} S_k$ is
+# the coordinate of word $i$ on axis $k$. The singular values $S_1 \ge S_2 \ge \dots \ge 0$ say
+# how far the points reach along each axis. If we keep the first $d$ axes and drop the others,
+# what is left is the best approximation of $M$ that has rank $d$ (Eckart and Young 1936).
+
+# %%
+U, S, Vt = np.linalg.svd(M)  # (V, V), (V,), (V, V)
+np.testing.assert_allclose(U * S @ Vt, M, atol=1e-12)
+print("singular values:", S.round(1))
+
+# %% [markdown]
+# ### Exercise 2.6 ★★ Vectors from the SVD
+#
+# Return a vector of `size` numbers for each row of $M$: the first columns of $U$, each multiplied
+# by the *root* of its singular value, $W = U_d\, \mathrm{diag}(S_d)^{1/2}$. The root shares each
+# singular value equally between words and contexts: $M \approx W W_c^\top$ with
+# $W_c = V_d\, \mathrm{diag}(S_d)^{1/2}$. In practice it gives better vectors than
+# $U_d\,\mathrm{diag}(S_d)$ (Levy, Goldberg and Dagan 2015).
+
+
+# %%
+def vectors(M, size): ...
+
+
+check("2.6", vectors)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.6
+def vectors_solution(M, size):
+    U, S, _ = np.linalg.svd(M, full_matrices=False)
+    return U[:, :size] * np.sqrt(S[:size])
+
+
+check("2.6", vectors_solution)
+
+# %% [markdown]
+# Here are the vectors of our words, with three numbers each. The sign of an axis means nothing,
+# so we turn each so that its largest entry is positive.
+
+# %%
+W = vectors_solution(M, 3)
+W = W * np.sign(W[np.abs(W).argmax(axis=0), range(3)])
+order = sorted(range(V), key=lambda i: (np.abs(W[i]).argmax(), -np.abs(W[i]).max()))
+axes = ["axis 1", "axis 2", "axis 3"]
+named = [vocab[i] for i in order]
+plots.word_table({"": W[order]}, named, axes, title="Three axes, three topics", cell_width=0.6)
+
+# %%
+show_nearest(W, asked)
+
+# %% [markdown]
+# The axes are topics. Axis 1 is about reading, axis 2 about animals, axis 3 about drinking; the
+# king and the queen take part in two of them. The words *fish* and *meat*, which never share a
+# neighbour except *eats*, are now close to each other, because the SVD has noticed that *cat* and
+# *dog* are used alike.
+#
+# ### Exercise 2.7 ★★★ What was left out
+#
+# How good is the approximation? Measure a matrix by its length,
+# $|M| = \sqrt{\sum_{ij} M_{ij}^2}$. The axes are at right angles, so that lengths add as in
+# Pythagoras' theorem: $|M|^2 = \sum_k S_k^2$. Let $M_d$ be what the first $d$ axes give. Return
+# $|M - M_d| / |M|$, from all singular values `S` and `size`, which is $d$, alone.
+
+
+# %%
+def left_out(S, size): ...
+
+
+check("2.7", left_out)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.7
+def left_out_solution(S, size):
+    return np.sqrt((S[size:] ** 2).sum() / (S**2).sum())  # M - M_d has the other axes
+
+
+check("2.7", left_out_solution)
+
+# %%
+share = left_out_solution(S, 3)
+direct = np.linalg.norm(M - (U[:, :3] * S[:3]) @ Vt[:3]) / np.linalg.norm(M)
+np.testing.assert_allclose(share, direct)
+print(f"three axes of {V} leave out {share:.0%} of the length of M")
+
+# %% [markdown]
+# That is a lot. But what is left out are mostly accidents: which word stood beside which in
+# twelve sentences. What all animals have in common is kept.
+#
+# ## 6 A newspaper
+#
+# Now the same with a real corpus, the Penn Treebank: sentences from the Wall Street Journal, with
+# a vocabulary of 10,000. A dense matrix of counts would have 100 million entries, nearly all of
+# them 0. A **sparse** matrix stores only the others. `cooccurrence`, `ppmi` and `truncated_svd`
+# of `deepnlp.counting` do what you have written, on sparse matrices; on our twelve sentences they
+# give the same numbers. The corpus cannot be shipped with the package (`datasets/README.md` says
+# where to get it). Without it the lesson goes on with `pydocs`, the English inside your Python
+# installation, and finds other words and numbers than those in the text.
+
+
+# %%
+def load_or(load, name, instead):
+    """What is on this machine, or something else with a line that says so."""
+    try:
+        return load(name)
+    except FileNotFoundError as missing:
+        print(f"{missing}\nThe lesson goes on without it.")
+        return instead()
+
+
+corpus = load_or(load_corpus, "ptb", partial(load_corpus, "pydocs"))
+words, train = corpus.vocab.tokens, corpus.train[: 100_000 if short else None]
+print(corpus.describe())
+
+C = cooccurrence(train, len(words), window=5, sentence_end=corpus.vocab.eos_id)
+M = ppmi(C)
+most = 40 if short else 300
+U, S, _ = truncated_svd(M, most)
+print(f"{C.nnz:,} of {len(words) ** 2:,} pairs were seen, {M.nnz:,} more often than by chance")
+
+# %% [markdown]
+# Here are all neighbours of one word, *stock*. To the right is how often chance would bring a
+# word there, upwards how often it came. The height above the diagonal is PMI. The most frequent
+# words, such as *the* and *of*, lie near the diagonal: they are there by chance. PMI is largest
+# for words that were seen a few times.
+
+# %%
+i = corpus.vocab.id("stock" if "stock" in corpus.vocab else "file")
+observed = C[[i]].toarray()[0]
+expected = C[[i]].sum() * C.sum(axis=0) / C.sum()
+pmi = M[[i]].toarray()[0]
+named = [*np.argsort(-observed * pmi)[:12], *np.argsort(-observed)[:3], *np.argsort(-pmi)[:3]]
+plots.against_chance(
+    words, observed, expected, label=[words[j] for j in named],
+    title=f"The company of “{words[i]}”: PMI is the height above the diagonal",
+)  # fmt: skip
+
+# %% [markdown]
+# Now the neighbours after each step. A row of $C$ or $M$ has 10,000 numbers, a row of $W$ has
+# 100.
+
+
+# %%
+def of_length_one(M):
+    """The rows of a matrix divided by their lengths, in sparse form."""
+    M = csr_array(M, dtype=float)
+    lengths = np.sqrt((M * M).sum(axis=1))
+    return M.multiply(1 / np.where(lengths > 0, lengths, 1)[:, None]).tocsr()
+
+
+def nearest(R, word, k=5):
+    """The k words nearest to one, where the rows of R have length 1."""
+    i = corpus.vocab.id(word)
+    cosines = R @ R[[i]].toarray()[0]
+    cosines[i] = -1
+    return [words[j] for j in np.argsort(-cosines, kind="stable")[:k]]
+
+
+W = U[:, :100] * np.sqrt(S[:100])
+steps = {name: of_length_one(X) for name, X in {"counts": C, "PPMI": M, "SVD": W}.items()}
+asked = ["you", "car", "toyota", "paris", "coffee", "dog", "file", "string"]
+for word in [word for word in asked if word in corpus.vocab][:6]:
+    print(f"{word}, seen {(train == corpus.vocab.id(word)).sum():,} times")
+    for name, R in steps.items():
+        print(f"{name:>9}: {', '.join(nearest(R, word))}")
+
+# %% [markdown]
+# Counts do well where all neighbours are frequent: *you* is used like *we* and *i*. The
+# neighbours that they give to *car* are merely frequent themselves. PPMI finds words of the same
+# subject. In the vectors of the SVD, words can be near that were never seen near the same word,
+# as *fish* and *meat* above.
+#
+# Not everything is sensible. A newspaper about the stock market seldom writes of a *dog*, and the
+# vector of a word cannot be better than the text in which it was seen.
+#
+# ### The axes
+#
+# What are the axes of a newspaper? For each of the first seven, these words lie furthest out on
+# both sides.
+
+# %%
+plots.axis_words(words, U, range(7), title="Frequency first, then what a newspaper is about")
+
+# %% [markdown]
+# On axis 1 nearly all words lie on one side, the widely used ones furthest out, and axis 2 is
+# about common words too. The others have two ends: talk against company names, prices against
+# people, and so on. Few have a simple name. The axes are those in which the rows differ most;
+# nobody has asked them to mean something.
+#
+# Words of one kind lie together in the 100 dimensions. Some of that survives in a picture with
+# two:
+
+# %%
+kinds = {
+    "months": "january march april june july november",
+    "countries": "japan germany france britain italy taiwan",
+    "cars": "ford chrysler toyota honda gm nissan",
+    "persons": "he she they we i you",
+    "numbers": "two three four five six seven",
+    "law": "court judge lawyer jury trial ruling",
+}
+kinds = {kind: [w for w in kinds[kind].split() if w in corpus.vocab] for kind in kinds}
+plots.embeddings(
+    {kind: group for kind, group in kinds.items() if group},
+    dict(zip(words, W)),
+    title="Kinds of words, found by counting alone",
+)
+
+# %% [markdown]
+# ## 7 How good are the vectors?
+#
+# Neighbours show what vectors can do, but not which vectors are better. For that we need a
+# number. MEN (Bruni, Tran and Baroni 2014) is a list of 3,000 pairs of words that people have
+# rated: *sun* and *sunlight* are much alike, *bakery* and *zebra* are not. Good vectors put the
+# pairs into the same order. So we compare ranks: **Spearman's rho** is the correlation of the
+# ranks of the cosines with the ranks of the ratings. It is 1 for the same order, 0 for no
+# relation, -1 for the opposite order.
+#
+# ### Exercise 2.8 ★★ Do the ranks agree?
+#
+# Write Spearman's rho for two arrays $x$ and $y$ of the same length. Equal values share the mean
+# of their ranks: `[10, 20, 20, 30]` has the ranks 1, 2.5, 2.5 and 4. `np.corrcoef(a, b)[0, 1]` is
+# the correlation of two arrays.
+
+
+# %%
+def spearman(x, y): ...
+
+
+check("2.8", spearman)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.8
+def spearman_solution(x, y):
+    def ranks(values):
+        _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+        last = np.cumsum(times)  # the largest rank of each different value
+        return (last - (times - 1) / 2)[place]
+
+    return np.corrcoef(ranks(x), ranks(y))[0, 1]
+
+
+check("2.8", spearman_solution)
+
+
+# %%
+def rho(R, pairs):
+    """Spearman's rho of the pairs with both words in the vocabulary, and how many these are."""
+    known = [(a, b, rating) for a, b, rating in pairs if a in corpus.vocab and b in corpus.vocab]
+    if len(known) < 2:
+        return float("nan"), len(known)
+    a, b = (R[[corpus.vocab.id(row[k]) for row in known]] for k in (0, 1))
+    cosines = np.asarray((a * b).sum(axis=1))
+    return spearman_solution(cosines, np.array([row[2] for row in known])), len(known)
+
+
+sets = [load_or(load_similarity, name, lambda: WordPairs("none", ())) for name in ("men", "simlex")]
+for pairs in sets:
+    for name, R in steps.items():
+        value, known = rho(R, pairs.pairs)
+        if known:
+            print(
+                f"{pairs.name:>7} {name:>6}: rho {value:.2f}, {known} of {len(pairs.pairs)} pairs"
+            )
+
+# %% [markdown]
+# Each step has made the order better, on both sets: PPMI is better than counts, and the SVD is
+# better than PPMI. The **coverage** belongs to every such number. Most pairs of MEN have a word
+# that this corpus does not know, and these pairs do not count.
+#
+# SimLex (Hill, Reichart and Korhonen 2015) asks for something harder. *coffee* and *cup* have
+# much to do with each other but are not alike, and such pairs get a low rating there. Words in
+# the same company may be either, so vectors from windows do less well, those of word2vec too.
+#
+# How many axes should one keep? With too few, different words fall together; with too many, the
+# accidents come back.
+
+# %%
+sizes = [size for size in (2, 5, 10, 20, 50, 100, 200, 300) if size <= most]
+by_power = {
+    name: [rho(of_length_one(U[:, :d] * S[:d] ** power), sets[0].pairs)[0] for d in sizes]
+    for name, power in {"$U$": 0, "$U S^{1/2}$": 0.5, "$U S$": 1}.items()
+}
+of_ppmi, _ = rho(steps["PPMI"], sets[0].pairs)
+best, d = max((value, d) for values in by_power.values() for value, d in zip(values, sizes))
+figure = plots.curves(
+    {name: (sizes, values) for name, values in by_power.items()},
+    title=f"MEN: {d} axes reach {best:.2f}, all {len(words):,} columns of PPMI {of_ppmi:.2f}",
+    xlabel="axes kept, $d$",
+    ylabel="Spearman's rho",
+    levels={"PPMI": of_ppmi},
+    logx=True,
+)
+figure if sets[0].pairs else None
+
+# %% [markdown]
+# ### Analogies
+#
+# *Man* is to *woman* as *king* is to ... ? If the step from *man* to *woman* is the same as the
+# step from *king* to *queen*, then $w_{woman} - w_{man} + w_{king}$ should end near *queen*
+# (Mikolov, Yih and Zweig 2013). With all vectors brought to length 1, the answer to
+# $a : b = c : d$ is
+#
+# $$ d = \arg\max_{d \notin \{a, b, c\}} \; \cos(w_d,\; w_b - w_a + w_c). $$
+#
+# ### Exercise 2.9 ★★★ An analogy
+#
+# Return the id $d$, from vectors `W` $(V, D)$ of any length and the three ids.
+
+
+# %%
+def analogy(W, a, b, c): ...
+
+
+check("2.9", analogy)
+
+
+# %% jupyter={"outputs_hidden": true, "source_hidden": true} tags=["solution"]
+# Solution 2.9
+def analogy_solution(W, a, b, c):
+    U = W / np.linalg.norm(W, axis=1, keepdims=True)
+    scores = U @ (U[b] - U[a] + U[c])  # the length of the query changes no order
+    scores[[a, b, c]] = -np.inf  # without this the answer is nearly always b or c
+    return int(scores.argmax())
+
+
+check("2.9", analogy_solution)
+
+# %% [markdown]
+# The package has the same in `WordVectors`, words with a vector each, and in
+# `evaluate_analogies`, which asks the 19,544 questions of the Google analogy set (Mikolov et al.
+# 2013), section by section.
+
+# %%
+questions = load_or(load_analogies, "google", lambda: Analogies("none", {}))
+scores = evaluate_analogies(WordVectors(words, W), questions)
+for part in [*scores.sections, scores.total]:
+    if part.covered:
+        share = f"{part.accuracy:6.1%} of {part.covered:>5} covered"
+        print(f"{part.section:>28}: {share}, of {part.total} in all")
+
+# %% [markdown]
+# These are few right answers, though a guess among 10,000 words would be right once in 10,000.
+# Best known is what newspapers write about, nationalities and capitals. For this test a corpus of
+# a million words is very small. Lesson 4 asks the same of vectors that are learned.
+#
+# ## 8 What counting leaves to do
+#
+# You have counted, taken off what chance explains, and kept the directions in which words differ
+# most. Each step was arithmetic; nothing was learned. This leaves something to wish for. The
+# table is made of the whole text at once: with one new sentence, everything is computed again.
+# And the steps were *chosen*. Why a logarithm, why a root? One would rather say what vectors are
+# for, and let the text decide.
+#
+# Lesson 3 does that. It trains vectors by gradient to predict a word from its neighbours, and
+# they turn out to be close to what you have built: skip-gram with $k$ negative samples factorises
+# the matrix $\mathrm{PMI} - \log k$ (Levy and Goldberg 2014).
+#
+# ## What to read next
+#
+# * **In this project**: `deepnlp/counting.py` is this lesson for sparse matrices, with the
+#   options that practice uses: weights by distance, a smoothed context distribution, the shift by
+#   $\log k$. `chapters/ch02_counting_words/` compares them.
+# * **On the idea**: Harris, *Distributional structure* (1954). Turney and Pantel, *From frequency
+#   to meaning* (2010), a survey.
+# * **On PMI**: Church and Hanks, *Word association norms, mutual information, and lexicography*
+#   (1990).
+# * **On the SVD of words**: Deerwester et al., *Indexing by latent semantic analysis* (1990).
+# * **On what makes the difference**: Levy, Goldberg and Dagan, *Improving distributional
+#   similarity with lessons learned from word embeddings* (2015).
