@@ -74,7 +74,8 @@ def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
     if vocab_size is None:
         return kind.load(config).build_model(config)
     part = kind.parts["model"]
-    model: Model = fill(part[config.model if isinstance(part, Choice) else 0], config, vocab_size)
+    made = part[config.model] if isinstance(part, Choice) else part[0]
+    model: Model = fill(made, config, vocab_size)
     return model
 
 

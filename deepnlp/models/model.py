@@ -41,21 +41,17 @@ class Model(Layer):
         Returns
         -------
         array (V, D)
-            A copy; of an output that is not tied (V, H).
+            A copy; of an output that is not tied (V, H), and of one that predicts only K of the
+            words (K, H), those of ``config()["output_ids"]``.
 
         Raises
         ------
         ValueError
-            If the side is neither, or the model predicts only some of the words.
+            If the side is neither.
         """
         if side not in SIDES:
             raise ValueError(f"side should be one of {', '.join(map(repr, SIDES))}, got {side!r}")
         table: Array = self._tables()[SIDES.index(side)].value
-        if len(table) != self.vocab_size:
-            raise ValueError(
-                f"the {side} of this model has vectors for only {len(table):,} of its "
-                f"{self.vocab_size:,} words"
-            )
         return table.copy()
 
     def _tables(self) -> tuple[View, View]:
