@@ -229,7 +229,6 @@ def _load(arguments: argparse.Namespace) -> "WordVectors":
     """The vectors of a file, or those of one side of a model."""
     from deepnlp import checkpoint
     from deepnlp.backend import asnumpy
-    from deepnlp.generation import vocabulary_of
     from deepnlp.vectors import WordVectors
 
     path = Path(arguments.source)
@@ -241,7 +240,9 @@ def _load(arguments: argparse.Namespace) -> "WordVectors":
         raise ValueError(f"--format goes with a file of vectors, {path} is a run or a checkpoint")
     model: Any = checkpoint.load(path)
     side = arguments.side or "input"
-    words = vocabulary_of(model).tokens
+    if getattr(model, "vocab", None) is None:
+        raise ValueError(f"{path} holds no vocabulary, which would say whose the vectors are")
+    words = model.vocab.tokens
     predicted = model.config().get("output_ids")
     if side == "output" and predicted is not None:
         words = tuple(words[id_] for id_ in predicted)

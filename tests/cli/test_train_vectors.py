@@ -28,6 +28,10 @@ def test_a_run_from_text_to_vectors(deepnlp, text_file, tmp_path, name, kind):
     shown = deepnlp("info", folder)
     assert shown.code == 0
     assert f"{kind.__name__}(vocab_size=" in shown.out
+    for side in ("input", "output"):
+        near = deepnlp("vectors", "neighbours", folder, "cat", "-k", "2", "--side", side)
+        assert near.code == 0
+        assert near.out.startswith("cat ")
 
 
 def test_a_finished_run_goes_on_to_more_epochs(deepnlp, text_file, tmp_path):
