@@ -19,7 +19,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.layer import no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
-from deepnlp.models.language_model import LanguageModel
+from deepnlp.models.language_model import LanguageModel, to_predict
 
 HostIds = np.ndarray[Any, Any]
 
@@ -103,7 +103,7 @@ def perplexity(
     with evaluating(model):
         for x, t in _windows(ids, batch_size, window):
             # the loss is a mean over the targets that count
-            loss = float(model.forward(asarray(x), asarray(model.targets(t))))
+            loss = float(model.forward(asarray(x), asarray(to_predict(model, t))))
             total += loss * int((t != IGNORED).sum())
     return exponential(total / (len(ids) - 1))
 
@@ -184,7 +184,7 @@ def surprisal(
     parts = []
     with evaluating(model):
         for x, t in _windows(ids, 1, window):
-            losses = model.losses(asarray(x), asarray(model.targets(t)))
+            losses = model.losses(asarray(x), asarray(to_predict(model, t)))
             parts.append(asnumpy(losses)[0].astype(np.float64))
     return np.concatenate(parts)
 

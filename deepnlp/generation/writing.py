@@ -435,7 +435,8 @@ def _read(
     finally:
         for layer, training in zip(layers, modes):
             layer.training = training
-    return model.scores_by_id(asnumpy(logits)), state
+    scores = asnumpy(logits)
+    return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state
 
 
 def _with_rows(rows: Sequence[int], array: Any, other: Any) -> Any:

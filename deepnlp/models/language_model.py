@@ -75,3 +75,8 @@ class LanguageModel(Model):
         """Scores (V,) of what follows a text, read from its beginning."""
         self.reset_state()
         return self.logits(asarray([text]))[0, -1]
+
+
+def to_predict(model: Any, ids: HostArray) -> HostArray:
+    """What a model is to predict where a text has these ids; of a plugged model the ids."""
+    return model.targets(ids) if hasattr(model, "targets") else ids

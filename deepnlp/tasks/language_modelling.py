@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -11,6 +12,7 @@ from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.generation import generate
 from deepnlp.models import RNNLM, ngrams
+from deepnlp.models.language_model import to_predict
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.fresh_model import (
@@ -90,7 +92,8 @@ class LanguageModelling(Task):
                 f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
             )
         model.vocab = self.corpus.vocab
-        self._to_predict, self._output_size = model.targets, model.output_size
+        self._to_predict = partial(to_predict, model)
+        self._output_size = getattr(model, "output_size", model.vocab_size)
 
     def batches(self, epoch: int) -> BPTTBatches:
         """Windows of the text, in its order: inputs and targets (N, T)."""
@@ -99,7 +102,7 @@ class LanguageModelling(Task):
     def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
         """The mean loss of a window, whose targets are those of the model."""
         inputs, targets = batch
-        return super().learn(model, (inputs, model.targets(targets)))
+        return super().learn(model, (inputs, to_predict(model, targets)))
 
     def begin_epoch(self, model: Any) -> None:
         """Begin the text again, from a hidden state of zeros."""
