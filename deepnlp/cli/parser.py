@@ -18,6 +18,7 @@ COMMANDS = {
     "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",
     "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
     "vectors": "word vectors of a file or a trained model: neighbours, analogies, similarity",
+    "reproduce": "run the rows of a table of results, and write its page",
     "bench": "time deepnlp against PyTorch and the machine's limit, and write the page on speed",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }

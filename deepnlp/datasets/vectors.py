@@ -52,17 +52,24 @@ def load_vectors(
     >>> W[0].tolist(), found.tolist()
     ([0.5, -1.0], [True, False, False, False])
     """
-    vectors = WordVectors.load(path, words=vocab)
-    if not len(vectors):
+    return rows_for(WordVectors.load(path, words=vocab), vocab, rng, str(path))
+
+
+def rows_for(
+    vectors: WordVectors, vocab: Vocabulary, rng: np.random.Generator | None, source: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix (V, D) and the words found (V,) that :func:`load_vectors` gives."""
+    rows = [row for row, word in enumerate(vectors.words) if word in vocab]
+    if not rows:
         raise ValueError(
-            f"{path} holds none of the {len(vocab)} words of the vocabulary:"
+            f"{source} holds none of the {len(vocab)} words of the vocabulary:"
             " check that it is of the same language and case"
         )
+    known = np.asarray(vectors.matrix[rows])
     rng = backend.rng() if rng is None else rng
-    spread, D = float(vectors.matrix.std()), vectors.matrix.shape[1]
-    W = rng.normal(0.0, spread, size=(len(vocab), D)).astype(np.float32)
-    ids = [vocab.id(word) for word in vectors.words]
+    W = rng.normal(0.0, float(known.std()), size=(len(vocab), known.shape[1])).astype(np.float32)
+    ids = [vocab.id(vectors.words[row]) for row in rows]
     found = np.zeros(len(vocab), dtype=bool)
     found[ids] = True
-    W[ids] = vectors.matrix
+    W[ids] = known
     return W, found

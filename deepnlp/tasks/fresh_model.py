@@ -9,14 +9,17 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from deepnlp.backend import asarray
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_vectors
 from deepnlp.datasets.files import data_folder
+from deepnlp.datasets.vectors import rows_for
 from deepnlp.models import RNNLM
 from deepnlp.options import Option, fill
+from deepnlp.vectors import WordVectors
 
 # Help texts of options.
-VECTORS = "file of word vectors that the embedding starts from; also looked up in the data folder"
+VECTORS = "file of word vectors, or run folder, that the embedding starts from"
 OUTPUT_WORDS = "predict only so many words, the most frequent, and <unk> for others; 0 for all"
 UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
 
@@ -58,12 +61,14 @@ def pretrained(
     *,
     vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
 ) -> Pretrained | None:
-    """The vectors of a file for the words of a corpus; the words it lacks have random ones."""
+    """The vectors of a file, if any, for the words of a corpus; those it lacks have random ones.
+
+    A path that does not exist is looked up in the data folder. Of a run, the input vectors of its
+    best model are taken.
+    """
     if not vectors:
         return None
-    in_data = data_folder() / vectors
-    path = in_data if in_data.exists() and not Path(vectors).exists() else Path(vectors)
-    matrix, found = load_vectors(path, corpus.vocab)
+    matrix, found = _rows_of(vectors, corpus)
     if matrix.shape[1] != embed_size:
         raise ValueError(
             f"embed_size should be {matrix.shape[1]}, the size of the vectors in {vectors}, "
@@ -71,6 +76,17 @@ def pretrained(
         )
     counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
     return Pretrained(vectors, matrix, found, counts)
+
+
+def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Vectors (V, D) of the words of a corpus from a file or a run, and which were found (V,)."""
+    in_data = data_folder() / name
+    path = in_data if in_data.exists() and not Path(name).exists() else Path(name)
+    if not path.is_dir():
+        return load_vectors(path, corpus.vocab)
+    model: Any = load(path)
+    vectors = WordVectors(model.vocab.tokens, asnumpy(model.vectors("input")))
+    return rows_for(vectors, corpus.vocab, None, name)
 
 
 def output_ids(

@@ -157,13 +157,24 @@ def peak_memory_mb() -> float | None:
 
 
 def versions() -> dict[str, str]:
-    """What a figure depends on besides the options: versions and backend."""
+    """What a figure depends on besides the options: versions, backend and processor."""
     return {
         "deepnlp": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "backend": backend.name(),
+        "processor": _processor(),
     }
+
+
+def _processor() -> str:
+    """The name of the host's processor, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def figure_text(value: float | None) -> str:

@@ -90,7 +90,7 @@ def test_the_files_of_a_run(tmp_path: Path) -> None:
     written = json.loads(folder.result.read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert written == result.to_dict()
     assert written["corpus"]["fingerprint"] == trainer.task.corpus.fingerprint
-    assert set(written["versions"]) == {"deepnlp", "python", "numpy", "backend"}
+    assert set(written["versions"]) == {"deepnlp", "python", "numpy", "backend", "processor"}
     config = folder.config.read_text(encoding="utf-8")
     assert 'optimizer = "Adam"' in config
     assert load(folder.best).vocab == trainer.task.corpus.vocab

@@ -1,0 +1,72 @@
+"""The figure of a table: a dot for each row, and beside it the number of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from deepnlp.plots.style import BLUE, VERMILLION, plain, saved
+from deepnlp.reproduce.found import Found
+from deepnlp.reproduce.table import FigureOf, Panel
+
+
+def draw(of: FigureOf, found: Sequence[Found], path: Path | None = None) -> Figure:
+    """Draw the runs of every row as small dots and their mean as a large one.
+
+    Parameters
+    ----------
+    of : FigureOf
+    found : sequence of Found
+        The rows that are shown; those without runs are left out.
+    path : path, optional
+        Where to save it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    found = [one for one in found if one.runs]
+    count = len(of.panels)
+    width, height = 7.2, 1.35 + 0.3 * len(found)
+    labels = (0.15 + 0.083 * max(len(one.row.label) for one in found)) / width
+    low, high = 0.6 / height, 1 - 0.7 / height
+    each, gap = (1 - labels) / count, 0.035
+    figure = Figure(figsize=(width, height), dpi=150)
+    published = False
+    for place, panel in enumerate(of.panels):
+        axes = figure.add_axes((labels + place * each, low, each - gap, high - low))
+        published = _draw_panel(axes, panel, found) or published
+        axes.set_yticklabels([one.row.label for one in found] if place == 0 else [], fontsize=9.5)
+    figure.text(0.02, 1 - 0.1 / height, of.title, fontsize=11, weight="bold", va="top")
+    marks = [("● mean", BLUE), ("• one run", BLUE), *[("◇ published", VERMILLION)] * published]
+    for place, (text, colour) in enumerate(marks):
+        x, y = (0.15 + 0.85 * place) / width, 1 - 0.5 / height
+        figure.text(x, y, text, color=colour, fontsize=9.5, va="center")
+    return saved(figure, path)
+
+
+def _draw_panel(axes: Axes, panel: Panel, found: Sequence[Found]) -> bool:
+    """The rows of one panel, the first at the top; gives whether the source has a number."""
+    published = False
+    for y, one in enumerate(found):
+        values = _numbers(one, panel.value)
+        axes.plot(values, [y] * len(values), "o", color=BLUE, ms=3.5, alpha=0.5, mew=0)
+        if values:
+            axes.plot(np.mean(values), y, "o", color=BLUE, ms=7.5)
+        for value in _numbers(one, panel.published)[:1]:
+            axes.plot(value, y, "D", color=VERMILLION, ms=7, mfc="none", mew=1.5)
+            published = True
+    axes.set(yticks=range(len(found)), xlabel=panel.xlabel, ylim=(len(found) - 0.5, -0.5))
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    plain(axes)
+    return published
+
+
+def _numbers(one: Found, path: str) -> list[float]:
+    return [value for value in one.values(path) if value is not None] if path else []

@@ -1,0 +1,214 @@
+"""What a table consists of, read from its TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from deepnlp.options import read_toml
+from deepnlp.training import TrainConfig, configure
+
+TABLES = resources.files("deepnlp").joinpath("reproduce", "tables")
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, and a text with figures in braces, such as ``{perplexity.test:.1f}``.
+
+    A figure is the path of a number in ``result.json``; ``config.NAME`` is an option of the run and
+    ``row.NAME`` a key of the row in the TOML file, such as ``published``. ``{a - b:+.1f}`` is a
+    difference. Where runs with different seeds differ, their mean and spread are shown.
+    """
+
+    heading: str
+    text: str
+    align: str = "right"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a figure: the number of each row that it shows, and that of the source, if any."""
+
+    value: str
+    xlabel: str
+    published: str = ""
+
+
+@dataclass(frozen=True)
+class FigureOf:
+    """A figure of dots, a line for each row, in one or more panels side by side."""
+
+    title: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: a recipe, the options that override it, and what its source published."""
+
+    name: str
+    label: str = ""
+    recipe: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Sequence[int] | None = None
+    own: bool = False  # the options of the table do not hold for it
+    needs: Sequence[str] = ()  # runs of the table whose folders this row reads
+    shown: bool = True  # in the table; else only among the runs
+    published: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a table: a row with a seed."""
+
+    row: Row
+    seed: int
+    config: TrainConfig
+
+    @property
+    def name(self) -> str:
+        """The name of its folders."""
+        return f"{self.row.name}-{self.seed}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of results; its ``options``, ``recipe`` and ``seeds`` hold where a row has none.
+
+    ``seeded`` names the options that the seed of a run sets.
+    """
+
+    name: str
+    title: str
+    text: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    seeds: Sequence[int] = (0,)
+    seeded: Sequence[str] = ("seed",)
+    recipe: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    figure: FigureOf | None = None
+    notes: str = ""
+
+    def jobs(self) -> list[Job]:
+        """All runs: every row with its first seed, then with its second, and so on."""
+        return self._jobs
+
+    @cached_property
+    def _jobs(self) -> list[Job]:
+        by_row = [
+            [self.job(row, seed) for seed in (self.seeds if row.seeds is None else row.seeds)]
+            for row in self.rows
+        ]
+        longest = max(len(jobs) for jobs in by_row)
+        return [jobs[k] for k in range(longest) for jobs in by_row if k < len(jobs)]
+
+    def job(self, row: Row, seed: int) -> Job:
+        """The run of a row with a seed."""
+        shared = {} if row.own else self.options
+        options = {**shared, **row.options, **dict.fromkeys(self.seeded, seed)}
+        task = options.pop("task", None)
+        return Job(row, seed, configure(row.recipe or self.recipe or None, options, task))
+
+    def needed_by(self, job: Job) -> list[Job]:
+        """The runs whose folders a run reads."""
+        by_name = {one.name: one for one in self.jobs()} if job.row.needs else {}
+        return [by_name[name] for name in job.row.needs]
+
+
+def table_names() -> list[str]:
+    """Names of the tables that come with deepnlp.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> "glove" in table_names()
+    True
+    """
+    names = (file.name for file in TABLES.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def load_table(name: str) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`table_names`, or the path of a TOML file, whose name is the table's then.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError
+        If there is no table of this name, or it is not well-formed: the text says where.
+
+    Examples
+    --------
+    >>> load_table("glove").name
+    'glove'
+    """
+    if name.endswith(".toml"):
+        content, source, name = read_toml(name), name, Path(name).stem
+    elif name in table_names():
+        content = tomllib.loads(TABLES.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+        source = f"table {name}"
+    else:
+        raise ValueError(
+            f"unknown table {name!r}: expected one of {', '.join(table_names())}, or the path of a "
+            ".toml file"
+        )
+    try:
+        return _table(name, content)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{source}: {error}") from error
+
+
+def _table(name: str, content: Mapping[str, Any]) -> Table:
+    parts = dict(content)
+    figure = parts.pop("figure", None)
+    if figure is not None:
+        panels = [_made(Panel, part, "a panel") for part in figure.get("panels", [])]
+        figure = _made(FigureOf, {**figure, "panels": panels}, "the figure")
+    columns = [_made(Column, part, "a column") for part in parts.pop("columns", [])]
+    rows = [_made(Row, part, "a row") for part in parts.pop("rows", [])]
+    if not rows or not columns:
+        raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
+    parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
+    table = _made(Table, parts, "the table")
+    names = [job.name for job in table.jobs()]  # which checks the options of each
+    for one in names:
+        if not NAME.fullmatch(one):
+            raise ValueError(f"a row is named with a-z, 0-9 and single hyphens, got {one!r}")
+        if names.count(one) > 1:
+            raise ValueError(f"two runs have the name {one}")
+    for row in rows:
+        for need in row.needs:
+            if need not in names:
+                raise ValueError(f"row {row.name} needs {need!r}, which is no run of the table")
+    return table
+
+
+def _made(kind: Any, part: Mapping[str, Any], what: str) -> Any:
+    """A dataclass from a table of TOML, or an error that names the wrong key."""
+    known = {one.name for one in fields(kind)}
+    for key in part:
+        if key not in known:
+            raise ValueError(f"{what} has no {key!r}: expected {', '.join(sorted(known))}")
+    try:
+        return kind(**part)
+    except TypeError as error:
+        raise ValueError(f"{what}: {str(error).replace('__init__() ', '')}") from error

@@ -1,0 +1,282 @@
+"""Running a table: finished rows are kept, stopped ones go on, changed ones are refused."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deepnlp import DeepNLPError
+from deepnlp.reproduce import Logs, LogState, reproduce
+from deepnlp.reproduce.processes import locked
+from deepnlp.reproduce.running import take
+from deepnlp.training import RunFolder
+from tests.reproduce.tools import tiny_table, without_times
+
+DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A table that was run in one go: the folder, and the table."""
+    folder = tmp_path_factory.mktemp("whole")
+    table = tiny_table(folder)
+    said = []
+    assert reproduce(table, folder / "runs", folder / "results", say=said.append) == "finished"
+    assert [line.split(", ")[1] for line in said] == DONE
+    return folder, table
+
+
+def ran(table, folder, **options):
+    """The names of the runs that were begun or gone on with."""
+    said = []
+    state = reproduce(table, folder / "runs", folder / "results", say=said.append, **options)
+    assert state == "finished"
+    return [line.split(", ")[1] for line in said]
+
+
+def copied(whole, tmp_path):
+    folder, table = whole
+    for name in ("runs", "results"):
+        shutil.copytree(folder / name, tmp_path / name)
+    return table
+
+
+def test_the_logs_of_finished_runs_say_nothing_of_the_machines_folders(whole):
+    folder, table = whole
+    for name in DONE:
+        logs = folder / "results" / "tiny" / name
+        assert sorted(path.name for path in logs.iterdir()) == [
+            "config.toml",
+            "metrics.jsonl",
+            "result.json",
+        ]
+        result = json.loads((logs / "result.json").read_text(encoding="utf-8"))
+        assert not {"folder", "files"} & {*result}
+    assert [Logs(table, folder / "results").state(job) for job in table.jobs()] == [
+        LogState.FINISHED
+    ] * 4
+
+
+def test_the_vectors_of_another_run_were_read(whole):
+    folder, table = whole
+    job = next(job for job in table.jobs() if job.name == "start-0")
+    vectors = Logs(table, folder / "results").result(job)["corpus"]["vectors"]
+    assert vectors["words"] == vectors["vocabulary"]
+    assert vectors["file"] == "tied-0"
+
+
+def test_finished_runs_are_not_repeated(whole, tmp_path):
+    table = copied(whole, tmp_path)
+    assert ran(table, tmp_path) == []
+    shutil.rmtree(tmp_path / "runs")  # the logs are enough
+    assert ran(table, tmp_path) == []
+    shutil.rmtree(tmp_path / "results" / "tiny" / "untied-1")
+    assert ran(table, tmp_path) == ["untied-1"]
+
+
+def test_a_run_that_another_needs_is_made_again_where_its_folder_is_gone(whole, tmp_path):
+    table = copied(whole, tmp_path)
+    shutil.rmtree(tmp_path / "runs")
+    shutil.rmtree(tmp_path / "results" / "tiny" / "start-0")
+    assert ran(table, tmp_path) == ["start-0"]
+    assert (tmp_path / "runs" / "tiny" / "tied-0" / "best.npz").exists()
+    assert without_times(table, tmp_path / "results") == without_times(
+        whole[1], whole[0] / "results"
+    )
+
+
+def test_only_some_rows(tmp_path):
+    table = tiny_table(tmp_path)
+    assert ran(table, tmp_path, only=["untied-1", "tied"]) == ["tied-0", "untied-1"]
+    page = (tmp_path / "results" / "tiny.md").read_text(encoding="utf-8")
+    assert "2 of 4 runs" in page
+    assert "| LSTM, from the vectors of another run | not run | not run | - | not run |" in page
+    with pytest.raises(ValueError, match=r"no row 'tie': expected one of untied, tied, start"):
+        reproduce(table, tmp_path / "runs", tmp_path / "results", only=["tie"])
+
+
+# --- Stopped --------------------------------------------------------------------------------------
+
+COMMAND = [sys.executable, "-m", "deepnlp", "reproduce"]
+
+
+def command(folder):
+    paths = ["--runs", str(folder / "runs"), "--results", str(folder / "results")]
+    return [*COMMAND, str(folder / "tiny.toml"), *paths]
+
+
+def progress(folder):
+    """How many epochs there are in all logs."""
+    files = (folder / "runs" / "tiny").glob("*/metrics.jsonl")
+    return sum(len(RunFolder(path.parent).read_metrics()) for path in files)
+
+
+def started(folder, epochs):
+    """The command, in a process that has come so far."""
+    process = subprocess.Popen(
+        command(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 60
+    while progress(folder) < epochs and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.005)
+    return process
+
+
+def test_killed_again_and_again_it_ends_with_the_same_page(whole, tmp_path):
+    for name in ("tiny.toml", "text.txt"):
+        shutil.copy(whole[0] / name, tmp_path)
+    for epochs, wait in [(0, 0.3), (1, 0.0), (3, 0.1), (5, 0.02), (8, 0.3), (10, 0.0)]:
+        process = started(tmp_path, epochs)
+        time.sleep(wait)
+        process.kill()
+        process.communicate()
+    finished = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=120)
+    assert finished.returncode == 0, finished.stderr
+    assert without_times(whole[1], tmp_path / "results") == without_times(
+        whole[1], whole[0] / "results"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+def test_interrupted_it_says_so_and_goes_on(whole, tmp_path):
+    for name in ("tiny.toml", "text.txt"):
+        shutil.copy(whole[0] / name, tmp_path)
+    process = started(tmp_path, 1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in out
+    assert "Traceback" not in err
+    finished = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=120)
+    assert finished.returncode == 0
+    assert without_times(whole[1], tmp_path / "results") == without_times(
+        whole[1], whole[0] / "results"
+    )
+
+
+def test_a_killed_command_leaves_no_process_behind(tmp_path):
+    tiny_table(tmp_path)
+    process = started(tmp_path, 1)
+    process.kill()
+    process.communicate()
+    with locked(tmp_path / "runs" / "tiny" / "untied-0.lock", patience=5) as held:
+        assert held
+    before = progress(tmp_path)
+    time.sleep(0.5)
+    assert progress(tmp_path) == before
+
+
+def test_a_row_that_another_process_runs_is_left_to_it(whole, tmp_path, monkeypatch):
+    table = copied(whole, tmp_path)
+    shutil.rmtree(tmp_path / "results" / "tiny" / "untied-1")
+    said = []
+    monkeypatch.setattr("deepnlp.reproduce.running.PATIENCE", 0.2)
+    with locked(tmp_path / "runs" / "tiny" / "untied-1.lock", patience=0):
+        state = reproduce(table, tmp_path / "runs", tmp_path / "results", say=said.append)
+    assert state == "busy"
+    assert said[-1] == "another process runs untied-1"
+    assert ran(table, tmp_path) == ["untied-1"]
+
+
+# --- Changed rows ---------------------------------------------------------------------------------
+
+
+def test_a_row_with_other_options_is_refused_or_run_again(whole, tmp_path):
+    copied(whole, tmp_path)
+    corpus = {str(tmp_path / "text.txt"): str(whole[0] / "text.txt")}
+    changed = tiny_table(tmp_path, {**corpus, "lr = 0.02": "lr = 0.03"})
+    before = {p: p.read_bytes() for p in (tmp_path / "results").rglob("*") if p.is_file()}
+    with pytest.raises(DeepNLPError, match=r"tied-0 was run with other .*lr was 0\.02, is 0\.03"):
+        reproduce(changed, tmp_path / "runs", tmp_path / "results")
+    assert {p: p.read_bytes() for p in (tmp_path / "results").rglob("*") if p.is_file()} == before
+    with pytest.raises(DeepNLPError, match="--rerun"):  # nor is another row run beside it
+        reproduce(changed, tmp_path / "runs", tmp_path / "results", only=["untied"])
+    states = [Logs(changed, tmp_path / "results").state(job) for job in changed.jobs()]
+    assert states == [LogState.FINISHED, *[LogState.CHANGED] * 2, *states[3:]]
+    # the row that starts from the vectors of the changed one is run again too
+    assert ran(changed, tmp_path, rerun=True) == ["tied-0", "start-0"]
+    config = (tmp_path / "results" / "tiny" / "tied-0" / "config.toml").read_text(encoding="utf-8")
+    assert "lr = 0.03" in config
+
+
+def test_a_begun_run_with_other_options_is_refused_too(whole, tmp_path):
+    copied(whole, tmp_path)
+    shutil.rmtree(tmp_path / "results")
+    corpus = {str(tmp_path / "text.txt"): str(whole[0] / "text.txt")}
+    changed = tiny_table(tmp_path, {**corpus, 'tie = "none" }': 'tie = "none", cell = "gru" }'})
+    with pytest.raises(DeepNLPError, match=r"runs/tiny/untied-0 .*cell was 'lstm', is 'gru'"):
+        reproduce(changed, tmp_path / "runs", tmp_path / "results")
+    assert ran(changed, tmp_path, rerun=True, only=["untied-0", "untied-1"]) == [
+        "untied-0",
+        "untied-1",
+    ]
+
+
+def test_runs_on_different_texts_are_not_mixed(whole, tmp_path):
+    table = copied(whole, tmp_path)
+    result = tmp_path / "results" / "tiny" / "untied-1" / "result.json"
+    content = json.loads(result.read_text(encoding="utf-8"))
+    content["corpus"]["fingerprint"] = "another"
+    result.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(DeepNLPError, match=r"untied-1 and untied-0 were run on different texts"):
+        reproduce(table, tmp_path / "runs", tmp_path / "results")
+
+
+# --- Several machines -----------------------------------------------------------------------------
+
+
+def test_runs_of_another_machine_are_taken_in(whole, tmp_path):
+    folder, table = whole
+    there = tmp_path / "there"
+    for name in ("untied-0", "untied-1"):
+        shutil.copytree(folder / "runs" / "tiny" / name, there / name)
+    shutil.copytree(folder / "runs" / "tiny" / "tied-0", there / "tied-0")
+    (there / "tied-0" / "result.json").unlink()  # has not finished
+    assert take(table, there, tmp_path / "results") == ["untied-0", "untied-1"]
+    assert take(table, folder / "runs", tmp_path / "both") == DONE
+    logs = Logs(table, tmp_path / "results")
+    assert [job.name for job in table.jobs() if logs.state(job) is LogState.FINISHED] == [
+        "untied-0",
+        "untied-1",
+    ]
+    with pytest.raises(FileNotFoundError, match="holds no finished run of table tiny"):
+        take(table, tmp_path, tmp_path / "results")
+
+
+def test_a_run_of_another_machine_with_other_options_is_refused(whole, tmp_path):
+    folder, _ = whole
+    corpus = {str(tmp_path / "text.txt"): str(folder / "text.txt")}
+    changed = tiny_table(tmp_path, {**corpus, "epochs = 3": "epochs = 4"})
+    with pytest.raises(DeepNLPError, match="epochs was 3, is 4"):
+        take(changed, folder / "runs", tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_damaged_log_is_not_taken(whole, tmp_path):
+    table = copied(whole, tmp_path)
+    metrics = tmp_path / "runs" / "tiny" / "tied-0" / "metrics.jsonl"
+    lines = metrics.read_text(encoding="utf-8").splitlines()
+    metrics.write_text("\n".join(lines[:-1]), encoding="utf-8")
+    with pytest.raises(DeepNLPError, match="does not end with epoch 3"):
+        take(table, tmp_path / "runs", tmp_path / "results")
+
+
+def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
+    table = tiny_table(tmp_path, {'vectors = "tied-0"': 'vectors = "nowhere.txt"'})
+    said = []
+    with pytest.raises(DeepNLPError, match="1 of 2 runs failed: start-0"):
+        reproduce(
+            table,
+            *(tmp_path / "runs", tmp_path / "results"),
+            only=["start", "untied-1"],
+            say=said.append,
+        )
+    assert len(said) == 2
+    assert "nowhere.txt" in capfd.readouterr().err
+    page = (tmp_path / "results" / "tiny.md").read_text(encoding="utf-8")
+    assert "1 of 4 runs have finished" in page
