@@ -450,7 +450,7 @@ print(f"{C.nnz:,} of {len(words) ** 2:,} pairs were seen, {M.nnz:,} more often t
 # %% [markdown]
 # Here are all neighbours of one word, *stock*. To the right is how often chance would bring a
 # word there, upwards how often it came. The height above the diagonal is PMI. The most frequent
-# words, such as *the* and *of*, lie near the diagonal: they are there by chance. PMI is largest
+# words, such as *the* and *in*, lie near the diagonal: they are there by chance. PMI is largest
 # for words that were seen a few times.
 
 # %%
