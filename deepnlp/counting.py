@@ -121,7 +121,7 @@ def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_
 
     Parameters
     ----------
-    counts : matrix, shape (V, M)
+    counts : matrix, shape (V, n)
         Counts of words (rows) with contexts (columns), sparse or dense, as of
         :func:`cooccurrence`.
     smoothing : float
@@ -133,7 +133,7 @@ def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_
 
     Returns
     -------
-    scipy.sparse.csr_array, shape (V, M)
+    scipy.sparse.csr_array, shape (V, n)
         float64, in nats; only entries above zero are stored.
 
     Raises
@@ -168,7 +168,7 @@ def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_
         if not value > 0:
             raise ValueError(f"ppmi: {name} is {value}, expected a number above zero")
     C.data = C.data.astype(np.float64)
-    of_word, of_context = C.sum(axis=1), C.sum(axis=0)  # (V,), (M,)
+    of_word, of_context = C.sum(axis=1), C.sum(axis=0)  # (V,), (n,)
     smoothed = of_context**smoothing
     expected = of_word[C.row] * (smoothed / smoothed.sum())[C.col]  # by chance, of each pair
     with np.errstate(divide="ignore"):  # a stored zero has log 0, which the maximum takes off
@@ -188,10 +188,10 @@ def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArr
 
     Parameters
     ----------
-    matrix : matrix, shape (V, M)
+    matrix : matrix, shape (V, n)
         Sparse or dense.
     size : int
-        How many singular values, from 1 to min(V, M).
+        How many singular values, from 1 to min(V, n).
 
     Returns
     -------
@@ -199,7 +199,7 @@ def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArr
         Left singular vectors in columns; in each the entry of largest size is positive.
     S : ndarray, shape (size,)
         Singular values, the largest first.
-    Vt : ndarray, shape (size, M)
+    Vt : ndarray, shape (size, n)
         Right singular vectors in rows.
 
     Raises
@@ -246,7 +246,7 @@ def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
 
     Parameters
     ----------
-    matrix : matrix, shape (V, M)
+    matrix : matrix, shape (V, n)
         A row for each word, sparse or dense, as of :func:`ppmi`.
     size : int
         D, numbers in a vector.

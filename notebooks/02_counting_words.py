@@ -21,10 +21,9 @@
 # The idea is seventy years old. Words that occur in the same contexts tend to have similar
 # meanings; this is the **distributional hypothesis** (Harris 1954). "You shall know a word by the
 # company it keeps", wrote Firth in 1957. In this lesson you take it literally. You count the
-# company of each word in a table, improve the table in three steps, and end with a short vector
-# for each of the 10,000 words of a newspaper corpus. After every step we ask for the words
-# nearest to a few others, and in the last section human judgements say how much each step has
-# gained.
+# company of each word in a table, improve the table in two steps, and end with a short vector for
+# each of the 10,000 words of a newspaper corpus. After every step we ask for the words nearest to
+# a few others, and in section 7 human judgements say how much each step has gained.
 #
 # You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed.
 #
@@ -450,7 +449,7 @@ print(f"{C.nnz:,} of {len(words) ** 2:,} pairs were seen, {M.nnz:,} more often t
 # %% [markdown]
 # Here are all neighbours of one word, *stock*. To the right is how often chance would bring a
 # word there, upwards how often it came. The height above the diagonal is PMI. The most frequent
-# words, such as *the* and *of*, lie near the diagonal: they are there by chance. PMI is largest
+# words, such as *the* and *in*, lie near the diagonal: they are there by chance. PMI is largest
 # for words that were seen a few times.
 
 # %%

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
 
 HostArray = np.ndarray[Any, Any]
-LETTER_WIDTH, LINE_HEIGHT = 6.0, 12.0  # of a label, in points
 
 
 def against_chance(
@@ -38,7 +38,7 @@ def against_chance(
     observed, expected : array (M,)
         Counts; contexts that never occurred are left out.
     label : sequence of str
-        The contexts to name, the most important first; one that has no room is left without.
+        The contexts to name.
     title : str
     path : str or path, optional
         Where to save the figure.
@@ -80,8 +80,11 @@ def against_chance(
     _diagonals(axes)
     plain(axes)
     places = dict(zip(np.asarray(words)[there].tolist(), zip(x, y)))
-    figure.draw_without_rendering()
-    _label(axes, [(word, places[word]) for word in dict.fromkeys(label) if word in places])
+    named = {word: np.array(places[word]) for word in label if word in places}
+    for place in named.values():
+        axes.plot(*place, "o", color=VERMILLION, ms=4.2)
+    if named:
+        label_words(axes, named, dict.fromkeys(named, VERMILLION))
     axes.set(xlabel="times expected by chance", ylabel="times observed")
     figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
     return saved(figure, path)
@@ -102,25 +105,3 @@ def _diagonals(axes: Axes) -> None:
             axes.text(
                 x, x * factor, name, fontsize=8.5, color=GREY, ha="center", va="center", bbox=behind
             )
-
-
-def _label(axes: Axes, named: list[tuple[str, tuple[float, float]]]) -> None:
-    """Write words beside their points, each where it covers no other."""
-    if not named:
-        return
-    points = axes.transData.transform([place for _, place in named]) * 72 / axes.figure.dpi
-    taken: list[tuple[float, ...]] = []
-    for (word, place), (x, y) in zip(named, points, strict=True):
-        width = LETTER_WIDTH * len(word)
-        for dx, dy in ((4, 3), (-4 - width, 3), (4, -10), (-4 - width, -10)):
-            box = (x + dx, y + dy, x + dx + width, y + dy + LINE_HEIGHT)
-            if not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                axes.annotate(word, place, xytext=(dx, dy), textcoords="offset points",
-                              fontsize=9, color=VERMILLION)  # fmt: skip
-                axes.plot(*place, "o", color=VERMILLION, ms=4.2)
-                break
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
