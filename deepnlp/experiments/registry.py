@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from deepnlp.experiments import cells, chapter, clipping, memory, phase, tying
+from deepnlp.experiments import cells, chapter, clipping, memory, phase, skipgram_tying, tying
 from deepnlp.experiments.result import Result
 
 
@@ -52,5 +52,10 @@ DEMOS = {
         "one matrix for input and output words: parameters, perplexity, and which rows learn",
         tying.run,
         tying.Config(),
+    ),
+    "skipgram-tying": Demonstration(
+        "a tied skip-gram cannot make a word unlikely beside itself; with a matrix L it can",
+        skipgram_tying.run,
+        skipgram_tying.Config(),
     ),
 }

@@ -41,7 +41,16 @@ def test_train_watches_gradients(deepnlp, text_file, tmp_path):
 
 def test_demonstrations_are_listed(deepnlp):
     names = set(deepnlp("demo", "--json").json["demonstrations"])
-    assert names == {"exploding", "vanishing", "phase", "cells", "clipping", "memory", "tying"}
+    assert names == {
+        "exploding",
+        "vanishing",
+        "phase",
+        "cells",
+        "clipping",
+        "memory",
+        "tying",
+        "skipgram-tying",
+    }
     listed = deepnlp("demo").out
     assert all(name in listed for name in names)
 

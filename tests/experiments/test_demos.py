@@ -6,7 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from deepnlp.experiments import DEMOS, cells, chapter, clipping, memory, phase, tying
+from deepnlp.experiments import (
+    DEMOS,
+    cells,
+    chapter,
+    clipping,
+    memory,
+    phase,
+    skipgram_tying,
+    tying,
+)
 from deepnlp.training.runfolder import finite
 from tests.test_gradflow import overlaps
 
@@ -23,6 +32,7 @@ SMALL = {
         tested=200,
     ),
     "tying": tying.Config(vocab_size=150, tokens=3000, valid_tokens=300, H=12, epochs=2),
+    "skipgram-tying": skipgram_tying.Config(worlds=1, words=12, kinds=3, sizes=(2, 12), steps=500),
 }  # fmt: skip
 
 
@@ -48,7 +58,7 @@ def test_no_text_of_a_figure_overlaps_another(name, outcomes):
     assert not overlaps(outcomes[name].figure())
 
 
-@pytest.mark.parametrize("name", ["exploding", "phase", "cells", "tying"])
+@pytest.mark.parametrize("name", ["exploding", "phase", "cells", "tying", "skipgram-tying"])
 def test_a_seed_gives_the_same_result_again(name, outcomes):
     again = finite(DEMOS[name].run(SMALL[name]).to_dict())
     assert again == finite(outcomes[name].to_dict())
@@ -128,3 +138,22 @@ def test_tying_saves_one_matrix(outcomes):
     found = outcomes["tying"]
     assert found.parameters["none"] - found.parameters["tied"] == 150 * 12
     assert found.moved["both, tied"][0] > found.moved["embedding, untied"][0]
+
+
+def test_a_tied_skip_gram_cannot_make_a_word_unlikely_beside_itself(outcomes):
+    found = outcomes["skipgram-tying"]
+    assert found.divergence["tied"][1] > 0.2 > 0.02 > found.divergence["tied+L"][1]
+    assert found.divergence["none"][1] < 0.02
+    assert found.beside["tied"][0] > 10 * found.beside["true"][0]
+    for probabilities in found.beside.values():
+        assert sum(probabilities) == pytest.approx(1, abs=1e-6)
+    small = skipgram_tying.Config(words=8, kinds=2)
+    kind = np.arange(8) % 2
+    joint = skipgram_tying._world(small, kind, np.random.default_rng(0))
+    np.testing.assert_allclose(joint, joint.T)
+    q = skipgram_tying._fit(small, joint, 8, "tied", np.random.default_rng(1))
+    alone = np.diag(q)  # p(i|i) p(j|j) >= p(j|i) p(i|j), since E E^T is positive semi-definite
+    assert np.all(np.outer(alone, alone) >= q * q.T * (1 - 1e-9))
+    true = joint / joint.sum(axis=1, keepdims=True)
+    less = np.outer(np.diag(true), np.diag(true)) < true * true.T
+    assert np.mean(less[kind[:, None] != kind]) > 0.9
