@@ -29,7 +29,7 @@ from deepnlp.tables import table
 HostArray = np.ndarray[Any, Any]
 
 TIES = {"none": "two matrices", "tied": "tied", "tied+L": "tied with L"}
-BESIDE = ("itself", "another of its kind", "a word of another kind")
+BESIDE = ("itself", "others of its kind", "other kinds")
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Outcome(Result):
     def figure(self) -> Figure:
         """Left the divergence over the size, right what stands beside a word."""
         figure = Figure(figsize=(12.5, 5.0), dpi=150)
-        left = figure.add_axes((0.06, 0.13, 0.30, 0.62))
-        right = figure.add_axes((0.60, 0.13, 0.38, 0.62))
+        left = figure.add_axes((0.06, 0.13, 0.33, 0.62))
+        right = figure.add_axes((0.62, 0.13, 0.36, 0.62))
         styles = {"none": (BLUE, "o-"), "tied": (VERMILLION, "s--"), "tied+L": (ORANGE, "^-.")}
         left.axhline(self.frequency, color=GREY, lw=1, ls=":")
         labels = [Label("frequencies alone", self.frequency, GREY)]

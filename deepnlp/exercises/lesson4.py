@@ -1,0 +1,294 @@
+"""Checks of the exercises of lesson 4, word2vec at speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deepnlp.exercises.registry import exercise
+from deepnlp.exercises.texts import Texts, texts_of
+from deepnlp.exercises.values import compare_values
+from deepnlp.exercises.verdict import (
+    WRONG_SHAPE,
+    WRONG_TYPE,
+    Verdict,
+    first_failure,
+    is_empty,
+    parts,
+)
+from deepnlp.functions import sigmoid, softplus
+from deepnlp.gradcheck import causes as c
+
+SAY = texts_of(4)
+IDS = np.array([[3, 1, 3], [2, 2, 0], [1, 0, 2], [5, 3, 2]])  # (N, K), with repetitions
+
+
+@exercise("4.1", stars=2, title="Rows instead of a matrix")
+def _check_rows(answer: Any) -> Verdict:
+    """``rows_of_gradient(ids, dy)`` gives the ids that occur, once each, and their summed rows."""
+    say, rng = SAY["4.1"], np.random.default_rng(1)
+    ids, dy = np.array([4, 1, 4, 0, 1, 4]), rng.standard_normal((6, 3))
+    found, rows = parts(answer(ids.copy(), dy.copy()), "ids", "rows")
+    kept = np.array([0, 1, 4])
+    right = np.stack([dy[ids == k].sum(axis=0) for k in kept])
+    try:
+        found = np.asarray(found, dtype=int).ravel()
+    except (TypeError, ValueError):
+        return say.wrong(WRONG_TYPE)
+    if len(found) == len(ids) and np.array_equal(found, ids):
+        return say.wrong("ids not merged")
+    if not np.array_equal(np.sort(found), kept):
+        return say.wrong("wrong ids", found=sorted(found.tolist()), kept=kept.tolist())
+    if np.ndim(rows) == 2 and len(rows) == len(found):
+        rows = np.asarray(rows)[np.argsort(found)]  # in any order
+    counts = np.array([[np.sum(ids == k)] for k in kept])
+    wrong = {
+        "last one only": np.stack([dy[ids == k][-1] for k in kept]),
+        "first one only": np.stack([dy[ids == k][0] for k in kept]),
+        "averaged": right / counts,
+    }
+    return first_failure(say.compare(rows, right, "rows", wrong), say.right())
+
+
+@exercise("4.2", stars=2, title="A few scores")
+def _check_embedding_dot(answer: Any) -> Verdict:
+    """A class of (W): ``forward(h, ids)``, ``backward(ds)``, which sets ``dW`` and gives dh."""
+    say, rng, (N, K), D = SAY["4.2"], np.random.default_rng(2), IDS.shape, 3
+    W, h, ds = (rng.standard_normal(shape) for shape in ((6, D), (N, D), (N, K)))
+    layer = answer(W.copy())
+    s = np.einsum("nd,nkd->nk", h, W[IDS])
+    wrong = {
+        "not summed over D": h[:, None] * W[IDS],
+        "every row with every id": np.einsum("nd,mkd->nmk", h, W[IDS]),
+        "scores of the whole vocabulary": h @ W.T,
+    }
+    verdict = say.compare(layer.forward(h.copy(), IDS.copy()), s, "the output of forward", wrong)
+    if not verdict.ok:
+        return verdict
+    dh = layer.backward(ds.copy())
+    dW = getattr(layer, "dW", None)
+    if is_empty(dh) and is_empty(dW):
+        return Verdict.empty("backward returned None and set no dW")
+    if is_empty(dh):
+        return say.wrong("dh missing")
+    if is_empty(dW):
+        return say.wrong("dW missing")
+    each = ds[:, :, None] * h[:, None]  # (N, K, D)
+    right, lost = np.zeros_like(W), np.zeros_like(W)
+    np.add.at(right, IDS, each)
+    lost[IDS] = each
+    return first_failure(
+        say.compare(
+            dh, np.einsum("nk,nkd->nd", ds, W[IDS]), "dh",
+            {"not summed over K": ds[:, :, None] * W[IDS], "the other factor": each.sum(axis=1)},
+        ),
+        say.compare(
+            dW, right, "dW",
+            {
+                c.REPEATED_IDS: lost, "rows of dW, not dW": each,
+                "ds forgotten": _scattered(W, np.broadcast_to(h[:, None], each.shape)),
+            },
+        ),
+        say.right(),
+    )  # fmt: skip
+
+
+def _scattered(W: np.ndarray, each: np.ndarray) -> np.ndarray:
+    total = np.zeros_like(W)
+    np.add.at(total, IDS, each)
+    return total
+
+
+@exercise("4.3", stars=3, title="The loss of yes and no")
+def _check_negative_sampling(answer: Any) -> Verdict:
+    """``negative_sampling(s, s_neg)`` gives the loss, ds (N,) and ds_neg (N, K)."""
+    say, rng = SAY["4.3"], np.random.default_rng(3)
+    s, s_neg = 2 * rng.standard_normal(4), 2 * rng.standard_normal((4, 3))
+    N, K = s_neg.shape
+    loss, ds, ds_neg = parts(answer(s.copy(), s_neg.copy()), "loss", "ds", "ds_neg")
+    yes, no = softplus(-s).sum(), softplus(s_neg).sum()
+    right = (yes + no) / N
+    verdict = first_failure(
+        say.compare(
+            loss, right, "the loss",
+            {
+                c.LOSS_NOT_AVERAGED: yes + no, "mean over the negatives": (yes + no / K) / N,
+                "negatives taken as targets": (yes + softplus(-s_neg).sum()) / N,
+                "target alone": yes / N, c.SIGN: -right,
+                "mean over all scores": (yes + no) / (N + N * K),
+            },
+        ),
+        _compare_ds(say, ds, (sigmoid(s) - 1) / N, N, "ds", sigmoid(s) / N),
+        _compare_ds(say, ds_neg, sigmoid(s_neg) / N, N, "ds_neg", (sigmoid(s_neg) - 1) / N),
+    )  # fmt: skip
+    if not verdict.ok:
+        return verdict
+    with np.errstate(all="ignore"):
+        large = parts(answer(np.array([-800.0]), np.array([[800.0]])), "loss", "ds", "ds_neg")
+    if not all(np.all(np.isfinite(part)) for part in large):
+        return say.wrong(c.NOT_A_NUMBER)
+    return first_failure(compare_values(large[0], 1600.0, "the loss of scores of 800"), say.right())
+
+
+def _compare_ds(say: Texts, got: Any, right: Any, N: int, name: str, label: Any) -> Verdict:
+    wrong = {c.LOSS_NOT_AVERAGED: N * right, c.SIGN: -right, f"label of {name}": label}
+    if name == "ds_neg":
+        wrong["mean over the negatives"] = right / right.shape[1]
+    return say.compare(got, right, name, wrong)
+
+
+@exercise("4.4", stars=1, title="The noise")
+def _check_noise(answer: Any) -> Verdict:
+    """``noise(counts, power)`` gives the probabilities of the negatives."""
+    counts, power = np.array([100.0, 0.0, 30.0, 5.0, 1.0]), 0.75
+    weights = counts**power
+    right = weights / weights.sum()
+    share = counts / counts.sum()
+    wrong = {
+        "power forgotten": share,
+        "not normalised": weights,
+        "normalised before the power": share**power,
+        "every word alike": np.full(5, 0.2),
+        "one added to the counts": (counts + 1) ** power / ((counts + 1) ** power).sum(),
+    }
+    return SAY["4.4"].compare(answer(counts.copy(), power), right, "the distribution", wrong)
+
+
+@exercise("4.5", stars=2, title="Never the target")
+def _check_never_the_target(answer: Any) -> Verdict:
+    """``draw_negatives(p, targets, K, rng)`` gives (N, K) words, none the target of its row."""
+    say, p = SAY["4.5"], np.array([0.4, 0.3, 0.2, 0.1, 0.0])
+    targets, K = np.tile(np.arange(4), 3000), 3
+    drawn = answer(p.copy(), targets.copy(), K, np.random.default_rng(5))
+    if is_empty(drawn):
+        return Verdict.empty("draw_negatives returned None")
+    drawn = np.asarray(drawn)
+    if drawn.shape != (len(targets), K):
+        return say.wrong(WRONG_SHAPE, expected=(len(targets), K), got=drawn.shape)
+    if drawn.dtype.kind not in "iu" or drawn.min() < 0 or drawn.max() > 4:
+        return say.wrong(WRONG_TYPE)
+    if np.any(drawn == 4):
+        return say.wrong("not from the noise", word=4)
+    hits = np.mean(drawn == targets[:, None])
+    if hits > 0:
+        return say.wrong("target among the negatives", share=f"{hits:.0%}")
+    if np.any(np.all(drawn == drawn[:, :1], axis=1).mean() > 0.9):
+        return say.wrong("one word for a row")
+    for t in range(4):
+        share = np.bincount(drawn[targets == t].ravel(), minlength=5) / (3000 * K)
+        right = np.where(np.arange(5) == t, 0, p) / (1 - p[t])
+        if np.max(np.abs(share - right)) > 0.03:  # five standard errors
+            flat = np.where((np.arange(5) == t) | (p == 0), 0, 1 / 3)
+            kind = "uniform" if np.max(np.abs(share - flat)) < 0.03 else "wrong shares"
+            return say.wrong(
+                kind, t=t, share=share.round(2).tolist(), right=right.round(2).tolist()
+            )
+    return say.right()
+
+
+@exercise("4.6", stars=3, title="What the scores tend to")
+def _check_best_scores(answer: Any) -> Verdict:
+    """``best_scores(counts, noise, K)`` gives log(N_ij / (K N_i noise_j))."""
+    counts = np.random.default_rng(6).integers(1, 20, size=(4, 4)).astype(float)
+    noise, K = counts.sum(axis=0) ** 0.75, 5
+    noise /= noise.sum()
+    p = counts / counts.sum(axis=1, keepdims=True)
+    right = np.log(p / (K * noise))
+    wrong = {
+        "K forgotten": right + np.log(K),
+        "noise forgotten": np.log(p),
+        "noise forgotten, K there": np.log(p / K),
+        "the probability instead of the score": 1 / (1 + np.exp(-right)),
+        "joint instead of conditional": np.log(counts / counts.sum() / (K * noise)),
+        "counts of the centre forgotten": np.log(counts / (K * noise)),
+        "the ratio instead of its logarithm": np.exp(right),
+        "noise of the centre": np.log(p / (K * noise[:, None])),
+        c.SIGN: -right,
+    }
+    got = answer(counts.copy(), noise.copy(), K)
+    return SAY["4.6"].compare(got, right, "the matrix of scores", wrong)
+
+
+@exercise("4.7", stars=2, title="Windows of any reach")
+def _check_pairs(answer: Any) -> Verdict:
+    """``pairs(ids, reaches)`` gives (P, 2): centre and context word, in any order."""
+    say = SAY["4.7"]
+    for ids, reaches in (
+        (np.array([10, 11, 12, 13, 14, 15]), np.array([1, 2, 1, 3, 2, 1])),
+        (np.array([10, 11, 10]), np.array([2, 1, 2])),
+    ):
+        n = len(ids)
+
+        def listed(allowed: Any, n: int = n, ids: Any = ids) -> list[tuple[int, int]]:
+            both = [(i, j) for i in range(n) for j in range(n) if i != j and allowed(i, j)]
+            return sorted((int(ids[i]), int(ids[j])) for i, j in both)
+
+        got = answer(ids.copy(), reaches.copy())
+        if is_empty(got):
+            return Verdict.empty("pairs returned None")
+        try:
+            found = sorted(tuple(int(k) for k in pair) for pair in got)
+        except (TypeError, ValueError):
+            return say.wrong(WRONG_TYPE)
+        if any(len(pair) != 2 for pair in found):
+            return say.wrong(WRONG_TYPE)
+        if found == listed(lambda i, j, r=reaches: abs(i - j) <= r[i]):
+            continue
+        widest = int(reaches.max())
+        wrong = {
+            "reach of the context word": listed(lambda i, j, r=reaches: abs(i - j) <= r[j]),
+            "one side of the window": listed(lambda i, j, r=reaches: 0 < j - i <= r[i]),
+            "one side of the window, the left one": listed(
+                lambda i, j, r=reaches: 0 < i - j <= r[i]
+            ),
+            "widest reach for all": listed(lambda i, j, w=widest: abs(i - j) <= w),
+            "farthest word left out": listed(lambda i, j, r=reaches: abs(i - j) < r[i]),
+            "complete windows only": listed(
+                lambda i, j, r=reaches, n=n: abs(i - j) <= r[i] and r[i] <= i < n - r[i]
+            ),
+            "centre in its own context": sorted(
+                [
+                    *listed(lambda i, j, r=reaches: abs(i - j) <= r[i]),
+                    *((int(k), int(k)) for k in ids),
+                ]
+            ),
+        }
+        name = next((name for name, value in wrong.items() if found == value), "wrong pairs")
+        right = len(listed(lambda i, j, r=reaches: abs(i - j) <= r[i]))
+        return say.wrong(name, got=len(found), right=right)
+    return say.right()
+
+
+@exercise("4.8", stars=1, title="A bound on a score")
+def _check_bound(answer: Any) -> Verdict:
+    """The largest s_ij of a tied model with s_ii = 1 and s_jj = 4."""
+    wrong = {
+        "mean of the two": 2.5, "product of the two": 4.0, "the smaller one": 1.0,
+        "no bound": np.inf, "squares forgotten": 17.0**0.5,
+    }  # fmt: skip
+    return SAY["4.8"].compare(answer, 2.0, "the bound", wrong, 1e-3)
+
+
+@exercise("4.9", stars=2, title="What L can do")
+def _check_sign_of_l(answer: Any) -> Verdict:
+    """L (2, 2) with which two words expect each other and not themselves."""
+    say, E = SAY["4.9"], np.array([[1.0, 1.0], [1.0, -1.0]])
+    if is_empty(answer):
+        return Verdict.empty("there is no L")
+    try:
+        L = np.asarray(answer, dtype=float)
+    except (TypeError, ValueError):
+        return say.wrong(WRONG_TYPE)
+    if L.shape != (2, 2):
+        return say.wrong(WRONG_SHAPE, got=L.shape)
+    s = E @ L @ E.T
+    itself, other = np.diag(s), np.array([s[0, 1], s[1, 0]])
+    found = {"s": s.round(3).tolist()}
+    if np.all(itself < 0) and np.all(other > 0):
+        return say.right(**found)
+    if np.all(itself > 0):
+        return say.wrong("words expect themselves", **found)
+    if np.all(itself < 0):
+        return say.wrong("words do not expect each other", **found)
+    return say.wrong("only half of it", **found)
