@@ -260,14 +260,18 @@ def _check_pairs(answer: Any) -> Verdict:
     return say.right()
 
 
-@exercise("4.8", stars=1, title="A bound on a score")
-def _check_bound(answer: Any) -> Verdict:
-    """The largest s_ij of a tied model with s_ii = 1 and s_jj = 4."""
-    wrong = {
-        "mean of the two": 2.5, "product of the two": 4.0, "the smaller one": 1.0,
-        "no bound": np.inf, "squares forgotten": 17.0**0.5,
-    }  # fmt: skip
-    return SAY["4.8"].compare(answer, 2.0, "the bound", wrong, 1e-3)
+@exercise("4.8", stars=3, title="The least that a tied model pays")
+def _check_least(answer: Any) -> Verdict:
+    """``least(K)`` gives the lowest mean loss of the K negatives of a tied model, K log 2."""
+    for K in (1, 5):
+        wrong = {
+            "no bound": 0.0, "one negative": np.log(2), "the target as well": (K + 1) * np.log(2),
+            "base of the logarithm": float(K), "a probability": 0.5**K, c.SIGN: -K * np.log(2),
+        }  # fmt: skip
+        verdict = SAY["4.8"].compare(answer(K), K * np.log(2), f"the bound for K = {K}", wrong)
+        if not verdict.ok:
+            return verdict
+    return SAY["4.8"].right()
 
 
 @exercise("4.9", stars=2, title="What L can do")
