@@ -621,8 +621,7 @@ curves(
 )
 
 # %%
-P = counts / counts.sum(axis=1, keepdims=True)
-k = id_of["cat"]
+P, k = counts / counts.sum(axis=1, keepdims=True), id_of["cat"]
 for name, p in {"counted": P, "D = 2": fitted[2][0], "D = 8": fitted[8][0]}.items():
     near = ", ".join(f"{words[j]} {p[k, j]:.3f}" for j in np.argsort(-P[k])[:5])
     print(f"near cat, {name}: {near}")

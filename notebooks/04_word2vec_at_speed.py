@@ -24,7 +24,7 @@
 # text and judge them. Then you tie the two matrices of the model, see it fail, find out why, and
 # repair it.
 #
-# You need lesson 3.
+# You need lesson 3; sections 3 and 5 refer to lesson 2.
 #
 # *Time.* To read and work: 90 minutes. To run from top to bottom: about two minutes, or some
 # seconds with `DEEPNLP_LESSON=short`. To build it with its outputs:
@@ -623,11 +623,11 @@ for name, text in names.items():
 print(f"{'best':>12}: unrelated pair {-np.log(5):6.2f}")
 
 # %% [markdown]
-# The second column shows another consequence. With $a_i = 1$ and all others 0,
-# $s_{ii} = \lVert e_i \rVert^2 \ge 0$. So a tied model gives a word a probability of one half or
-# more beside itself, which few of the frequent words have. The full softmax does not help. There
-# only differences within a row count, so scores may be negative as a whole, but $a = (1, -1)$ on
-# two words gives $s_{ii} + s_{jj} \ge 2 s_{ij}$, and therefore
+# The last column shows another consequence. With $a_i = 1$ and all others 0,
+# $s_{ii} = \lVert e_i \rVert^2 \ge 0$. So a tied model gives every word a probability of one half
+# or more beside itself, where the other models find scores below zero for many words. The full
+# softmax does not help. There only differences within a row count, so scores may be negative as a
+# whole, but $a = (1, -1)$ on two words gives $s_{ii} + s_{jj} \ge 2 s_{ij}$, and therefore
 #
 # $$ p(i \mid i)\, p(j \mid j) \ge p(j \mid i)\, p(i \mid j) $$
 #
