@@ -30,8 +30,8 @@
 # You need lesson 1 (affine layer, softmax with loss, a step of training). Lesson 2 helps.
 #
 # *Time.* To read and work: 80 minutes. To run from top to bottom: less than half a minute, or a
-# few seconds with `DEEPNLP_LESSON=short`. To build it with its outputs: `python -m notebooks.build
-# 03`.
+# few seconds with `DEEPNLP_LESSON=short`. To build it with its outputs:
+# `python -m notebooks.build 03`.
 
 # %%
 import time
@@ -127,8 +127,8 @@ check("3.1", contexts_and_targets_solution)
 contexts, targets = contexts_and_targets_solution(ids, 2)
 print("contexts", contexts.shape, "  targets", targets.shape)
 for c, t in zip(contexts[:3], targets[:3]):
-    print(" ".join(words[k] for k in c[:2]), "_____", " ".join(words[k] for k in c[2:]), end="")
-    print(f"    (the answer is {words[t]})")
+    before, after = (" ".join(words[k] for k in side) for side in (c[:2], c[2:]))
+    print(f"{before} _____ {after}    (the answer is {words[t]})")
 
 # %% [markdown]
 # ## 2 Words as input: one-hot vectors
@@ -254,9 +254,9 @@ check("3.3", choice)
 #
 # ### Exercise 3.4 ★★★ The input layer of CBOW
 #
-# Write the layer with row lookups. `forward(contexts)` takes $(N, C)$ integers and gives $h$ $(N,
-# D)$; `backward(dh)` sets `self.dE` $(V, D)$. Do not build $x$. (NumPy's `dE[ids] += ...` keeps
-# only one of several additions to the same row; `np.add.at` keeps all.)
+# Write the layer with row lookups. `forward(contexts)` takes $(N, C)$ integers and gives $h$
+# $(N, D)$; `backward(dh)` sets `self.dE` $(V, D)$. Do not build $x$. (NumPy's `dE[ids] += ...`
+# keeps only one of several additions to the same row; `np.add.at` keeps all.)
 
 
 # %%
@@ -621,20 +621,20 @@ curves(
 )
 
 # %%
-P = counts / counts.sum(axis=1, keepdims=True)
-k = id_of["cat"]
+P, k = counts / counts.sum(axis=1, keepdims=True), id_of["cat"]
 for name, p in {"counted": P, "D = 2": fitted[2][0], "D = 8": fitted[8][0]}.items():
     near = ", ".join(f"{words[j]} {p[k, j]:.3f}" for j in np.argsort(-P[k])[:5])
     print(f"near cat, {name}: {near}")
 
 # %% [markdown]
-# So predicting is a way of counting. What a wide skip-gram learns is $e_i \cdot w_j = \log p(j
-# \mid i) + c_i$, with any constant $c_i$ for each centre. Subtract $\log p(j)$ on both sides and
-# the right one holds the pointwise mutual information $\log \frac{p(j \mid i)}{p(j)}$ that lesson
-# 2 computed from the table. A narrow skip-gram is an approximation of that matrix with rank $D$,
-# like the truncated SVD; it weighs errors differently, by how often a pair occurs. (Levy and
-# Goldberg 2014 show the same for the loss of lesson 4.) What speaks for the network is that it
-# never builds the table of $V^2$ counts, and can be trained while the text is read.
+# So predicting is a way of counting. What a wide skip-gram learns is
+# $e_i \cdot w_j = \log p(j \mid i) + c_i$, with any constant $c_i$ for each centre. Subtract
+# $\log p(j)$ on both sides and the right one holds the pointwise mutual information
+# $\log \frac{p(j \mid i)}{p(j)}$ that lesson 2 computed from the table. A narrow skip-gram is an
+# approximation of that matrix with rank $D$, like the truncated SVD; it weighs errors differently,
+# by how often a pair occurs. (Levy and Goldberg 2014 show the same for the loss of lesson 4.) What
+# speaks for the network is that it never builds the table of $V^2$ counts, and can be trained
+# while the text is read.
 #
 # ## 7 The price
 #

@@ -248,7 +248,7 @@ def conditional(counts):
     [
         ("4.1", lambda ids, dy: (ids, dy), "ids not merged"),
         ("4.1", lambda ids, dy: ([0, 1], dy[:2]), "wrong ids"),
-        ("4.1", lambda ids, dy: ("014", dy[:3]), "wrong type"),
+        ("4.1", lambda ids, dy: ("one two four", dy[:3]), "wrong type"),
         ("4.1", rows(lambda found: found[-1]), "last one only"),
         ("4.1", rows(lambda found: found[0]), "first one only"),
         ("4.1", rows(lambda found: found.mean(axis=0)), "averaged"),
@@ -308,7 +308,8 @@ def conditional(counts):
         ("4.8", lambda K: 2.0**-K, "a probability"),
         ("4.8", lambda K: -K * np.log(2), "sign"),
         ("4.9", np.eye(2), "words expect themselves"),
-        ("4.9", -np.eye(2), "only half of it"),
+        ("4.9", -np.eye(2), "words do not expect each other"),
+        ("4.9", [[0, 1], [1, 0]], "only half of it"),
         ("4.9", np.diag([-1.0, 0.0]), "words do not expect each other"),
         ("4.9", [[0, 0], [0, 1]], "words expect themselves"),
         ("4.9", [1, -1], "wrong shape"),
