@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from deepnlp import layers
 from deepnlp.backend import Generator
 from deepnlp.layer import Layer, Sequential
+from deepnlp.models import Seq2Seq, Tagger
 
 Make = Callable[[Any, Generator], Layer]
 
@@ -25,6 +26,7 @@ class Composed(NamedTuple):
 RNN, LSTM, GRU = layers.TimeRNN.init, layers.TimeLSTM.init, layers.TimeGRU.init
 Deep, Stacked, Dot = layers.TimeDeepTransition, layers.TimeStacked, layers.DotAttention
 X, WITH_LENGTHS = "N,T,D", "N,T,D; lengths T"
+TRANSLATE, TAG = "ids N,S; lengths S; ids N,T; targets N,T", "ids N,T; lengths T; targets N,T"
 READ, READ_ALL = "N,T,D; N,S,H; lengths S", "N,T,D; N,S,H"
 ATTEND = "N,T,D; N,S,H; lengths S"
 
@@ -37,6 +39,19 @@ def both(cell: Any, D: int, H: int, other_H: int, rng: Generator) -> layers.Time
 def stack(cell: Any, D: int, H: int, rng: Generator, dropout: float = 0.0) -> layers.TimeStacked:
     """Two recurrent layers, D to D + 1 to H."""
     return Stacked(cell(D, D + 1, rng), cell(D + 1, H, rng), dropout=dropout, rng=rng)
+
+
+def seq2seq(tie: str = "none", **options: Any) -> Composed:
+    """An encoder and decoder; with one vocabulary, or the target's with one word of its own."""
+
+    def make(s: Any, rng: Generator) -> Layer:
+        one_vocab = tie == "all" and not options.get("shared_ids")
+        source, given = s.V if one_vocab else s.V + 2, dict(options)
+        if given.get("shared_ids"):
+            given["shared_ids"] = [*range(2, s.V), -1, 0]
+        return Seq2Seq(source, s.V, s.D, s.H, tie=tie, **given, dtype="float64", rng=rng)
+
+    return Composed(make, TRANSLATE)
 
 
 COMPOSED: dict[str, Composed] = {
@@ -132,5 +147,28 @@ COMPOSED: dict[str, Composed] = {
             r,
         ),
         READ_ALL,
+    ),
+    "Seq2Seq": seq2seq(),
+    "Seq2Seq gru two layers": seq2seq(cell="gru", layers=2, dropout=0.3, bidirectional=True),
+    "Seq2Seq every": seq2seq(context="every", layers=2),
+    "Seq2Seq every rnn bidirectional": seq2seq(context="every", cell="rnn", bidirectional=True),
+    "Seq2Seq dot": seq2seq(attention="dot", dropout=0.3),
+    "Seq2Seq general bidirectional": seq2seq(
+        attention="general", layers=2, bidirectional=True, input_feeding=True, dropout=0.3
+    ),
+    "Seq2Seq concat": seq2seq(attention="concat", cell="gru", reset_after=True),
+    "Seq2Seq additive": seq2seq(attention="additive", cell="gru", bidirectional=True),
+    "Seq2Seq reverse general": seq2seq(attention="general", reverse=True),
+    "Seq2Seq tie output": seq2seq(tie="output", context="every"),
+    "Seq2Seq tie all": seq2seq(tie="all", attention="dot", input_feeding=True),
+    "Seq2Seq tie all shared": seq2seq(tie="all", shared_ids=True),
+    "Tagger": Composed(
+        lambda s, r: Tagger(s.V, s.V, s.D, s.H, layers=2, dropout=0.3, dtype="float64", rng=r), TAG
+    ),
+    "Tagger one way": Composed(
+        lambda s, r: Tagger(
+            s.V, s.V, s.D, s.H, cell="gru", bidirectional=False, dtype="float64", rng=r
+        ),
+        TAG,
     ),
 }

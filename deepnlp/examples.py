@@ -21,7 +21,7 @@ from deepnlp.backend import Generator, asarray
 from deepnlp.composed_examples import COMPOSED, Composed
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.layer import Layer, Sequential
-from deepnlp.models import CBOW, RNNLM, SimpleRNNLM, SkipGram
+from deepnlp.models import CBOW, MODELS, RNNLM, SimpleRNNLM, SkipGram
 from deepnlp.parameter import Parameter
 
 TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
@@ -41,6 +41,7 @@ class Sizes(NamedTuple):
 
 SIZES = Sizes(N=2, T=4, D=3, H=5, V=7)
 SINGLE = SIZES._replace(N=1, T=1, S=1)
+SMALL = Sizes(N=2, T=3, D=3, H=2, V=4)  # of layers made of many others
 
 Inputs = tuple[Any, ...]
 Build = Callable[[Generator, Sizes], tuple[Layer, Inputs]]
@@ -151,10 +152,10 @@ def _composed(name: str, composed: Composed) -> Iterator[Example]:
             parameter.value = weight(rng, *parameter.shape).value
         return made, tuple(_input(rng, one, sizes) for one in composed.inputs.split("; "))
 
-    covers = {"Sequential": Sequential, **vars(layers)}[name.split()[0]]
-    yield Example(name, covers, build)
-    if "stateful" not in name:
-        yield Example(f"{name} N=1 T=1", covers, build, SINGLE)
+    covers = {**vars(layers), **MODELS}[name.split()[0]]
+    yield Example(name, covers, build, SMALL)
+    if "stateful" not in name and covers not in MODELS.values():
+        yield Example(f"{name} N=1 T=1", covers, build, SMALL._replace(N=1, T=1, S=1))
 
 
 def _rnnlm(cell: str, tie: str) -> Example:

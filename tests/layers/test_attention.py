@@ -5,7 +5,7 @@ import pytest
 
 from deepnlp import no_backward
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.examples import EXAMPLES, SIZES
+from deepnlp.examples import EXAMPLES, SMALL
 from deepnlp.functions import masked_softmax, softmax
 from deepnlp.layer import Sequential, map_state
 from deepnlp.layers import (
@@ -113,7 +113,7 @@ def test_sizes_that_do_not_fit_are_named(array_backend, case):
     with pytest.raises(ValueError, match=rf"{kind}: query should have shape .* with N = 2"):
         layer.forward(query[:1], memory)
     if case != "DotAttention":
-        with pytest.raises(ValueError, match=rf"{kind}: memory .* with H = 5, got \(2, 3, 9\)"):
+        with pytest.raises(ValueError, match=rf"{kind}: memory .* with H = 2, got \(2, 3, 9\)"):
             layer.forward(query, draw(0, 2, 3, 9))
 
 
@@ -192,11 +192,11 @@ def test_more_and_fewer_steps_than_before(array_backend, case):
     for T in (4, 7, 2, 7):
         layer, _ = case.make()
         layer.eval()
-        _, first = case.build(np.random.default_rng(5), SIZES._replace(N=3, T=5))
+        _, first = case.build(np.random.default_rng(5), SMALL._replace(N=3, T=5))
         layer.backward(output_weights((layer.forward(*first),))[0])
         layer.zero_grad()
         layer.reset_state()
-        _, inputs = case.build(np.random.default_rng(6), SIZES._replace(T=T))
+        _, inputs = case.build(np.random.default_rng(6), SMALL._replace(T=T))
         fresh, _ = case.make()
         fresh.eval()
         results = []

@@ -7,11 +7,11 @@ import pytest
 
 from deepnlp import kernels
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.examples import EXAMPLES, SIZES
+from deepnlp.examples import SIZES
 from deepnlp.layers import reverse_by_length
-from tests.layers.tools import as_tuple, assert_close, output_weights, parameter_gradients
+from tests.layers.tools import LAYERS, as_tuple, assert_close, output_weights, parameter_gradients
 
-SIZES = SIZES._replace(N=5, T=6, S=6)
+BATCH = SIZES._replace(N=5, T=6, S=6)
 LENGTHS = np.array([6, 1, 3, 5, 2])
 
 
@@ -21,7 +21,7 @@ def takes_lengths(example):
     return usual and "lengths" in inspect.signature(layer.forward).parameters
 
 
-CASES = [example for example in EXAMPLES.values() if takes_lengths(example)]
+CASES = [example for example in LAYERS if takes_lengths(example)]
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -33,7 +33,7 @@ def form(request):
 
 def setting(case):
     """The layer, its inputs without lengths, and which of them has padding."""
-    layer, inputs = case.build(np.random.default_rng(1), SIZES)
+    layer, inputs = case.build(np.random.default_rng(1), BATCH)
     layer.astype("float64").eval()  # masks of dropout depend on the shape of a batch
     names = [*inspect.signature(layer.forward).parameters][: len(inputs)]
     inputs = [asnumpy(x) for name, x in zip(names, inputs, strict=True) if name != "lengths"]
