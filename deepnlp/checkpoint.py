@@ -105,11 +105,12 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
         if into is None and parameters:
             model.astype(next(iter(parameters.values())).dtype)
         set_parameters(model, parameters)
-        vocab = None if meta.get("vocab") is None else Vocabulary.from_dict(meta["vocab"])
+        vocabs = {name: _vocabulary(meta.get(name)) for name in _vocab_names(model)}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
-    if vocab is not None:
-        model.vocab = vocab
+    for name, vocab in vocabs.items():
+        if vocab is not None:
+            setattr(model, name, vocab)
     return model
 
 
@@ -143,14 +144,25 @@ def pack_model(
 ) -> tuple[dict[str, HostArray], dict[str, Any]]:
     """The parameters by name, on the host; and class, arguments and vocabulary, ready for JSON."""
     name = type(model).__name__
-    vocab = getattr(model, "vocab", None) if vocab is None else vocab
+    vocabs = {key: getattr(model, key, None) for key in _vocab_names(model)}
+    if vocab is not None:
+        vocabs["vocab"] = vocab
     config = getattr(model, "config", None)
     meta = {
         "class": name,
         "config": config() if config is not None and name in MODELS else None,
-        "vocab": None if vocab is None else vocab.to_dict(),
+        **{key: None if one is None else one.to_dict() for key, one in vocabs.items()},
     }
     return get_parameters(model), meta
+
+
+def _vocab_names(model: Layer) -> tuple[str, ...]:
+    """The attributes that hold a model's vocabularies."""
+    return getattr(model, "vocab_names", ("vocab",))
+
+
+def _vocabulary(kept: Any) -> Vocabulary | None:
+    return None if kept is None else Vocabulary.from_dict(kept)
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:

@@ -18,9 +18,10 @@ import numpy
 
 from deepnlp import layers
 from deepnlp.backend import Generator, asarray
+from deepnlp.composed_examples import COMPOSED, Composed
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.layer import Layer, Sequential
-from deepnlp.models import CBOW, RNNLM, SimpleRNNLM, SkipGram
+from deepnlp.models import CBOW, MODELS, RNNLM, SimpleRNNLM, SkipGram
 from deepnlp.parameter import Parameter
 
 TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
@@ -28,17 +29,19 @@ TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
 
 
 class Sizes(NamedTuple):
-    """Batch, time, input, hidden and vocabulary size."""
+    """Batch, time, input, hidden and vocabulary size, and places of a memory."""
 
     N: int
     T: int
     D: int
     H: int
     V: int
+    S: int = 3
 
 
 SIZES = Sizes(N=2, T=4, D=3, H=5, V=7)
-SINGLE = SIZES._replace(N=1, T=1)
+SINGLE = SIZES._replace(N=1, T=1, S=1)
+SMALL = Sizes(N=2, T=3, D=3, H=2, V=4)  # of layers made of many others
 
 Inputs = tuple[Any, ...]
 Build = Callable[[Generator, Sizes], tuple[Layer, Inputs]]
@@ -89,11 +92,16 @@ def weight(rng: Generator, *shape: int) -> Parameter:
 
 
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
-    """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``."""
+    """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
+
+    ``"lengths T"`` gives a length from 0 to T for each of N sequences, T for the first.
+    """
     kind, _, letters = text.rpartition(" ")
     axes = shape(letters, sizes._asdict())
     if not kind:
         return asarray(rng.normal(size=axes))
+    if kind == "lengths":
+        return asarray([*axes, *rng.integers(0, axes[0] + 1, size=sizes.N - 1)])
     values = rng.integers(0, 2 if kind == "labels" else sizes.V, size=axes)
     if kind == "ids":
         values.flat[0] = values.flat[-1]  # one id occurs twice
@@ -133,6 +141,21 @@ def _recurrent(
     yield from _layer(note, over_time, weights, f"N,T,{x}", **options)
     stateful = f"{note} stateful".strip()
     yield from _layer(stateful, over_time, weights, f"N,T,{x}", stateful=True, **options)
+
+
+def _composed(name: str, composed: Composed) -> Iterator[Example]:
+    """A layer made of others, with other weights than fresh ones, of which the biases are zero."""
+
+    def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
+        made = composed.make(sizes, rng)
+        for parameter in made.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        return made, tuple(_input(rng, one, sizes) for one in composed.inputs.split("; "))
+
+    covers = {**vars(layers), **MODELS}[name.split()[0]]
+    yield Example(name, covers, build, SMALL)
+    if "stateful" not in name and covers not in MODELS.values():
+        yield Example(f"{name} N=1 T=1", covers, build, SMALL._replace(N=1, T=1, S=1))
 
 
 def _rnnlm(cell: str, tie: str) -> Example:
@@ -248,6 +271,8 @@ def _rows() -> Iterator[Example]:
     reset_after = f"{gru} 3H"
     yield from _recurrent("reset_after", layers.GRU, layers.TimeGRU, reset_after, reset_after=True)
 
+    for name, composed in COMPOSED.items():
+        yield from _composed(name, composed)
     yield Example("Sequential tied LSTM", Sequential, _tied_stack)
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):

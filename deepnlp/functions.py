@@ -54,6 +54,32 @@ def softmax(x: Array) -> Array:
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def masked_softmax(x: Array, hidden: Array | None) -> Array:
+    """Softmax over the entries of the last axis that are not hidden; zero at those that are.
+
+    Where all entries of a row are hidden, all are zero. ``hidden`` broadcasts to x (..., S).
+
+    >>> masked_softmax(xp.zeros((2, 3)), xp.asarray([[False, False, True], [True, True, True]]))
+    array([[0.5, 0.5, 0. ],
+           [0. , 0. , 0. ]])
+    """
+    if hidden is None:
+        return softmax(x)
+    lowest = xp.finfo(x.real.dtype).min
+    top = xp.where(hidden, lowest, x.real).max(axis=-1, keepdims=True)
+    e = xp.exp(xp.where(hidden, -xp.inf, x - top))
+    total = e.sum(axis=-1, keepdims=True)
+    return e / xp.where(total == 0, 1, total)
+
+
+def softmax_grad(dy: Array, y: Array) -> Array:
+    """dx from dy and the output y of a softmax over the last axis, masked or not.
+
+    dy_j / dx_k = y_j ([j = k] - y_k), so dx_k = y_k (dy_k - sum_j dy_j y_j).
+    """
+    return y * (dy - xp.sum(dy * y, axis=-1, keepdims=True))
+
+
 def softplus(x: Array) -> Array:
     """Smooth rectifier log(1 + exp(x)) = m + log(exp(-m) + exp(x - m)), with m = max(x, 0).
 

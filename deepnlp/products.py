@@ -37,6 +37,25 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     return out
 
 
+def batched_product(A: Array, B: Array) -> Array:
+    """A_n B_n for every n: (N, n, k) times (N, k, m) is (N, n, m).
+
+    >>> batched_product(xp.ones((2, 1, 3)), xp.ones((2, 3, 1))).tolist()
+    [[[3.0]], [[3.0]]]
+    """
+    (N, n, k), m = A.shape, B.shape[2]
+    with one_blas_thread():
+        if N * n * k * m < SMALLEST_SHARED or N < 2 or backend.name() != "numpy":
+            return xp.matmul(A, B)
+        out = xp.empty((N, n, m), dtype=xp.result_type(A.dtype, B.dtype))
+        parts = [
+            slice(start, start + -(-N // MOST_PIECES))
+            for start in range(0, N, -(-N // MOST_PIECES))
+        ]
+        in_parallel(lambda r: xp.matmul(A[r], B[r], out=out[r]), parts)
+    return out
+
+
 def affine(x: Array, W: Array, b: Array) -> Array:
     """x W + b, (n, D) times (D, M): the bias is added in place where the types allow it."""
     y = product(x, W)

@@ -1,4 +1,4 @@
-"""Views of weights other than the transpose: masked, and with rows shared in part."""
+"""Views of weights other than the transpose: masked, some rows, and rows shared in part."""
 
 from __future__ import annotations
 
@@ -71,6 +71,54 @@ class MaskedView(View):
         """dW += M dV, entry by entry."""
         self._expect_own_shape(grad)
         self.W.accumulate(grad * self.mask.astype(self.dtype, copy=False))
+
+
+class Rows(View):
+    r"""Consecutive rows of a weight, as a weight.
+
+    .. math:: V = W_{start:stop}, \qquad dW_{start:stop} = dV
+
+    A product with two inputs side by side is a sum of two products with such parts:
+    [x, y] W = x W_x + y W_y, where W_x holds the first rows of W and W_y the others.
+
+    Parameters
+    ----------
+    W : View or array
+    start, stop : int, optional
+        From row ``start`` to the row before ``stop``; from the first and to the last by default.
+
+    Examples
+    --------
+    >>> from deepnlp.parameter import Parameter
+    >>> W = Parameter([[1.0], [2.0], [3.0]])
+    >>> last = Rows(W, 1)
+    >>> last.value
+    array([[2.],
+           [3.]])
+    >>> last.accumulate(xp.ones((2, 1)))
+    >>> W.grad
+    array([[0.],
+           [1.],
+           [1.]])
+    """
+
+    how = "some rows"
+
+    def __init__(self, W: Any, start: int | None = None, stop: int | None = None) -> None:
+        self.W, self._rows = as_parameter(W, "W"), slice(start, stop)
+        self.bases, self.shape = self.W.bases, tuple(self.value.shape)
+
+    @property
+    def value(self) -> Array:
+        """These rows of W."""
+        return self.W.value[self._rows]
+
+    def accumulate(self, grad: Array) -> None:
+        """dW = dV in these rows, zero in the others."""
+        self._expect_own_shape(grad)
+        whole = xp.zeros(self.W.shape, dtype=self.dtype)
+        whole[self._rows] = grad
+        self.W.accumulate(whole)
 
 
 class SharedRows(View):

@@ -20,7 +20,14 @@ FLOORS = [
     {"models/"},
     {"checkpoint.py", "evaluation.py", "generation/", "plots/", "tasks/"},
     {"training/"},
-    {"diagnosis/", "examples.py", "experiments/", "exercises/", "reproduce/"},
+    {
+        "composed_examples.py",
+        "examples.py",
+        "diagnosis/",
+        "experiments/",
+        "exercises/",
+        "reproduce/",
+    },
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

@@ -570,6 +570,10 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return Traced(tape, numpy.where(condition, va, vb), numpy.where(condition, ta, tb))
 
 
+def _copyto(target: Any, source: Any, where: Any = True) -> None:
+    target[...] = _where(where, source, target)
+
+
 def _like(value: float) -> Any:
     def build(x: Any, dtype: Any = None, **options: Any) -> Any:
         if dtype is not None and numpy.dtype(dtype).kind not in "fc":
@@ -584,7 +588,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "dot": _dot, "inner": lambda a, b: _dot(a, b.T), "einsum": _einsum,
     "max": _extreme("max"), "amax": _extreme("max"),
     "min": _extreme("min"), "amin": _extreme("min"),
-    "clip": _clip, "take": _take, "where": _where,
+    "clip": _clip, "take": _take, "where": _where, "copyto": _copyto,
     "zeros_like": _like(0.0), "ones_like": _like(1.0), "empty_like": _like(0.0),
     "full_like": lambda x, value, **options: _like(value)(x, **options),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,7 +74,15 @@ class Subject:
         ]
         if not named:
             return
+        given: list[
+            TimeRecurrent
+        ] = []  # layers that the forward itself gives a state, as an encoder a decoder
+        for _, one in named:
+            one.set_state = _noting(one, given)  # type: ignore[method-assign]
         self.forward()
+        for _, one in named:
+            del one.set_state
+        named = [(path, one) for path, one in named if one not in given]
         found = {path: tuple(one.h.shape) for path, one in named if one.h is not None}
         self.layer.restore(self._snapshot)
         for path, one in named:
@@ -343,6 +351,17 @@ class Subject:
                     self.layer.astype("float64")
             for name, variable in self.variables.items():
                 variable.set(originals[name])
+
+
+def _noting(layer: TimeRecurrent, called: list[TimeRecurrent]) -> Callable[..., None]:
+    """The set_state of a layer, which notes in a list that it was called."""
+    set_state = layer.set_state
+
+    def noting(*state: Any) -> None:
+        called.append(layer)
+        set_state(*state)
+
+    return noting
 
 
 def _input_names(layer: Any, count: int) -> list[str]:

@@ -2,24 +2,41 @@
 
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers.activations import ReLU, Sigmoid, Softmax, Tanh
+from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
+from deepnlp.layers.attention import DotAttention, GeneralAttention
+from deepnlp.layers.bahdanau import BahdanauDecoder
+from deepnlp.layers.bidirectional import TimeBidirectional
+from deepnlp.layers.decoders import AttentionDecoder, ContextDecoder
+from deepnlp.layers.deep import TimeDeepTransition, deep_output
 from deepnlp.layers.dense import Affine, MatMul, TimeAffine
 from deepnlp.layers.dropout import Dropout, TimeDropout
 from deepnlp.layers.embedding import Embedding
+from deepnlp.layers.feeding import InputFeedingDecoder
 from deepnlp.layers.gru import GRU, TimeGRU
+from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
 from deepnlp.layers.rnn import RNN, TimeRNN
+from deepnlp.layers.stacked import TimeStacked
 
 __all__ = [
     "GRU",
     "LSTM",
     "RNN",
+    "AdditiveAttention",
     "Affine",
     "AffineSoftmaxWithLoss",
+    "AttentionDecoder",
+    "BahdanauDecoder",
+    "ConcatAttention",
+    "ContextDecoder",
+    "DotAttention",
     "Dropout",
     "Embedding",
     "EmbeddingDot",
+    "GeneralAttention",
+    "InputFeedingDecoder",
     "Layer",
     "MatMul",
     "NegativeSamplingLoss",
@@ -31,8 +48,13 @@ __all__ = [
     "SoftmaxWithLoss",
     "Tanh",
     "TimeAffine",
+    "TimeBidirectional",
+    "TimeDeepTransition",
     "TimeDropout",
     "TimeGRU",
     "TimeLSTM",
     "TimeRNN",
+    "TimeStacked",
+    "deep_output",
+    "reverse_by_length",
 ]

@@ -135,4 +135,4 @@ class Softmax(Layer):
         """dx_k = sum_j dy_j y_j ([j = k] - y_k) = y_k (dy_k - sum_j dy_j y_j)."""
         (y,) = self.saved()
         self._expect_exactly("dy", dy, "...", y.shape)
-        return y * (dy - xp.sum(dy * y, axis=-1, keepdims=True))
+        return functions.softmax_grad(dy, y)

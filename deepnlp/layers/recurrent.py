@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
-from deepnlp.backend import Array, Generator, asarray, asnumpy, check_ids, xp
+from deepnlp.backend import Array, Generator, asarray, asnumpy, xp
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.kernels import Watch
 from deepnlp.layer import Layer, expect, no_backward
+from deepnlp.layers.lengths import past_end
 from deepnlp.parameter import Parameter, as_parameter
 from deepnlp.products import affine, product
 
@@ -261,14 +262,7 @@ class TimeRecurrent(Recurrent):
 
     def _ended(self, lengths: Any, N: int, T: int) -> Array:
         """Whether a sequence has ended before step t: (T, N, 1), t counted from zero."""
-        lengths = asarray(lengths)
-        self._expect("lengths", lengths, "N", N=N)
-        if lengths.dtype.kind not in "iu":
-            raise TypeError(
-                f"{type(self).__name__}: lengths should be integers, got {lengths.dtype}"
-            )
-        check_ids(type(self).__name__, lengths, T + 1, "lengths")
-        return (xp.arange(T)[:, None] >= lengths)[..., None]
+        return past_end(type(self).__name__, lengths, N, T).T[..., None]
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
@@ -287,6 +281,29 @@ class TimeRecurrent(Recurrent):
         return None if watch is None else lambda t, *seen: watch(t, x[t], *seen)
 
     # --- The state between calls ---------------------------------------------------------------
+
+    @property
+    def state(self) -> States:
+        """(h,), and of an LSTM (h, c): what ``set_state`` of another layer takes."""
+        return tuple(getattr(self, name) for name in self._states)
+
+    @property
+    def dstate0(self) -> States:
+        """(dh0,), and of an LSTM (dh0, dc0): what ``backward`` of another layer takes."""
+        return tuple(getattr(self, f"d{name}0") for name in self._states)
+
+    @property
+    def top(self) -> TimeRecurrent:
+        """This layer: of a stack, the one whose states are the outputs."""
+        return self
+
+    def first_h(self, N: int, dtype: Any) -> Array:
+        """The state h (N, H) from which the next forward over a batch of N starts."""
+        return self._start(N, dtype)[0]
+
+    def keep_state(self) -> None:
+        """Let the next forward start from the state that the last one ended in."""
+        self._given = True
 
     def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the state from which the next forward starts.

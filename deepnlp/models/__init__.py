@@ -4,7 +4,9 @@ from deepnlp.models.language_model import LanguageModel
 from deepnlp.models.model import Model
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.models.rnnlm import RNNLM
+from deepnlp.models.seq2seq import Seq2Seq
 from deepnlp.models.simple_rnnlm import SimpleRNNLM
+from deepnlp.models.tagger import Tagger
 from deepnlp.models.word2vec import CBOW, SkipGram
 
 # By the name that a checkpoint records.
@@ -13,6 +15,8 @@ MODELS: dict[str, type[Model]] = {
     "SimpleRNNLM": SimpleRNNLM,
     "CBOW": CBOW,
     "SkipGram": SkipGram,
+    "Seq2Seq": Seq2Seq,
+    "Tagger": Tagger,
 }
 
 __all__ = [
@@ -22,7 +26,9 @@ __all__ = [
     "KneserNey",
     "LanguageModel",
     "Model",
+    "Seq2Seq",
     "SimpleRNNLM",
     "SkipGram",
+    "Tagger",
     "Unigram",
 ]

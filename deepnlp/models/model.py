@@ -25,10 +25,13 @@ class Model(Layer):
     vocab : Vocabulary or None
         What the ids stand for. A trainer sets it, a checkpoint keeps it.
     vocab_size : int
+    vocab_names : tuple of str
+        The attributes that hold vocabularies; a checkpoint keeps them all.
     """
 
     vocab: Vocabulary | None = None
     vocab_size: int
+    vocab_names: tuple[str, ...] = ("vocab",)
 
     def vectors(self, side: str = "input") -> Array:
         """The vectors of all words, one a row.
@@ -60,10 +63,12 @@ class Model(Layer):
 
     def _remember(self, **arguments: Any) -> None:
         """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
-        for name in arguments.keys() & ("vocab_size", "embed_size", "hidden_size", "layers"):
-            arguments[name] = check_size(type(self).__name__, name, arguments[name])
+        for name in arguments:
+            if name in ("layers", "tags") or name.endswith("_size"):
+                arguments[name] = check_size(type(self).__name__, name, arguments[name])
+            if name.endswith("vocab_size"):
+                setattr(self, name, arguments[name])
         self._config = arguments
-        self.vocab_size = arguments["vocab_size"]
         self._cast_state(arguments["dtype"])
 
     def config(self) -> dict[str, Any]:

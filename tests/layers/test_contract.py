@@ -1,5 +1,7 @@
 """What holds for every layer, from one table of cases."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -208,7 +210,10 @@ def test_a_forward_in_between_without_backward_does_no_harm(array_backend, case)
 def test_an_array_of_the_other_world_is_a_type_error(array_backend, case):
     layer, inputs = case.make()
     foreign = (lambda x: strict.asarray(x)) if array_backend is np else (lambda x: x.get())
-    for i, x in enumerate(inputs):
+    names = inspect.signature(layer.forward).parameters
+    for i, (name, x) in enumerate(zip(names, inputs, strict=False)):
+        if name == "lengths":  # may be on the host
+            continue
         mixed = (*inputs[:i], foreign(x), *inputs[i + 1 :])
         with pytest.raises(TypeError):
             layer.forward(*mixed)

@@ -1,5 +1,6 @@
 """The language models: what they are made of, what they refuse, what a summary says."""
 
+import inspect
 import json
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import deepnlp
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.models import MODELS, RNNLM, LanguageModel, SimpleRNNLM
+from deepnlp.models import MODELS, RNNLM, SimpleRNNLM
 from deepnlp.optimizers import SGD, Adam, clip_gradients
 
 V, D, H = 11, 4, 6
@@ -154,9 +155,9 @@ def test_logits_keep_nothing():
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_configuration_rebuilds_the_model(kind):
-    sizes = {"vocab_size": V, "embed_size": H}
-    if issubclass(MODELS[kind], LanguageModel):
-        sizes["hidden_size"] = H
+    arguments = inspect.signature(MODELS[kind]).parameters.values()
+    needed = [argument.name for argument in arguments if argument.default is argument.empty]
+    sizes = {name: H if name in ("embed_size", "hidden_size") else V for name in needed}
     model = MODELS[kind](**sizes, dtype=np.float64)
     config = json.loads(json.dumps(model.config()))
     again = MODELS[kind](**config)

@@ -1,0 +1,224 @@
+"""Attention: an average of a memory, weighted by how well each place fits a query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.functions import masked_softmax, softmax_grad
+from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.layer import Layer
+from deepnlp.layers.dense import MatMul
+from deepnlp.layers.lengths import past_end
+from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.products import batched_product
+
+
+class Attention(Layer):
+    r"""What the kinds of attention share: all but the score of a query and a place.
+
+    .. math::
+        e_{ts} &= \mathrm{score}(q_t, m_s) \\
+        a_{ts} &= \frac{\exp e_{ts}}{\sum_{s'} \exp e_{ts'}} \\
+        c_t &= \sum_s a_{ts} m_s
+
+    A subclass writes the score and its backward. What the score needs of the memory alone, its
+    *keys*, is computed once, however many steps then ask for it: ``forward`` is ``project``
+    followed by ``attend``, and a decoder with a loop calls ``attend`` at each step.
+
+    Attributes
+    ----------
+    weights : array (N, T, S) or None
+        a of the last forward: zero in the padding, and each row sums to one.
+    """
+
+    weights: Array | None = None
+
+    def forward(self, query: Array, memory: Array, lengths: Any = None) -> Array:
+        """The context c of every query.
+
+        Parameters
+        ----------
+        query : array (N, T, Hq)
+        memory : array (N, S, H)
+        lengths : sequence of int (N,), optional
+            Places of each memory that count; S by default. The others have no influence. Where none
+            counts, the context is zero.
+
+        Returns
+        -------
+        array (N, T, H)
+        """
+        memory, padding = self.without_padding(memory, lengths)
+        return self.attend(query, self.project(memory), memory, padding)
+
+    def backward(self, dcontext: Array) -> tuple[Array, Array]:
+        """dquery (N, T, Hq) and dmemory (N, S, H)."""
+        dquery, dkeys, dmemory = self.attend_backward(dcontext)
+        # the memory is averaged, and it is what the keys are computed from
+        return dquery, dmemory + self.project_backward(dkeys)
+
+    def without_padding(self, memory: Array, lengths: Any) -> tuple[Array, Array | None]:
+        """The memory with zeros for its padding, and where that is (N, 1, S); None if nowhere."""
+        self._expect("memory", memory, "N S H")
+        if lengths is None:
+            return memory, None
+        padding = past_end(type(self).__name__, lengths, *memory.shape[:2])
+        return xp.where(padding[..., None], 0, memory), padding[:, None]
+
+    def attend(self, query: Array, keys: Array, memory: Array, padding: Array | None) -> Array:
+        """The context (N, T, H) from queries (N, T, Hq), the keys of a memory, and the memory."""
+        self._expect("query", query, "N T Hq", N=memory.shape[0])
+        scores, saved = self._scores(query, keys)  # (N, T, S)
+        weights = masked_softmax(scores, padding)
+        context = batched_product(weights, memory)
+        self.save_for_backward(memory, weights, saved, context.shape)
+        self.weights = weights
+        return context
+
+    def attend_backward(self, dcontext: Array) -> tuple[Array, Array, Array]:
+        """dquery, dkeys and dmemory, the last without what comes by way of the keys."""
+        memory, weights, saved, shape = self.saved()
+        self._expect_exactly("dcontext", dcontext, "N T H", shape)
+        # context_t = sum_s weights_ts memory_s
+        dweights = batched_product(dcontext, memory.swapaxes(1, 2))
+        dmemory = batched_product(weights.swapaxes(1, 2), dcontext)
+        # weights_t = softmax(scores_t)
+        dscores = softmax_grad(dweights, weights)
+        # scores_ts = score(query_t, keys_s)
+        dquery, dkeys = self._scores_backward(dscores, saved)
+        return dquery, dkeys, dmemory
+
+    # --- The score, by kind ---------------------------------------------------------------------
+
+    def project(self, memory: Array) -> Array:
+        """The keys of a memory: here the memory itself."""
+        return memory
+
+    def project_backward(self, dkeys: Array) -> Array:
+        """What the keys' gradient adds to that of the memory."""
+        return dkeys
+
+    def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
+        """Scores (N, T, S), and what :meth:`_scores_backward` needs."""
+        raise TypeError(f"{type(self).__name__} has no score")
+
+    def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
+        """dquery and dkeys."""
+        raise TypeError(f"{type(self).__name__} has no score")
+
+
+class DotAttention(Attention):
+    r"""Attention by the inner product of a query and a place of the memory.
+
+    .. math::
+        e_{ts} = q_t \cdot m_s, \qquad a_t = \mathrm{softmax}(e_t), \qquad c_t = \sum_s a_{ts} m_s
+
+    It has no weights, and needs a query and a memory of one size.
+
+    Attributes
+    ----------
+    weights : array (N, T, S) or None
+        a of the last forward.
+
+    Notes
+    -----
+    ``forward(query, memory, lengths=None)`` takes (N, T, H) and (N, S, H) and gives the contexts
+    (N, T, H). ``backward(dcontext)`` gives ``(dquery, dmemory)``. With da_ts = dc_t . m_s and
+    de_ts = a_ts (da_ts - sum_s' da_ts' a_ts'): dq_t = sum_s de_ts m_s and
+    dm_s = sum_t a_ts dc_t + sum_t de_ts q_t. Luong, Pham and Manning 2015, eq. 7 and 8, "dot".
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a length is not from 0 to S.
+
+    Examples
+    --------
+    >>> attention = DotAttention()
+    >>> memory = xp.asarray([[[9.0, 0.0], [0.0, 9.0], [5.0, 5.0]]])
+    >>> attention.forward(xp.asarray([[[1.0, 0.0]]]), memory, lengths=[2]).round(2)
+    array([[[9., 0.]]])
+    >>> attention.weights.round(2)
+    array([[[1., 0., 0.]]])
+    """
+
+    def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
+        """e_ts = q_t . k_s."""
+        self._expect("query", query, "N T H", H=keys.shape[2])
+        return batched_product(query, keys.swapaxes(1, 2)), (query, keys)
+
+    def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
+        query, keys = saved
+        # e_ts = q_t . k_s
+        dquery = batched_product(dscores, keys)
+        dkeys = batched_product(dscores.swapaxes(1, 2), query)
+        return dquery, dkeys
+
+
+class GeneralAttention(DotAttention):
+    r"""Attention by the inner product of a query and a linear map of the memory.
+
+    .. math::
+        e_{ts} = q_t W m_s^T, \qquad a_t = \mathrm{softmax}(e_t), \qquad c_t = \sum_s a_{ts} m_s
+
+    It is :class:`DotAttention` with the keys m W^T in place of the memory.
+
+    Parameters
+    ----------
+    W : Parameter, View, or array (Hq, H)
+
+    Attributes
+    ----------
+    weights : array (N, T, S) or None
+        a of the last forward.
+
+    Notes
+    -----
+    ``forward(query, memory, lengths=None)`` takes (N, T, Hq) and (N, S, H) and gives the contexts
+    (N, T, H). ``backward(dcontext)`` gives ``(dquery, dmemory)``. Luong, Pham and Manning 2015,
+    eq. 8, "general".
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a length is not from 0 to S.
+
+    Examples
+    --------
+    >>> attention = GeneralAttention.init(4, 6)
+    >>> query, memory = xp.ones((2, 3, 4), "float32"), xp.ones((2, 5, 6), "float32")
+    >>> attention.forward(query, memory, lengths=[5, 1]).shape
+    (2, 3, 6)
+    """
+
+    def __init__(self, W: Any) -> None:
+        self.key = MatMul(as_parameter(W, "W").T)
+
+    @classmethod
+    def init(
+        cls, Hq: int, H: int, rng: Generator | None = None, dtype: Any = "float32"
+    ) -> GeneralAttention:
+        """Fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
+
+        Parameters
+        ----------
+        Hq, H : int
+            Sizes of query and memory.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+
+        Returns
+        -------
+        GeneralAttention
+        """
+        return cls(Parameter(uniform((Hq, H), fan_in_bound(H), rng, dtype), "W"))
+
+    def project(self, memory: Array) -> Array:
+        """The keys m W^T (N, S, Hq)."""
+        self._expect("memory", memory, "N S H", H=self.key.W.shape[0])
+        return self.key.forward(memory)
+
+    def project_backward(self, dkeys: Array) -> Array:
+        """dm from the gradient of the keys; that of W is accumulated."""
+        return self.key.backward(dkeys)

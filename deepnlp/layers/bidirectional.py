@@ -1,0 +1,160 @@
+"""Two recurrent layers over the same sequence, one from each end."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from deepnlp.backend import Array, xp
+from deepnlp.layer import Layer
+from deepnlp.layers.lengths import check_lengths, reverse_by_length
+from deepnlp.layers.recurrent import States, TimeRecurrent
+
+
+class TimeBidirectional(Layer):
+    r"""A recurrent layer that reads from left to right beside one that reads from right to left.
+
+    .. math::
+        \overrightarrow{h}_t &= \mathrm{cell}(x_t, \overrightarrow{h}_{t-1}), \quad t = 1 \dots T \\
+        \overleftarrow{h}_t &= \mathrm{cell}'(x_t, \overleftarrow{h}_{t+1}), \quad t = T \dots 1 \\
+        h_t &= [\overrightarrow{h}_t, \overleftarrow{h}_t]
+
+    So h_t knows the whole sequence. A sequence that is shorter than T is reversed by its own
+    length: the second layer starts at its last step, not in the padding.
+
+    Parameters
+    ----------
+    forward_layer, backward_layer : TimeRNN, TimeLSTM, TimeGRU or another layer of that kind
+        From left to right and from right to left; of one kind, with the same D. Neither may be
+        ``stateful``, since the second layer ends where the sequence begins.
+
+    Attributes
+    ----------
+    h, c : array (N, 2H) or None
+        The states in which both layers ended, side by side: that of ``forward_layer`` after the
+        last step, that of ``backward_layer`` after the first. c of an LSTM only.
+    state, dstate0 : tuple of array (N, 2H)
+        (h,) or (h, c); and after backward the gradients with respect to the states at the start.
+
+    Notes
+    -----
+    ``forward(x, lengths=None)`` takes (N, T, D) and gives (N, T, 2H), zero past the end of a
+    sequence. ``backward(dhs, dh=None, dc=None)`` gives dx (N, T, D): the reversal is its own
+    inverse, so that the gradient takes the same way. There is no ``step``: a step from right to
+    left needs what comes later. Layers one on another, as in ``TimeStacked``, are the deep
+    bidirectional LSTM. Schuster and Paliwal 1997; Graves, Mohamed and Hinton 2013, eq. 8-11.
+
+    Raises
+    ------
+    ValueError
+        If the two layers do not fit each other or a shape is wrong.
+    TypeError
+        From ``start`` and ``step``.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import TimeLSTM
+    >>> layer = TimeBidirectional(TimeLSTM.init(3, 5), TimeLSTM.init(3, 5))
+    >>> layer.forward(xp.zeros((2, 4, 3), dtype="float32"), lengths=[4, 2]).shape
+    (2, 4, 10)
+    >>> layer.h.shape
+    (2, 10)
+    """
+
+    def __init__(self, forward_layer: TimeRecurrent, backward_layer: TimeRecurrent) -> None:
+        one, other = forward_layer, backward_layer
+        if one.D != other.D or len(one.start(1)) != len(other.start(1)):
+            raise ValueError(
+                "TimeBidirectional: both layers should be of one kind, with the same D, got "
+                f"{type(one).__name__} with D = {one.D} and {type(other).__name__} with "
+                f"D = {other.D}"
+            )
+        if one.stateful or other.stateful:
+            raise ValueError(
+                "TimeBidirectional: neither layer may be stateful: from right to left there is no "
+                "earlier window"
+            )
+        self.forward_layer, self.backward_layer = one, other
+        self.D, self.H = one.D, one.H + other.H
+
+    def forward(self, x: Array, lengths: Any = None) -> Array:
+        """Both layers' states side by side, (N, T, 2H)."""
+        self._expect("x", x, "N T D", D=self.D)
+        lengths = check_lengths("TimeBidirectional", lengths, *x.shape[:2])
+        ahead = self.forward_layer.forward(x, lengths)
+        back = self.backward_layer.forward(reverse_by_length(x, lengths), lengths)
+        self.save_for_backward(lengths, x.shape)
+        return xp.concatenate([ahead, reverse_by_length(back, lengths)], axis=2)
+
+    def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
+        """dx, the sum over both ways through the sequence.
+
+        Parameters
+        ----------
+        dhs : array (N, T, 2H)
+        dh, dc : array (N, 2H), optional
+            Gradients with respect to ``h`` and ``c``.
+
+        Returns
+        -------
+        array (N, T, D)
+        """
+        lengths, (N, T, _) = self.saved()
+        self._expect("dhs", dhs, "N T 2H", N=N, T=T, **{"2H": self.H})
+        (dahead, dback), (dh1, dh2), (dc1, dc2) = (self._halves(d) for d in (dhs, dh, dc))
+        # h_t = [ahead_t, back_t], back = reversed states of the reversed x
+        dx = self.forward_layer.backward(dahead, dh1, dc1)
+        dx_reversed = self.backward_layer.backward(reverse_by_length(dback, lengths), dh2, dc2)
+        return dx + reverse_by_length(dx_reversed, lengths)
+
+    def _halves(self, array: Array | None) -> tuple[Array | None, Array | None]:
+        """The parts of the two layers of an array (..., 2H)."""
+        if array is None:
+            return None, None
+        H = self.forward_layer.H
+        return array[..., :H], array[..., H:]
+
+    # --- The state ----------------------------------------------------------------------------
+
+    @property
+    def state(self) -> States:
+        """The states in which both layers ended, side by side: (h,), of an LSTM (h, c)."""
+        return self._side_by_side(self.forward_layer.state, self.backward_layer.state)
+
+    @property
+    def dstate0(self) -> States:
+        """The gradients with respect to the states at the start, side by side."""
+        return self._side_by_side(self.forward_layer.dstate0, self.backward_layer.dstate0)
+
+    @property
+    def h(self) -> Array:
+        """The last states of both layers, (N, 2H)."""
+        return self.state[0]
+
+    @property
+    def c(self) -> Array:
+        """The last memory cells of both layers, (N, 2H); None if they have none."""
+        return self.state[1] if len(self.state) > 1 else None
+
+    def set_state(self, h: Array, c: Array | None = None) -> None:
+        """Set the states from which the next forward starts, side by side (N, 2H)."""
+        self._expect("h", h, "N 2H", **{"2H": self.H})
+        (h1, h2), (c1, c2) = self._halves(h), self._halves(c)
+        self.forward_layer.set_state(h1, c1)
+        self.backward_layer.set_state(h2, c2)
+
+    @staticmethod
+    def _side_by_side(one: States, other: States) -> States:
+        if one[0] is None:
+            return one
+        return tuple(xp.concatenate(both, axis=1) for both in zip(one, other, strict=True))
+
+    def start(self, N: int) -> NoReturn:
+        """An error: see :meth:`step`."""
+        raise TypeError(
+            "TimeBidirectional has no start and no step: it reads from right to left too, and so "
+            "needs the whole sequence; use forward"
+        )
+
+    def step(self, x: Array, state: Any = None) -> NoReturn:
+        """An error: from right to left, a step needs what comes later."""
+        self.start(len(x))

@@ -1,0 +1,135 @@
+"""What models are built from: stacks of cells, attention by name, a bridge, the book's weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.initialisers import normal
+from deepnlp.layer import Layer
+from deepnlp.layers import (
+    AdditiveAttention,
+    Affine,
+    ConcatAttention,
+    DotAttention,
+    GeneralAttention,
+    Tanh,
+    TimeBidirectional,
+    TimeGRU,
+    TimeLSTM,
+    TimeRNN,
+    TimeStacked,
+)
+from deepnlp.layers.recurrent import States
+from deepnlp.parameter import Parameter
+
+CELLS: dict[str, Any] = {"lstm": TimeLSTM, "gru": TimeGRU, "rnn": TimeRNN}
+
+
+def stack_of(
+    cell: str,
+    D: int,
+    H: int,
+    layers: int,
+    *,
+    bidirectional: bool = False,
+    dropout: float = 0.0,
+    reset_after: bool = False,
+    dtype: Any = "float32",
+    rng: Generator | None = None,
+) -> TimeStacked:
+    """Layers of one kind, from D inputs to H units, or to H in each direction."""
+    options = {"reset_after": True} if reset_after else {}
+
+    def one(D: int) -> Any:
+        return CELLS[cell].init(D, H, rng, dtype, **options)
+
+    sizes = [D] + [2 * H if bidirectional else H] * (layers - 1)
+    made = [TimeBidirectional(one(D), one(D)) if bidirectional else one(D) for D in sizes]
+    return TimeStacked(*made, dropout=dropout, rng=rng)
+
+
+def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | None) -> Any:
+    """Attention of queries of H numbers and a memory that is ``width`` wide."""
+    if kind == "dot":
+        return DotAttention()
+    if kind == "general":
+        return GeneralAttention.init(H, width, rng, dtype)
+    both: Any = {"concat": ConcatAttention, "additive": AdditiveAttention}[kind]
+    return both.init(H, width, H, rng, dtype)
+
+
+def draw_as_in_the_book(
+    model: Layer, embeddings: Sequence[Parameter], rng: Generator | None
+) -> None:
+    """Normal weights: embeddings from N(0, 1) / 100, other matrices over sqrt(fan-in); b zero."""
+    for name, parameter in model.named_parameters():
+        if len(parameter.shape) == 2:
+            is_table = any(parameter is table for table in embeddings)
+            std = 0.01 if is_table else 1 / math.sqrt(parameter.shape[0])
+            parameter.value = normal(parameter.shape, std, rng, parameter.dtype)
+        elif name.endswith("b"):  # that of a forget gate too
+            parameter.value = xp.zeros_like(parameter.value)
+
+
+class Bridge(Layer):
+    r"""The state of a decoder from that of an encoder of another width, layer by layer.
+
+    .. math:: h_0^{(l)} = \tanh(h^{(l)} W_l + b_l), \qquad c_0^{(l)} = c^{(l)} V_l + d_l
+
+    A state h lies between -1 and 1, a memory cell c anywhere.
+
+    Parameters
+    ----------
+    layers, states : int
+        Layers of each stack, and arrays in the state of a layer: 2 for an LSTM, else 1.
+    D, H : int
+        Widths of the encoder's states and the decoder's.
+    rng : numpy.random.Generator, optional
+    dtype : data-type
+
+    Notes
+    -----
+    ``forward(state)`` takes and gives a list with a tuple for each layer; so does
+    ``backward(dstate)``. Bahdanau, Cho and Bengio 2015, appendix A.2.2, have it for one layer, from
+    the half of the state that was read from right to left.
+    """
+
+    def __init__(
+        self,
+        layers: int,
+        states: int,
+        D: int,
+        H: int,
+        rng: Generator | None = None,
+        dtype: Any = "float32",
+    ) -> None:
+        self.maps = [Affine.init(D, H, rng, dtype) for _ in range(layers * states)]
+        self.tanhs = [Tanh() for _ in range(layers)]
+        self._states = states
+
+    def forward(self, state: list[States]) -> list[States]:
+        """The decoder's state."""
+        return [
+            (tanh.forward(h_map.forward(h)), *(m.forward(c) for m, c in zip(c_maps, cs)))
+            for (h, *cs), (h_map, *c_maps), tanh in zip(state, self._maps(), self.tanhs)
+        ]
+
+    def backward(self, dstate: list[States]) -> list[States]:
+        """The gradients with respect to the encoder's state."""
+        return [
+            (h_map.backward(tanh.backward(dh)), *(m.backward(dc) for m, dc in zip(c_maps, dcs)))
+            for (dh, *dcs), (h_map, *c_maps), tanh in zip(dstate, self._maps(), self.tanhs)
+        ]
+
+    def _maps(self) -> list[list[Affine]]:
+        """The maps of each layer: that of h, and that of c if there is one."""
+        return [self.maps[k : k + self._states] for k in range(0, len(self.maps), self._states)]
+
+
+def add_to_last_h(dstate: list[States], dh: Array) -> list[States]:
+    """Gradients of a stack's state with dh added to that of the last layer's h."""
+    *below, (last, *rest) = dstate
+    return [*below, (last + dh, *rest)]

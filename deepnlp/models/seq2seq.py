@@ -1,0 +1,324 @@
+"""Sequence to sequence: an encoder reads a text, a decoder writes another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.layer import Layer, Sequential, no_backward
+from deepnlp.layers import (
+    AffineSoftmaxWithLoss,
+    AttentionDecoder,
+    BahdanauDecoder,
+    ContextDecoder,
+    Embedding,
+    InputFeedingDecoder,
+    TimeAffine,
+    TimeDropout,
+    reverse_by_length,
+)
+from deepnlp.models.model import Model
+from deepnlp.models.parts import (
+    CELLS,
+    Bridge,
+    add_to_last_h,
+    attention_of,
+    draw_as_in_the_book,
+    stack_of,
+)
+from deepnlp.models.seq2seq_options import (
+    ATTENTION,
+    ATTENTIONS,
+    BIDIRECTIONAL,
+    CONTEXT,
+    CONTEXTS,
+    DROPOUT,
+    DTYPES,
+    FEEDING,
+    INIT,
+    INITS,
+    RESET_AFTER,
+    REVERSE,
+    TIE,
+    TIES,
+    check_together,
+)
+from deepnlp.options import Option, check_options, options_of
+from deepnlp.parameter import Parameter, View
+from deepnlp.text import Vocabulary
+from deepnlp.views import SharedRows
+
+
+class Seq2Seq(Model):
+    r"""Encoder and decoder, with or without attention.
+
+    .. math::
+        h^e_s &= \mathrm{encoder}(E_{x_s}, h^e_{s-1}), \qquad s = 1, \dots, S \\
+        h^d_t &= \mathrm{decoder}(F_{y_{t-1}}, h^d_{t-1}), \qquad h^d_0 = h^e_S \\
+        P(y_t \mid y_1 \dots y_{t-1}, x) &= \mathrm{softmax}(h^d_t W + b)
+
+    That is ``context="start"`` (Sutskever, Vinyals and Le 2014, eq. 1): all that the decoder knows
+    of the source is the state it starts from. With ``context="every"`` (Cho et al. 2014, section
+    2.2) the last h of the encoder's last layer enters each step and each output as well:
+    :class:`~deepnlp.layers.ContextDecoder`. With attention each step reads the states of all places
+    of the source: :class:`~deepnlp.layers.AttentionDecoder`, or with ``input_feeding``
+    :class:`~deepnlp.layers.InputFeedingDecoder` (Luong, Pham and Manning 2015), and for
+    ``"additive"`` :class:`~deepnlp.layers.BahdanauDecoder` (Bahdanau, Cho and Bengio 2015).
+
+    Parameters
+    ----------
+    source_vocab_size, target_vocab_size, embed_size, hidden_size : int
+        Words of both vocabularies, D and H.
+    layers : int
+        Number of recurrent layers, of the encoder and of the decoder.
+    cell : {"lstm", "gru", "rnn"}
+    context : {"start", "every"}
+        How the encoder's state reaches the decoder; with attention ``"start"``.
+    attention : {"none", "dot", "general", "concat", "additive"}
+    input_feeding : bool
+        Of ``"dot"``, ``"general"`` and ``"concat"``.
+    bidirectional : bool
+        The encoder reads from both ends, with H units each. A bridge, one tanh layer for each layer
+        of the stack, then makes the decoder's first state.
+    reverse : bool
+        The encoder reads each source from its end to its beginning (Sutskever, Vinyals and Le 2014,
+        section 3.3), so that the first words of both texts are near each other. Sources are given,
+        and attention weights come back, in their own order.
+    dropout : float
+        Probability of being zeroed, on both embeddings, between layers and before the output.
+    tie : {"none", "output", "all"}
+        ``"output"``: the output weight is the target embedding F, transposed. ``"all"``: the source
+        embedding E is F as well. Where what goes into the output is not D wide, a matrix L stands
+        between.
+    shared_ids : sequence of int, optional
+        For ``tie="all"`` with two vocabularies: for each target id the source id of the same word,
+        or -1 for a word that the source does not have. By default both are one vocabulary.
+    init : {"uniform", "book"}
+        ``"uniform"``: embeddings from U(-0.1, 0.1), other matrices from U(-1/sqrt(n), 1/sqrt(n)),
+        with n = H for recurrent ones and the fan-in else; forget bias 1. ``"book"``: embeddings
+        from N(0, 1) / 100, other matrices from N(0, 1) / sqrt(fan-in); forget bias 0.
+    reset_after : bool
+        Of ``cell="gru"``.
+    dtype : data-type
+    rng : numpy.random.Generator, optional
+
+    Attributes
+    ----------
+    attention_weights : array or None
+        After a forward (N, T, S), after a step (N, S): zero in the padding, rows sum to one.
+    source_vocab, target_vocab : Vocabulary or None
+        What the ids stand for. A task sets them, a checkpoint keeps them.
+
+    Notes
+    -----
+    ``forward(source, lengths, inputs, targets)`` takes ids (N, S) with any id as padding, their
+    lengths (N,) or None, the decoder's inputs (N, T), which are the targets one step later (teacher
+    forcing), and the targets (N, T), -1 where they do not count; it gives the mean cross-entropy in
+    nats, a 0-d array. ``backward()`` accumulates all gradients. For writing, ``start(source,
+    lengths)`` gives a state and ``step(ids, state)`` scores (N, V) and the next state.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range, or options do not fit each other.
+
+    Examples
+    --------
+    >>> model = Seq2Seq(10, 8, embed_size=4, hidden_size=5, attention="dot")
+    >>> source, inputs = xp.asarray([[1, 2, 3], [4, 5, 0]]), xp.asarray([[0, 1], [0, 3]])
+    >>> loss = model.forward(source, [3, 2], inputs, targets=xp.asarray([[1, 7], [3, -1]]))
+    >>> model.backward()
+    >>> model.attention_weights.shape
+    (2, 2, 3)
+    >>> state = model.start(source, [3, 2])
+    >>> scores, state = model.step(xp.asarray([0, 0]), state)
+    >>> scores.shape
+    (2, 8)
+    """
+
+    vocab_names = ("source_vocab", "target_vocab")
+    source_vocab: Vocabulary | None = None
+    target_vocab: Vocabulary | None = None
+    source_vocab_size: int
+    target_vocab_size: int
+    attention_weights: Array | None = None
+
+    def __init__(
+        self,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
+        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
+        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 1,
+        cell: Annotated[str, Option("recurrent layer", tuple(CELLS))] = "lstm",
+        context: Annotated[str, Option(CONTEXT, CONTEXTS)] = "start",
+        attention: Annotated[str, Option(ATTENTION, ATTENTIONS)] = "none",
+        input_feeding: Annotated[bool, Option(FEEDING)] = False,
+        bidirectional: Annotated[bool, Option(BIDIRECTIONAL)] = False,
+        reverse: Annotated[bool, Option(REVERSE)] = False,
+        dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.0,
+        tie: Annotated[str, Option(TIE, TIES)] = "none",
+        *,
+        shared_ids: Sequence[int] | None = None,
+        init: Annotated[str, Option(INIT, INITS)] = "uniform",
+        reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
+        dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
+        rng: Generator | None = None,
+    ) -> None:
+        shared_ids = None if shared_ids is None else [int(id_) for id_ in shared_ids]
+        kept = {"source_vocab_size", "target_vocab_size", "shared_ids", *options_of(Seq2Seq)}
+        given = {name: value for name, value in locals().items() if name in kept}
+        check_options(Seq2Seq, {**given, "dtype": xp.dtype(dtype).name})
+        self._remember(**given)
+        check_together(given)
+        D, H, width = embed_size, hidden_size, (2 if bidirectional else 1) * hidden_size
+
+        def dropped(*layers: Layer) -> Sequential:
+            noise = [TimeDropout(dropout, rng=rng)] if dropout else []
+            return Sequential(*layers, *noise)
+
+        def stack(D: int, bidirectional: bool = False) -> Any:
+            recurrent = {"dropout": dropout, "reset_after": reset_after, "dtype": dtype, "rng": rng}
+            return stack_of(cell, D, H, layers, bidirectional=bidirectional, **recurrent)
+
+        E, F = self._embeddings(tie, D, dtype, rng)
+        self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
+        states = 2 if cell == "lstm" else 1
+        self.bridge = Bridge(layers, states, width, H, rng, dtype) if bidirectional else None
+        self.target = dropped(Embedding(F))
+        features = H  # what a step of the decoder gives
+        if attention == "none" and context == "start":
+            self.decoder = stack(D)
+        elif attention == "none":
+            self.decoder = ContextDecoder(stack(D + width))
+            features = H + width
+        else:
+            kind: Any = InputFeedingDecoder if input_feeding else AttentionDecoder
+            kind = BahdanauDecoder if attention == "additive" else kind
+            fed = {AttentionDecoder: 0, InputFeedingDecoder: H, BahdanauDecoder: width}[kind]
+            score = attention_of(attention, H, width, dtype, rng)
+            self.decoder = kind.init(stack(D + fed), score, width, H, rng, dtype)
+        self.head = dropped()
+        W = F.T
+        if tie == "none":
+            bound = fan_in_bound(features)
+            W = Parameter(uniform((features, target_vocab_size), bound, rng, dtype), "W")
+        elif features != D:
+            self.head.layers.append(TimeAffine.init(features, D, rng, dtype, bias=False))
+        b = Parameter.zeros(target_vocab_size, dtype=dtype, name="b")
+        self.output = AffineSoftmaxWithLoss(W, b)
+        if init == "book":
+            draw_as_in_the_book(self, [*E.bases, *F.bases], rng)
+
+    def _embeddings(self, tie: str, D: int, dtype: Any, rng: Generator | None) -> tuple[View, View]:
+        """The embeddings of source and target."""
+        E = Parameter(uniform((self.source_vocab_size, D), 0.1, rng, dtype), "E")
+        ids = self._config["shared_ids"]
+        if tie == "all" and ids is None:
+            return E, E
+        own = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
+        F = Parameter(uniform((own, D), 0.1, rng, dtype), "F")
+        return E, (F if ids is None else SharedRows(E, ids, F if own else None))
+
+    def _tables(self) -> tuple[View, View]:
+        embedding: Any = self.source.layers[0]
+        return embedding.W, self.output.W.T
+
+    # --- Training -----------------------------------------------------------------------------
+
+    def forward(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
+        """Mean cross-entropy of the targets that count: a number."""
+        return self.output.forward(self._features(source, lengths, inputs), targets)
+
+    def backward(self, dloss: Any = 1) -> None:
+        """Back through decoder and encoder; what the decoder read has its gradient from there."""
+        read, shape, lengths = self.saved()
+        gradient = self.decoder.backward(self.head.backward(self.output.backward(dloss)))
+        dx, dread = gradient if read else (gradient, None)
+        self.target.backward(dx)
+        # the decoder's first state is the encoder's last, by way of the bridge
+        dstate = self.decoder.dstate0
+        if self.bridge is not None:
+            dstate = self.bridge.backward(dstate)
+        # "every": the decoder read the encoder's last h; attention: all its states
+        dhs = xp.zeros(shape, dtype=dx.dtype)
+        if read == "context":
+            dstate = add_to_last_h(dstate, dread)
+        elif read == "states":
+            dhs = reverse_by_length(dread, lengths) if self._config["reverse"] else dread
+        self.source.backward(self.encoder.backward(dhs, *dstate))
+
+    def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
+        """Cross-entropy of each target (N, T), zero where it does not count, nothing saved."""
+        with no_backward():
+            return self.output.losses(self._features(source, lengths, inputs), targets)
+
+    def logits(self, source: Array, lengths: Any, inputs: Array) -> Array:
+        """Scores (N, T, V) of the words after each input, nothing saved for a backward."""
+        with no_backward():
+            return self.output.scores(self._features(source, lengths, inputs))
+
+    # --- Writing, step by step ----------------------------------------------------------------
+
+    def start(self, source: Array, lengths: Any = None) -> Any:
+        """The state from which :meth:`step` writes, after reading N sources.
+
+        Parameters
+        ----------
+        source : array of int (N, S)
+        lengths : sequence of int (N,), optional
+
+        Returns
+        -------
+        nested tuples and lists of arrays with N rows
+            :func:`~deepnlp.layer.map_state` reorders, repeats or selects rows.
+        """
+        with no_backward():
+            state, read = self._encode(source, lengths)
+            return self.decoder.begin(state, *read) if read else state
+
+    def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
+        """Scores (N, V) of the words after the ids (N,), and the new state."""
+        x, _ = self.target.step(ids)
+        y, state = self.decoder.step(x, state)
+        y, _ = self.head.step(y)
+        weights = self._weights()
+        self.attention_weights = None if weights is None else weights[:, 0]
+        return self.output.scores(y), state
+
+    # --- Helpers ------------------------------------------------------------------------------
+
+    def _encode(self, source: Array, lengths: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The decoder's first state, and what else the decoder reads."""
+        self._expect("source", source, "N S")
+        if self._config["reverse"]:
+            source = reverse_by_length(source, lengths)
+        hs = self.encoder.forward(self.source.forward(source), lengths)
+        read: tuple[Any, ...] = ()
+        name = ""
+        if isinstance(self.decoder, ContextDecoder):
+            name, read = "context", (self.encoder.state[-1][0],)
+        elif self._config["attention"] != "none":
+            in_order = reverse_by_length(hs, lengths) if self._config["reverse"] else hs
+            name, read = "states", (in_order, lengths)
+        self.save_for_backward(name, hs.shape, lengths)
+        state = self.encoder.state
+        return (state if self.bridge is None else self.bridge.forward(state)), read
+
+    def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
+        """What the output is computed from, (N, T, ...)."""
+        self._expect("inputs", inputs, "N T", N=len(source))
+        state, read = self._encode(source, lengths)
+        self.decoder.set_state(*state)
+        y = self.decoder.forward(self.target.forward(inputs), *read)
+        self.attention_weights = self._weights()
+        return self.head.forward(y)
+
+    def _weights(self) -> Array | None:
+        """Weights (N, T, S) of the decoder's last attention."""
+        decoder: Any = self.decoder
+        if isinstance(decoder, AttentionDecoder):
+            return decoder.attention.weights
+        return getattr(decoder, "weights", None)

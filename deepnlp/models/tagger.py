@@ -1,0 +1,152 @@
+"""A tagger: one label for each word of a text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from deepnlp.backend import Array, Generator, asarray, xp
+from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.layer import Layer, no_backward
+from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeDropout
+from deepnlp.layers.losses import IGNORED
+from deepnlp.models.model import Model
+from deepnlp.models.parts import CELLS, stack_of
+from deepnlp.options import Option, check_options, options_of
+from deepnlp.parameter import Parameter, View
+from deepnlp.text import Vocabulary
+
+DTYPES = ("float32", "float64")
+BIDIRECTIONAL = "read from both ends, H units each"
+DROPOUT = "probability of zeroing a number between layers"
+RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
+
+
+class Tagger(Model):
+    r"""A label for each word, from recurrent layers that read one way or both.
+
+    .. math::
+        h_t = [\mathrm{cell}(E_{w_t}, \overrightarrow{h}_{t-1}),\;
+               \mathrm{cell}'(E_{w_t}, \overleftarrow{h}_{t+1})], \qquad
+        P(y_t \mid w_1 \dots w_T) = \mathrm{softmax}(h_t W + b)
+
+    Parameters
+    ----------
+    vocab_size, tags, embed_size, hidden_size : int
+        Words, labels, D and H.
+    layers : int
+        Number of recurrent layers.
+    cell : {"lstm", "gru", "rnn"}
+    bidirectional : bool
+        Otherwise h_t is only the state from left to right, and knows nothing of what follows.
+    dropout : float
+        Probability of being zeroed, on the embedding, between layers and before the output.
+    reset_after : bool
+        Of ``cell="gru"``.
+    dtype : data-type
+    rng : numpy.random.Generator, optional
+
+    Attributes
+    ----------
+    vocab, tag_vocab : Vocabulary or None
+        What ids and labels stand for. A task sets them, a checkpoint keeps them.
+
+    Notes
+    -----
+    ``forward(ids, lengths, targets)`` takes ids (N, T) with any id as padding, their lengths (N,)
+    or None, and labels (N, T), -1 where they do not count; it gives the mean cross-entropy in nats,
+    a 0-d array. ``tags(ids, lengths)`` gives the most probable labels (N, T), -1 past the end.
+    Graves and Schmidhuber 2005.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range.
+
+    Examples
+    --------
+    >>> model = Tagger(10, tags=3, embed_size=4, hidden_size=5)
+    >>> ids, targets = xp.asarray([[1, 2, 3], [4, 0, 0]]), xp.asarray([[0, 1, 2], [1, -1, -1]])
+    >>> loss = model.forward(ids, [3, 1], targets)
+    >>> model.backward()
+    >>> model.tags(ids, [3, 1])[1, 1:]
+    array([-1, -1])
+    """
+
+    vocab_names = ("vocab", "tag_vocab")
+    tag_vocab: Vocabulary | None = None
+
+    def __init__(
+        self,
+        vocab_size: int,
+        tags: int,
+        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
+        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
+        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 1,
+        cell: Annotated[str, Option("recurrent layer", tuple(CELLS))] = "lstm",
+        bidirectional: Annotated[bool, Option(BIDIRECTIONAL)] = True,
+        dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.0,
+        *,
+        reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
+        dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
+        rng: Generator | None = None,
+    ) -> None:
+        kept = {"vocab_size", "tags", *options_of(Tagger)}
+        given = {name: value for name, value in locals().items() if name in kept}
+        check_options(Tagger, {**given, "dtype": xp.dtype(dtype).name})
+        if reset_after and cell != "gru":
+            raise ValueError(f"Tagger: reset_after is a form of cell='gru', got {cell!r}")
+        self._remember(**given)
+
+        def dropped(*layers: Layer) -> list[Layer]:
+            return [*layers, TimeDropout(dropout, rng=rng)] if dropout else [*layers]
+
+        E = Parameter(uniform((vocab_size, embed_size), 0.1, rng, dtype), "E")
+        recurrent = {"dropout": dropout, "reset_after": reset_after, "dtype": dtype, "rng": rng}
+        stack = stack_of(
+            cell, embed_size, hidden_size, layers, bidirectional=bidirectional, **recurrent
+        )
+        self.below, self.stack, self.above = dropped(Embedding(E)), stack, dropped()
+        W = uniform((stack.H, tags), fan_in_bound(stack.H), rng, dtype)
+        self.output = AffineSoftmaxWithLoss(W, Parameter.zeros(tags, dtype=dtype, name="b"))
+
+    def _tables(self) -> tuple[View, View]:
+        embedding: Any = self.below[0]
+        return embedding.W, self.output.W.T
+
+    def forward(self, ids: Array, lengths: Any, targets: Array) -> Array:
+        """Mean cross-entropy of the labels that count: a number."""
+        return self.output.forward(self._features(ids, lengths), targets)
+
+    def backward(self, dloss: Any = 1) -> None:
+        """Back through the output and every layer, last to first."""
+        gradient = self.output.backward(dloss)
+        for layer in reversed([*self.below, self.stack, *self.above]):
+            gradient = layer.backward(gradient)
+
+    def losses(self, ids: Array, lengths: Any, targets: Array) -> Array:
+        """Cross-entropy of each label (N, T), zero where it does not count, nothing saved."""
+        with no_backward():
+            return self.output.losses(self._features(ids, lengths), targets)
+
+    def logits(self, ids: Array, lengths: Any = None) -> Array:
+        """Scores of all labels (N, T, tags), nothing saved for a backward."""
+        with no_backward():
+            return self.output.scores(self._features(ids, lengths))
+
+    def tags(self, ids: Array, lengths: Any = None) -> Array:
+        """The most probable label of each word (N, T), -1 past the end."""
+        found = xp.argmax(self.logits(ids, lengths), axis=2)
+        if lengths is None:
+            return found
+        return xp.where(xp.arange(ids.shape[1]) < asarray(lengths)[:, None], found, IGNORED)
+
+    def _features(self, ids: Array, lengths: Any) -> Array:
+        """What the output is computed from, (N, T, H) or (N, T, 2H)."""
+        self._expect("ids", ids, "N T")
+        x = ids
+        for layer in self.below:
+            x = layer.forward(x)
+        x = self.stack.forward(x, lengths)
+        for layer in self.above:
+            x = layer.forward(x)
+        return x
