@@ -20,7 +20,7 @@ from deepnlp.reproduce.processes import BUSY, INTERRUPTED, locked
 from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import RunFolder
 
-PATIENCE = 5.0  # seconds to wait for an earlier process of the same run to end
+PATIENCE = 30.0  # seconds to wait for an earlier process of the same run to end
 
 Say = Callable[[str], None]
 
