@@ -5,7 +5,7 @@ largest of the similarity sets, for a few seeds.
 
     python chapters/ch04_word2vec_at_speed/noise.py
 
-Data: WikiText-2 and MEN (datasets/README.md says where to get them).
+Data: the Penn Treebank and MEN (datasets/README.md says where to get them).
 Time: about {TIME} on one core.
 Expect: {EXPECT}
 """
@@ -31,14 +31,14 @@ from deepnlp.vectors import WordPairs, WordVectors, evaluate_similarity
 class Config:
     """Corpus, powers and length of each run; pairs of words are made up where no set is named."""
 
-    corpus: str = "wikitext-2"
+    corpus: str = "ptb"
     similarity: str = "men"
     tokens: int = 0  # of the training text; 0 for all
     powers: str = "0,0.25,0.5,0.75,1"
     D: int = 100
     epochs: int = 3
     lr: float = 0.2
-    seeds: int = 2
+    seeds: int = 3
     out: str = "runs/ch04"
 
 

@@ -5,8 +5,10 @@ This is ``deepnlp demo skipgram-tying`` with more worlds and sizes.
     python chapters/ch04_word2vec_at_speed/toy.py
 
 Data: distributions made up on the spot.
-Time: about {TIME} on one core.
-Expect: {EXPECT}
+Time: about 100 seconds on one core.
+Expect: a divergence of 0.40 nats tied, from D = 16 on the same with every size; 0.025 with L at D
+= 8 and 0.003 at D = 16, close to two matrices. Tied, the probability of a word beside itself is
+.10 where the truth is .001.
 """
 
 from dataclasses import dataclass

@@ -9,8 +9,10 @@ each other; L lifts this. The vectors are compared with similarity sets where th
     python chapters/ch04_word2vec_at_speed/tying.py --corpus ptb --similarity men,wordsim353,simlex
 
 Data: pydocs, the text that comes with Python; the Penn Treebank and similarity sets where they are.
-Time: about {TIME} on one core; three times that on the Penn Treebank.
-Expect: {EXPECT}
+Time: about half a minute on one core; three times that on the Penn Treebank.
+Expect: on pydocs a loss of 2.28 (CBOW) and 2.57 (skip-gram) with two matrices, 4.16 and 4.20
+tied, where 4.16 is the loss of scores that are all 0, and 2.35 and 2.58 with L, with half the
+parameters. The mean score of a random pair is 0.00 tied and -1.8 to -2.5 in the others.
 """
 
 from dataclasses import dataclass, replace

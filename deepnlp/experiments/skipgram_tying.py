@@ -84,40 +84,40 @@ class Outcome(Result):
         )
 
     def figure(self) -> Figure:
-        """Left the divergence over the size, right what stands beside a word."""
-        figure = Figure(figsize=(12.5, 5.0), dpi=150)
-        left = figure.add_axes((0.06, 0.13, 0.33, 0.62))
-        right = figure.add_axes((0.62, 0.13, 0.36, 0.62))
+        """Above the divergence over the size, below what stands beside a word."""
+        figure = Figure(figsize=(8.0, 7.2), dpi=150)
+        above = figure.add_axes((0.09, 0.52, 0.66, 0.31))
+        below = figure.add_axes((0.09, 0.06, 0.88, 0.33))
         styles = {"none": (BLUE, "o-"), "tied": (VERMILLION, "s--"), "tied+L": (ORANGE, "^-.")}
-        left.axhline(self.frequency, color=GREY, lw=1, ls=":")
+        above.axhline(self.frequency, color=GREY, lw=1, ls=":")
         labels = [Label("frequencies alone", self.frequency, GREY)]
         for tie, values in self.divergence.items():
             colour, style = styles[tie]
-            left.plot(self.config.sizes, values, style, color=colour, lw=2, ms=5)
+            above.plot(self.config.sizes, values, style, color=colour, lw=2, ms=5)
             labels.append(Label(f"{TIES[tie]}: {values[-1]:.3f}", values[-1], colour))
-        left.set(xscale="log", xticks=self.config.sizes, ylim=(0, None))
-        left.set(xlabel="D, size of a vector", ylabel="divergence (nats per context word)")
-        left.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        left.minorticks_off()
-        left.set_title("Divergence from the true distribution", loc="left", fontsize=10.5)
-        plain(left)
-        label_in_margin(left, labels, height=0.08)
+        above.set(xscale="log", xticks=self.config.sizes, ylim=(0, None))
+        above.set(xlabel="D, size of a vector", ylabel="divergence (nats per context word)")
+        above.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        above.minorticks_off()
+        above.set_title("Divergence from the true distribution", loc="left", fontsize=10.5)
+        plain(above)
+        label_in_margin(above, labels, height=0.08)
         for k, (name, values) in enumerate(self.beside.items()):
             colour = {"true": GREY, TIES["tied"]: VERMILLION}.get(name, ORANGE)
             places = np.arange(len(BESIDE)) + 0.27 * (k - 1)
-            right.bar(places, values, 0.25, color=colour, label=name)
+            below.bar(places, values, 0.25, color=colour, label=name)
             for place, value in zip(places, values, strict=True):
                 text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
-                right.text(place, value + 0.012, text, ha="center", fontsize=8.5)
-        right.set_xticks(range(len(BESIDE)), BESIDE)
-        right.tick_params(axis="x", length=0)
-        right.set(ylabel="probability")
-        right.set_title(
+                below.text(place, value + 0.012, text, ha="center", fontsize=8.5)
+        below.set_xticks(range(len(BESIDE)), BESIDE)
+        below.tick_params(axis="x", length=0)
+        below.set(ylabel="probability")
+        below.set_title(
             f"What stands beside a word, D = {self.config.sizes[-1]}", loc="left", fontsize=10.5
         )
-        right.legend(frameon=False, loc="upper left")
-        plain(right)
-        figure.text(0.06, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
+        below.legend(frameon=False, loc="upper left")
+        plain(below)
+        figure.text(0.02, 0.98, self._message(), fontsize=11, weight="bold", va="top")
         return figure
 
     def _message(self) -> str:
@@ -125,10 +125,10 @@ class Outcome(Result):
         itself, true = self.beside[TIES["tied"]][0], self.beside["true"][0]
         enough = min(range(len(with_L)), key=lambda k: (with_L[k] > tied[-1] / 100, k))
         return (
-            f"A tied skip-gram stays {tied[-1]:.2f} nats from the truth whatever its size; with L "
-            f"it comes to {with_L[enough]:.3f} with D = {self.config.sizes[enough]}.\n"
-            f"Tied, it expects a word beside itself {itself / true:.0f} times as often as it is "
-            "found there"
+            f"A tied skip-gram stays {tied[-1]:.2f} nats from the truth whatever its size;\n"
+            f"with L it comes to {with_L[enough]:.3f} with D = {self.config.sizes[enough]}. Tied, "
+            f"it expects a word\nbeside itself {itself / true:.0f} times as often as it is found "
+            "there"
         )
 
 
