@@ -6,8 +6,9 @@ largest of the similarity sets, for a few seeds.
     python chapters/ch04_word2vec_at_speed/noise.py
 
 Data: the Penn Treebank and MEN (datasets/README.md says where to get them).
-Time: about {TIME} on one core.
-Expect: {EXPECT}
+Time: about 2 minutes on one core.
+Expect: mean rho from .15 (power 0.25) to .19 (0.5 and 0.75), where three seeds of one power lie
+.02 to .05 apart: a text of a million words does not tell which power is best.
 """
 
 from dataclasses import dataclass, replace
@@ -81,9 +82,15 @@ def main(config: Config) -> dict[float, list[float]]:
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     best = max(found, key=lambda power: np.mean(found[power]))
+    spread = max(float(np.ptp(values)) for values in found.values())
+    lines = {"best seed": np.max, "mean": np.mean, "worst seed": np.min}
     curves(
-        {"mean of the seeds": (list(found), [float(np.mean(v)) for v in found.values()])},
-        title=f"{pairs.name}: rho is highest with power {best:g}",
+        {
+            name: (list(found), [float(of(values)) for values in found.values()])
+            for name, of in lines.items()
+        },
+        title=f"{pairs.name}: mean rho {np.mean(found[best]):.2f} at best, with power {best:g};\n"
+        f"seeds of one power lie up to {spread:.2f} apart",
         xlabel="power of the counts in the noise",
         ylabel="Spearman's rho",
         path=folder / "noise.png",
