@@ -1,0 +1,151 @@
+"""Counting against word2vec: PPMI with SVD, CBOW and skip-gram on the same text, side by side.
+
+Writes what it finds to docs/results/counting-and-word2vec.json and, from this file alone, the page
+of the same name. With --page it only writes the page again.
+
+    python chapters/ch02_counting_words/against_word2vec.py
+
+Data: the Penn Treebank, WikiText-2, the similarity sets, the analogies (datasets/README.md).
+Time: TIME
+Expect: EXPECT
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from deepnlp.backend import asnumpy
+from deepnlp.counting import cooccurrence, ppmi, svd_vectors
+from deepnlp.datasets import Corpus, load_analogies, load_corpus, load_similarity
+from deepnlp.script import config_from_arguments
+from deepnlp.training import build_trainer, configure
+from deepnlp.vectors import WordVectors, evaluate_analogies, evaluate_similarity
+
+NAME = "counting-and-word2vec"
+RECIPES = {"CBOW": "word2vec-cbow", "skip-gram": "word2vec-skipgram"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of the comparison."""
+
+    corpora: str = "ptb,wikitext-2"
+    size: int = 100
+    window: int = 5
+    epochs: int = 10  # of CBOW and skip-gram
+    lr: float = 0.1  # of AdaGrad
+    sets: str = "men,simlex,wordsim353,rw"
+    analogies: str = "google"
+    words: str = "you,she,two,car,film,war,court,river,Paris,Monday"
+    out: str = "docs/results"
+    page: bool = False  # write the page only
+
+
+QUICK = Config("pydocs", size=8, epochs=1, sets="", analogies="", words="the,file", out="out")
+
+
+def main(config: Config) -> dict[str, Any]:
+    """Make, measure and write; returns what was found."""
+    folder = Path(config.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / f"{NAME}.json"
+    if not config.page:
+        corpora = {name: compare(name, config) for name in config.corpora.split(",")}
+        text = json.dumps({"config": asdict(config), "corpora": corpora}, indent=1)
+        record.write_text(text + "\n", encoding="utf-8")
+    found: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+    (folder / f"{NAME}.md").write_text(page(found), encoding="utf-8")
+    print(f"page: {folder / NAME}.md")
+    return found
+
+
+def compare(name: str, config: Config) -> dict[str, Any]:
+    """What each method finds on one corpus."""
+    corpus = load_corpus(name)
+    methods = {"PPMI + SVD": measured(counted(corpus, config), config)}
+    for method, recipe in RECIPES.items():
+        methods[method] = measured(trained(recipe, name, config), config)
+    return {"corpus": corpus.describe(), "methods": methods}
+
+
+def counted(corpus: Corpus, config: Config) -> WordVectors:
+    """Vectors by counting, with the square root of the singular values."""
+    counts = cooccurrence(
+        corpus.train, len(corpus.vocab), config.window, sentence_end=corpus.vocab.eos_id
+    )
+    return WordVectors(corpus.vocab.tokens, svd_vectors(ppmi(counts), config.size))
+
+
+def trained(recipe: str, corpus: str, config: Config) -> WordVectors:
+    """Input vectors of word2vec, by its recipe."""
+    options = {"embed_size": config.size, "window": config.window, "epochs": config.epochs}
+    options |= {"optimizer": "adagrad", "lr": config.lr}
+    trainer = build_trainer(
+        configure(recipe, {"corpus": corpus, **options}), out=False, progress=False
+    )
+    trainer.fit()
+    return WordVectors(trainer.task.corpus.vocab.tokens, asnumpy(trainer.model.vectors("input")))
+
+
+def measured(vectors: WordVectors, config: Config) -> dict[str, Any]:
+    """Neighbours, similarity sets and analogies: right ones, those covered, and all."""
+    sets = [load_similarity(name) for name in config.sets.split(",") if name]
+    scores = [evaluate_similarity(vectors, pairs) for pairs in sets]
+    parts = []
+    if config.analogies:
+        answers = evaluate_analogies(vectors, load_analogies(config.analogies))
+        parts = [*answers.sections, answers.semantic, answers.syntactic, answers.total]
+    known = [vectors.words[vectors.find(word)] for word in config.words.split(",")]
+    return {
+        "neighbours": {w: [one for one, _ in vectors.neighbours(w, k=6)] for w in known},
+        "similarity": {s.name: [round(s.rho, 4), s.covered, s.total] for s in scores},
+        "analogies": {p.section: [p.correct, p.covered, p.total] for p in parts},
+    }
+
+
+def page(found: dict[str, Any]) -> str:
+    """The page, from what was found."""
+    size, window, epochs = (found["config"][key] for key in ("size", "window", "epochs"))
+    parts = [
+        "# Counting and word2vec on the same text",
+        f"PPMI with a truncated SVD, CBOW and skip-gram: vectors of {size} numbers, windows of "
+        f"{window} words to either side. PPMI is plain; a vector is a row of U times the roots of "
+        f"the singular values. CBOW and skip-gram are trained for {epochs} epochs by their "
+        f"recipes with AdaGrad at a rate that falls linearly from {found['config']['lr']}, and their "
+        "input vectors are taken.",
+        "```\npython chapters/ch02_counting_words/against_word2vec.py\n```",
+        f"It writes [{NAME}.json]({NAME}.json), and from that alone the page (`--page`).",
+    ]
+    for name, one in found["corpora"].items():
+        methods, each = one["methods"], one["methods"].values()
+        first = methods["PPMI + SVD"]
+        sets = [f"{s} ({n:,} of {all_:,})" for s, (_, n, all_) in first["similarity"].items()]
+        rhos = [[m, *(f"{s[0]:.2f}" for s in f["similarity"].values())] for m, f in methods.items()]
+        words = first["neighbours"]
+        near = [[w, *(", ".join(f["neighbours"][w]) for f in each)] for w in words]
+        right = [
+            [part, f"{n:,} of {all_:,}", *(f"{f['analogies'][part][0] / n:.1%}" for f in each)]
+            for part, (_, n, all_) in first["analogies"].items()
+            if n
+        ]
+        parts += [
+            f"## {name}",
+            one["corpus"],
+            "### Similarity\n\nSpearman's rho; behind each set, its pairs in the vocabulary.",
+            grid(["", *sets], rhos),
+            "### Neighbours",
+            grid(["", *methods], near),
+            "### Analogies\n\nRight answers (3CosAdd), of the questions in the vocabulary.",
+            grid(["section", "questions", *methods], right),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
+
+
+if __name__ == "__main__":
+    main(config_from_arguments(Config, __doc__))
