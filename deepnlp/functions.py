@@ -78,6 +78,8 @@ def softmax_grad(dy: Array, y: Array) -> Array:
     dy_j / dx_k = y_j ([j = k] - y_k), so dx_k = y_k (dy_k - sum_j dy_j y_j).
     """
     return y * (dy - xp.sum(dy * y, axis=-1, keepdims=True))
+
+
 def log_softmax(x: Array) -> Array:
     """Logarithms of the probabilities from scores (..., V), over the last axis.
 
