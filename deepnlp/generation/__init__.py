@@ -9,6 +9,7 @@ from deepnlp.generation.sampling import (
     keep_top_k,
     keep_top_p,
 )
+from deepnlp.generation.translating import Alignment, Translation, align, translate
 from deepnlp.generation.writing import (
     LINE_MEMORY,
     Sampling,
@@ -22,7 +23,8 @@ from deepnlp.generation.writing import (
 )
 
 __all__ = [
-    "LINE_MEMORY", "Hypothesis", "Sampler", "Sampling", "apply_temperature", "beam_search", "draw",
-    "generate", "generate_batch", "generate_ids", "generate_many", "greedy_search", "keep_top_k",
-    "keep_top_p", "sample_search", "text_pieces", "tokenize_prompt", "vocabulary_of",
+    "LINE_MEMORY", "Alignment", "Hypothesis", "Sampler", "Sampling", "Translation", "align",
+    "apply_temperature", "beam_search", "draw", "generate", "generate_batch", "generate_ids",
+    "generate_many", "greedy_search", "keep_top_k", "keep_top_p", "sample_search", "text_pieces",
+    "tokenize_prompt", "translate", "vocabulary_of",
 ]  # fmt: skip

@@ -125,7 +125,7 @@ def translate(
         "max_length": max_length,
         "banned": () if allow_unknown else (target_vocab.unk_id,),
     }
-    options = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
+    options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
     with evaluating(model), one_blas_thread():
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
@@ -180,7 +180,8 @@ def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
         raise ValueError("an empty text has nothing to look at")
     ids = [target_vocab.eos_id, *target_vocab.encode(tokens).tolist()]
     with evaluating(model):
-        model.logits(*map(asarray, pad([source_vocab.encode(source)])), asarray(np.array([ids])))
+        encoded, lengths = map(asarray, pad([source_vocab.encode(source)]))
+        model.logits(encoded, lengths, asarray(np.array([ids])))
     if model.attention_weights is None:
         raise ValueError("this model has no attention: train one with --attention general")
     target = [*tokens, target_vocab.token(target_vocab.eos_id)]

@@ -30,9 +30,9 @@ class Buckets:
     Examples
     --------
     >>> lengths = np.array([3, 1, 2, 3, 1, 2])
-    >>> batches = Buckets(lengths, 2, pool=3, seed=0, epoch=0, make=lambda k, rows: lengths[rows])
+    >>> batches = Buckets(lengths, 2, pool=3, seed=1, epoch=0, make=lambda k, rows: lengths[rows])
     >>> [batches[k].tolist() for k in range(len(batches))]
-    [[2, 2], [3, 3], [1, 1]]
+    [[1, 1], [2, 2], [3, 3]]
     """
 
     def __init__(

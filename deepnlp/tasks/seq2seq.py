@@ -149,7 +149,8 @@ class SequenceToSequence(Task):
             if share == 1:
                 return batch
             rng = np.random.default_rng((self.order_seed, epoch, k))
-            return *batch, rng.random(batch[2].shape) < share
+            forced = np.asarray(rng.random(batch[2].shape) < share)
+            return *batch, forced
 
         buckets = Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
         return buckets
@@ -203,37 +204,37 @@ class SequenceToSequence(Task):
 
     def evaluate(self, model: Any) -> dict[str, float]:
         """Figures on the validation split, by greedy search."""
-        figures, _ = self.figures(model, "valid", beam=1)
+        figures, _ = self._figures(model, "valid", beam=1)
         return figures
 
     def final(self, model: Any) -> dict[str, Any]:
         """Figures of validation and test split, by beam search where one is set."""
         found: dict[str, Any] = {}
         for split in ("valid", "test"):
-            figures, signature = self.figures(model, split, self.beam)
+            figures, notes = self.measure(model, split)
             for name, value in figures.items():
                 found.setdefault(name, {})[split] = value
-        return {
-            **found,
-            "beam": self.beam,
-            "length_penalty": self.length_penalty,
-            **({"bleu_signature": signature} if signature else {}),
-        }
+        return {**found, **notes}
 
-    def figures(self, model: Any, split: str, beam: int) -> tuple[dict[str, float], str | None]:
-        """Figures by name, the one that decides first; and the signature of BLEU, if measured."""
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Figures on a split, by beam search where one is set, and how BLEU was computed."""
+        return self._figures(model, split, self.beam)
+
+    def _figures(
+        self, model: Any, split: str, beam: int
+    ) -> tuple[dict[str, float], dict[str, Any]]:
         references = self.pairs.references(split)
         found = self._translations(model, list(references), beam)
         texts = [best.text for (best, *_) in found]
-        figures = {
-            **self._forced_figures(model, split),
-            "exact_match": 100
-            * float(np.mean([*map(self._is_one_of, texts, references.values())])),
-        }
-        signature = None
+        exact = [*map(self._is_one_of, texts, references.values())]
+        figures = self._forced_figures(model, split)
+        figures["exact_match"] = 100 * float(np.mean(exact))
+        notes: dict[str, Any] = {"beam": beam}
+        if beam > 1:
+            notes["length_penalty"] = self.length_penalty
         if self.metric == "bleu":
-            figures["bleu"], signature = bleu(texts, list(references.values()))
-        return {self.metric: figures.pop(self.metric), **figures}, signature
+            figures["bleu"], notes["bleu_signature"] = bleu(texts, list(references.values()))
+        return {self.metric: figures.pop(self.metric), **figures}, notes
 
     def sample(self, model: Any) -> str:
         """A few texts of the validation split with their translations."""
@@ -291,7 +292,7 @@ class SequenceToSequence(Task):
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> SequenceToSequence:
-        """The task on the pairs that options name, in the vocabularies of a model if there is one."""
+        """The task on the pairs that options name, in the vocabularies of a model if given."""
         vocabs = None if model is None else (model.source_vocab, model.target_vocab)
         pairs = fill(load_pairs, options, vocabs=vocabs)
         seed = options["order_seed"] if options["order_seed"] is not None else options["seed"]

@@ -16,7 +16,7 @@ from deepnlp.models import Tagger
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
 from deepnlp.tasks.task import Task
-from deepnlp.text import pad
+from deepnlp.text import EOS, UNK, Vocabulary, pad
 from deepnlp.text.tokenisers import join_words
 
 # Help texts of options.
@@ -25,6 +25,8 @@ MAX_LENGTH = "longest sentence in training, in words; 0 for no limit"
 ORDER_SEED = "of the order of batches; by default the seed of the run"
 
 SAMPLE_WORDS = 12
+# The tags come first, so that their ids are their numbers in TAGS.
+TAG_VOCAB = Vocabulary([*TAGS, UNK, EOS], tokenizer="whitespace")
 
 
 class Tagging(Task):
@@ -88,17 +90,17 @@ class Tagging(Task):
             raise TypeError(f"this task trains a Tagger, got a {type(model).__name__}")
         sizes = {
             "words": (model.vocab_size, len(self.text.vocab)),
-            "tags": (model.tags_size, len(TAGS)),
+            "tags": (model.config()["tags"], len(TAGS)),
         }
         for what, (size, expected) in sizes.items():
             if size != expected:
                 raise ValueError(f"the model has {size} {what}, {self.name} has {expected}")
-        model.vocab, model.tag_vocab = self.text.vocab, TAGS
+        model.vocab, model.tag_vocab = self.text.vocab, TAG_VOCAB
 
     def batches(self, epoch: int) -> Buckets:
         """Ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
 
-        def make(k: int, rows: HostIds) -> tuple[HostIds, ...]:
+        def make(_: int, rows: HostIds) -> tuple[HostIds, ...]:
             return self._padded([self._train[row] for row in rows])
 
         return Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
@@ -120,17 +122,17 @@ class Tagging(Task):
 
     def evaluate(self, model: Any) -> dict[str, float]:
         """Figures on the validation split."""
-        return self.figures(model, "valid")
+        return self.measure(model, "valid")[0]
 
     def final(self, model: Any) -> dict[str, Any]:
         """Figures of validation and test split."""
-        splits = {split: self.figures(model, split) for split in ("valid", "test")}
+        splits = {split: self.measure(model, split)[0] for split in ("valid", "test")}
         return {
             name: {split: figures[name] for split, figures in splits.items()}
             for name in splits["valid"]
         }
 
-    def figures(self, model: Any, split: str) -> dict[str, float]:
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
         """Accuracy, F1 and perplexity on a split."""
         sentences = self.text.encoded(split)
         lengths = np.array([len(ids) for ids, _ in sentences])
@@ -143,7 +145,7 @@ class Tagging(Task):
             found.append(asnumpy(model.tags(*batch))[real])
             exact.append(targets[real])
         tags, right = np.concatenate(found), np.concatenate(exact)
-        return {**scores(tags, right), "perplexity": exponential(loss / len(right))}
+        return {**scores(tags, right), "perplexity": exponential(loss / len(right))}, {}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """How often a word is written as it mostly is; unknown words as most words are."""
@@ -196,7 +198,7 @@ class Tagging(Task):
 def scores(found: HostIds, right: HostIds) -> dict[str, float]:
     """Accuracy, and F1 of the tags that are not ``lower``, in percent.
 
-    >>> {name: round(x, 1) for name, x in scores(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 1])).items()}
+    >>> scores(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 1]))
     {'accuracy': 50.0, 'f1': 40.0}
     """
     same = found == right
