@@ -59,7 +59,7 @@ class Tagging(Task):
 
     metric = "accuracy"
     higher_is_better = True
-    recipe = "tagger-bidirectional"
+    recipe = "tagger"
     parts = {"text": (load_tagged,), "model": (Tagger,)}  # noqa: RUF012
 
     def __init__(
