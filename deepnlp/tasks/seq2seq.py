@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class SequenceToSequence(Task):
 
     recipe = "dates"
     higher_is_better = True
-    parts = {"pairs": (load_pairs,), "model": (Seq2Seq,)}  # noqa: RUF012
+    parts: ClassVar = {"pairs": (load_pairs,), "model": (Seq2Seq,)}
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Tagging(Task):
     metric = "accuracy"
     higher_is_better = True
     recipe = "tagger"
-    parts = {"text": (load_tagged,), "model": (Tagger,)}  # noqa: RUF012
+    parts: ClassVar = {"text": (load_tagged,), "model": (Tagger,)}
 
     def __init__(
         self,
