@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.layer import no_backward
+from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
-from deepnlp.models.language_model import LanguageModel, to_predict
+from deepnlp.models.language_model import to_predict
 
 HostIds = np.ndarray[Any, Any]
 
@@ -27,12 +27,12 @@ TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
 
 @contextmanager
-def evaluating(model: LanguageModel) -> Iterator[None]:
+def evaluating(model: Layer) -> Iterator[None]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
 
     Parameters
     ----------
-    model : LanguageModel
+    model : Layer
 
     Examples
     --------

@@ -80,6 +80,16 @@ def softmax_grad(dy: Array, y: Array) -> Array:
     return y * (dy - xp.sum(dy * y, axis=-1, keepdims=True))
 
 
+def log_softmax(x: Array) -> Array:
+    """Logarithms of the probabilities from scores (..., V), over the last axis.
+
+    >>> log_softmax(xp.asarray([[1000.0, 1000.0]])).round(3)
+    array([[-0.693, -0.693]])
+    """
+    shifted = x - x.real.max(axis=-1, keepdims=True)
+    return shifted - xp.log(xp.exp(shifted).sum(axis=-1, keepdims=True))
+
+
 def softplus(x: Array) -> Array:
     """Smooth rectifier log(1 + exp(x)) = m + log(exp(-m) + exp(x - m)), with m = max(x, 0).
 

@@ -100,6 +100,16 @@ def test_a_wide_range_is_drawn_on_a_logarithmic_axis():
     assert learning_curve(narrow).axes[0].get_yscale() == "linear"
 
 
+@pytest.mark.parametrize("values", [(0.0, 0.0), (0.1, 99.9), (40.0, 40.0)])
+def test_of_a_figure_of_which_higher_is_better_the_axis_is_not_logarithmic(values):
+    rows = [{"epoch": k, "valid_exact_match": v, "lr": 0.1} for k, v in enumerate(values, start=1)]
+    axes = learning_curve(rows, metric="exact_match", higher_is_better=True).axes[0]
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[0] < min(values) <= max(values) < axes.get_ylim()[1]
+    assert axes.get_ylabel() == "exact match"
+    assert "alidation exact match" in axes.get_title(loc="left")
+
+
 def test_values_that_cannot_be_drawn_are_left_out():
     rows = history(3)
     rows[1].update(valid_perplexity=float("inf"), train_perplexity=None)

@@ -57,8 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(
         f"\nmemory: {megabytes(size)} for the weights, {megabytes(2 * size)} with their gradients"
     )
-    if model.vocab is not None:
-        print(f"vocabulary: {len(model.vocab):,} tokens, cut by {model.vocab.tokenizer}")
+    for name, vocab in _vocabularies(model).items():
+        what = name.replace("vocab", "vocabulary").replace("_", " ")
+        print(f"{what}: {len(vocab):,} tokens, cut by {vocab.tokenizer}")
     if result is not None:
         print(f"\n{result.table()}")
     return 0
@@ -73,10 +74,18 @@ def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
     kind = TASKS[config.task]
     if vocab_size is None:
         return kind.load(config).build_model(config)
+    if config.task not in ("lm", "vectors"):
+        raise ValueError("--vocab-size goes with a language model or word vectors")
     part = kind.parts["model"]
     made = part[config.model] if isinstance(part, Choice) else part[0]
     model: Model = fill(made, config, vocab_size)
     return model
+
+
+def _vocabularies(model: "Model") -> dict[str, Any]:
+    """The vocabularies that a model has, by name."""
+    found = {name: getattr(model, name) for name in getattr(model, "vocab_names", ("vocab",))}
+    return {name: vocab for name, vocab in found.items() if vocab is not None}
 
 
 def _result_of(path: str) -> "Result | None":
@@ -90,6 +99,7 @@ def _result_of(path: str) -> "Result | None":
 
 
 def _facts(model: "Model", size: int, result: "Result | None") -> dict[str, Any]:
+    vocabularies = {name: len(vocab) for name, vocab in _vocabularies(model).items()}
     return {
         "model": type(model).__name__,
         "config": model.config(),
@@ -105,6 +115,6 @@ def _facts(model: "Model", size: int, result: "Result | None") -> dict[str, Any]
         ],
         "size": model.size(),
         "bytes": size,
-        "vocabulary": None if model.vocab is None else len(model.vocab),
+        "vocabulary": vocabularies.get("vocab") or vocabularies or None,
         "result": None if result is None else result.to_dict(),
     }

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
@@ -10,8 +11,8 @@ from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 
 
-def load_model(path: str) -> RNNLM:
-    """Load a language model from a run folder or a checkpoint.
+def load_model(path: str, *kinds: type[Any]) -> Any:
+    """Load a model of certain kinds, by default a language model, from a run or a checkpoint.
 
     >>> load_model("runs/none-of-that-name")
     Traceback (most recent call last):
@@ -19,9 +20,11 @@ def load_model(path: str) -> RNNLM:
     FileNotFoundError: no checkpoint runs/none-of-that-name
     """
     model = checkpoint.load(path)
-    if not isinstance(model, RNNLM):
+    kinds = kinds or (RNNLM,)
+    if not isinstance(model, kinds):
+        expected = " or ".join(f"{'an' if k is RNNLM else 'a'} {k.__name__}" for k in kinds)
         raise DeepNLPError(
-            f"{path} holds a {type(model).__name__}, expected an RNNLM, as deepnlp train makes"
+            f"{path} holds a {type(model).__name__}, expected {expected}, as deepnlp train makes"
         )
     return model
 
@@ -61,7 +64,39 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
         raise FileNotFoundError(
             f"{error} ({folder.config} names it; with --corpus say where it is now)"
         ) from error
-    result = folder.read_result()
-    if result is not None and result["corpus"]["fingerprint"] != corpus.fingerprint:
-        print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)
+    _tell_change(folder, corpus.fingerprint)
     return corpus
+
+
+def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) -> Any:
+    """The task of the run of a model, in the model's vocabularies, to evaluate it.
+
+    ``wanted`` is the corpus that was asked for; ``changes`` are other options, where not None.
+    """
+    from deepnlp.tasks import TASKS
+    from deepnlp.training import RunFolder, TrainConfig, configure
+
+    run_folder = run_folder_of(path)
+    if run_folder is not None:
+        config = TrainConfig.load(RunFolder(run_folder).config)
+    elif wanted is not None:
+        config = configure(task={"Seq2Seq": "seq2seq", "Tagger": "tag"}[type(model).__name__])
+    else:
+        raise ValueError(
+            f"{path} lies in no run folder that would name its corpus: say which with --corpus"
+        )
+    given = {"corpus": wanted, **changes}
+    config = config.replace(**{name: value for name, value in given.items() if value is not None})
+    kind: Any = TASKS[config.task]
+    task = kind.load(config, model)
+    task.prepare(model)
+    if run_folder is not None and wanted is None:
+        _tell_change(RunFolder(run_folder), task.facts()["fingerprint"])
+    return task
+
+
+def _tell_change(folder: Any, fingerprint: str) -> None:
+    """A note where the data of a run are no longer what they were."""
+    result = folder.read_result()
+    if result is not None and result["corpus"]["fingerprint"] != fingerprint:
+        print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)

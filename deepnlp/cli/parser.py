@@ -11,8 +11,9 @@ from deepnlp import __version__
 
 COMMANDS = {
     "train": "train a model and show what it reaches",
-    "evaluate": "perplexity of a trained model on a split of a corpus",
+    "evaluate": "how good a trained model is on a split of a corpus",
     "generate": "continue a prompt with a trained model",
+    "translate": "what a sequence-to-sequence model writes, given a text",
     "score": "surprisal of every word of a text, in bits",
     "gradcheck": "compare every layer's backward pass with numerical gradients",
     "gradflow": "how much of a gradient is left, step by step back in time, in a trained model",

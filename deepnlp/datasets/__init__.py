@@ -1,13 +1,20 @@
-"""Text to train on, and test sets for word vectors, by name or path; word vectors; toy data."""
+"""Text to train on, pairs of texts, tagged text, and test sets for word vectors, by name or path.
+
+Beside them word vectors, and data that is made up: sums, dates, a spiral.
+"""
 
 from deepnlp.datasets.corpus import Corpus
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.loading import CORPORA, load_corpus
+from deepnlp.datasets.pairs import PAIRS, Pairs, load_pairs
+from deepnlp.datasets.sums_and_dates import addition, dates
+from deepnlp.datasets.tagged import TAGGED, TAGS, TaggedText, load_tagged
 from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY, load_analogies, load_similarity
 from deepnlp.datasets.toy import spiral
 from deepnlp.datasets.vectors import load_vectors
 
 __all__ = [
-    "ANALOGIES", "CORPORA", "SIMILARITY", "Corpus", "data_folder", "load_analogies", "load_corpus",
-    "load_similarity", "load_vectors", "spiral",
+    "ANALOGIES", "CORPORA", "PAIRS", "SIMILARITY", "TAGGED", "TAGS", "Corpus", "Pairs",
+    "TaggedText", "addition", "data_folder", "dates", "load_analogies", "load_corpus", "load_pairs",
+    "load_similarity", "load_tagged", "load_vectors", "spiral",
 ]  # fmt: skip

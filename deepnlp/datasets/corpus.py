@@ -2,15 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from deepnlp.text import Vocabulary
 
 SPLITS = ("train", "valid", "test")
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +106,16 @@ def encode_corpus(
             )
     train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
     return Corpus(name, vocab, train, valid, test, note)
+
+
+def shuffle_and_divide(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
+    """The splits of a shuffled sequence: 90 % for training, the rest in halves.
+
+    >>> {split: len(part) for split, part in shuffle_and_divide(range(40), seed=0).items()}
+    {'train': 36, 'valid': 2, 'test': 2}
+    """
+    order = np.random.default_rng(seed).permutation(len(items)).tolist()
+    first = len(order) * 9 // 10
+    second = (first + len(order)) // 2
+    parts = (order[:first], order[first:second], order[second:])
+    return {split: [items[k] for k in part] for split, part in zip(SPLITS, parts, strict=True)}

@@ -1,7 +1,7 @@
 """Finding and reading the files of a corpus: UTF-8 text, gzip read in place."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deepnlp.files import unpacked
@@ -44,6 +44,23 @@ def find_file(folder: Path, relative: str) -> Path:
         f" (datasets/README.md says where to get it), or set DEEPNLP_DATA to the folder"
         f" that holds {plain.parent.name}/"
     )
+
+
+def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:
+    """The file that a path names, or an error that lists the known names; ``what`` it should be.
+
+    >>> path_of("nothing", ["simlex"], "similarity set")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown similarity set 'nothing': expected simlex or a path
+    """
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if len(path.parts) > 1 or path.suffix:
+        raise FileNotFoundError(f"no file {path}: check the path of the {what}")
+    names = ", ".join(known)
+    raise ValueError(f"unknown {what} {str(path)!r}: expected {names} or a path")
 
 
 def read_text(path: Path) -> str:

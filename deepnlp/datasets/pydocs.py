@@ -11,7 +11,7 @@ import re
 import sysconfig
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 
 from deepnlp.datasets.corpus import SPLITS
@@ -169,23 +169,26 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
     return {split: tuple(lines) for split, lines in found.items()}
 
 
-def keep_once(splits: dict[str, list[tuple[str, ...]]]) -> dict[str, list[tuple[str, ...]]]:
+def keep_once(
+    splits: dict[str, list[tuple[str, ...]]],
+    key: Callable[[tuple[str, ...]], Hashable] = tuple,
+) -> dict[str, list[tuple[str, ...]]]:
     """Keep each sentence of more than five tokens once, its first occurrence, across the splits.
 
     The test split comes first, then the validation split, then the training split: what they share
-    is removed from the training split.
+    is removed from the training split. Sentences with the same key are the same.
 
     >>> long = tuple("abcdef")
     >>> keep_once({"train": [long, ("a",), ("a",)], "valid": [long, long], "test": []})["train"]
     [('a',), ('a',)]
     """
-    seen: set[tuple[str, ...]] = set()
+    seen: set[Hashable] = set()
 
     def new(sentence: tuple[str, ...]) -> bool:
         if len(sentence) <= REPEATABLE:
             return True
-        known = sentence in seen
-        seen.add(sentence)
+        known = key(sentence) in seen
+        seen.add(key(sentence))
         return not known
 
     kept = {split: [s for s in splits[split] if new(s)] for split in ("test", "valid", "train")}

@@ -4,7 +4,7 @@ import math
 import os
 from pathlib import Path
 
-from deepnlp.datasets.files import data_folder, find_file, numbered_lines
+from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
 from deepnlp.vectors import Analogies, WordPairs
 
 #: Similarity sets in the data folder.
@@ -147,14 +147,7 @@ def _path_of(
     """The file of a set; ``what`` says in an error what was looked for."""
     if str(name_or_path) in known:
         return find_file(data_folder(data), known[str(name_or_path)])
-    path = Path(name_or_path)
-    if path.is_file():
-        return path
-    if len(path.parts) > 1 or path.suffix:
-        raise FileNotFoundError(f"no file {path}: check the path of the {what}")
-    raise ValueError(
-        f"unknown {what} {str(path)!r}: expected {' or '.join((', '.join(known), 'a path'))}"
-    )
+    return path_of(name_or_path, known, what)
 
 
 def _name_of(name_or_path: str | os.PathLike[str], known: dict[str, str]) -> str:

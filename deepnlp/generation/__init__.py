@@ -1,5 +1,7 @@
-"""Text from a language model: sample the next word, feed it back, repeat."""
+"""Text from a model: choose the next word, feed it back, repeat; or search for the best text."""
 
+from deepnlp.generation.beam import beam_search
+from deepnlp.generation.decoding import Hypothesis, greedy_search, sample_search
 from deepnlp.generation.sampling import (
     Sampler,
     apply_temperature,
@@ -7,6 +9,7 @@ from deepnlp.generation.sampling import (
     keep_top_k,
     keep_top_p,
 )
+from deepnlp.generation.translating import Alignment, Translation, align, translate
 from deepnlp.generation.writing import (
     LINE_MEMORY,
     Sampling,
@@ -20,18 +23,8 @@ from deepnlp.generation.writing import (
 )
 
 __all__ = [
-    "LINE_MEMORY",
-    "Sampler",
-    "Sampling",
-    "apply_temperature",
-    "draw",
-    "generate",
-    "generate_batch",
-    "generate_ids",
-    "generate_many",
-    "keep_top_k",
-    "keep_top_p",
-    "text_pieces",
-    "tokenize_prompt",
-    "vocabulary_of",
-]
+    "LINE_MEMORY", "Alignment", "Hypothesis", "Sampler", "Sampling", "Translation", "align",
+    "apply_temperature", "beam_search", "draw", "generate", "generate_batch", "generate_ids",
+    "generate_many", "greedy_search", "keep_top_k", "keep_top_p", "sample_search", "text_pieces",
+    "tokenize_prompt", "translate", "vocabulary_of",
+]  # fmt: skip

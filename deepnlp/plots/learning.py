@@ -32,7 +32,8 @@ def learning_curve(
 
     The curves and the baselines are labelled in the right margin, each with its last value. A
     ring marks the epoch with the best validation; thin vertical lines mark where the learning
-    rate changed. The vertical axis is logarithmic where it spans more than a factor of 4.
+    rate changed. The vertical axis is logarithmic where it spans more than a factor of 4, unless
+    higher is better.
 
     Parameters
     ----------
@@ -85,13 +86,14 @@ def learning_curve(
     axes = figure.add_axes((0.085, 0.125, 0.70, 0.735))
     best = max if higher_is_better else min
     lines = _draw_curves(axes, curves, best) + _draw_baselines(axes, levels)
-    _scale(axes, [row["epoch"] for row in history], curves, levels)
+    _scale(axes, [row["epoch"] for row in history], curves, levels, log=not higher_is_better)
     _mark_learning_rates(axes, history)
     label_in_margin(axes, lines)
-    text = _message(metric, curves, levels, best)
+    name = metric.replace("_", " ")
+    text = _message(name, curves, levels, best)
     axes.set_title(text, loc="left", fontsize=10, pad=18)
     axes.set_xlabel("epoch")
-    axes.set_ylabel(metric + (" (log scale)" if axes.get_yscale() == "log" else ""))
+    axes.set_ylabel(name + (" (log scale)" if axes.get_yscale() == "log" else ""))
     axes.spines[["top", "right"]].set_visible(False)
     return saved(figure, path)
 
@@ -140,12 +142,16 @@ def _draw_baselines(axes: Axes, levels: Mapping[str, float]) -> list[Label]:
 
 
 def _scale(
-    axes: Axes, epochs: list[float], curves: Mapping[str, list[Point]], levels: Mapping[str, float]
+    axes: Axes,
+    epochs: list[float],
+    curves: Mapping[str, list[Point]],
+    levels: Mapping[str, float],
+    log: bool,
 ) -> None:
-    """Fix both ranges: every curve and baseline inside, a logarithmic axis where they lie wide."""
+    """Fix both ranges: all inside, the vertical axis logarithmic if it may be and they lie wide."""
     values = [value for points in curves.values() for _, value in points] + list(levels.values())
     low, high = min(values), max(values)
-    if low > 0 and high / low > WIDE_RANGE:
+    if log and low > 0 and high / low > WIDE_RANGE:
         axes.set_yscale("log")
         margin = (high / low) ** 0.06
         axes.set_ylim(low / margin, high * margin)
@@ -153,7 +159,7 @@ def _scale(
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        margin = 0.08 * (high - low) or 0.05 * high
+        margin = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
         axes.set_ylim(low - margin, high + margin)
     first, last = min(epochs), max(epochs)
     beside = 0.02 * (last - first) or 0.5

@@ -5,13 +5,23 @@ from typing import Any
 from deepnlp.datasets import Corpus
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.language_modelling import LanguageModelling
+from deepnlp.tasks.seq2seq import SequenceToSequence
+from deepnlp.tasks.tagging import Tagging
 from deepnlp.tasks.task import Task
 from deepnlp.tasks.word2vec import Word2Vec
 
 # By the name that `deepnlp train --task` takes.
-TASKS: dict[str, type[Task]] = {"lm": LanguageModelling, "vectors": Word2Vec}
+TASKS: dict[str, type[Task]] = {
+    "lm": LanguageModelling,
+    "vectors": Word2Vec,
+    "seq2seq": SequenceToSequence,
+    "tag": Tagging,
+}
 
-__all__ = ["TASKS", "BPTTBatches", "LanguageModelling", "Task", "Word2Vec", "as_task"]
+__all__ = [
+    "TASKS", "BPTTBatches", "LanguageModelling", "SequenceToSequence", "Tagging", "Task",
+    "Word2Vec", "as_task",
+]  # fmt: skip
 
 
 def as_task(task: Task | Corpus, **options: Any) -> Task:

@@ -91,6 +91,10 @@ class Task:
         """Figures of the best weights, for ``result.json``: by name and then by split."""
         return {name: {"valid": value} for name, value in self.evaluate(model).items()}
 
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Figures on a split by name, :attr:`metric` first, and notes on how they were measured."""
+        raise NotImplementedError
+
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Levels of :attr:`metric` to compare with, by name and then by split."""
         return {}

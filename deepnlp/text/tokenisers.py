@@ -25,7 +25,7 @@ WORD = re.compile(
 NO_SPACE_BEFORE = frozenset(
     [",", ".", ";", ":", "!", "?", ")", "]", "}", "%", "...", "()", "n't", "n’t"]
 )
-NO_SPACE_AFTER = frozenset("([{$#@")
+NO_SPACE_AFTER = frozenset("([{$#@¿¡")
 QUOTES = frozenset("\"'`")
 
 

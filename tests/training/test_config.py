@@ -109,7 +109,8 @@ def test_an_option_that_several_components_share_says_which() -> None:
 
 
 def test_an_unknown_task_is_answered_with_the_names_there_are() -> None:
-    with pytest.raises(ValueError, match="task should be one of 'lm', 'vectors', got 'chess'"):
+    names = "'lm', 'vectors', 'seq2seq', 'tag'"
+    with pytest.raises(ValueError, match=f"task should be one of {names}, got 'chess'"):
         TrainConfig(task="chess")
 
 
@@ -143,6 +144,13 @@ DECISIVE = {
     | {"forget_bias", "unigram_bias", "lr_factor", "time_size"},
     "vectors": TRAINING
     | {"model", "loss", "negatives", "window", "subsample", "power", "block", "noise_words"},
+    "seq2seq": TRAINING
+    | {"task", "cell", "layers", "hidden_size", "dropout", "init", "context", "attention"}
+    | {"input_feeding", "bidirectional", "reverse", "lr_factor", "data_seed", "pool"}
+    | {"max_length", "metric", "teacher_forcing"},
+    "tag": TRAINING - {"tie"}
+    | {"task", "cell", "layers", "hidden_size", "dropout", "bidirectional", "lr_factor"}
+    | {"min_count", "data_seed", "pool", "max_length"},
 }
 
 

@@ -1,0 +1,307 @@
+"""Pairs of texts to learn a translation from, by name or path."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from deepnlp.datasets.corpus import SPLITS, shuffle_and_divide
+from deepnlp.datasets.files import (
+    data_folder,
+    find_file,
+    lines_of,
+    numbered_lines,
+    path_of,
+    read_text,
+)
+from deepnlp.datasets.sums_and_dates import Pair, addition, dates
+from deepnlp.options import Option
+from deepnlp.text import Vocabulary, tokeniser
+from deepnlp.text.tokenisers import TOKENISERS
+
+EncodedPair = tuple[np.ndarray, np.ndarray]
+Key = Callable[[Pair], Hashable]
+
+LEAST_PAIRS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Source texts, each with a target text, in three splits; and a vocabulary of each side.
+
+    The end-of-line token of the target's vocabulary ends a target, and begins it too, as the first
+    input of a decoder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, or of the file it was read from.
+    source_vocab, target_vocab : Vocabulary
+        Made from the training split, unless they were given.
+    train, valid, test : sequence of (str, str)
+        Source and target as they were written.
+
+    Examples
+    --------
+    >>> vocab = Vocabulary.build("abc", tokenizer="chars")
+    >>> pairs = Pairs("tiny", vocab, vocab, [("ab", "ba")], [("abc", "cba")], [("z", "z")])
+    >>> [ids.tolist() for ids in pairs.encoded("valid")[0]]
+    [[0, 1, 2], [2, 1, 0]]
+    """
+
+    name: str
+    source_vocab: Vocabulary
+    target_vocab: Vocabulary
+    train: Sequence[Pair]
+    valid: Sequence[Pair]
+    test: Sequence[Pair]
+
+    @property
+    def splits(self) -> dict[str, Sequence[Pair]]:
+        """The three splits by name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    def encoded(self, split: str) -> list[EncodedPair]:
+        """Ids of the source and of the target of each pair, without marks for begin and end."""
+        source, target = self.source_vocab, self.target_vocab
+        return [
+            (source.encode(source.tokenize(a)), target.encode(target.tokenize(b)))
+            for a, b in self.splits[split]
+        ]
+
+    def references(self, split: str) -> dict[str, list[str]]:
+        """Every source text of a split once, with all its targets there."""
+        found: dict[str, list[str]] = {}
+        for source, target in self.splits[split]:
+            found.setdefault(source, []).append(target)
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over texts and vocabularies, in hexadecimal: the same pairs, the same value."""
+        vocabularies = [list(v.tokens) for v in (self.source_vocab, self.target_vocab)]
+        texts = json.dumps([vocabularies, [list(s) for s in self.splits.values()]])
+        return hashlib.sha256(texts.encode("utf-8")).hexdigest()
+
+    def describe(self) -> str:
+        """One line for a log: name, number of pairs, vocabularies, fingerprint."""
+        counts = ", ".join(f"{len(pairs):,} {split}" for split, pairs in self.splits.items())
+        return (
+            f"{self.name}: {counts} pairs; vocabularies {len(self.source_vocab):,} and "
+            f"{len(self.target_vocab):,}; fingerprint {self.fingerprint[:12]}"
+        )
+
+
+# --- What must not be on two sides of a split ----------------------------------------------------
+
+
+def _sum_of(pair: Pair) -> Hashable:
+    """A sum, whichever of its numbers comes first."""
+    return tuple(sorted(int(number) for number in pair[0].split("+")))
+
+
+def _date_of(pair: Pair) -> Hashable:
+    """A day, however it is written."""
+    return pair[1]
+
+
+def _source_of(pair: Pair) -> Hashable:
+    """A source sentence, in whatever letters and with whatever spaces."""
+    return tuple(TOKENISERS["words"].split(pair[0]))
+
+
+# --- Known data sets -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """The files of a known data set in the data folder, and how they are read and divided.
+
+    One file holds source and target on each line, with a separator between; two files for each
+    split hold them line by line.
+    """
+
+    files: dict[str, tuple[str, ...]]
+    tokenizer: str = "words"
+    separator: str = "\t"
+    key: Key = _source_of
+
+
+def _multi30k(source: str, target: str) -> PairSource:
+    names = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
+    files = {
+        split: tuple(f"multi30k/{name}.{language}" for language in (source, target))
+        for split, name in names.items()
+    }
+    return PairSource(files)
+
+
+#: The known pairs that are read from the data folder.
+PAIR_SOURCES: dict[str, PairSource] = {
+    "book-addition": PairSource({"all": ("seq2seq-book/addition.txt",)}, "chars", "_", _sum_of),
+    "book-dates": PairSource({"all": ("seq2seq-book/date.txt",)}, "chars", "_", _date_of),
+    "tatoeba-en-es": PairSource({"all": ("tatoeba/spa.txt",)}),
+    "multi30k-en-de": _multi30k("en", "de"),
+    "multi30k-de-en": _multi30k("de", "en"),
+    "multi30k-fr-en": _multi30k("fr", "en"),
+}
+MADE_UP = ("addition", "dates")
+PAIRS = (*MADE_UP, *PAIR_SOURCES)
+
+# Help texts of options.
+CORPUS = f"{', '.join(PAIRS)}, or path of a file with source and target on a line, a tab between"
+VOCAB_SIZE = "V, largest size of each vocabulary; by default, and for 0, no limit"
+TOKENIZER = "how both texts are cut; by default chars for sums and dates, words for sentences"
+EXAMPLES = "number of pairs that are made up, for addition and dates"
+DATA_SEED = "of pairs that are made up, and of the division into splits where a file is divided"
+
+
+def load_pairs(
+    name_or_path: Annotated[
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
+    ] = "dates",
+    *,
+    data: str | os.PathLike[str] | None = None,
+    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
+    min_count: Annotated[int, Option("tokens seen less often become <unk>", low=1)] = 1,
+    tokenizer: Annotated[str | None, Option(TOKENIZER, tuple(TOKENISERS))] = None,
+    examples: Annotated[int, Option(EXAMPLES, low=LEAST_PAIRS)] = 50000,
+    digits: Annotated[int, Option("addition: most digits of a number", low=1, high=9)] = 3,
+    data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+    vocabs: tuple[Vocabulary, Vocabulary] | None = None,
+) -> Pairs:
+    r"""Load pairs of texts by name, or from a file.
+
+    Pairs that occur twice count once. What is not divided already is divided 90 : 5 : 5 into
+    train, validation and test after a shuffle, so that nothing that decides the answer is on two
+    sides: of ``addition`` the sum (with its numbers in either order), of ``dates`` the day (in any
+    writing), of sentences the source sentence, which may have several translations.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        ``addition`` and ``dates`` are made up; ``book-addition`` and ``book-dates`` are the files
+        of the book; ``tatoeba-en-es``, ``multi30k-en-de``, ``multi30k-de-en`` and
+        ``multi30k-fr-en`` are translations. Or the path of a UTF-8 file, plain or ``.gz``, of lines
+        ``source<TAB>target``; further columns are left out.
+    data : path, optional
+        The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
+        in the working directory.
+    vocab_size : int, optional
+        Largest size of each vocabulary, ``<unk>`` and the end of a line included.
+    min_count : int
+        Tokens seen less often become ``<unk>``.
+    tokenizer : str, optional
+        ``chars``, ``words`` or ``whitespace``; by default the data set's own, for a path ``words``.
+    examples, digits : int
+        Of pairs that are made up.
+    data_seed : int
+        Of pairs that are made up, and of the shuffle.
+    vocabs : (Vocabulary, Vocabulary), optional
+        Vocabularies of source and target, such as those of a trained model; ``vocab_size``,
+        ``min_count`` and ``tokenizer`` are then not used.
+
+    Returns
+    -------
+    Pairs
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is not where it is expected.
+    ValueError
+        If the name is unknown, a line has no separator (the message gives its number), two files
+        differ in length, or there are too few pairs.
+
+    Examples
+    --------
+    >>> pairs = load_pairs("addition", examples=1000)
+    >>> pairs.train[0], {split: len(part) for split, part in pairs.splits.items()}
+    (('5+76', '81'), {'train': 900, 'valid': 50, 'test': 50})
+    """
+    name = str(name_or_path)
+    source = PAIR_SOURCES.get(name)
+    if name in MADE_UP:
+        made = (
+            addition(examples, digits, data_seed)
+            if name == "addition"
+            else dates(examples, data_seed)
+        )
+        tokenizer = tokenizer or "chars"
+        splits = _divide(made, _sum_of if name == "addition" else _date_of, data_seed, name)
+    elif source is not None:
+        tokenizer = tokenizer or source.tokenizer
+        splits = _read(source, data_folder(data), data_seed, name)
+    else:
+        path = path_of(name_or_path, PAIRS, "pairs")
+        tokenizer, name = tokenizer or "words", path.name
+        splits = _divide(_lines(path, "\t"), _source_of, data_seed, name)
+    if vocabs is None:
+        cut = tokeniser(tokenizer)
+        source_vocab, target_vocab = (
+            Vocabulary.build(
+                (token for pair in splits["train"] for token in cut.split(pair[side])),
+                vocab_size or None,
+                min_count,
+                tokenizer,
+            )
+            for side in (0, 1)
+        )
+        vocabs = source_vocab, target_vocab
+    return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
+
+
+def _read(source: PairSource, folder: Path, seed: int, name: str) -> dict[str, list[Pair]]:
+    """The pairs of a known data set, by split."""
+    splits = {}
+    for split, files in source.files.items():
+        paths = [find_file(folder, file) for file in files]
+        if len(paths) == 1:
+            return _divide(_lines(paths[0], source.separator), source.key, seed, name)
+        splits[split] = _aligned(*paths)
+    return splits
+
+
+def _lines(path: Path, separator: str) -> list[Pair]:
+    """Pairs from a file that holds source and target on each line."""
+    pairs = []
+    for number, line in numbered_lines(path):
+        source, *others = line.split(separator)
+        if not others or not source.strip() or not others[0].strip():
+            raise ValueError(
+                f"{path}, line {number}: expected a source and a target with {separator!r} "
+                f"between, got {line!r}"
+            )
+        pairs.append((source.strip(), others[0].strip()))
+    return pairs
+
+
+def _aligned(source: Path, target: Path) -> list[Pair]:
+    """Pairs from two files whose lines belong together."""
+    sides = [[line.strip() for line in lines_of(read_text(path))] for path in (source, target)]
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError(
+            f"{source} has {len(sides[0]):,} lines and {target} {len(sides[1]):,}: they should "
+            "be aligned line by line"
+        )
+    return list(zip(*sides, strict=True))
+
+
+def _divide(pairs: Iterable[Pair], key: Key, seed: int, name: str) -> dict[str, list[Pair]]:
+    """90 % of the keys for training; the rest in halves. All pairs with one key stay together."""
+    groups: dict[Hashable, list[Pair]] = {}
+    for pair in dict.fromkeys(pairs):
+        groups.setdefault(key(pair), []).append(pair)
+    if len(groups) < LEAST_PAIRS:
+        raise ValueError(
+            f"{name} has {len(groups)} different pairs, expected at least {LEAST_PAIRS} to divide "
+            "into train, valid and test"
+        )
+    parts = shuffle_and_divide(list(groups.values()), seed)
+    return {split: [pair for group in part for pair in group] for split, part in parts.items()}

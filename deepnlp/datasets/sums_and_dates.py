@@ -1,0 +1,139 @@
+"""Made-up pairs for sequence-to-sequence models: sums of whole numbers, dates in many writings."""
+
+import datetime
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+Pair = tuple[str, str]
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+#: How a date may be written, each as likely as the others.
+DATE_FORMS: tuple[Callable[[datetime.date], str], ...] = (
+    lambda d: f"{d.month}/{d.day}/{d.year % 100:02}",
+    lambda d: f"{MONTHS[d.month - 1][:3]} {d.day}, {d.year}",
+    lambda d: f"{MONTHS[d.month - 1]} {d.day}, {d.year}",
+    lambda d: f"{DAYS[d.weekday()]}, {MONTHS[d.month - 1]} {d.day}, {d.year}",
+)
+#: In which letters: as they are twice as often as in lower case or in capitals.
+DATE_CASES: tuple[Callable[[str], str], ...] = (str, str, str.lower, str.upper)
+FIRST_DAY, LAST_DAY = datetime.date(1970, 1, 1), datetime.date(2017, 12, 31)
+
+MOST_TRIES = 100  # draws for each pair that is wanted, before giving up
+
+
+def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
+    """Sums of two whole numbers, each with 1 to ``digits`` digits: ``("16+75", "91")``.
+
+    How many digits a number has is drawn first, so that short numbers are not rare. No sum occurs
+    twice, and of a + b and b + a only one.
+
+    Parameters
+    ----------
+    n : int
+        How many sums.
+    digits : int
+        The most digits of a number.
+    seed : int
+        The same seed gives the same sums.
+
+    Returns
+    -------
+    list of (str, str)
+
+    Raises
+    ------
+    ValueError
+        If there are not so many sums.
+
+    References
+    ----------
+    The data of the Keras example ``addition_rnn``, which K. Saito, "Deep Learning from Scratch 2",
+    2018, section 7.2 takes over.
+
+    Examples
+    --------
+    >>> addition(3)
+    [('75+1', '76'), ('17+8', '25'), ('6+9', '15')]
+    """
+    numbers = 10**digits
+    if n > numbers * (numbers + 1) // 4:
+        raise ValueError(
+            f"there are {numbers * (numbers + 1) // 2:,} sums of numbers of up to {digits} digits, "
+            f"too few to draw {n:,} different ones: ask for fewer examples, or for more digits"
+        )
+    rng = np.random.default_rng(seed)
+
+    def draw() -> list[tuple[Hashable, Pair]]:
+        lengths = rng.integers(1, digits + 1, size=(n, 2))
+        operands = rng.integers(0, 10**lengths).tolist()
+        return [((min(a, b), max(a, b)), (f"{a}+{b}", str(a + b))) for a, b in operands]
+
+    return _different(draw, n)
+
+
+def dates(n: int, seed: int = 0) -> list[Pair]:
+    """Dates as people write them, and in the form of ISO 8601: ``("AUG 19, 2003", "2003-08-19")``.
+
+    The days are drawn from 1970 to 2017, the writings from :data:`DATE_FORMS` and
+    :data:`DATE_CASES`, which are those of the book's file. No writing occurs twice.
+
+    Parameters
+    ----------
+    n : int
+        How many pairs.
+    seed : int
+        The same seed gives the same pairs.
+
+    Returns
+    -------
+    list of (str, str)
+
+    Raises
+    ------
+    ValueError
+        If there are not so many writings.
+
+    References
+    ----------
+    K. Saito, "Deep Learning from Scratch 2", 2018, section 8.3.1.
+
+    Examples
+    --------
+    >>> dates(3)
+    [('october 31, 2010', '2010-10-31'), ('Dec 13, 1982', '1982-12-13'), ('8/12/73', '1973-08-12')]
+    """
+    days = (LAST_DAY - FIRST_DAY).days + 1
+    if n > 5 * days:
+        raise ValueError(
+            f"there are too few writings of the {days:,} days to draw {n:,} different ones: ask "
+            f"for at most {5 * days:,} examples"
+        )
+    rng = np.random.default_rng(seed)
+
+    def draw() -> list[tuple[Hashable, Pair]]:
+        drawn = rng.integers(0, (days, len(DATE_FORMS), len(DATE_CASES)), size=(n, 3)).tolist()
+        return [(text, (text, iso)) for text, iso in (_written(*numbers) for numbers in drawn)]
+
+    return _different(draw, n)
+
+
+def _written(day: int, form: int, case: int) -> Pair:
+    date = FIRST_DAY + datetime.timedelta(days=day)
+    return DATE_CASES[case](DATE_FORMS[form](date)), date.isoformat()
+
+
+def _different(draw: Callable[[], Sequence[tuple[Hashable, Pair]]], n: int) -> list[Pair]:
+    """The first n draws whose keys differ."""
+    found: dict[Hashable, Pair] = {}
+    for _ in range(MOST_TRIES):
+        for key, pair in draw():
+            found.setdefault(key, pair)
+        if len(found) >= n:
+            break
+    return list(found.values())[:n]

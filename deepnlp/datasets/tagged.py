@@ -1,0 +1,242 @@
+"""Sentences with a tag for each word, which comes from the text itself: how the word is written."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+
+from deepnlp.datasets.corpus import SPLITS, shuffle_and_divide
+from deepnlp.datasets.files import data_folder, find_file, lines_of, path_of, read_text
+from deepnlp.datasets.pairs import load_pairs
+from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
+from deepnlp.layers.losses import IGNORED
+from deepnlp.options import Option
+from deepnlp.text import UNK, Vocabulary, sentences
+from deepnlp.text.tokenisers import WORD
+
+Words = tuple[str, ...]
+
+TAGS = ("lower", "capital", "upper", "mixed")
+LETTER = re.compile(r"[^\W\d_]")
+SENTENCE_END = frozenset(".!?")
+WIKITEXT = {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
+TAGGED = ("pydocs", "wikitext-2", "tatoeba-en")
+
+LEAST_SENTENCES = 20
+
+# Help texts of options.
+CORPUS = f"{', '.join(TAGGED)}, or path of a text file"
+VOCAB_SIZE = "V, largest size of the vocabulary; by default, and for 0, no limit"
+DATA_SEED = "of the division into splits, where a text is divided"
+
+
+def tag_of(word: str) -> str:
+    """How a word is written: one of :data:`TAGS`.
+
+    >>> [tag_of(word) for word in ("cat", "3.14", "I", "Paris", "NASA", "iPhone")]
+    ['lower', 'lower', 'capital', 'capital', 'upper', 'mixed']
+    """
+    lower = word.lower()
+    if word == lower:
+        return "lower"
+    if word == lower.capitalize():
+        return "capital"
+    return "upper" if word == lower.upper() else "mixed"
+
+
+def restored(word: str, tag: str) -> str:
+    """A lower-case word as a tag says; one that mixes letters in its own way stays as it is.
+
+    >>> restored("paris", "capital"), restored("nasa", "upper"), restored("iphone", "mixed")
+    ('Paris', 'NASA', 'iphone')
+    """
+    return {"capital": word.capitalize, "upper": word.upper}.get(tag, word.lower)()
+
+
+@dataclass(frozen=True, eq=False)
+class TaggedText:
+    """Sentences in three splits, and the vocabulary of their words in lower case.
+
+    The tags, :data:`TAGS`, say how a word is written: restoring capital letters is to find them
+    from the words in lower case. Tokens without a letter, and ``<unk>``, have no tag.
+
+    Parameters
+    ----------
+    name : str
+    vocab : Vocabulary
+        Of lower-case words, made from the training split unless it was given.
+    train, valid, test : sequence of tuple of str
+        Sentences: their words as they were written.
+
+    Examples
+    --------
+    >>> text = TaggedText("tiny", Vocabulary.build(["we", "met"]), [("We", "met", ".")], [], [])
+    >>> ids, tags = text.encoded("train")[0]
+    >>> ids.tolist(), tags.tolist()
+    ([1, 0, 3], [1, 0, -1])
+    """
+
+    name: str
+    vocab: Vocabulary
+    train: Sequence[Words]
+    valid: Sequence[Words]
+    test: Sequence[Words]
+
+    @property
+    def splits(self) -> dict[str, Sequence[Words]]:
+        """The three splits by name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
+        numbers = {tag: number for number, tag in enumerate(TAGS)}
+
+        def tag(word: str) -> int:
+            has_one = LETTER.search(word) and word != UNK
+            return numbers[tag_of(word)] if has_one else IGNORED
+
+        return [
+            (
+                self.vocab.encode(word.lower() for word in words),
+                np.array([tag(word) for word in words], dtype=np.int32),
+            )
+            for words in self.splits[split]
+        ]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over sentences and vocabulary, in hexadecimal."""
+        text = json.dumps([list(self.vocab.tokens), [list(s) for s in self.splits.values()]])
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def describe(self) -> str:
+        """One line for a log: name, number of sentences and words, vocabulary, fingerprint."""
+        counts = ", ".join(
+            f"{len(part):,} {split} ({sum(map(len, part)):,} tokens)"
+            for split, part in self.splits.items()
+        )
+        return (
+            f"{self.name}: {counts} sentences; vocabulary {len(self.vocab):,}; "
+            f"fingerprint {self.fingerprint[:12]}"
+        )
+
+
+def load_tagged(
+    name_or_path: Annotated[
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
+    ] = "pydocs",
+    *,
+    data: str | os.PathLike[str] | None = None,
+    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
+    min_count: Annotated[int, Option("words seen less often become <unk>", low=1)] = 2,
+    data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+    vocab: Vocabulary | None = None,
+) -> TaggedText:
+    r"""Load sentences whose words are tagged by how they are written.
+
+    No sentence of more than five words is in two splits, whatever its capitals.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        ``pydocs`` (built in), ``wikitext-2`` (its paragraphs, cut into sentences), ``tatoeba-en``
+        (the English side of the translations), or the path of a UTF-8 text file, which is cut into
+        sentences and divided 90 : 5 : 5 after a shuffle.
+    data : path, optional
+        The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
+        in the working directory.
+    vocab_size : int, optional
+        Largest size of the vocabulary, ``<unk>`` and the end of a line included.
+    min_count : int
+        Words seen less often become ``<unk>``.
+    data_seed : int
+        Of the shuffle.
+    vocab : Vocabulary, optional
+        That of a trained model; ``vocab_size`` and ``min_count`` are then not used.
+
+    Returns
+    -------
+    TaggedText
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is not where it is expected.
+    ValueError
+        If the name is unknown, a file is not UTF-8, or there are too few sentences.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.txt"
+    ...     lines = [f"Paris has {n} cats.\n" for n in range(40)]
+    ...     _ = path.write_text("".join(lines), encoding="utf-8")
+    ...     text = load_tagged(path)
+    >>> text.train[0], len(text.test)
+    (('Paris', 'has', '11', 'cats', '.'), 2)
+    """
+    name = str(name_or_path)
+    if name == "pydocs":
+        splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
+    elif name == "wikitext-2":
+        splits = {
+            split: [*_wiki_sentences(read_text(find_file(data_folder(data), file)))]
+            for split, file in WIKITEXT.items()
+        }
+    elif name == "tatoeba-en":
+        pairs = load_pairs("tatoeba-en-es", data=data, data_seed=data_seed)
+        splits = {s: [written_words(line) for line in pairs.references(s)] for s in SPLITS}
+    else:
+        path = path_of(name_or_path, TAGGED, "text")
+        name = path.name
+        splits = shuffle_and_divide(
+            [written_words(line) for line in sentences(read_text(path))], data_seed
+        )
+    splits = keep_once(splits, key=_lower)
+    if sum(map(len, splits.values())) < LEAST_SENTENCES:
+        raise ValueError(
+            f"{name} has {sum(map(len, splits.values()))} different sentences, expected at least "
+            f"{LEAST_SENTENCES}"
+        )
+    if vocab is None:
+        words = (word.lower() for sentence in splits["train"] for word in sentence)
+        vocab = Vocabulary.build(words, vocab_size or None, min_count)
+    return TaggedText(name, vocab, *(splits[split] for split in SPLITS))
+
+
+def written_words(text: str) -> Words:
+    """Cut a text as the tokeniser ``words`` does, but keep the capital letters.
+
+    >>> written_words("DON'T ask NASA.")
+    ('DO', "N'T", 'ask', 'NASA', '.')
+    """
+    lower = text.lower()
+    if len(lower) != len(text):  # a rare letter becomes two in lower case
+        return tuple(WORD.findall(text))
+    return tuple(text[match.start() : match.end()] for match in WORD.finditer(lower))
+
+
+def _wiki_sentences(text: str) -> Iterator[Words]:
+    """Sentences of WikiText, whose tokens stand apart already, without its titles."""
+    for line in lines_of(text):
+        if line.startswith(" = "):
+            continue
+        sentence: list[str] = []
+        for token in line.split():
+            sentence.append(token)
+            if token in SENTENCE_END:
+                yield tuple(sentence)
+                sentence = []
+        if sentence:
+            yield tuple(sentence)
+
+
+def _lower(words: Words) -> Words:
+    return tuple(word.lower() for word in words)

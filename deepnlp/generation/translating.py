@@ -1,0 +1,200 @@
+"""Translations: texts in, texts out, by greedy search or beam search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.evaluation import evaluating
+from deepnlp.generation.beam import beam_search
+from deepnlp.generation.decoding import greedy_search
+from deepnlp.models import Seq2Seq
+from deepnlp.text import Vocabulary, pad
+from deepnlp.threads import one_blas_thread
+
+MAX_LENGTH = 100  # tokens of a translation, its end included
+
+
+class Translation(NamedTuple):
+    """One translation of a text.
+
+    Parameters
+    ----------
+    text : str
+    tokens : list of str
+        What the text was joined from.
+    log_probability : float
+        Natural logarithm of the probability of the tokens and the end.
+    score : float
+        What translations are compared by; see :func:`beam_search`.
+    """
+
+    text: str
+    tokens: list[str]
+    log_probability: float
+    score: float
+
+
+class Alignment(NamedTuple):
+    """What a decoder looked at: a row of weights for each token that it wrote.
+
+    Parameters
+    ----------
+    source : list of str
+        S tokens.
+    target : list of str
+        T tokens, the last of them the end.
+    weights : numpy.ndarray, shape (T, S)
+        Each row sums to 1.
+    """
+
+    source: list[str]
+    target: list[str]
+    weights: np.ndarray[Any, Any]
+
+
+def translate(
+    model: Seq2Seq,
+    texts: Sequence[str],
+    *,
+    beam: int = 1,
+    n_best: int = 1,
+    length_penalty: float = 1.0,
+    max_length: int = MAX_LENGTH,
+    allow_unknown: bool = False,
+    batch_size: int = 64,
+) -> list[list[Translation]]:
+    """Translate texts, side by side where they are about equally long.
+
+    The training mode of the model is not changed.
+
+    Parameters
+    ----------
+    model : Seq2Seq
+        With its vocabularies.
+    texts : sequence of str
+        One line each. The translation of an empty one is empty.
+    beam : int
+        Width of the beam search; 1 is greedy search.
+    n_best : int
+        Translations of each text, at most ``beam``.
+    length_penalty : float
+        See :func:`beam_search`.
+    max_length : int
+        The most tokens of a translation, its end included.
+    allow_unknown : bool
+        Whether ``<unk>`` may be written.
+    batch_size : int
+        Texts that are searched at the same time; it changes time and memory.
+
+    Returns
+    -------
+    list of list of Translation
+        For each text its translations, the best first.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or the model has no vocabularies.
+    TypeError
+        If one text was given instead of several.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> vocab = Vocabulary.build("abc", tokenizer="chars")
+    >>> model = Seq2Seq(len(vocab), len(vocab), embed_size=4, hidden_size=8)
+    >>> model.source_vocab = model.target_vocab = vocab
+    >>> found = translate(model, ["ab", "c"], beam=3, n_best=2, max_length=5)
+    >>> [len(translations) for translations in found]
+    [2, 2]
+    """
+    if isinstance(texts, str):
+        raise TypeError("translate takes a list of texts, got one text: put it in a list")
+    source_vocab, target_vocab = vocabularies_of(model)
+    sources = [source_vocab.encode(source_vocab.tokenize(text)) for text in texts]
+    found = [[Translation("", [], 0.0, 0.0)] for _ in texts]
+    order = sorted((k for k, ids in enumerate(sources) if len(ids)), key=lambda k: len(sources[k]))
+    eos = target_vocab.eos_id
+    marks: dict[str, Any] = {
+        "start_id": eos,
+        "end_id": eos,
+        "max_length": max_length,
+        "banned": () if allow_unknown else (target_vocab.unk_id,),
+    }
+    options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
+    with evaluating(model), one_blas_thread():
+        for first in range(0, len(order), batch_size):
+            rows = order[first : first + batch_size]
+            state = model.start(*map(asarray, pad([sources[k] for k in rows])))
+            if beam == n_best == 1:
+                greedy = greedy_search(model.step, state, len(rows), **marks)
+                hypotheses = [[hypothesis] for hypothesis in greedy]
+            else:
+                hypotheses = beam_search(model.step, state, len(rows), **marks, **options)
+            for k, best in zip(rows, hypotheses, strict=True):
+                tokens = [target_vocab.decode(ids) for ids, _, _ in best]
+                found[k] = [
+                    Translation(target_vocab.detokenize(t), t, h.log_probability, h.score)
+                    for t, h in zip(tokens, best, strict=True)
+                ]
+    return found
+
+
+def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
+    """What an attention model looks at while it writes a translation.
+
+    Parameters
+    ----------
+    model : Seq2Seq
+        With attention.
+    text : str
+        The source.
+    tokens : sequence of str
+        The translation, such as the tokens that :func:`translate` found.
+
+    Returns
+    -------
+    Alignment
+
+    Raises
+    ------
+    ValueError
+        If the model has no attention or no vocabularies, or the text is empty.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> vocab = Vocabulary.build("abc", tokenizer="chars")
+    >>> model = Seq2Seq(len(vocab), len(vocab), embed_size=4, hidden_size=8, attention="dot")
+    >>> model.source_vocab = model.target_vocab = vocab
+    >>> align(model, "cab", ["a", "b"]).weights.shape       # two tokens and the end
+    (3, 3)
+    """
+    source_vocab, target_vocab = vocabularies_of(model)
+    source = source_vocab.tokenize(text)
+    if not source:
+        raise ValueError("an empty text has nothing to look at")
+    ids = [target_vocab.eos_id, *target_vocab.encode(tokens).tolist()]
+    with evaluating(model):
+        encoded, lengths = map(asarray, pad([source_vocab.encode(source)]))
+        model.logits(encoded, lengths, asarray(np.array([ids])))
+    if model.attention_weights is None:
+        raise ValueError("this model has no attention: train one with --attention general")
+    target = [*tokens, target_vocab.token(target_vocab.eos_id)]
+    return Alignment(source, target, asnumpy(model.attention_weights)[0])
+
+
+def vocabularies_of(model: Seq2Seq) -> tuple[Vocabulary, Vocabulary]:
+    """The vocabularies of source and target, or an error that says what to do without them."""
+    if not isinstance(model, Seq2Seq):
+        raise TypeError(f"translate expects a Seq2Seq, got a {type(model).__name__}")
+    if model.source_vocab is None or model.target_vocab is None:
+        raise ValueError(
+            "this model has no vocabularies, so it cannot read or write text: "
+            "set model.source_vocab and model.target_vocab"
+        )
+    return model.source_vocab, model.target_vocab

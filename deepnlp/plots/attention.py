@@ -1,0 +1,93 @@
+"""What a decoder looks at: attention weights as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from deepnlp.plots.style import GREY, saved
+
+COLOURS = "Blues"
+CELL = 0.3  # inches
+LETTER = 0.095  # inches, about the width of a letter of a label
+SHOWN_AS = {"\n": "end", "<eos>": "end", " ": "␣"}
+
+
+def attention_map(
+    source: Sequence[str],
+    target: Sequence[str],
+    weights: np.ndarray[Any, Any],
+    *,
+    title: str = "Where the decoder looked, for each token it wrote",
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw attention weights, a row for each token of the target.
+
+    Parameters
+    ----------
+    source : sequence of str
+        S tokens.
+    target : sequence of str
+        T tokens; the mark of the end is shown as such.
+    weights : numpy.ndarray, shape (T, S)
+        From 0, white, to 1, dark.
+    title : str
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the weights are not (T, S), or there are none.
+
+    Examples
+    --------
+    >>> figure = attention_map(["1", "0"], ["o", "<eos>"], np.array([[0.2, 0.8], [0.5, 0.5]]))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['o', 'end']
+    """
+    weights = np.asarray(weights)
+    if weights.shape != (len(target), len(source)) or not weights.size:
+        raise ValueError(
+            f"attention_map: weights should have shape (T, S) = {(len(target), len(source))}, "
+            f"with T and S of 1 or more, got {weights.shape}"
+        )
+    columns, rows = ([SHOWN_AS.get(token, token) for token in side] for side in (source, target))
+    upright = all(len(token) == 1 for token in columns)
+    left = 0.5 + LETTER * max(map(len, rows))
+    top = 0.72 + (0.1 if upright else LETTER * max(map(len, columns)))
+    bar, low, cell = 0.9, 0.35, CELL
+    width = max(left + cell * len(columns) + bar, 0.105 * len(title))
+    height = top + cell * len(rows) + low
+    figure = Figure(figsize=(width, height), dpi=150)
+    area = (left / width, low / height, cell * len(columns) / width, cell * len(rows) / height)
+    axes = figure.add_axes(area)
+    image = axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(columns)), columns, rotation=0 if upright else 90)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("source", fontsize=9, color=GREY, loc="left")
+    axes.set_ylabel("written", fontsize=9, color=GREY, loc="top")
+    axes.tick_params(length=0, labelsize=10)
+    axes.set_xticks(np.arange(0.5, len(columns) - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, len(rows) - 1), minor=True)
+    axes.grid(which="minor", color="#E6E6E6", linewidth=0.6)
+    axes.tick_params(which="minor", length=0)
+    axes.spines[:].set_color("#BBBBBB")
+    tall = min(area[3], 1.2 / height)
+    beside = (area[0] + area[2] + 0.18 / width, area[1] + area[3] - tall, 0.13 / width, tall)
+    scale = figure.colorbar(image, cax=figure.add_axes(beside), ticks=[0, 0.5, 1])
+    scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)
+    scale.outline.set_visible(False)
+    scale.ax.set_title("weight", fontsize=9, color=GREY, loc="left", pad=5)
+    figure.text(0.1 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)

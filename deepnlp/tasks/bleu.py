@@ -1,0 +1,40 @@
+"""BLEU, as sacrebleu computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from deepnlp.errors import DeepNLPError
+
+MISSING = (
+    "BLEU is computed by sacrebleu, which is not installed: pip install 'deepnlp[translation]', "
+    "or take another metric"
+)
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
+    """BLEU of a set of translations, from 0 to 100, and sacrebleu's signature of how it was found.
+
+    Capitals do not count (``case:lc``), since the tokenisers write in lower case. Each text has
+    one reference or more.
+
+    >>> score, signature = bleu(["the cat sat on the mat ."], [["The cat sat on the mat ."]])
+    >>> round(score, 6), signature.split("|")[:3]
+    (100.0, ['nrefs:1', 'case:lc', 'eff:no'])
+    """
+    require_sacrebleu()
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU(lowercase=True)
+    streams = [list(stream) for stream in zip_longest(*references)]  # None where there are fewer
+    score = metric.corpus_score(list(hypotheses), streams)
+    return float(score.score), str(metric.get_signature())
+
+
+def require_sacrebleu() -> None:
+    """An error, before the work begins, where sacrebleu is not installed."""
+    try:
+        import sacrebleu  # noqa: F401
+    except ImportError:
+        raise DeepNLPError(MISSING) from None

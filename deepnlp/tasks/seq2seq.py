@@ -1,0 +1,324 @@
+"""Sequence to sequence: write a target text, given a source text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from deepnlp.backend import Array, asarray, xp
+from deepnlp.datasets import Pairs, load_pairs
+from deepnlp.evaluation import exponential
+from deepnlp.generation import Translation, translate
+from deepnlp.layer import no_backward
+from deepnlp.layers import SoftmaxWithLoss
+from deepnlp.layers.losses import IGNORED
+from deepnlp.models import Seq2Seq
+from deepnlp.options import Option, check_options, fill
+from deepnlp.tasks.bleu import bleu, require_sacrebleu
+from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
+from deepnlp.tasks.task import Task
+from deepnlp.text import Vocabulary, pad
+
+METRICS = ("exact_match", "bleu", "accuracy", "perplexity")
+SHOWN = 3  # translations of a sample
+
+# Help texts of options.
+POOL = "batches whose pairs are sorted by length together; 1 for none"
+MAX_LENGTH = "longest source and target in training, in tokens; 0 for no limit"
+METRIC = "figure on the validation split that decides which epoch is the best"
+FORCING = "share of decoder inputs that are the target's, not the model's own, in the end"
+FORCING_EPOCHS = "epochs in which that share falls from 1"
+BEAM = "width of the beam search for the final figures; 1 is greedy search"
+PENALTY = "of a beam search: power of the length by which a sum of log-probabilities is divided"
+ORDER_SEED = "of the order of batches and of teacher forcing; by default the seed of the run"
+
+
+class SequenceToSequence(Task):
+    r"""Write a target text, given a source text; judged on the validation split.
+
+    The decoder reads the target while it learns (teacher forcing). With scheduled sampling (Bengio
+    et al. 2015) an input is the target's with probability
+
+    .. math:: \epsilon(e) = \max\Big(\epsilon_{end},\;
+        1 - (1 - \epsilon_{end}) \frac{e}{E}\Big)
+
+    after e epochs, and otherwise what the model itself finds likeliest after the inputs before it;
+    no gradient passes through that choice.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    batch_size : int
+    pool : int
+        Batches whose pairs are sorted by length together; see :class:`Buckets`.
+    max_length : int
+        Longer pairs are left out of training; 0 for no limit.
+    metric : {"exact_match", "bleu", "accuracy", "perplexity"}
+        ``exact_match``: texts that are exactly one of their references, in percent. ``bleu``: needs
+        sacrebleu. ``accuracy``: target tokens that are the likeliest after the tokens before them,
+        in percent.
+    teacher_forcing : float
+        :math:`\epsilon_{end}`; 1 for teacher forcing throughout.
+    teacher_forcing_epochs : int
+        E.
+    beam, length_penalty
+        Of the search for the final figures; validation is by greedy search.
+    order_seed : int, optional
+        Of the order of batches, and of which inputs are the target's.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    DeepNLPError
+        If the metric is BLEU and sacrebleu is not installed.
+
+    Examples
+    --------
+    >>> task = SequenceToSequence(load_pairs("addition", examples=1000), batch_size=100)
+    >>> source, lengths, inputs, targets = task.batches(epoch=0)[0]
+    >>> source.shape[0], inputs.shape == targets.shape
+    (100, True)
+    """
+
+    recipe = "dates"
+    higher_is_better = True
+    parts: ClassVar = {"pairs": (load_pairs,), "model": (Seq2Seq,)}
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        batch_size: Annotated[int, Option("N, pairs in a batch", low=1)] = 128,
+        pool: Annotated[int, Option(POOL, low=1)] = 20,
+        max_length: Annotated[int, Option(MAX_LENGTH, low=0)] = 0,
+        metric: Annotated[str, Option(METRIC, METRICS)] = "exact_match",
+        teacher_forcing: Annotated[float, Option(FORCING, low=0, high=1)] = 1.0,
+        teacher_forcing_epochs: Annotated[int, Option(FORCING_EPOCHS, low=1)] = 1,
+        beam: Annotated[int, Option(BEAM, low=1, resume="any")] = 1,
+        length_penalty: Annotated[float, Option(PENALTY, low=0, resume="any")] = 1.0,
+        order_seed: Annotated[int | None, Option(ORDER_SEED, low=0)] = None,
+    ) -> None:
+        check_options(SequenceToSequence, locals())
+        if metric == "bleu":
+            require_sacrebleu()
+        self.pairs, self.name = pairs, pairs.name
+        self.batch_size, self.pool, self.max_length = batch_size, pool, max_length
+        self.metric, self.higher_is_better = metric, metric != "perplexity"
+        self.teacher_forcing = teacher_forcing
+        self.teacher_forcing_epochs = teacher_forcing_epochs
+        self.beam, self.length_penalty = beam, length_penalty
+        self.order_seed = order_seed or 0
+        pairs_in = pairs.encoded("train")
+        if max_length:
+            pairs_in = [pair for pair in pairs_in if max(map(len, pair)) <= max_length]
+        if not pairs_in:
+            raise ValueError(f"{self.name} has no pair of at most max_length = {max_length} tokens")
+        self._train = pairs_in
+        self._lengths = np.array([[len(source), len(target)] for source, target in pairs_in])
+        self._start = pairs.target_vocab.eos_id
+
+    # --- Training --------------------------------------------------------------------------------
+
+    def prepare(self, model: Any) -> None:
+        """Check that it is a Seq2Seq for these vocabularies, and set them."""
+        if not isinstance(model, Seq2Seq):
+            raise TypeError(f"this task trains a Seq2Seq, got a {type(model).__name__}")
+        sides = (
+            ("source", model.source_vocab_size, self.pairs.source_vocab),
+            ("target", model.target_vocab_size, self.pairs.target_vocab),
+        )
+        for side, size, vocab in sides:
+            if size != len(vocab):
+                raise ValueError(
+                    f"the model has {size} {side} tokens and the vocabulary of {self.name} "
+                    f"{len(vocab)}: build it with {side}_vocab_size=len(pairs.{side}_vocab)"
+                )
+        model.source_vocab, model.target_vocab = self.pairs.source_vocab, self.pairs.target_vocab
+
+    def batches(self, epoch: int) -> Buckets:
+        """Source (N, S), lengths (N,), inputs and targets (N, T) of the decoder.
+
+        Under scheduled sampling also, (N, T), which inputs are the target's.
+        """
+
+        def make(k: int, rows: HostIds) -> tuple[HostIds, ...]:
+            batch = self._padded([self._train[row] for row in rows])
+            share = self.forced_share(epoch + k / len(buckets))
+            if share == 1:
+                return batch
+            rng = np.random.default_rng((self.order_seed, epoch, k))
+            forced = np.asarray(rng.random(batch[2].shape) < share)
+            return *batch, forced
+
+        buckets = Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
+        return buckets
+
+    def forced_share(self, epochs: float) -> float:
+        """The share of inputs that are the target's, after a number of epochs."""
+        done = min(1.0, epochs / self.teacher_forcing_epochs)
+        return 1 - (1 - self.teacher_forcing) * done
+
+    def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
+        """The mean loss of a batch; some of its inputs are the model's own where it says so."""
+        source, lengths, inputs, targets, *forced = map(asarray, batch)
+        if forced:
+            inputs = self._with_own_inputs(model, source, lengths, inputs, forced[0])
+        loss = model.forward(source, lengths, inputs, targets)
+        model.zero_grad()
+        model.backward()
+        return loss
+
+    def count(self, batch: tuple[Any, ...]) -> int:
+        """Target tokens and ends, without padding."""
+        return int((batch[3] != IGNORED).sum())
+
+    def training_figure(self, loss: float) -> tuple[str, float]:
+        """Perplexity: exp of the mean loss."""
+        return "perplexity", exponential(loss)
+
+    def _padded(self, pairs: Sequence[tuple[HostIds, HostIds]]) -> tuple[HostIds, ...]:
+        """A batch: the source and its lengths, what the decoder reads and what it should write."""
+        source, lengths = pad([a for a, _ in pairs])
+        inputs, _ = pad([[self._start, *b] for _, b in pairs])
+        targets, _ = pad([[*b, self._start] for _, b in pairs], IGNORED)
+        return source, lengths, inputs, targets
+
+    def _with_own_inputs(
+        self, model: Any, source: Array, lengths: Array, inputs: Array, forced: Array
+    ) -> Array:
+        """Inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
+        model.eval()
+        with no_backward():
+            state = model.start(source, lengths)
+            read = [inputs[:, 0]]
+            for t in range(1, inputs.shape[1]):
+                scores, state = model.step(read[-1], state)
+                own = xp.argmax(scores, axis=1).astype(inputs.dtype)
+                read.append(xp.where(forced[:, t], inputs[:, t], own))
+        model.train()
+        return xp.stack(read, axis=1)
+
+    # --- Evaluation ------------------------------------------------------------------------------
+
+    def evaluate(self, model: Any) -> dict[str, float]:
+        """Figures on the validation split, by greedy search."""
+        figures, _ = self._figures(model, "valid", beam=1)
+        return figures
+
+    def final(self, model: Any) -> dict[str, Any]:
+        """Figures of validation and test split, by beam search where one is set."""
+        found: dict[str, Any] = {}
+        for split in ("valid", "test"):
+            figures, notes = self.measure(model, split)
+            for name, value in figures.items():
+                found.setdefault(name, {})[split] = value
+        return {**found, **notes}
+
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Figures on a split, by beam search where one is set, and how BLEU was computed."""
+        return self._figures(model, split, self.beam)
+
+    def _figures(
+        self, model: Any, split: str, beam: int
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        references = self.pairs.references(split)
+        found = self._translations(model, list(references), beam)
+        texts = [best.text for (best, *_) in found]
+        exact = [*map(self._is_one_of, texts, references.values())]
+        figures = self._forced_figures(model, split)
+        figures["exact_match"] = 100 * float(np.mean(exact))
+        notes: dict[str, Any] = {"beam": beam}
+        if beam > 1:
+            notes["length_penalty"] = self.length_penalty
+        if self.metric == "bleu":
+            figures["bleu"], notes["bleu_signature"] = bleu(texts, list(references.values()))
+        return {self.metric: figures.pop(self.metric), **figures}, notes
+
+    def sample(self, model: Any) -> str:
+        """A few texts of the validation split with their translations."""
+        sources = list(self.pairs.references("valid"))[:SHOWN]
+        found = self._translations(model, sources, self.beam)
+        pieces = [f"{a} -> {best.text}" for a, (best, *_) in zip(sources, found, strict=True)]
+        return " | ".join(pieces)
+
+    def _translations(self, model: Any, sources: list[str], beam: int) -> list[list[Translation]]:
+        longest = int(self._lengths[:, 1].max()) + 1
+        return translate(
+            model,
+            sources,
+            beam=beam,
+            length_penalty=self.length_penalty,
+            max_length=2 * longest,
+            batch_size=self.batch_size,
+        )
+
+    def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
+        """Whether a text is one of the references, as the vocabulary's tokeniser reads them."""
+        cut = self.pairs.target_vocab.tokenize
+        return cut(text) in [cut(reference) for reference in references]
+
+    def _forced_figures(self, model: Any, split: str) -> dict[str, float]:
+        """Perplexity and accuracy of the next token, where the target so far is given."""
+        pairs = self.pairs.encoded(split)
+        lengths = np.array([len(target) for _, target in pairs])
+        loss = right = total = 0.0
+        for rows in by_length(lengths, self.batch_size):
+            batch = self._padded([pairs[row] for row in rows])
+            *inputs, targets = map(asarray, batch)
+            scores = model.logits(*inputs)
+            loss += float(SoftmaxWithLoss().losses(scores, targets).sum())
+            right += float((xp.argmax(scores, axis=2) == targets).sum())
+            total += self.count(batch)
+        return {"perplexity": exponential(loss / total), "accuracy": 100 * right / total}
+
+    # --- The data --------------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes of the pairs."""
+        return {
+            "name": self.pairs.name,
+            "fingerprint": self.pairs.fingerprint,
+            "pairs": {split: len(part) for split, part in self.pairs.splits.items()},
+            "vocabulary": [len(self.pairs.source_vocab), len(self.pairs.target_vocab)],
+        }
+
+    def describe(self) -> str:
+        """The pairs in one line."""
+        return self.pairs.describe()
+
+    # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any], model: Any = None) -> SequenceToSequence:
+        """The task on the pairs that options name, in the vocabularies of a model if given."""
+        vocabs = None if model is None else (model.source_vocab, model.target_vocab)
+        pairs = fill(load_pairs, options, vocabs=vocabs)
+        seed = options["order_seed"] if options["order_seed"] is not None else options["seed"]
+        return fill(cls, options, pairs, order_seed=seed)
+
+    def build_model(self, options: Mapping[str, Any]) -> Seq2Seq:
+        """A fresh Seq2Seq; tied embeddings share the words that both vocabularies have."""
+        source, target = self.pairs.source_vocab, self.pairs.target_vocab
+        shared = shared_ids(source, target) if options["tie"] == "all" else None
+        return fill(Seq2Seq, options, len(source), len(target), shared_ids=shared)
+
+    def memory(self, model: Any) -> dict[str, int]:
+        """Numbers in hidden states and scores of the longest batch, with what backward needs."""
+        S, T = (int(n) for n in self._lengths.max(axis=0))
+        layers = [p.shape for name, p in model.named_parameters() if name.endswith("Wh")]
+        cells = sum(7 * H + 2 * gates for H, gates in layers) // 2
+        return {
+            "hidden states of a batch": self.batch_size * (S + T) * cells,
+            "scores of a batch": 3 * self.batch_size * T * model.target_vocab_size,
+        }
+
+
+def shared_ids(source: Vocabulary, target: Vocabulary) -> HostIds:
+    """For each target id the source id of the same token, -1 where there is none.
+
+    >>> shared_ids(Vocabulary.build(["b", "a", "a"]), Vocabulary.build(["c", "b"])).tolist()
+    [1, -1, 2, 3]
+    """
+    return np.array([source.id(t) if t in source else -1 for t in target.tokens])

@@ -1,0 +1,220 @@
+"""Tagging: a tag for each word of a sentence, such as how the word is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.datasets import TAGS, TaggedText, load_tagged
+from deepnlp.datasets.tagged import restored
+from deepnlp.evaluation import exponential
+from deepnlp.layers.losses import IGNORED
+from deepnlp.models import Tagger
+from deepnlp.options import Option, check_options, fill
+from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
+from deepnlp.tasks.task import Task
+from deepnlp.text import EOS, UNK, Vocabulary, pad
+from deepnlp.text.tokenisers import join_words
+
+# Help texts of options.
+POOL = "batches whose sentences are sorted by length together; 1 for none"
+MAX_LENGTH = "longest sentence in training, in words; 0 for no limit"
+ORDER_SEED = "of the order of batches; by default the seed of the run"
+
+SAMPLE_WORDS = 12
+# The tags come first, so that their ids are their numbers in TAGS.
+TAG_VOCAB = Vocabulary([*TAGS, UNK, EOS], tokenizer="whitespace")
+
+
+class Tagging(Task):
+    """Find how each word is written from the words in lower case; judged by accuracy.
+
+    Only words with letters count. Accuracy is the percentage of right tags; ``f1`` is the harmonic
+    mean, in percent, of precision and recall of the words that are not in lower case, where a tag
+    counts if it is exactly right.
+
+    Parameters
+    ----------
+    text : TaggedText
+    batch_size, pool, max_length, order_seed
+        As for :class:`SequenceToSequence`.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> from deepnlp.text import Vocabulary
+    >>> sentences = [("We", "met", "."), ("Why", "?")]
+    >>> text = TaggedText("tiny", Vocabulary.build(["we", "met"]), sentences, [], [])
+    >>> ids, lengths, targets = Tagging(text, batch_size=2).batches(epoch=0)[0]
+    >>> sorted(lengths.tolist()), sorted(targets.tolist())
+    ([2, 3], [[1, -1, -1], [1, 0, -1]])
+    """
+
+    metric = "accuracy"
+    higher_is_better = True
+    recipe = "tagger"
+    parts: ClassVar = {"text": (load_tagged,), "model": (Tagger,)}
+
+    def __init__(
+        self,
+        text: TaggedText,
+        batch_size: Annotated[int, Option("N, sentences in a batch", low=1)] = 32,
+        pool: Annotated[int, Option(POOL, low=1)] = 20,
+        max_length: Annotated[int, Option(MAX_LENGTH, low=0)] = 80,
+        order_seed: Annotated[int | None, Option(ORDER_SEED, low=0)] = None,
+    ) -> None:
+        check_options(Tagging, locals())
+        self.text, self.name = text, text.name
+        self.batch_size, self.pool, self.max_length = batch_size, pool, max_length
+        self.order_seed = order_seed or 0
+        sentences = text.encoded("train")
+        self._train = [s for s in sentences if not max_length or len(s[0]) <= max_length]
+        if not self._train:
+            raise ValueError(
+                f"{self.name} has no sentence of at most max_length = {max_length} words"
+            )
+        self._lengths = np.array([len(ids) for ids, _ in self._train])
+
+    # --- Training --------------------------------------------------------------------------------
+
+    def prepare(self, model: Any) -> None:
+        """Check that it is a Tagger for this vocabulary and these tags, and set both."""
+        if not isinstance(model, Tagger):
+            raise TypeError(f"this task trains a Tagger, got a {type(model).__name__}")
+        sizes = {
+            "words": (model.vocab_size, len(self.text.vocab)),
+            "tags": (model.config()["tags"], len(TAGS)),
+        }
+        for what, (size, expected) in sizes.items():
+            if size != expected:
+                raise ValueError(f"the model has {size} {what}, {self.name} has {expected}")
+        model.vocab, model.tag_vocab = self.text.vocab, TAG_VOCAB
+
+    def batches(self, epoch: int) -> Buckets:
+        """Ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
+
+        def make(_: int, rows: HostIds) -> tuple[HostIds, ...]:
+            return self._padded([self._train[row] for row in rows])
+
+        return Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
+
+    def count(self, batch: tuple[Any, ...]) -> int:
+        """Words that have a tag."""
+        return int((batch[2] != IGNORED).sum())
+
+    def training_figure(self, loss: float) -> tuple[str, float]:
+        """Perplexity of the tags: exp of the mean loss."""
+        return "perplexity", exponential(loss)
+
+    def _padded(self, sentences: Sequence[tuple[HostIds, HostIds]]) -> tuple[HostIds, ...]:
+        ids, lengths = pad([words for words, _ in sentences])
+        targets, _ = pad([tags for _, tags in sentences], IGNORED)
+        return ids, lengths, targets
+
+    # --- Evaluation ------------------------------------------------------------------------------
+
+    def evaluate(self, model: Any) -> dict[str, float]:
+        """Figures on the validation split."""
+        return self.measure(model, "valid")[0]
+
+    def final(self, model: Any) -> dict[str, Any]:
+        """Figures of validation and test split."""
+        splits = {split: self.measure(model, split)[0] for split in ("valid", "test")}
+        return {
+            name: {split: figures[name] for split, figures in splits.items()}
+            for name in splits["valid"]
+        }
+
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Accuracy, F1 and perplexity on a split."""
+        sentences = self.text.encoded(split)
+        lengths = np.array([len(ids) for ids, _ in sentences])
+        found, exact, loss = [], [], 0.0
+        for rows in by_length(lengths, self.batch_size):
+            ids, lengths, targets = self._padded([sentences[row] for row in rows])
+            batch = asarray(ids), asarray(lengths)
+            loss += float(model.losses(*batch, asarray(targets)).sum())
+            real = targets != IGNORED
+            found.append(asnumpy(model.tags(*batch))[real])
+            exact.append(targets[real])
+        tags, right = np.concatenate(found), np.concatenate(exact)
+        return {**scores(tags, right), "perplexity": exponential(loss / len(right))}, {}
+
+    def measure_baselines(self) -> dict[str, dict[str, float]]:
+        """How often a word is written as it mostly is; unknown words as most words are."""
+        counts = np.zeros((len(self.text.vocab), len(TAGS)), dtype=int)
+        for ids, tags in self.text.encoded("train"):
+            np.add.at(counts, (ids[tags >= 0], tags[tags >= 0]), 1)
+        mostly = np.argmax(counts, axis=1)
+        found = {}
+        for split in ("valid", "test"):
+            ids, tags = map(np.concatenate, zip(*self.text.encoded(split), strict=True))
+            found[split] = scores(mostly[ids[tags >= 0]], tags[tags >= 0])["accuracy"]
+        return {"most frequent": found}
+
+    def sample(self, model: Any) -> str | None:
+        """A sentence of the validation split as the model writes it."""
+        words = next((s for s in self.text.valid if len(s) >= SAMPLE_WORDS), None)
+        if words is None:
+            return None
+        return restore(model, [words])[0]
+
+    # --- The data --------------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes of the text."""
+        return {
+            "name": self.text.name,
+            "fingerprint": self.text.fingerprint,
+            "sentences": {split: len(part) for split, part in self.text.splits.items()},
+            "vocabulary": len(self.text.vocab),
+        }
+
+    def describe(self) -> str:
+        """The text in one line."""
+        return self.text.describe()
+
+    # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any], model: Any = None) -> Tagging:
+        """The task on the text that options name, in the vocabulary of a model if there is one."""
+        text = fill(load_tagged, options, vocab=None if model is None else model.vocab)
+        seed = options["order_seed"] if options["order_seed"] is not None else options["seed"]
+        return fill(cls, options, text, order_seed=seed)
+
+    def build_model(self, options: Mapping[str, Any]) -> Tagger:
+        """A fresh Tagger."""
+        return fill(Tagger, options, len(self.text.vocab), len(TAGS))
+
+
+def scores(found: HostIds, right: HostIds) -> dict[str, float]:
+    """Accuracy, and F1 of the tags that are not ``lower``, in percent.
+
+    >>> scores(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 1]))
+    {'accuracy': 50.0, 'f1': 40.0}
+    """
+    same = found == right
+    marked = int((found != 0).sum() + (right != 0).sum())
+    hits = int((same & (right != 0)).sum())
+    return {
+        "accuracy": 100 * float(same.mean()),
+        "f1": 200 * hits / marked if marked else 100.0,
+    }
+
+
+def restore(model: Any, sentences: Sequence[Sequence[str]]) -> list[str]:
+    """Sentences in lower case, written as a trained model says."""
+    words = [[word.lower() for word in sentence] for sentence in sentences]
+    tags = asnumpy(model.tags(*map(asarray, pad([model.vocab.encode(s) for s in words]))))
+    return [
+        join_words(restored(word, TAGS[tag]) for word, tag in zip(sentence, row))
+        for sentence, row in zip(words, tags.tolist())
+    ]

@@ -1,0 +1,219 @@
+"""Pairs of texts: made up, from the book, translations, a file of one's own; and no leaks."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deepnlp.datasets import PAIRS, Pairs, addition, dates, load_pairs
+from deepnlp.datasets.sums_and_dates import DATE_FORMS
+from deepnlp.text import TOKENISERS, Vocabulary
+from tests.datasets.conditions import needs
+
+split_words = TOKENISERS["words"].split
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_sums_are_right_and_none_comes_twice() -> None:
+    sums = addition(2000, digits=2, seed=3)
+    assert all(sum(map(int, question.split("+"))) == int(answer) for question, answer in sums)
+    assert len({frozenset(question.split("+")) for question, _ in sums}) == 2000
+    lengths = Counter(len(n) for question, _ in sums for n in question.split("+"))
+    assert set(lengths) == {1, 2}
+    assert addition(2000, 2, seed=3) == sums
+    assert addition(2000, 2, seed=4) != sums
+
+
+def test_numbers_of_every_length_are_as_likely() -> None:
+    firsts = [question.split("+")[0] for question, _ in addition(300, digits=9, seed=0)]
+    lengths = Counter(map(len, firsts))
+    assert all(15 < lengths[digits] < 60 for digits in range(1, 10))
+    assert not any(number.startswith("0") and number != "0" for number in firsts)
+
+
+def test_dates_are_right_in_every_writing() -> None:
+    pairs = dates(2000, seed=1)
+    assert len({text for text, _ in pairs}) == 2000
+    written: Counter[tuple[int, int]] = Counter()
+    for text, iso in pairs:
+        day = datetime.date.fromisoformat(iso)
+        assert 1970 <= day.year <= 2017
+        form = next(k for k, f in enumerate(DATE_FORMS) if f(day).lower() == text.lower())
+        plain = DATE_FORMS[form](day)
+        case = [plain, plain.lower(), plain.upper()].index(text)
+        written[form, case] += 1
+    assert written[0, 0] > 300  # figures have no capitals
+    assert all(written[form, 0] > written[form, case] > 50 for form in (1, 2, 3) for case in (1, 2))
+    assert dates(2000, seed=1) == pairs != dates(2000, seed=2)
+
+
+@pytest.mark.parametrize("name", ["addition", "dates"])
+def test_what_is_made_up_is_seeded_and_divided_without_a_leak(name: str) -> None:
+    pairs = load_pairs(name, examples=2000)
+    assert sum(map(len, pairs.splits.values())) == 2000
+    assert 1700 < len(pairs.train) < 1900
+    assert len(pairs.valid) > 60
+    answers = [
+        {frozenset(q.split("+")) if name == "addition" else a for q, a in part}
+        for part in pairs.splits.values()
+    ]
+    assert sum(map(len, answers)) == len(set().union(*answers))
+    again, other = (load_pairs(name, examples=2000, data_seed=seed) for seed in (0, 1))
+    assert again.fingerprint == pairs.fingerprint != other.fingerprint
+    assert list(again.test) == list(pairs.test)
+    assert pairs.source_vocab.tokenizer == pairs.target_vocab.tokenizer == "chars"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name_or_path": "addition", "digits": 1, "examples": 30}, "there are 55 sums"),
+        ({"name_or_path": "dates", "examples": 100_000}, "at most 87,660 examples"),
+        ({"name_or_path": "additions"}, "unknown pairs 'additions': expected addition, dates"),
+    ],
+)
+def test_what_cannot_be_made(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_pairs(**options)
+
+
+def test_sums_can_be_nearly_all_there_are() -> None:
+    assert len(addition(27, digits=1)) == 27
+
+
+def test_the_marks_of_begin_and_end_are_no_part_of_a_pair() -> None:
+    pairs = load_pairs("addition", examples=200)
+    source, target = pairs.encoded("train")[0]
+    question, answer = pairs.train[0]
+    assert pairs.source_vocab.decode(source) == list(question)
+    assert pairs.target_vocab.decode(target) == list(answer)
+    eos = pairs.target_vocab.eos_id
+    assert all(eos not in ids and ids.dtype == np.int32 for _, ids in pairs.encoded("test"))
+
+
+def lines(n: int) -> str:
+    return "".join(f"We have {k} cats.\tTenemos {k} gatos.\n" for k in range(n))
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "cats.tsv", lines(40))
+    pairs = load_pairs(path)
+    assert pairs.name == "cats.tsv"
+    assert {s: len(part) for s, part in pairs.splits.items()} == {
+        "train": 36,
+        "valid": 2,
+        "test": 2,
+    }
+    assert pairs.source_vocab.tokenizer == "words"
+    assert "we" in pairs.source_vocab
+    assert "gatos" in pairs.target_vocab
+    packed = tmp_path / "more.tsv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert load_pairs(packed).fingerprint == pairs.fingerprint
+
+
+def test_translations_of_one_sentence_stay_together(tmp_path: Path) -> None:
+    spaced = "".join(
+        f"Go {k}!\tVe {k}.\tleft out\ngo {k} !\tVete {k}.\nGo {k}!\tVe {k}.\n" for k in range(30)
+    )
+    pairs = load_pairs(write(tmp_path / "go.tsv", spaced))
+    assert sum(map(len, pairs.splits.values())) == 60  # repeats count once
+    sides = [{tuple(split_words(source)) for source, _ in p} for p in pairs.splits.values()]
+    assert sum(map(len, sides)) == len(set().union(*sides)) == 30
+    references = pairs.references("test")
+    assert all(len(targets) == 1 for targets in references.values())
+    assert len(references) == len(pairs.test) == 4
+
+
+def test_all_translations_of_a_sentence_are_references() -> None:
+    vocab = Vocabulary.build([])
+    pairs = Pairs("p", vocab, vocab, [], [], [("a", "x"), ("b", "y"), ("a", "z")])
+    assert pairs.references("test") == {"a": ["x", "z"], "b": ["y"]}
+
+
+def test_vocabularies_come_from_the_training_split_or_are_given(tmp_path: Path) -> None:
+    path = write(tmp_path / "cats.tsv", lines(40))
+    pairs = load_pairs(path)
+    unseen = {source.split()[2] for source, _ in [*pairs.valid, *pairs.test]}
+    assert not any(word in pairs.source_vocab for word in unseen)
+    small = load_pairs(path, vocab_size=6)
+    assert len(small.source_vocab) == len(small.target_vocab) == 6
+    assert len(load_pairs(path, min_count=2).source_vocab) == 6
+    given = load_pairs(path, vocabs=(small.source_vocab, small.target_vocab))
+    assert given.fingerprint == small.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\nc d\n", r"line 2: expected a source and a target with '\\t' between, got 'c d'"),
+        ("a\tb\nc\t \n", "line 2"),
+        ("a\tb\n\tc\n", "line 2"),
+        ("a\tb\n", "has 1 different pairs, expected at least 20"),
+        ("", "is empty"),
+    ],
+)
+def test_files_that_are_no_pairs(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_pairs(write(tmp_path / "bad.tsv", text))
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no file .*nothing\.tsv"):
+        load_pairs(tmp_path / "nothing.tsv")
+    with pytest.raises(FileNotFoundError, match=r"missing spa.txt.*datasets/README.md"):
+        load_pairs("tatoeba-en-es", data=tmp_path)
+
+
+def test_sides_that_are_not_aligned(tmp_path: Path) -> None:
+    for split in ("train", "val", "test_2016_flickr"):
+        write(tmp_path / f"multi30k/{split}.en", "A cat.\n" * 3)
+        write(tmp_path / f"multi30k/{split}.de", "Eine Katze.\n" * (4 if split == "val" else 3))
+    with pytest.raises(ValueError, match=r"val.en has 3 lines and .*val.de 4"):
+        load_pairs("multi30k-en-de", data=tmp_path)
+
+
+@needs("seq2seq-book/date.txt")
+def test_the_files_of_the_book() -> None:
+    sums, days = load_pairs("book-addition"), load_pairs("book-dates")
+    assert {s: len(p) for s, p in sums.splits.items()} == {
+        "train": 45000,
+        "valid": 2500,
+        "test": 2500,
+    }
+    assert all(sum(map(int, q.split("+"))) == int(a) for q, a in sums.valid)
+    assert sum(map(len, days.splits.values())) == 41578  # of 50,000 lines, the rest are repeats
+    sides = [{answer for _, answer in part} for part in days.splits.values()]
+    assert len(set().union(*sides)) == sum(map(len, sides)) == 16365
+    made = set(load_pairs("dates").source_vocab.tokens)
+    assert made == set(days.source_vocab.tokens)
+
+
+@needs("tatoeba/spa.txt.gz")
+def test_no_english_sentence_of_tatoeba_is_on_two_sides() -> None:
+    pairs = load_pairs("tatoeba-en-es", min_count=3)
+    assert sum(map(len, pairs.splits.values())) == 118964
+    sides = [{tuple(split_words(source)) for source, _ in p} for p in pairs.splits.values()]
+    assert len(set().union(*sides)) == sum(map(len, sides))
+    lengths = [np.mean([len(source) for source, _ in p]) for p in pairs.splits.values()]
+    assert max(lengths) - min(lengths) < 1  # shuffled: the file is sorted by length
+    assert len(pairs.references("test")) < len(pairs.test)
+
+
+@needs("multi30k/train.en.gz")
+@pytest.mark.parametrize("name", [name for name in PAIRS if name.startswith("multi30k")])
+def test_multi30k_keeps_its_splits(name: str) -> None:
+    pairs = load_pairs(name)
+    assert [len(part) for part in pairs.splits.values()] == [29000, 1014, 1000]
+    english = pairs.train[0][name.split("-")[1:].index("en")]
+    assert english == "Two young, White males are outside near many bushes."
