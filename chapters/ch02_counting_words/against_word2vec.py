@@ -112,8 +112,8 @@ def page(found: dict[str, Any]) -> str:
         f"PPMI with a truncated SVD, CBOW and skip-gram: vectors of {size} numbers, windows of "
         f"{window} words to either side. PPMI is plain; a vector is a row of U times the roots of "
         f"the singular values. CBOW and skip-gram are trained for {epochs} epochs by their "
-        f"recipes with AdaGrad at a rate that falls linearly from {found['config']['lr']}, and their "
-        "input vectors are taken.",
+        f"recipes, but with AdaGrad at a rate that falls linearly from {found['config']['lr']}; "
+        "their input vectors are taken.",
         "```\npython chapters/ch02_counting_words/against_word2vec.py\n```",
         f"It writes [{NAME}.json]({NAME}.json), and from that alone the page (`--page`).",
     ]
