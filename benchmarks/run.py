@@ -27,7 +27,7 @@ def run_suite(name: str, settings: Settings, source: dict[str, Any]) -> Result:
     entries = [
         entry
         for entry in SUITES[name].entries(settings)
-        if settings.torch or not entry.work.startswith("torch_")
+        if settings.torch or not entry.work.startswith(("torch_", "gensim_"))
     ]
     total = len(entries) * settings.rounds
     with tqdm(total=total, desc=name, file=sys.stderr, disable=None, leave=False) as bar:

@@ -10,7 +10,7 @@ from benchmarks.records import Goal
 from benchmarks.report import Table
 from benchmarks.results import Result
 from benchmarks.settings import Settings
-from benchmarks.suites import generate, layers, lm, precision, profile, scaling, techniques
+from benchmarks.suites import generate, layers, lm, precision, profile, scaling, techniques, vectors
 
 __all__ = ["SUITES", "Suite"]
 
@@ -47,6 +47,10 @@ SUITES = {
     "layers": Suite("each layer, forward and backward", layers.entries, layers.tables),
     "generate": Suite(
         "sampling, one text and 64 together", generate.entries, generate.tables, generate.goals
+    ),
+    "vectors": Suite(
+        "word2vec in words per second, against gensim", vectors.entries, vectors.tables,
+        vectors.goals,
     ),
     "scaling": Suite(
         "time against T, N, H and V; memory against the length of the text", scaling.entries,

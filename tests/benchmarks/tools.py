@@ -33,6 +33,8 @@ def answer(entry, settings):
         return {name: both(slower, 2 * slower) for name in names}
     if entry.work in ("generation", "torch_generation"):
         return {"step": {"token_ms": slower * 4 * H / 1000}}
+    if entry.work in ("word2vec", "gensim_word2vec"):
+        return {"training": {"words_per_s": 2e5 / slower, "men": 0.2, "wordsim353": 0.1}}
     if entry.work == "memory_growth":
         return {"step": {"memory_mb": 1.0 + options["length"] / 1e6}}
     if entry.work == "profile":
