@@ -156,9 +156,9 @@ class Optimizer:
                 updates.append(Update(W, parameter.grad, kept, self._scalars(t)))
                 continue
             ids, rows = parameter.sparse_grad
-            some = {slot: array[ids] for slot, array in kept.items()}
+            some = {slot: xp.take(array, ids, axis=0) for slot, array in kept.items()}
             g = at_every_place(ids, rows)  # so that copies of a row are updated alike
-            updates.append(Update(W[ids], g, some, self._scalars(t)))
+            updates.append(Update(xp.take(W, ids, axis=0), g, some, self._scalars(t)))
             written_back.append((ids, {"W": W, **kept}, {"W": updates[-1].W, **some}))
         update_all(self._formula, updates)
         for ids, arrays, some in written_back:

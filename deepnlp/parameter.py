@@ -43,6 +43,7 @@ def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
     return in_order, sums
 
 
+@kernel
 def at_every_place(ids: Array, sums: Array) -> Array:
     """What :func:`sum_by_id` gave, (n,) and (n, D), with an id's sum at each of its places."""
     return sums[xp.searchsorted(ids, ids)]
@@ -220,8 +221,7 @@ class Parameter(View):
             )
         self._value = value.copy()
         self._grad: Array | None = None
-        self._rows: list[tuple[Array, Array]] = []  # the sparse gradient; never beside a dense one
-        self._summed = False  # whether these rows are one sum by id
+        self._sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
         self.name = name
         self.trainable = trainable
 
@@ -264,17 +264,18 @@ class Parameter(View):
         It is the array that the next ``accumulate`` adds to; :meth:`zero_grad` begins another.
         """
         if self._grad is None:
-            sparse, self._grad = self.sparse_grad, xp.zeros_like(self._value)
-            if sparse is not None:
-                self._grad[sparse[0]] = at_every_place(*sparse)
-                self._rows = []
+            self._grad = xp.zeros_like(self._value)
+            if self._sparse_grad is not None:
+                ids, _ = self._sparse_grad
+                self._grad[ids] = at_every_place(*self._sparse_grad)
+                self._sparse_grad = None
         return self._grad
 
     @grad.setter
     def grad(self, grad: Array) -> None:
         self._expect_own_shape(grad)
         if grad is not self._grad:
-            self._grad, self._rows = grad.copy(), []
+            self._grad, self._sparse_grad = grad.copy(), None
 
     @property
     def sparse_grad(self) -> tuple[Array, Array] | None:
@@ -283,12 +284,7 @@ class Parameter(View):
         The ids are sorted. The rows are those of :func:`sum_by_id`, so that their norm is the norm
         of the gradient; they may be scaled in place.
         """
-        if not self._rows:
-            return None
-        if not self._summed:  # once, however many rows were accumulated one after the other
-            ids, rows = (xp.concatenate(parts) for parts in zip(*self._rows, strict=True))
-            self._rows, self._summed = [sum_by_id(ids, rows)], True
-        return self._rows[0]
+        return self._sparse_grad
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -307,7 +303,7 @@ class Parameter(View):
 
     def zero_grad(self) -> None:
         """Forget the accumulated gradient."""
-        self._grad, self._rows = None, []
+        self._grad = self._sparse_grad = None
 
     def accumulate(self, grad: Array) -> None:
         """Add to the gradient: grad += dL/dW.
@@ -377,13 +373,15 @@ class Parameter(View):
         self._expect_rows(ids, grad)
         if not self.trainable:
             return
-        size = len(ids) + sum(len(earlier) for earlier, _ in self._rows)
+        earlier = self._sparse_grad
+        size = len(ids) + (0 if earlier is None else len(earlier[0]))
         if self._grad is not None or size >= self.shape[0]:
             add_rows(self.grad, ids, grad)
             return
-        # copies: the caller keeps its arrays
-        self._rows.append((ids.astype(xp.int64), grad.astype(self.dtype)))
-        self._summed = False
+        ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
+        if earlier is not None:
+            ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
+        self._sparse_grad = sum_by_id(ids, grad)
 
     def astype(self, dtype: Any) -> None:
         """Change the number type, in place, for all layers that share the Parameter."""
@@ -392,7 +390,7 @@ class Parameter(View):
 
     def _is_zero(self) -> bool:
         """Whether nothing has been accumulated."""
-        return self._grad is None and not self._rows
+        return self._grad is None and self._sparse_grad is None
 
 
 class Transpose(View):

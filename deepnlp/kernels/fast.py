@@ -24,6 +24,7 @@ from deepnlp.threads import in_parallel
 __all__ = [
     "add_rows",
     "affine_nll",
+    "at_every_place",
     "lstm_backward",
     "lstm_forward",
     "softmax_nll",
@@ -206,7 +207,7 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
 
 
 def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
-    """Each id once, sorted, and its sum: the product of rows and a sparse matrix of ones.
+    """Each id once, sorted, and its sum: the product of a sparse matrix of ones and the rows.
 
     Row u of the matrix has ones where the u-th id stands in ids, so that the rows of an id are
     added in their order.
@@ -214,13 +215,22 @@ def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
     from scipy.sparse import csr_array  # takes long to import
 
     n = len(ids)
+    if n and ids.max() <= xp.iinfo("uint16").max:
+        ids = ids.astype("uint16")  # these are sorted in time proportional to n
     order = xp.argsort(ids, kind="stable")
     in_order = ids[order]
-    first = xp.flatnonzero(xp.diff(in_order, prepend=-1))  # where each id begins
+    is_first = xp.ones(n, dtype=bool)
+    xp.not_equal(in_order[1:], in_order[:-1], out=is_first[1:])
+    first = xp.flatnonzero(is_first)  # where each id begins
     ones = csr_array(
         (xp.ones(n, dtype=rows.dtype), order, xp.append(first, n)), shape=(len(first), n)
     )
-    return in_order[first], ones @ rows
+    return in_order[first].astype("int64"), ones @ rows
+
+
+def at_every_place(ids: Array, sums: Array) -> Array:
+    """The sums themselves where each id has one place, as :func:`sum_by_id` leaves it here."""
+    return sums if (ids[1:] != ids[:-1]).all() else NotImplemented
 
 
 def add_rows(table: Array, ids: Array, rows: Array) -> None:

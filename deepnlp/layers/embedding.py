@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator, check_ids
+from deepnlp.backend import Array, Generator, check_ids, xp
 from deepnlp.initialisers import uniform
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import as_parameter
@@ -83,7 +83,7 @@ class Embedding(Layer):
             raise TypeError(f"Embedding: ids should be integers, got {ids.dtype}")
         check_ids("Embedding", ids, self.W.shape[0])
         self.save_for_backward(ids)
-        return self.W.value[ids]
+        return xp.take(self.W.value, ids, axis=0)
 
     def backward(self, dy: Array) -> None:
         """dW[id] += dy, for every id."""

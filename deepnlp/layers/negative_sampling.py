@@ -7,8 +7,24 @@ from typing import Any
 from deepnlp import functions
 from deepnlp.backend import Array, check_ids, xp
 from deepnlp.layer import Layer, expect
+from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
 from deepnlp.parameter import as_parameter
+
+
+def dots(h: Array, y: Array) -> Array:
+    """Inner products of the rows of each group: s (N, B, K) from h (N, B, D) and y (N, K, D)."""
+    s: Array = h @ y.transpose(0, 2, 1)
+    return s
+
+
+def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
+    """Back through :func:`dots`: dh (N, B, D); dy (N, K, D) is written."""
+    # s = h y^T: dy = ds^T h, dh = ds y; of one row or one id these are outer products
+    ds_T, (_, B, K) = ds.transpose(0, 2, 1), ds.shape
+    (xp.matmul if B > 1 else xp.multiply)(ds_T, h, out=dy)
+    dh: Array = ds @ y if K > 1 else ds * y
+    return dh
 
 
 class EmbeddingDot(Layer):
@@ -67,24 +83,20 @@ class EmbeddingDot(Layer):
         check_ids(owner, ids, V)
         N = h.shape[0]
         B, K = h.shape[1] if h.ndim == 3 else 1, ids.shape[1] if ids.ndim == 2 else 1
-        h_groups, y = h.reshape(N, B, D), self.W.value[ids].reshape(N, K, D)
+        h_groups, y = h.reshape(N, B, D), xp.take(self.W.value, ids, axis=0).reshape(N, K, D)
         self.save_for_backward(h_groups, ids, y, h.shape)
-        return (h_groups @ y.transpose(0, 2, 1)).reshape(*h.shape[:-1], *ids.shape[1:])
+        return dots(h_groups, y).reshape(*h.shape[:-1], *ids.shape[1:])
 
     def backward(self, ds: Array) -> Array:
         """dh = ds y, and dW[id] += ds^T h for every id."""
         h, ids, y, shape = self.saved()
-        N, B, D = h.shape
-        K = y.shape[1]
         letters = f"{'N B' if len(shape) == 3 else 'N'}{' K' if ids.ndim == 2 else ''}"
         self._expect_exactly("ds", ds, letters, (*shape[:-1], *ids.shape[1:]))
-        ds = ds.reshape(N, B, K)
-        # s = h y^T: dy = ds^T h, dh = ds y
-        dy = ds.transpose(0, 2, 1) @ h
-        dh = (ds @ y).reshape(shape)
+        dy = xp.empty_like(y)
+        dh = dots_backward(ds.reshape(*h.shape[:2], y.shape[1]), h, y, dy)
         # y_nk = W[id_nk]: row id_nk collects dy_nk
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(-1, D))
-        return dh
+        self.W.accumulate_rows(ids.reshape(-1), rows(dy))
+        return dh.reshape(shape)
 
 
 class NegativeSamplingLoss(Layer):
@@ -155,42 +167,60 @@ class NegativeSamplingLoss(Layer):
         if negatives is not None and not negatives > 0:
             raise ValueError(f"{type(self).__name__}: negatives should be above 0, got {negatives}")
         self.negatives = negatives
-        self.of_targets, self.of_negatives = EmbeddingDot(self.W), EmbeddingDot(self.W)
+        expect(type(self).__name__, "W", self.W.value, "V D")
 
     def forward(
         self, h: Array, targets: Array, negatives: Array, pairs: Array | None = None
     ) -> Array:
         """L = mean over pairs of softplus(-s) + sum of softplus(s')."""
         self._check(h, targets, negatives, pairs)
-        counts = targets != IGNORED
-        t, real = xp.where(counts, targets, 0), h.real.dtype
-        share = (self.negatives or negatives.shape[1]) / negatives.shape[1]  # m / K
-        # a: whether a pair counts; c: for how many pairs a negative counts, times m / K
+        a, c = self._weights(targets, negatives, pairs, h.real.dtype)
+        t, D = xp.where(targets != IGNORED, targets, 0), h.shape[-1]
+        self._check_ids(t, negatives)
+        h_z = h if h.ndim == 3 else h[:, None]
+        # the targets are those of a group; without pairs each row is a group, with one target
+        h_t = h_z
         if pairs is None:
-            s = self.of_targets.forward(h.reshape(-1, h.shape[-1]), t.reshape(-1)).reshape(t.shape)
-            a = counts.astype(real)
-            other = t[..., None] != (negatives if h.ndim == 2 else negatives[:, None, :])
-            c = share * (a[..., None] * other)
-        else:
-            s = self.of_targets.forward(h, t)
-            a = pairs.astype(real) * counts[:, None, :]
-            other = t[:, :, None] != negatives[:, None, :]
-            c = share * (a @ other.astype(real))
-        s_z = self.of_negatives.forward(h, negatives)
+            h_t, t, a = h.reshape(-1, 1, D), t.reshape(-1, 1), a.reshape(-1, 1, 1)
+        y = xp.take(self.W.value, t, axis=0)
+        z = xp.take(self.W.value, negatives, axis=0)
+        s, s_z = dots(h_t, y), dots(h_z, z)
         M = xp.maximum(xp.sum(a), 1)
-        self.save_for_backward(s, s_z, a, c, M)
+        self.save_for_backward((h_t, y, s, a, t), (h_z, z, s_z, c, negatives), M, h.shape)
         return (xp.sum(a * functions.softplus(-s)) + xp.sum(c * functions.softplus(s_z))) / M
 
     def backward(self, dloss: Any = 1) -> Array:
         """dh from targets and negatives: ds = a (sigmoid(s) - 1) / M, ds' = c sigmoid(s') / M."""
-        s, s_z, a, c, M = self.saved()
+        (h_t, y, s, a, t), (h, z, s_z, c, negatives), M, shape = self.saved()
         # L = (sum a softplus(-s) + sum c softplus(s')) / M, and softplus' = sigmoid
         ds = (-dloss / M * a * functions.sigmoid(-s)).astype(s.dtype, copy=False)
         ds_z = (dloss / M * c * functions.sigmoid(s_z)).astype(s.dtype, copy=False)
-        # s = h W[t], s' = h W[z]: h collects the gradients of both
-        dh = self.of_negatives.backward(ds_z)
-        of_targets = ds if ds.ndim == 3 else ds.reshape(-1)
-        return dh + self.of_targets.backward(of_targets).reshape(dh.shape)
+        # s = h y^T, s' = h z^T: h collects the gradients of both
+        dy_dz = xp.empty((t.size + negatives.size, shape[-1]), dtype=s.dtype)
+        dh = dots_backward(ds_z, h, z, dy_dz[t.size :].reshape(z.shape)).reshape(shape)
+        dh += dots_backward(ds, h_t, y, dy_dz[: t.size].reshape(y.shape)).reshape(shape)
+        # y = W[t], z = W[negatives]: a word's row collects the gradients of both
+        ids = xp.concatenate([t.reshape(-1), negatives.reshape(-1)])
+        self.W.accumulate_rows(ids, dy_dz)
+        return dh
+
+    def _weights(
+        self, targets: Array, negatives: Array, pairs: Array | None, dtype: Any
+    ) -> tuple[Array, Array]:
+        """Weights a of the targets (N, B), or of pairs (N, B, J), and c of negatives (N, B, K)."""
+        share = (self.negatives or negatives.shape[1]) / negatives.shape[1]  # m / K
+        counts = (targets != IGNORED).astype(dtype)
+        targets = targets if targets.ndim == 2 else targets[:, None]
+        other = targets[:, :, None] != negatives[:, None, :]
+        if pairs is None:
+            return counts, share * (counts.reshape(targets.shape)[:, :, None] * other)
+        a = pairs.astype(dtype) * counts[:, None, :]
+        return a, share * (a @ other.astype(dtype))
+
+    def _check_ids(self, targets: Array, negatives: Array) -> None:
+        """The range of targets and negatives."""
+        for what, ids in (("targets", targets), ("negatives", negatives)):
+            check_ids(type(self).__name__, ids, self.W.shape[0], what)
 
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
         """The shapes, and the types of the ids; their range is checked when they are looked up."""

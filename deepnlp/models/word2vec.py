@@ -148,9 +148,10 @@ class CBOW(Word2Vec):
         """Mean loss of the centres, each predicted from its window."""
         self._check(text, windows, centres, negatives)
         X = self.embed.forward(text)  # (N, S, D)
-        A, size = windows.astype(X.dtype), xp.sum(windows, axis=2)
+        A = windows.astype(X.dtype)
+        size = A @ xp.ones(A.shape[2], dtype=A.dtype)  # of each window
         if self._config["context"] == "mean":
-            A /= xp.maximum(size, 1)[:, :, None]
+            A *= (1 / xp.maximum(size, 1))[:, :, None]
         self.save_for_backward(A)
         h = self.project.forward(A @ X)  # (N, B, D)
         t = xp.where(size > 0, centres, IGNORED)

@@ -98,11 +98,15 @@ class WindowBatches:
         self.window, self.block, self.noise_words = window, block, noise_words
         blocks = max(1, -(-len(kept) // block))
         after = blocks * block - len(kept) + window
-        self.text = _in_blocks(ids[kept], (window, after), 0, block, window)
-        self.lines = _in_blocks(line[kept], (window, after), -1, block, window)
+        self.text = self._in_blocks(np.pad(ids[kept], (window, after)))
+        # Lines are compared within a block, for which the last digits of their numbers do.
+        padding = np.arange(window + after) + line[-1] + 1  # each a line of its own
+        lines = np.concatenate([padding[:window], line[kept], padding[window:]])
+        self.lines = self._in_blocks(_renumbered(lines).astype(np.uint16))
         self.order = rng.permutation(blocks)
         # how far each position of a block is from each centre, (B, S)
-        self.distance = abs(np.arange(block)[:, None] + window - np.arange(block + 2 * window))
+        position = np.arange(block + 2 * window, dtype=np.int16)
+        self.distance = abs(position[:block, None] + window - position)
 
     def __len__(self) -> int:
         return self.length
@@ -119,17 +123,18 @@ class WindowBatches:
         chosen = self.order[k * n // self.length : (k + 1) * n // self.length]
         text, lines = self.text[chosen], self.lines[chosen]
         middle = slice(w, w + self.block)
-        reach = rng.integers(1, w + 1, size=(len(chosen), self.block, 1))
-        line = lines[:, middle, None]
+        reach = rng.integers(1, w + 1, size=(len(chosen), self.block, 1), dtype=np.int16)
         windows = (self.distance <= reach) & (self.distance > 0)
-        windows &= (line == lines[:, None, :]) & (line >= 0)
+        windows &= lines[:, middle, None] == lines[:, None, :]
         negatives = self.noise.draw(rng, (len(chosen), self.noise_words))
         return WindowBatch(text, windows, text[:, middle], negatives)
 
+    def _in_blocks(self, padded: HostIds) -> HostIds:
+        """Overlapping rows of B + 2 window values, a view: (blocks, S)."""
+        S = self.block + 2 * self.window
+        return np.lib.stride_tricks.sliding_window_view(padded, S)[:: self.block]
 
-def _in_blocks(
-    values: HostIds, padding: tuple[int, int], filler: int, block: int, window: int
-) -> HostIds:
-    """Overlapping rows of block + 2 window values, a view: (blocks, S)."""
-    padded = np.pad(values, padding, constant_values=filler)
-    return np.lib.stride_tricks.sliding_window_view(padded, block + 2 * window)[::block]
+
+def _renumbered(lines: HostIds) -> HostIds:
+    """Numbers of lines without gaps: 0, 0, 1, 2, 2 for 3, 3, 5, 9, 9."""
+    return np.cumsum(np.diff(lines, prepend=lines[0]) != 0)

@@ -78,10 +78,10 @@ class Word2Vec(Task):
     def __init__(
         self,
         corpus: Corpus,
-        window: Annotated[int, Option(WINDOW, low=1)] = 5,
+        window: Annotated[int, Option(WINDOW, low=1, high=1000)] = 5,
         subsample: Annotated[float, Option(SUBSAMPLE, low=0)] = 1e-3,
         power: Annotated[float, Option(POWER, low=0)] = 0.75,
-        block: Annotated[int, Option(BLOCK, low=1)] = 16,
+        block: Annotated[int, Option(BLOCK, low=1, high=1000)] = 16,
         noise_words: Annotated[int, Option(NOISE_WORDS, low=1)] = 8,
         batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
         data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
@@ -132,8 +132,10 @@ class Word2Vec(Task):
         )
 
     def count(self, batch: tuple[Any, ...]) -> int:
-        """The centres that have a window."""
-        return int(batch[1].any(axis=2).sum())
+        """The centres that have a window: those with a word before or behind them in their line."""
+        windows, w = batch[1], self.window
+        before, behind = (windows.diagonal(k, axis1=1, axis2=2) for k in (w - 1, w + 1))
+        return int(np.count_nonzero(before | behind))
 
     def evaluate(self, model: Any) -> dict[str, Any]:
         """The mean loss on the validation split; rho, pairs and coverage of each similarity set."""

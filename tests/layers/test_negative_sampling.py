@@ -138,10 +138,10 @@ def test_many_shared_negatives_are_worth_those_of_each_pair(array_backend):
         ({"h": np.ones((2, 4, D + 1))}, ValueError, r"h .*\(N, B, D\) with D = 3, got \(2, 4, 4\)"),
         ({"targets": np.zeros((2, 5), int)}, ValueError, r"targets .*B = 4, got \(2, 5\)"),
         ({"targets": np.zeros((2, 4))}, TypeError, "targets should be integers, got float64"),
-        ({"targets": np.full((2, 4), V)}, ValueError, "ids should be from 0 to 8, got 9"),
+        ({"targets": np.full((2, 4), V)}, ValueError, "targets should be from 0 to 8, got 9"),
         ({"negatives": np.zeros(2, int)}, ValueError, r"negatives .*\(N, K\)"),
         ({"negatives": np.zeros((3, 2), int)}, ValueError, r"negatives .*N = 2, got \(3, 2\)"),
-        ({"negatives": np.full((2, 2), -1)}, ValueError, "ids should be from 0 to 8, got -1"),
+        ({"negatives": np.full((2, 2), -1)}, ValueError, "negatives should be from 0 to 8, got -1"),
         ({"negatives": np.zeros((2, 2))}, TypeError, "negatives should be integers, got float64"),
         ({"pairs": np.ones((2, 4))}, ValueError, r"pairs .*\(N, B, J\)"),
         ({"pairs": np.ones((2, 4, 9))}, ValueError, r"pairs .*J = 4, got \(2, 4, 9\)"),
@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_named(change, error, message):
 
 def test_wrong_constructions():
     for kind in (EmbeddingDot, NegativeSamplingLoss):
-        with pytest.raises(ValueError, match=r"EmbeddingDot: W .*\(V, D\), got \(3,\)"):
+        with pytest.raises(ValueError, match=rf"{kind.__name__}: W .*\(V, D\), got \(3,\)"):
             kind(np.ones(3))
     with pytest.raises(ValueError, match="negatives should be above 0, got 0"):
         NegativeSamplingLoss(np.ones((V, D)), negatives=0)

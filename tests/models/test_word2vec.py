@@ -170,7 +170,7 @@ def test_an_option_out_of_range_is_named(kind, options, message):
         ({"centres": np.zeros((2, 4), int)}, r"centres .*N = 3, got \(2, 4\)"),
         ({"negatives": None}, r"loss='negative' needs negatives \(N, K\)"),
         ({"negatives": np.zeros((2, 5), int)}, r"negatives .*N = 3, got \(2, 5\)"),
-        ({"text": np.full((3, 8), V)}, "ids should be from 0 to 10, got 11"),
+        ({"text": np.full((3, 8), V)}, "should be from 0 to 10, got 11"),
     ],
 )
 @every_kind
