@@ -30,6 +30,16 @@ def _over_time(kind: Any, **options: Any) -> Case:
     return make
 
 
+def _of_two(kind: Any, width: int) -> Case:
+    """A layer made of two LSTMs, whose output is ``width`` times as wide as a state."""
+
+    def make(z: Sizes) -> tuple[Any, Inputs, Inputs]:
+        layer = kind(layers.TimeLSTM.init(z.H, z.H), layers.TimeLSTM.init(z.H, z.H))
+        return layer, (_numbers(z.N, z.T, z.H),), (_numbers(z.N, z.T, width * z.H),)
+
+    return make
+
+
 def _numbers(*shape: int) -> Any:
     return uniform(shape, 1.0)
 
@@ -72,6 +82,9 @@ CASES: dict[str, Case] = {
     "TimeGRU": _over_time(layers.TimeGRU),
     "TimeGRU, reset after": _over_time(layers.TimeGRU, reset_after=True),
     "TimeLSTM": _over_time(layers.TimeLSTM),
+    "TimeDeepTransition": _over_time(layers.TimeDeepTransition),
+    "TimeStacked": _of_two(layers.TimeStacked, width=1),
+    "TimeBidirectional": _of_two(layers.TimeBidirectional, width=2),
     "LSTM, one step": _lstm_step,
     "TimeAffine": _output,
     "SoftmaxWithLoss": _loss,
