@@ -68,7 +68,7 @@ class Word2Vec(Task):
     >>> task = Word2Vec(Corpus("abc", vocab, ids, ids, ids), subsample=0.0, block=4, batch_size=5)
     >>> text, windows, centres, negatives = task.batches(epoch=0)[0]
     >>> text.shape, windows.shape, centres.shape, negatives.shape
-    ((4, 14), (4, 4, 14), (4, 4), (4, 8))
+    ((5, 14), (5, 4, 14), (5, 4), (5, 8))
     """
 
     metric = "loss"
