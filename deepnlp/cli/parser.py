@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -45,9 +46,14 @@ class Parser(argparse.ArgumentParser):
     ----------
     arguments : sequence of str
         The arguments to be parsed, for a command whose options depend on them.
+    called : Parser or None
+        The parser of the command that was called, which speaks of options that nobody knows.
+    elsewhere : dict of str to str
+        Options that the command has in another case only, and that case.
     """
 
     arguments: Sequence[str] = ()
+    called: "Parser | None" = None
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {
@@ -55,11 +61,23 @@ class Parser(argparse.ArgumentParser):
             "allow_abbrev": False,
         }
         super().__init__(**(defaults | options))
+        self.elsewhere: dict[str, str] = {}
 
     def error(self, message: str) -> NoReturn:
         """Print what was wrong and how to get help, and exit with code 2."""
-        line = " ".join(message.split())
-        self.exit(2, f"deepnlp: error: {line} (see {self.prog} --help)\n")
+        line, command = " ".join(message.split()), self.called or self
+        if line.startswith("unrecognized arguments:"):
+            line += command._hint(line)
+        self.exit(2, f"deepnlp: error: {line} (see {command.prog} --help)\n")
+
+    def _hint(self, line: str) -> str:
+        """Where the first unknown option of a line belongs, or the option that is spelt like it."""
+        option = next((word for word in line.split() if word.startswith("--")), "").split("=")[0]
+        known = [*self._option_string_actions, *self.elsewhere]
+        near = next(iter(get_close_matches(option, known, 1, cutoff=0.75)), "")
+        asked = "" if near in (option, "") else f"; did you mean {near}?"
+        where = f"; {near} is an option of {self.elsewhere[near]}" if near in self.elsewhere else ""
+        return asked + where
 
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:
@@ -84,7 +102,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         )
         if name == called:
             module = import_module(f"deepnlp.cli.{name}")
-            command.arguments = argv
+            command.arguments, parser.called = argv, command
             command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
             module.configure(command)
             command.set_defaults(run=module.run)

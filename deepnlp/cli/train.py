@@ -75,6 +75,11 @@ def configure(parser: Parser) -> None:
         group = parser.add_argument_group(heading)
         for option in options.values():
             _add(group, option, defaults[option.name])
+    for other in TASKS:
+        for options in option_groups(other).values():
+            names = ["--" + name.replace("_", "-") for name in options]
+            new = (name for name in names if name not in parser._option_string_actions)
+            parser.elsewhere |= dict.fromkeys(new, f"--task {other}")
 
 
 def _defaults(argv: Sequence[str]) -> "TrainConfig":

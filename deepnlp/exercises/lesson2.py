@@ -81,6 +81,10 @@ def _check_counts(answer: Any) -> Verdict:
         ("window not used", _count(ids, V, 1)),
         ("window too wide", _count(ids, V, window + 1)),
         ("presence instead of counts", np.minimum(right, 1)),
+        ("last place of the right side", _count(ids, V, 0, lambda t, u: -3 < u - t < 2 and u != t)),
+        ("only the ends of the window", _count(ids, V, 0, lambda t, u: abs(u - t) == window)),
+        ("a word beside itself left out", right - np.diag(np.diag(right))),
+        ("round the start", _count(ids, V, 0, lambda t, u: 0 < abs(u - t) < 3 or u - t > n - 3)),
         ("round the ends", _count(ids, V, 0, lambda t, u: 0 < min((t - u) % n, (u - t) % n) < 3)),
         ("repeated pairs lost", lost),
     ]
@@ -149,6 +153,8 @@ def _check_ppmi(answer: Any) -> Verdict:
         ("base of the logarithm", right / np.log(2)),
         ("words and contexts exchanged", np.maximum(exchanged, 0)),
         ("total missing", np.zeros_like(C)),
+        ("logarithm missing", np.exp(right)),
+        ("logarithm missing", np.exp(pmi)),
         ("total missing", pmi - np.log(C.sum())),
     ]
     say = SAY["2.4"]

@@ -32,6 +32,8 @@ def _check_rows(answer: Any) -> Verdict:
     found, rows = parts(answer(ids.copy(), dy.copy()), "ids", "rows")
     kept = np.array([0, 1, 4])
     right = np.stack([dy[ids == k].sum(axis=0) for k in kept])
+    if np.ndim(found) == 2 and np.ndim(rows) == 1:
+        return say.wrong("rows before ids")
     try:
         found = np.asarray(found, dtype=int).ravel()
     except (TypeError, ValueError):
@@ -152,7 +154,13 @@ def _check_noise(answer: Any) -> Verdict:
         "every word alike": np.full(5, 0.2),
         "one added to the counts": (counts + 1) ** power / ((counts + 1) ** power).sum(),
     }
-    return SAY["4.4"].compare(answer(counts.copy(), power), right, "the distribution", wrong)
+    verdict = SAY["4.4"].compare(answer(counts.copy(), power), right, "the distribution", wrong)
+    if verdict.ok:  # and with another power
+        wrong = {"power not used": right}
+        right = np.sqrt(counts) / np.sqrt(counts).sum()
+        got = answer(counts.copy(), 0.5)
+        return SAY["4.4"].compare(got, right, "the distribution for a power of 0.5", wrong)
+    return verdict
 
 
 @exercise("4.5", stars=2, title="Never the target")
@@ -197,6 +205,10 @@ def _check_best_scores(answer: Any) -> Verdict:
     right = np.log(p / (K * noise))
     wrong = {
         "K forgotten": right + np.log(K),
+        "K in the numerator": right + 2 * np.log(K),
+        "sums of the columns": np.log(counts / (K * counts.sum(axis=0) * noise)),
+        "sums along the wrong axis": np.log(counts / (K * counts.sum(axis=1) * noise)),
+        "negative values cut off": np.maximum(right, 0),
         "noise forgotten": np.log(p),
         "noise forgotten, K there": np.log(p / K),
         "the probability instead of the score": 1 / (1 + np.exp(-right)),
@@ -233,30 +245,27 @@ def _check_pairs(answer: Any) -> Verdict:
             return say.wrong(WRONG_TYPE)
         if any(len(pair) != 2 for pair in found):
             return say.wrong(WRONG_TYPE)
-        if found == listed(lambda i, j, r=reaches: abs(i - j) <= r[i]):
+        right = listed(lambda i, j, r=reaches: abs(i - j) <= r[i])
+        if found == right:
             continue
-        widest = int(reaches.max())
+        places = [(i, j) for i in range(n) for j in range(n) if 0 < abs(i - j) <= reaches[i]]
         wrong = {
+            "pairs counted once": sorted(set(right)),
+            "places instead of words": places,
             "reach of the context word": listed(lambda i, j, r=reaches: abs(i - j) <= r[j]),
             "one side of the window": listed(lambda i, j, r=reaches: 0 < j - i <= r[i]),
             "one side of the window, the left one": listed(
                 lambda i, j, r=reaches: 0 < i - j <= r[i]
             ),
-            "widest reach for all": listed(lambda i, j, w=widest: abs(i - j) <= w),
+            "widest reach for all": listed(lambda i, j, r=reaches: abs(i - j) <= max(r)),
             "farthest word left out": listed(lambda i, j, r=reaches: abs(i - j) < r[i]),
             "complete windows only": listed(
                 lambda i, j, r=reaches, n=n: abs(i - j) <= r[i] and r[i] <= i < n - r[i]
             ),
-            "centre in its own context": sorted(
-                [
-                    *listed(lambda i, j, r=reaches: abs(i - j) <= r[i]),
-                    *((int(k), int(k)) for k in ids),
-                ]
-            ),
+            "centre in its own context": sorted([*right, *((int(k), int(k)) for k in ids)]),
         }
         name = next((name for name, value in wrong.items() if found == value), "wrong pairs")
-        right = len(listed(lambda i, j, r=reaches: abs(i - j) <= r[i]))
-        return say.wrong(name, got=len(found), right=right)
+        return say.wrong(name, got=len(found), right=len(right))
     return say.right()
 
 
@@ -267,6 +276,7 @@ def _check_least(answer: Any) -> Verdict:
         wrong = {
             "no bound": 0.0, "one negative": np.log(2), "the target as well": (K + 1) * np.log(2),
             "base of the logarithm": float(K), "a probability": 0.5**K, c.SIGN: -K * np.log(2),
+            "best score of untied words": K * np.log1p(1 / K),
         }  # fmt: skip
         verdict = SAY["4.8"].compare(answer(K), K * np.log(2), f"the bound for K = {K}", wrong)
         if not verdict.ok:

@@ -205,6 +205,35 @@ def analogy_one_word_at_a_time(W, a, b, c):
     return answer
 
 
+def near(inside):
+    def count(ids, V, window):
+        C = np.zeros((V, V))
+        for t in range(len(ids)):
+            for u in range(len(ids)):
+                C[ids[t], ids[u]] += inside(t, u, window)
+        return C
+
+    return count
+
+
+def count_other_words(ids, V, window):
+    C = near(lambda t, u, w: 0 < abs(u - t) <= w)(ids, V, window)
+    return C - np.diag(np.diag(C))
+
+
+def count_without_a_start(ids, V, window):
+    C = np.zeros((V, V))
+    for t in range(len(ids)):
+        for k in range(-window, window + 1):
+            if k != 0 and t + k < len(ids):
+                C[ids[t], ids[t + k]] += 1
+    return C
+
+
+def ratio_to_chance(C):
+    return C * C.sum() / np.outer(C.sum(axis=1), C.sum(axis=0))
+
+
 WRONG = [
     ("2.1", number_sorted, "another order"),
     ("2.1", number_by_frequency, "another order"),
@@ -212,6 +241,12 @@ WRONG = [
     ("2.1", lambda words: number_sorted(words)[::-1], "wrong type"),
     ("2.1", lambda words: number_sorted(words)[0], "wrong type"),
     ("2.1", number_from_one, "ids and words do not fit"),
+    ("2.2", near(lambda t, u, w: u != t and -w <= u - t < w), "last place of the right side"),
+    ("2.2", near(lambda t, u, w: abs(u - t) == w), "only the ends of the window"),
+    ("2.2", count_other_words, "a word beside itself left out"),
+    ("2.2", count_without_a_start, "round the start"),
+    ("2.4", lambda C: np.maximum(np.log(C / C.sum(axis=1, keepdims=True)), 0), "total missing"),
+    ("2.4", ratio_to_chance, "logarithm missing"),
     ("2.2", counting(lambda k, window: 0 < k <= window), "one direction"),
     ("2.2", counting(lambda k, window: -window <= k < 0), "one direction"),
     ("2.2", counting(lambda k, window: abs(k) <= window), "the word itself counted"),

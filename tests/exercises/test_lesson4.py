@@ -192,6 +192,10 @@ def with_loss(loss):
     return answer
 
 
+def best(ratio):
+    return lambda counts, noise, K: np.log(ratio(counts, noise, K))
+
+
 def with_gradients(ds, ds_neg):
     def answer(s, s_neg):
         yes, no = losses(s, s_neg)
@@ -248,6 +252,19 @@ def conditional(counts):
     [
         ("4.1", lambda ids, dy: (ids, dy), "ids not merged"),
         ("4.1", lambda ids, dy: ([0, 1], dy[:2]), "wrong ids"),
+        ("4.1", lambda ids, dy: (dy[:3], np.unique(ids)), "rows before ids"),
+        ("4.4", lambda counts, power: counts**0.75 / np.sum(counts**0.75), "power not used"),
+        ("4.6", best(lambda C, q, K: C * K / (C.sum(1, keepdims=True) * q)), "K in the numerator"),
+        ("4.6", best(lambda C, q, K: C / (K * C.sum(axis=0) * q)), "sums of the columns"),
+        ("4.6", best(lambda C, q, K: C / (K * C.sum(axis=1) * q)), "sums along the wrong axis"),
+        ("4.6", lambda *got: np.maximum(solution_of("4.6")(*got), 0), "negative values cut off"),
+        ("4.7", lambda *given: list(set(solution_of("4.7")(*given))), "pairs counted once"),
+        (
+            "4.7",
+            lambda ids, reaches: solution_of("4.7")(np.arange(len(ids)), reaches),
+            "places instead of words",
+        ),
+        ("4.8", lambda K: K * np.log(1 + 1 / K), "best score of untied words"),
         ("4.1", lambda ids, dy: ("one two four", dy[:3]), "wrong type"),
         ("4.1", rows(lambda found: found[-1]), "last one only"),
         ("4.1", rows(lambda found: found[0]), "first one only"),
