@@ -77,9 +77,10 @@ def configure(parser: Parser) -> None:
             _add(group, option, defaults[option.name])
     for other in TASKS:
         for options in option_groups(other).values():
-            names = ["--" + name.replace("_", "-") for name in options]
-            new = (name for name in names if name not in parser._option_string_actions)
-            parser.elsewhere |= dict.fromkeys(new, f"--task {other}")
+            for name in ("--" + option.replace("_", "-") for option in options):
+                if name not in parser._option_string_actions:
+                    tasks = f"{parser.elsewhere[name]} or" if name in parser.elsewhere else "--task"
+                    parser.elsewhere[name] = f"{tasks} {other}"
 
 
 def _defaults(argv: Sequence[str]) -> "TrainConfig":

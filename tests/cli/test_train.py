@@ -84,7 +84,7 @@ def test_a_task_brings_its_options(deepnlp, monkeypatch, tmp_path):
     assert "--epochs" in shown
     assert "--cell" not in shown
     done = deepnlp("train", "--task", "counting", "--cell", "gru")
-    assert "unrecognized arguments: --cell gru; --cell is an option of --task lm" in done.err
+    assert "unrecognized arguments: --cell gru; --cell is an option of --task lm or" in done.err
     assert "(see deepnlp train --help)" in done.err
     assert "did you mean --highest?" in deepnlp("train", "--task", "counting", "--higest=3").err
     recipe = tmp_path / "mine.toml"
