@@ -6,8 +6,8 @@ of the same name. With --page it only writes the page again.
     python chapters/ch02_counting_words/against_word2vec.py
 
 Data: the Penn Treebank, WikiText-2, the similarity sets, the analogies (datasets/README.md).
-Time: TIME
-Expect: EXPECT
+Time: about 6 minutes on one core.
+Expect: on texts this small counting is ahead in most rows, and all three find sensible neighbours.
 """
 
 import json
@@ -80,10 +80,8 @@ def counted(corpus: Corpus, config: Config) -> WordVectors:
 def trained(recipe: str, corpus: str, config: Config) -> WordVectors:
     """Input vectors of word2vec, by its recipe."""
     options = {"embed_size": config.size, "window": config.window, "epochs": config.epochs}
-    options |= {"optimizer": "adagrad", "lr": config.lr}
-    trainer = build_trainer(
-        configure(recipe, {"corpus": corpus, **options}), out=False, progress=False
-    )
+    options |= {"corpus": corpus, "optimizer": "adagrad", "lr": config.lr}
+    trainer = build_trainer(configure(recipe, options), progress=False)
     trainer.fit()
     return WordVectors(trainer.task.corpus.vocab.tokens, asnumpy(trainer.model.vectors("input")))
 
@@ -112,7 +110,7 @@ def page(found: dict[str, Any]) -> str:
         f"PPMI with a truncated SVD, CBOW and skip-gram: vectors of {size} numbers, windows of "
         f"{window} words to either side. PPMI is plain; a vector is a row of U times the roots of "
         f"the singular values. CBOW and skip-gram are trained for {epochs} epochs by their "
-        f"recipes, but with AdaGrad at a rate that falls linearly from {found['config']['lr']}; "
+        f"recipes, with AdaGrad at a rate that falls linearly from {found['config']['lr']}; "
         "their input vectors are taken.",
         "```\npython chapters/ch02_counting_words/against_word2vec.py\n```",
         f"It writes [{NAME}.json]({NAME}.json), and from that alone the page (`--page`).",
