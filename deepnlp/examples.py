@@ -213,7 +213,7 @@ def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
             parameter.value = weight(rng, *parameter.shape).value
         text, windows, centres, negatives = "ids N,H", "labels N,T,H", "ids N,T", "ids N,D"
         inputs = [_input(rng, one, s) for one in (text, windows, centres, negatives)]
-        inputs[1][0, 0] = 0  # a centre without a window
+        inputs[1][0, 0] = int(s.T == 1)  # of several centres one has no window
         return model, tuple(inputs[: 4 if loss == "negative" else 3])
 
     return Example(" ".join([kind.__name__, tie, loss, *options.values()]), kind, build)

@@ -60,7 +60,7 @@ def test_the_default_recipe_and_its_model(deepnlp):
     ("options", "message"),
     [
         (["--similarity", "nowhere"], "unknown similarity set 'nowhere'"),
-        (["--window", "0"], "window should be a whole number, 1 or more, got 0"),
+        (["--window", "0"], "window should be a whole number, 1 or more and at most 1000"),
         (["--model", "glove"], "invalid choice: 'glove'"),
         (["--cell", "gru"], "unrecognized arguments: --cell gru"),
         (["--recipe", "book-rnnlm"], "recipe book-rnnlm is for task 'lm', got 'vectors'"),

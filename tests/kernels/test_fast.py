@@ -13,7 +13,7 @@ from deepnlp.examples import EXAMPLES
 from deepnlp.kernels import cuda, fast
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.lstm import lstm_backward, lstm_forward
-from deepnlp.parameter import sum_by_id
+from deepnlp.parameter import at_every_place, sum_by_id
 from tests.kernels import cases
 from tests.kernels.cases import LOOPS, plain
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
@@ -352,3 +352,12 @@ def test_sums_by_id_are_the_plain_ones_with_each_id_once(ids, dtype):
     assert found.tolist() == sorted({*ids.tolist()})
     assert sums.dtype == dtype
     np.testing.assert_array_equal(sums, expected[np.searchsorted(places, found)])
+
+
+def test_repeated_ids_have_their_sum_at_every_place():
+    """Also in the quick form, should the sums come from the plain one."""
+    ids, rows = np.array([7, 2, 7]), np.arange(6.0).reshape(3, 2)
+    with kernels.using("plain"):
+        sums = sum_by_id(ids, rows)
+    np.testing.assert_array_equal(at_every_place(*sums), [[2, 3], [4, 6], [4, 6]])
+    np.testing.assert_array_equal(at_every_place(*sum_by_id(ids, rows)), [[2, 3], [4, 6]])

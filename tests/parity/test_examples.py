@@ -4,6 +4,8 @@ A reference is the same function of PyTorch, from the tensors of the layer's par
 those of its inputs. A layer that PyTorch does not have needs none.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,24 @@ def negative_sampling(m=None):
     return reference
 
 
+def word2vec(p, text, windows, centres, negatives=None, *, skip, mean=False):
+    """CBOW or skip-gram: the vectors of the centres, or of their windows, against the output's."""
+    E, a = p["embed.W"], windows.double()
+    h, targets, pairs = F.embedding(centres, E), text, windows
+    if not skip:
+        size = a.sum(2, keepdim=True)
+        h = a @ F.embedding(text, E) / (size.clamp(min=1) if mean else 1)
+        targets, pairs = torch.where(size[:, :, 0] > 0, centres, -1), None
+    h = h @ p["project.W"] if "project.W" in p else h
+    W = p.get("output.W", E)
+    if negatives is not None:
+        return negative_sampling(5)({"W": W}, h, targets, negatives, pairs)
+    if not skip:
+        return cross_entropy(h @ W.T, targets)
+    n, i, j = windows.nonzero(as_tuple=True)
+    return cross_entropy(h[n, i] @ W.T, text[n, j])
+
+
 REFERENCES = {
     "MatMul": affine,
     "Affine": affine,
@@ -102,6 +122,13 @@ REFERENCES = {
     "TimeRNN relu": recurrent("RNN", nonlinearity="relu"),
     "LSTM": recurrent("LSTM"),
     "TimeLSTM": recurrent("LSTM"),
+    "CBOW none negative mean": partial(word2vec, skip=False, mean=True),
+    "CBOW tied negative sum": partial(word2vec, skip=False),
+    "CBOW tied+L softmax mean": partial(word2vec, skip=False, mean=True),
+    "SkipGram none negative": partial(word2vec, skip=True),
+    "SkipGram tied negative": partial(word2vec, skip=True),
+    "SkipGram tied+L negative": partial(word2vec, skip=True),
+    "SkipGram tied softmax": partial(word2vec, skip=True),
     "GRU reset_after": recurrent("GRU"),
     "TimeGRU reset_after": recurrent("GRU"),
 }
