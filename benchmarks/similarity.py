@@ -7,7 +7,7 @@ import secrets
 from deepnlp.datasets import load_similarity
 from deepnlp.vectors import WordVectors, evaluate_similarity
 
-SETS = ("men", "wordsim353")
+SETS = ("simlex", "rw", "men", "wordsim353")
 
 
 def fresh_seed() -> int:

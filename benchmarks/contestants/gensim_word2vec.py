@@ -40,6 +40,7 @@ def run(spec: Spec) -> Answer:
         workers=spec.threads,
         min_count=1,
         sample=1e-3,
+        alpha=float(spec.options.get("alpha", 0.025)),
         seed=fresh_seed(),
     )
     model.build_vocab(lines)

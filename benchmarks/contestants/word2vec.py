@@ -13,7 +13,10 @@ from deepnlp.datasets import Corpus
 from deepnlp.training import build_trainer, configure
 from deepnlp.vectors import WordVectors
 
-CHOSEN = ("corpus", "embed_size", "window", "negatives", "block", "noise_words", "batch_size")
+CHOSEN = (
+    *("corpus", "embed_size", "window", "negatives", "block", "noise_words", "batch_size"),
+    *("optimizer", "lr"),
+)
 
 
 def run(spec: Spec) -> Answer:
