@@ -151,7 +151,7 @@ class CBOW(Word2Vec):
         A = windows.astype(X.dtype)
         size = A @ xp.ones(A.shape[2], dtype=A.dtype)  # of each window
         if self._config["context"] == "mean":
-            A *= (1 / xp.maximum(size, 1))[:, :, None]
+            A = A * (1 / xp.maximum(size, 1))[:, :, None]
         self.save_for_backward(A)
         h = self.project.forward(A @ X)  # (N, B, D)
         t = xp.where(size > 0, centres, IGNORED)
