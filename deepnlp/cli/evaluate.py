@@ -56,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _language_model(arguments: argparse.Namespace, model: Any) -> int:
     """Print the perplexity of a language model."""
+    import numpy as np
+
     from deepnlp.cli.models import corpus_of
     from deepnlp.evaluation import perplexity
     from deepnlp.generation import vocabulary_of
@@ -64,12 +66,14 @@ def _language_model(arguments: argparse.Namespace, model: Any) -> int:
     vocab = vocabulary_of(model)
     corpus = corpus_of(arguments.model, vocab, arguments.corpus)
     ids = corpus.splits[arguments.split]
+    targets = model.targets(ids)
     batch_size = arguments.batch_size or 1
     found = {"model": perplexity(model, ids, batch_size)}
     if arguments.baselines:
-        measured = baselines(corpus.train, {arguments.split: ids}, len(vocab))
+        train = model.targets(corpus.train)
+        measured = baselines(train, {arguments.split: targets}, model.output_size)
         found |= {name: values[arguments.split] for name, values in measured.items()}
-    unknown = int((ids[1:] == vocab.unk_id).sum())
+    unknown = int((targets[1:] == model.targets(np.array(vocab.unk_id))).sum())
     if arguments.json:
         print_json(
             {

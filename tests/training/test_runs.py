@@ -9,7 +9,7 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.backend import asnumpy
-from deepnlp.models import CBOW, RNNLM, SkipGram
+from deepnlp.models import CBOW, RNNLM, Seq2Seq, SkipGram, Tagger
 from deepnlp.optimizers import OPTIMIZERS, Optimizer
 from deepnlp.options import fill, options_of, values_of
 from deepnlp.training import (
@@ -206,8 +206,10 @@ def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
 @pytest.mark.parametrize("name", recipe_names())
 def test_the_model_of_every_recipe_can_be_built(name: str) -> None:
     config = recipe(name)
-    kind = {"lm": RNNLM, "cbow": CBOW, "skipgram": SkipGram}[config.get("model", config.task)]
-    model = fill(kind, config, 50)
+    kinds = {"lm": RNNLM, "cbow": CBOW, "skipgram": SkipGram, "seq2seq": Seq2Seq, "tag": Tagger}
+    kind = kinds[config.get("model", config.task)]
+    sizes = {"seq2seq": (50, 40), "tag": (50, 3)}.get(config.task, (50,))
+    model = fill(kind, config, *sizes)
     fill(OPTIMIZERS[config.optimizer], config, model.parameters())
     build_schedule(config, steps=10_000)
     assert all(model.config()[name] == config[name] for name in options_of(kind))
