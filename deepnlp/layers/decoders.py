@@ -130,8 +130,8 @@ class ReadingDecoder(Decoder):
     def __init__(self, recurrent: Cells, attention: Attention, W: Any, b: Any = None) -> None:
         super().__init__(recurrent)
         self.attention = attention
-        self.combine = Sequential(TimeAffine(W, b), Tanh())
-        self.M = self.combine.layers[0].W.shape[1]  # type: ignore[attr-defined]
+        output = TimeAffine(W, b)
+        self.combine, self.M = Sequential(output, Tanh()), output.W.shape[1]
         self._caches = StepCaches(recurrent, attention, self.combine)  # of a loop over time
 
     @classmethod
