@@ -7,8 +7,10 @@ from typing import Any
 from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.errors import DeepNLPError
-from deepnlp.models import RNNLM
+from deepnlp.models import RNNLM, Seq2Seq, Tagger
 from deepnlp.text import Vocabulary
+
+TASK_FOR = {RNNLM: "lm", Seq2Seq: "seq2seq", Tagger: "tag"}  # which task trains a kind of model
 
 
 def load_model(path: str, *kinds: type[Any]) -> Any:
@@ -22,11 +24,15 @@ def load_model(path: str, *kinds: type[Any]) -> Any:
     model = checkpoint.load(path)
     kinds = kinds or (RNNLM,)
     if not isinstance(model, kinds):
-        expected = " or ".join(f"{'an' if k is RNNLM else 'a'} {k.__name__}" for k in kinds)
-        raise DeepNLPError(
-            f"{path} holds a {type(model).__name__}, expected {expected}, as deepnlp train makes"
+        expected = " or ".join(
+            f"{_article(kind)} (deepnlp train --task {TASK_FOR[kind]})" for kind in kinds
         )
+        raise DeepNLPError(f"{path} holds {_article(type(model))}, expected {expected}")
     return model
+
+
+def _article(kind: type[Any]) -> str:
+    return f"{'an' if kind is RNNLM else 'a'} {kind.__name__}"
 
 
 def run_folder_of(path: str) -> Path | None:
@@ -80,7 +86,7 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
     if run_folder is not None:
         config = TrainConfig.load(RunFolder(run_folder).config)
     elif wanted is not None:
-        config = configure(task={"Seq2Seq": "seq2seq", "Tagger": "tag"}[type(model).__name__])
+        config = configure(task=TASK_FOR[type(model)])
     else:
         raise ValueError(
             f"{path} lies in no run folder that would name its corpus: say which with --corpus"

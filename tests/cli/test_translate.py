@@ -138,7 +138,7 @@ def test_what_has_no_picture(deepnlp, dates_run, words_run, tmp_path):
 def test_models_of_other_kinds(deepnlp, run_folder, tag_run, dates_run):
     done = deepnlp("translate", run_folder, "a")
     assert done.code == 2
-    assert "holds a RNNLM, expected a Seq2Seq, as deepnlp train makes" in done.err
+    assert "holds an RNNLM, expected a Seq2Seq (deepnlp train --task seq2seq)" in done.err
     done = deepnlp("generate", dates_run)
     assert done.code == 2
     assert "holds a Seq2Seq, expected an RNNLM" in done.err

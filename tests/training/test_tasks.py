@@ -30,7 +30,7 @@ from deepnlp.optimizers import SGD, Adam, Optimizer
 from deepnlp.options import Option
 from deepnlp.tasks import Task
 from deepnlp.training import Hook, Plateau, Trainer
-from tests.training.tools import Killed, end_of, stop_at, tiny_corpus
+from tests.training.tools import end_of, killed_and_resumed, stopped_and_resumed, tiny_corpus
 
 Ids = np.ndarray[Any, Any]
 
@@ -230,45 +230,13 @@ def test_stopped_in_the_middle_of_an_epoch_and_resumed(
     step: int, how: str, tmp_path: Path, uninterrupted: Any
 ) -> None:
     make, whole = uninterrupted
-    stopped = make(tmp_path)
-    stop_at(stopped, step, how)
-    if how == "kill":
-        with pytest.raises(Killed):
-            stopped.fit()
-    else:
-        assert stopped.fit().status == "interrupted"
-    deepnlp.seed(99)
-    assert make(tmp_path).fit(resume=True).status == "finished"
-    assert end_of(tmp_path) == whole
-
-
-PROCESS = """
-import sys
-import tests  # one BLAS thread
-from pathlib import Path
-from tests.training import test_tasks, tools
-test_tasks.Trainer = tools.SlowTrainer
-test_tasks.MAKERS[sys.argv[1]](Path(sys.argv[2])).fit()
-"""
+    assert stopped_and_resumed(make, tmp_path, step, how) == whole
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_process_that_is_killed(tmp_path: Path, uninterrupted: Any) -> None:
     make, whole = uninterrupted
-    with subprocess.Popen(
-        [sys.executable, "-c", PROCESS, make.__name__, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if int(line) == 22:
-                process.kill()
-                break
-        process.stdout.read()
-    assert process.returncode == -signal.SIGKILL
-    make(tmp_path).fit(resume=True)
-    assert end_of(tmp_path) == whole
+    assert killed_and_resumed(make, tmp_path, 22) == whole
 
 
 def validation(task: Task, model: Layer) -> float:

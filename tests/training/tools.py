@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import deepnlp
 from deepnlp.datasets import Corpus
@@ -104,3 +108,52 @@ def end_of(folder: Path) -> dict[str, Any]:
         "metrics": rows,
         "result": result,
     }
+
+
+def stopped_and_resumed(
+    make: Callable[..., Trainer], folder: Path, step: int, how: str
+) -> dict[str, Any]:
+    """The end of a run that is stopped in the middle of an update, and resumed by a new trainer."""
+    stopped = make(folder)
+    stop_at(stopped, step, how)
+    if how == "kill":
+        with pytest.raises(Killed):
+            stopped.fit()
+    else:
+        assert stopped.fit().status == "interrupted"
+    deepnlp.seed(99)
+    assert make(folder).fit(resume=True).status == "finished"
+    return end_of(folder)
+
+
+PROCESS = """
+import importlib
+import sys
+import tests  # one BLAS thread
+from pathlib import Path
+from tests.training.tools import SlowTrainer
+module = importlib.import_module(sys.argv[1])
+module.Trainer = SlowTrainer
+module.MAKERS[sys.argv[2]](Path(sys.argv[3])).fit()
+"""
+
+
+def killed_and_resumed(make: Callable[..., Trainer], folder: Path, step: int) -> dict[str, Any]:
+    """The end of a run whose process gets SIGKILL after an update, and that is resumed here.
+
+    ``make`` is one of the ``MAKERS`` of its module, which builds it from the name ``Trainer``.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", PROCESS, make.__module__, make.__name__, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == step:
+                process.kill()
+                break
+        process.stdout.read()
+    assert process.returncode == -signal.SIGKILL
+    make(folder).fit(resume=True)
+    return end_of(folder)
