@@ -88,6 +88,6 @@ def attention_map(
     scale = figure.colorbar(image, cax=figure.add_axes(beside), ticks=[0, 0.5, 1])
     scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)
     scale.outline.set_visible(False)
-    scale.ax.set_title("weight", fontsize=9, color=GREY, loc="left", pad=5)
+    scale.ax.set_title("weight", fontsize=9, color=GREY, loc="left", pad=8)
     figure.text(0.1 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
     return saved(figure, path)

@@ -38,7 +38,7 @@ def render(table: Table, results: Path) -> str:
         f"# {table.title}",
         table.text.strip(),
         f"```\ndeepnlp reproduce {table.name}\n```",
-        f"{_progress(done, count)} {_spread(table)}",
+        f"{_progress(done, count)} {_spread(table)}".rstrip(),
         markdown(
             [column.heading for column in table.columns],
             [[one.text(column.text) for column in table.columns] for one in shown],
@@ -85,7 +85,7 @@ def write_page(table: Table, results: Path) -> Path:
 
 
 def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], aligns: Sequence[str]) -> str:
-    """A table in Markdown.
+    """A table in Markdown, in which a ``|`` in a cell is escaped.
 
     >>> print(markdown(["row", "test"], [["tied", "86.6"]], ["left", "right"]))
     | row | test |
@@ -93,7 +93,7 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], aligns: Seq
     | tied | 86.6 |
     """
     rule = "".join("--:|" if align == "right" else ":--|" for align in aligns)
-    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in rows]
     return "\n".join(["| " + " | ".join(headings) + " |", f"|{rule}", *lines])
 
 
