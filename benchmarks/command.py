@@ -17,6 +17,8 @@ suites:
   lm          a training step and an evaluation pass of the language model
   layers      each layer, forward and backward
   generate    sampling, one text and 64 together
+  seq2seq     a training step of encoder and decoder; a GRU beside an LSTM
+  translation a recipe for translation, in target tokens per second and BLEU
   scaling     time against T, N, H and V; memory against the length of the text
   techniques  what each technique buys, one change at a time
   profile     where the time of a training step goes, and the roofline
@@ -55,6 +57,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sizes", type=_sizes, metavar="H,H", help="hidden sizes (default 100,200,650)"
+    )
+    parser.add_argument(
+        "--epochs", type=at_least(1), metavar="N", help="of the suite translation (default 6)"
     )
     parser.add_argument(
         "--quick",
@@ -130,6 +135,7 @@ def _settings(arguments: argparse.Namespace, torch: bool) -> "Settings":
         quick=arguments.quick,
         torch=torch and not arguments.no_torch,
         tf32=arguments.tf32,
+        epochs=arguments.epochs,
     )
 
 

@@ -43,7 +43,7 @@ class Entry:
     at : dict
         The sizes that tell this place from others. Who has the same competes.
     options : dict
-        What else the work is told.
+        What else the work is told; a race adds the number of the ``round``, from 0.
     steps : int
         Timed repetitions in a process, at least.
     """
@@ -97,7 +97,8 @@ def race(
             entry = entries[k]
             sizes = " ".join(f"{letter} {value}" for letter, value in entry.at.items())
             tell(f"round {number + 1}/{settings.rounds}  {entry.contestant}  {sizes}".rstrip())
-            for row, values in start(entry, settings).items():
+            told = replace(entry, options=entry.options | {"round": number})
+            for row, values in start(told, settings).items():
                 times = rows[k].setdefault(row, {})
                 for name, value in values.items():
                     times.setdefault(name, []).append(value)

@@ -105,6 +105,8 @@ def command(suite: str, settings: Settings) -> str:
         parts += ["--sizes", ",".join(map(str, settings.sizes))]
     if settings.tf32:
         parts.append("--tf32")
+    if settings.epochs:
+        parts += ["--epochs", str(settings.epochs)]
     if not settings.torch:
         parts.append("--no-torch")
     return " ".join(parts)

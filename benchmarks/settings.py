@@ -46,6 +46,8 @@ class Settings:
         Whether PyTorch takes part.
     tf32 : bool
         On a GPU: float32 products with inputs rounded to 10 bits, in every library.
+    epochs : int, optional
+        Of the suite ``translation``, in place of its own number.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Settings:
     quick: bool = False
     torch: bool = True
     tf32: bool = False
+    epochs: int | None = None
 
     @property
     def shape(self) -> dict[str, int]:

@@ -94,17 +94,17 @@ CASES: dict[str, Case] = {
 
 
 def run(spec: Spec) -> Answer:
-    """Time of each layer's forward and backward.
+    """Time of each layer's forward and backward, and how many parameters it has.
 
     Parameters
     ----------
     spec : Spec
-        Sizes V, N, T, H.
+        Sizes V, N, T, H; ``only``: the names of the layers, all by default.
     """
     deepnlp.seed(0)
     answer = {}
-    for name, case in CASES.items():
-        layer, inputs, gradients = case(spec.model)
+    for name in spec.options.get("only", CASES):
+        layer, inputs, gradients = CASES[name](spec.model)
 
         def forward(layer: Any = layer, inputs: Any = inputs) -> None:
             layer.forward(*inputs)
@@ -114,4 +114,5 @@ def run(spec: Spec) -> Answer:
             layer.backward(*gradients)
 
         answer[name] = interleaved_ms({"forward_ms": forward, "backward_ms": backward}, spec)
+        answer[name]["parameters"] = sum(one.value.size for one in layer.parameters())
     return answer

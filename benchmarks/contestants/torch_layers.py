@@ -11,12 +11,12 @@ from benchmarks.settings import Sizes, Spec
 from benchmarks.timing import interleaved_ms
 
 
-def cases(tools: Torch, sizes: Sizes) -> dict[str, tuple[Any, list[Any]]]:
-    """By the name of our layer: a function of PyTorch's, and its inputs.
+def cases(tools: Torch, sizes: Sizes) -> dict[str, tuple[Any, list[Any], list[Any]]]:
+    """By the name of our layer: a function of PyTorch's, its inputs, and its weights.
 
     Returns
     -------
-    dict of str to (callable, list of tensor)
+    dict of str to (callable, list of tensor, list of tensor)
         The function gives one tensor, from which backward starts.
     """
     V, N, T, H = sizes
@@ -50,34 +50,34 @@ def cases(tools: Torch, sizes: Sizes) -> dict[str, tuple[Any, list[Any]]]:
 
     cell, output = made["LSTM, one step"][0], made["TimeAffine"][0]
     given_tuple = {"TimeRNN", "TimeGRU, reset after", "TimeLSTM"}
-    found = {
-        name: (first_of(module) if name in given_tuple else module, inputs)
-        for name, (module, inputs) in made.items()
-    }
-    found["LSTM, one step"] = (
-        lambda x, h, c: torch.cat(cell(x, (h, c))),
-        made["LSTM, one step"][1],
-    )
+    found = {}
+    for name, (module, inputs) in made.items():
+        weights = list(module.parameters()) if isinstance(module, nn.Module) else []
+        found[name] = (first_of(module) if name in given_tuple else module, inputs, weights)
+    _, inputs, weights = found["LSTM, one step"]
+    found["LSTM, one step"] = (lambda x, h, c: torch.cat(cell(x, (h, c))), inputs, weights)
     found["AffineSoftmaxWithLoss"] = (
         lambda h, targets: flat_loss(output(h), targets),
         [numbers(N, T, H), ids(N, T)],
+        list(output.parameters()),
     )
     return found
 
 
 def run(spec: Spec) -> Answer:
-    """Time of each layer's forward and backward.
+    """Time of each layer's forward and backward, and how many parameters it has.
 
     Parameters
     ----------
     spec : Spec
-        Sizes V, N, T, H.
+        Sizes V, N, T, H; ``only``: the names of the layers, all by default.
     """
     tools = Torch(spec)
     answer = {}
-    for name, (function, inputs) in cases(tools, spec.model).items():
-        leaves = [one for one in inputs if one.requires_grad]
-        leaves += list(function.parameters()) if hasattr(function, "parameters") else []
+    found = cases(tools, spec.model)
+    for name in [one for one in spec.options.get("only", found) if one in found]:
+        function, inputs, weights = found[name]
+        leaves = [*weights, *(one for one in inputs if one.requires_grad)]
         made: dict[str, Any] = {}
         gradient = tools.torch.rand_like(function(*inputs))
 
@@ -91,4 +91,5 @@ def run(spec: Spec) -> Answer:
 
         works = {"forward_ms": forward, "backward_ms": backward}
         answer[name] = interleaved_ms(works, spec, tools.wait)
+        answer[name]["parameters"] = sum(one.numel() for one in weights)
     return answer

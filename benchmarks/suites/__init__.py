@@ -10,7 +10,18 @@ from benchmarks.records import Goal
 from benchmarks.report import Table
 from benchmarks.results import Result
 from benchmarks.settings import Settings
-from benchmarks.suites import generate, layers, lm, precision, profile, scaling, techniques, vectors
+from benchmarks.suites import (
+    generate,
+    layers,
+    lm,
+    precision,
+    profile,
+    scaling,
+    seq2seq,
+    techniques,
+    translation,
+    vectors,
+)
 
 __all__ = ["SUITES", "Suite"]
 
@@ -51,6 +62,14 @@ SUITES = {
     "vectors": Suite(
         "word2vec in words per second, against gensim", vectors.entries, vectors.tables,
         vectors.goals,
+    ),
+    "seq2seq": Suite(
+        "a training step of encoder and decoder; a GRU beside an LSTM", seq2seq.entries,
+        seq2seq.tables, seq2seq.goals,
+    ),
+    "translation": Suite(
+        "a recipe for translation trained, in target tokens per second and BLEU",
+        translation.entries, translation.tables, translation.goals,
     ),
     "scaling": Suite(
         "time against T, N, H and V; memory against the length of the text", scaling.entries,

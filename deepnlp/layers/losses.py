@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from deepnlp import functions
+from deepnlp import backend, functions
 from deepnlp.backend import Array, check_ids, xp
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer, expect, keeping
@@ -137,8 +138,9 @@ class AffineSoftmaxWithLoss(Layer):
 
     with M the number of targets that count. It equals :class:`Affine` followed by
     :class:`SoftmaxWithLoss`. The n V scores are most of a language model's memory. Here they become
-    probabilities and then gradients in place. Where no backward follows, as in evaluation, they are
-    computed a block at a time and never all held.
+    probabilities and then gradients in place, and on the host there are none of ignored targets.
+    Where no backward follows, as in evaluation, they are computed a block at a time and never all
+    held.
 
     Parameters
     ----------
@@ -198,21 +200,22 @@ class AffineSoftmaxWithLoss(Layer):
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = mean of -log softmax(x W + b)[target]."""
-        if not keeping():
-            counts = targets != self.ignore_id
-            return xp.sum(self.losses(x, targets)) / _number(counts, x)
         t, counts = self._targets(x, targets)
-        W, b = self.W.value, None if self.b is None else self.b.value
-        # s (n, V), for the n rows of x
-        s = self._workspace("s", (len(t), W.shape[1]), xp.result_type(x.dtype, W.dtype))
-        nll, saved = softmax_nll(product(rows(x), W, out=s), b, t)
         M = _number(counts, x)
-        self.save_for_backward(x, s, t, counts, saved, M)
+        scored = _rows_to_score(counts)
+        x_n, t, counts = rows(x)[scored], t[scored], counts[scored]
+        W, b = self.W.value, None if self.b is None else self.b.value
+        if not keeping():
+            return xp.sum(affine_nll(x_n, W, b, t) * counts) / M
+        # s (n, V), for n rows of x
+        s = self._workspace("s", (len(t), W.shape[1]), xp.result_type(x.dtype, W.dtype))
+        nll, saved = softmax_nll(product(x_n, W, out=s), b, t)
+        self.save_for_backward(x_n, s, t, counts, saved, M, scored, x.shape)
         return xp.sum(nll * counts) / M
 
     def backward(self, dloss: Any = 1) -> Array:
         """dx = ds W^T, with ds = dloss (p - onehot(t)) / M, zero where the target is ignored."""
-        x, s, t, counts, saved, M = self.saved()
+        x_n, s, t, counts, saved, M, scored, shape = self.saved()
         # L = sum_n nll_n / M, over the n that count
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
@@ -220,10 +223,14 @@ class AffineSoftmaxWithLoss(Layer):
         # s = x W + b: db = sum_n ds_n, dW = x^T ds, dx = ds W^T
         if self.b is not None:
             self.b.accumulate(product(factor[None, :], s)[0])
-        self.W.accumulate_product((factor[:, None] * rows(x)).T, s)
-        dx = product(s, self.W.value.T)
-        dx *= factor[:, None]
-        return dx.reshape(x.shape)
+        self.W.accumulate_product((factor[:, None] * x_n).T, s)
+        dx_n = product(s, self.W.value.T)
+        dx_n *= factor[:, None]
+        if dx_n.size == math.prod(shape):
+            return dx_n.reshape(shape)
+        dx = xp.zeros(shape, dtype=dx_n.dtype)
+        rows(dx)[scored] = dx_n
+        return dx
 
     def _targets(self, x: Array, targets: Array) -> tuple[Array, Array]:
         """Targets (n,), zero where ignored, and whether each counts (n,)."""
@@ -249,6 +256,16 @@ def _rows_that_count(
     t = xp.where(counts, t, 0)
     check_ids(owner, t, V, "targets")
     return t, counts
+
+
+def _rows_to_score(counts: Array) -> Any:
+    """Index of the rows whose scores are computed: on the host only of those that count.
+
+    A device takes all: its number of rows must not depend on numbers that the host would wait for.
+    """
+    if backend.name() != "numpy" or counts.all():
+        return slice(None)
+    return xp.flatnonzero(counts)
 
 
 def _number(counts: Array, x: Array) -> Array:

@@ -29,12 +29,18 @@ def answer(entry, settings):
         whole = {"train_ms": ms / 1.2, "eval_ms": ms / 4}
         return {"step": whole, "LSTM": both(0.04 * ms, 0.06 * ms), "output": both(ms / 6, ms / 3)}
     if entry.work in ("layers", "torch_layers"):
-        names = [name for name in CASES if slower == 1 or name != "TimeGRU"]
-        return {name: both(slower, 2 * slower) for name in names}
+        names = [name for name in options.get("only", CASES) if slower == 1 or name != "TimeGRU"]
+        return {name: {**both(slower, 2 * slower), "parameters": 100.0} for name in names}
     if entry.work in ("generation", "torch_generation"):
         return {"step": {"token_ms": slower * 4 * H / 1000}}
     if entry.work in ("word2vec", "gensim_word2vec"):
         return {"training": {"words_per_s": 2e5 / slower, "men": 0.2, "wordsim353": 0.1}}
+    if entry.work in ("seq2seq", "torch_seq2seq"):
+        return {"step": {"train_ms": slower * ms, "tokens_per_s": 3e3, "memory_mb": 60 * slower}}
+    if entry.work in ("translation", "torch_translation"):
+        searches = {search: {"bleu": 30 + slower, "half": 0.9} for search in ("greedy", "beam 5")}
+        training = {"tokens_per_s": 3e3 / slower, "updates": 900.0, "perplexity": 4.0}
+        return {"training": training, **searches, "nrefs:1|case:lc": {"texts": 1000.0}}
     if entry.work == "memory_growth":
         return {"step": {"memory_mb": 1.0 + options["length"] / 1e6}}
     if entry.work == "profile":
