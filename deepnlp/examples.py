@@ -169,6 +169,28 @@ def _rnnlm(cell: str, tie: str) -> Example:
     return Example(f"RNNLM {cell} {tie}", RNNLM, build)
 
 
+def _awd_lstm() -> Example:
+    """All that AWD-LSTM adds to a language model."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        model = RNNLM(
+            *(s.V, s.D, [s.H, s.H, s.D], 3),
+            dropout=0.25,
+            input_dropout=0.4,
+            output_dropout=0.4,
+            locked_dropout=True,
+            embed_dropout=0.3,
+            weight_drop=0.5,
+            dtype="float64",
+            rng=rng,
+        )
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        return model, _windows(rng, s)
+
+    return Example("RNNLM AWD-LSTM", RNNLM, build, SMALL)
+
+
 def _rows_in_part(tie: str) -> Example:
     """Some words are only read, one is only predicted; of the others some vectors are frozen."""
 
@@ -250,6 +272,7 @@ def _rows() -> Iterator[Example]:
     yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
     yield from _layer("locked", layers.TimeDropout, "", "N,T,D", p=0.4, locked=True)
     yield from _layer("", layers.Embedding, "V,D", "ids N,T", any_shape=True)
+    yield from _layer("", layers.EmbeddingDropout, "V,D", "ids N,T", any_shape=True, p=0.4)
     yield from _layer("", layers.SoftmaxWithLoss, "", "N,T,V; targets N,T")
     yield from _layer("", layers.AffineSoftmaxWithLoss, "D,V V", "N,T,D; targets N,T")
     yield from _layer("no bias", layers.AffineSoftmaxWithLoss, "D,V", "N,T,D; targets N,T")
@@ -277,6 +300,7 @@ def _rows() -> Iterator[Example]:
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
             yield _rnnlm(cell, tie)
+    yield _awd_lstm()
     for tie in ("none", "tied+L"):
         yield _rows_in_part(tie)
     yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)

@@ -10,7 +10,7 @@ from deepnlp.layers.decoders import AttentionDecoder, ContextDecoder
 from deepnlp.layers.deep import TimeDeepTransition, deep_output
 from deepnlp.layers.dense import Affine, MatMul, TimeAffine
 from deepnlp.layers.dropout import Dropout, TimeDropout
-from deepnlp.layers.embedding import Embedding
+from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.feeding import InputFeedingDecoder
 from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.lengths import reverse_by_length
@@ -19,6 +19,7 @@ from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
+from deepnlp.layers.weight_drop import WeightDrop
 
 __all__ = [
     "GRU",
@@ -35,6 +36,7 @@ __all__ = [
     "Dropout",
     "Embedding",
     "EmbeddingDot",
+    "EmbeddingDropout",
     "GeneralAttention",
     "InputFeedingDecoder",
     "Layer",
@@ -55,6 +57,7 @@ __all__ = [
     "TimeLSTM",
     "TimeRNN",
     "TimeStacked",
+    "WeightDrop",
     "deep_output",
     "reverse_by_length",
 ]
