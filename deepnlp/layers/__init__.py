@@ -4,6 +4,7 @@ from deepnlp.layer import Layer, Sequential
 from deepnlp.layers.activations import ReLU, Sigmoid, Softmax, Tanh
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
+from deepnlp.layers.augmented_loss import AugmentedLoss
 from deepnlp.layers.bahdanau import BahdanauDecoder
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.decoders import AttentionDecoder, ContextDecoder
@@ -17,6 +18,10 @@ from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
+from deepnlp.layers.regularisation import (
+    ActivationRegularisation,
+    TemporalActivationRegularisation,
+)
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
 from deepnlp.layers.weight_drop import WeightDrop
@@ -25,10 +30,12 @@ __all__ = [
     "GRU",
     "LSTM",
     "RNN",
+    "ActivationRegularisation",
     "AdditiveAttention",
     "Affine",
     "AffineSoftmaxWithLoss",
     "AttentionDecoder",
+    "AugmentedLoss",
     "BahdanauDecoder",
     "ConcatAttention",
     "ContextDecoder",
@@ -49,6 +56,7 @@ __all__ = [
     "Softmax",
     "SoftmaxWithLoss",
     "Tanh",
+    "TemporalActivationRegularisation",
     "TimeAffine",
     "TimeBidirectional",
     "TimeDeepTransition",

@@ -9,42 +9,50 @@ from typing import Annotated, Any
 from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
+    ActivationRegularisation,
     AffineSoftmaxWithLoss,
+    AugmentedLoss,
     Embedding,
     EmbeddingDropout,
+    TemporalActivationRegularisation,
     TimeAffine,
     TimeDropout,
     WeightDrop,
 )
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
-from deepnlp.models.cells import GATES, Draw, recurrent_layer
+from deepnlp.models.cells import Draw, recurrent_layer
 from deepnlp.models.language_model import HostArray, LanguageModel
+from deepnlp.models.rnnlm_options import (
+    ACTIVATION,
+    AR,
+    AUGMENT,
+    AUGMENT_TEMPERATURE,
+    CELLS,
+    DROPOUT,
+    DTYPES,
+    EMBED_BOUND,
+    EMBED_DROPOUT,
+    FORGET_BIAS,
+    FREEZE,
+    HIDDEN_SIZE,
+    INIT,
+    INITS,
+    INPUT_DROPOUT,
+    INPUT_MATRIX,
+    LOCKED_DROPOUT,
+    OUTPUT_DROPOUT,
+    RESET_AFTER,
+    TAR,
+    TIE,
+    TIES,
+    WEIGHT_DROP,
+    check_together,
+    layer_sizes,
+)
 from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option, check_options, options_of
 from deepnlp.parameter import Parameter, View
-
-CELLS = tuple(GATES)
-TIES = ("none", "tied", "tied+L")
-INITS = ("uniform", "book")
-DTYPES = ("float32", "float64")
-
-# Help texts of options.
-TIE = "tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between"
-HIDDEN_SIZE = "H, size of a hidden state; 8,8,4 for one a layer"
-DROPOUT = "probability of zeroing a number between layers"
-INPUT_DROPOUT = "the same for the word vectors; by default as dropout"
-OUTPUT_DROPOUT = "the same for the last layer's states; by default as dropout"
-EMBED_DROPOUT = "probability of leaving out a word, wherever it is read in a window"
-WEIGHT_DROP = "probability of zeroing a recurrent weight for a window"
-LOCKED_DROPOUT = "one dropout mask for all steps of a window"
-INIT = "distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal)"
-EMBED_BOUND = "uniform: the embedding starts in U(-bound, bound)"
-FORGET_BIAS = "lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"
-ACTIVATION = "nonlinearity of an rnn cell"
-INPUT_MATRIX = "rnn: an input matrix Wx in the first layer; without it D = H"
-FREEZE = "leave the embedding as it starts; with vectors, only the words that the file has"
-RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
 
 
 class RNNLM(LanguageModel):
@@ -82,6 +90,13 @@ class RNNLM(LanguageModel):
         (:class:`~deepnlp.layers.EmbeddingDropout`).
     weight_drop : float
         Probability that a weight of W_h is zeroed (:class:`~deepnlp.layers.WeightDrop`).
+    ar, tar : float
+        While training, alpha times the mean square of the last layer's states after dropout, and
+        beta times that of their changes from step to step before dropout, are added to the loss
+        (:class:`~deepnlp.layers.ActivationRegularisation`,
+        :class:`~deepnlp.layers.TemporalActivationRegularisation`).
+    augment, augment_temperature : float
+        gamma and tau of :class:`~deepnlp.layers.AugmentedLoss`, which is added while training.
     output_bias : bool
         Whether there is a b.
     locked_dropout : bool
@@ -118,8 +133,9 @@ class RNNLM(LanguageModel):
 
     Notes
     -----
-    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, a
-    0-d array; ``backward()`` accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
+    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, while
+    training with the terms of ``ar``, ``tar`` and ``augment``, a 0-d array; ``backward()``
+    accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
     With ``output_ids`` targets and scores are those of the K words: ``targets(ids)`` gives the
     targets for ids of a text, ``scores_by_id`` the scores by the ids of a text.
     The hidden state is carried from call to call (truncated BPTT) until ``reset_state()``.
@@ -143,6 +159,8 @@ class RNNLM(LanguageModel):
     338
     """
 
+    penalty: Any = 0  # what ar, tar and augment added to the last loss
+
     def __init__(
         self,
         vocab_size: int,
@@ -157,6 +175,10 @@ class RNNLM(LanguageModel):
         output_dropout: Annotated[float | None, Option(OUTPUT_DROPOUT, low=0, below=1)] = None,
         embed_dropout: Annotated[float, Option(EMBED_DROPOUT, low=0, below=1)] = 0.0,
         weight_drop: Annotated[float, Option(WEIGHT_DROP, low=0, below=1)] = 0.0,
+        ar: Annotated[float, Option(AR, low=0)] = 0.0,
+        tar: Annotated[float, Option(TAR, low=0)] = 0.0,
+        augment: Annotated[float, Option(AUGMENT, low=0)] = 0.0,
+        augment_temperature: Annotated[float, Option(AUGMENT_TEMPERATURE, above=0)] = 20.0,
         output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
         locked_dropout: Annotated[bool, Option(LOCKED_DROPOUT)] = False,
         init: Annotated[str, Option(INIT, INITS)] = "uniform",
@@ -177,30 +199,11 @@ class RNNLM(LanguageModel):
         kept = {"vocab_size", "trained_ids", "output_ids", *options_of(RNNLM)}
         given = {name: value for name, value in locals().items() if name in kept}
         check_options(RNNLM, {**given, "dtype": xp.dtype(dtype).name})
-        if reset_after and cell != "gru":
-            raise ValueError(f"RNNLM: reset_after is a form of cell='gru', got cell={cell!r}")
         self._remember(**given)
-        V, D, H = (self._config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
-        sizes = H if isinstance(H, list) else [H] * layers
+        V, D = self._config["vocab_size"], self._config["embed_size"]
+        check_together(self._config)
+        sizes = layer_sizes(self._config["hidden_size"], layers)
         H = sizes[-1]
-        if len(sizes) != layers:
-            raise ValueError(
-                f"RNNLM: hidden_size should be one number, or one for each of {layers} layers, "
-                f"got {sizes}"
-            )
-        if tie == "tied" and D != H:
-            raise ValueError(
-                f"RNNLM: tie='tied' makes the output weight the embedding's transpose, so it needs "
-                f"embed_size = hidden_size (that of the last layer), got {D} and {H}; "
-                "tie='tied+L' is free of that"
-            )
-        if not input_matrix and (cell != "rnn" or {D} != {*sizes}):
-            raise ValueError(
-                "RNNLM: input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' "
-                f"with embed_size = hidden_size, got cell={cell!r}, {D} and {hidden_size}"
-            )
-        if trained_ids is not None and not freeze_embedding:
-            raise ValueError("RNNLM: trained_ids belong to freeze_embedding=True")
         if embedding is not None and tuple(embedding.shape) != (V, D):
             raise ValueError(
                 f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "
@@ -222,10 +225,17 @@ class RNNLM(LanguageModel):
             E = frozen_in_part(table, trained_ids)
         embed = EmbeddingDropout(E, embed_dropout, rng) if embed_dropout else Embedding(E)
         self.layers: list[Layer] = [embed, *noise(input_dropout)]
-        for number, (below, size) in enumerate(pairwise([D, *sizes]), start=1):
-            recurrent = recurrent_layer(self._config, draw, below, size)
-            self.layers.append(drop(recurrent))
-            self.layers += noise(output_dropout if number == layers else dropout)
+        for below, size in pairwise([D, *sizes[:-1]]):
+            self.layers += [drop(recurrent_layer(self._config, draw, below, size)), *noise(dropout)]
+        last = [D, *sizes][-2]
+        self.layers.append(drop(recurrent_layer(self._config, draw, last, H)))
+        # Terms of the loss while training, each with the number of layers below it
+        self._terms: list[tuple[int, Layer]] = []
+        if tar:
+            self._terms.append((len(self.layers), TemporalActivationRegularisation(tar)))
+        self.layers += noise(output_dropout)
+        if ar:
+            self._terms.append((len(self.layers), ActivationRegularisation(ar)))
         if tie == "tied+L":
             self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
         self._output = None if output_ids is None else OutputWords(output_ids, V)
@@ -238,15 +248,37 @@ class RNNLM(LanguageModel):
             W = self._output.rows(E, own).T
         b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
         self.output = AffineSoftmaxWithLoss(W, b)
+        self._augmented = AugmentedLoss(W, b, E, augment, augment_temperature) if augment else None
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
-        return self.output.forward(self._hidden(ids), targets)
+        """The loss of the next words: a number from ids (N, T) and targets (N, T).
+
+        It is the mean cross-entropy and, while training, what ``ar``, ``tar`` and ``augment`` add.
+        The attribute ``penalty`` holds what they add, 0 for nothing.
+        """
+        self._expect("ids", ids, "N T")
+        x, terms, added = ids, self._terms if self.training else [], []
+        for number, layer in enumerate(self.layers, start=1):
+            x = layer.forward(x)
+            added += [term.forward(x) for below, term in terms if below == number]
+        loss = self.output.forward(x, targets)
+        augmented = self._augmented if self.training else None
+        if augmented is not None:
+            added.append(augmented.forward(x, targets))
+        self.save_for_backward(terms, augmented)
+        self.penalty = sum(added)
+        return loss + self.penalty if added else loss
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
+        terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
-        for layer in reversed(self.layers):
+        if augmented is not None:
+            gradient = gradient + augmented.backward(dloss)
+        for number, layer in reversed([*enumerate(self.layers, start=1)]):
+            for below, term in terms:
+                if below == number:  # its input is the output of this layer
+                    gradient = gradient + term.backward(dloss)
             gradient = layer.backward(gradient)
 
     def losses(self, ids: Array, targets: Array) -> Array:

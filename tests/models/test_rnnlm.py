@@ -110,6 +110,27 @@ def test_weight_drop_and_embedding_dropout_are_off_in_evaluation(array_backend):
     np.testing.assert_array_equal(asnumpy(model.logits(ids)), asnumpy(plain.logits(ids)))
 
 
+def test_terms_of_the_loss_are_for_training_only(array_backend):
+    rng = np.random.default_rng(0)
+    options = {"dropout": 0.0, "embed_bound": 2.0, "dtype": "float64"}
+    terms = {"ar": 2.0, "tar": 1.0, "augment": 0.5, "augment_temperature": 4.0}
+    model, plain = RNNLM(V, H, H, **options, **terms), RNNLM(V, H, H, **options)
+    for p, q in zip(plain.parameters(), model.parameters(), strict=True):
+        p.value = q.value
+    ids, targets = next(windows(rng))
+    expected = float(plain.forward(ids, targets))
+    loss = float(model.forward(ids, targets))
+    assert loss > expected + 1e-3
+    assert loss - float(model.penalty) == pytest.approx(expected)
+    model.backward()
+    model.reset_state(), model.eval()
+    assert float(model.forward(ids, targets)) == expected
+    model.zero_grad(), plain.zero_grad()
+    model.backward(), plain.backward()
+    for p, q in zip(plain.parameters(), model.parameters(), strict=True):
+        np.testing.assert_array_equal(asnumpy(p.grad), asnumpy(q.grad))
+
+
 def test_the_matrix_L_is_between_hidden_state_and_embedding():
     rng = np.random.default_rng(1)
     model = RNNLM(V, D, H, layers=1, tie="tied+L", dropout=0, output_bias=False, dtype="float64")
@@ -233,6 +254,8 @@ def test_the_same_seed_gives_the_same_model():
         ({"hidden_size": [H, 0]}, "hidden_size should be"),
         ({"hidden_size": []}, "hidden_size should be a whole number, 1 or more, or a list of such"),
         ({"hidden_size": [H, D]}, "that of the last layer"),
+        ({"augment": 0.5, "output_ids": [0, 1, -1], "tie": "none"}, "augmented loss compares"),
+        ({"ar": -1.0}, "ar should be"),
         ({"weight_drop": 1.0}, "weight_drop should be"),
         ({"embed_dropout": -0.1}, "embed_dropout should be"),
         ({"vocab_size": 0}, "vocab_size should be"),

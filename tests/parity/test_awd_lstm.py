@@ -30,8 +30,8 @@ class TorchAWDLSTM:
         self.weights = {p: as_torch(p) for p in model.parameters()}
         self.states = {}
 
-    def forward(self, ids, targets):
-        x, (N, T) = ids, ids.shape
+    def forward(self, ids, targets, options):
+        x, (N, T), raw = ids, ids.shape, None
         for layer in self.layers:
             if isinstance(layer, EmbeddingDropout):
                 mask = mask_of(layer.noise, V, 1)
@@ -40,9 +40,17 @@ class TorchAWDLSTM:
                 x = mask_of(layer, N, T, x.shape[2]) * x
             else:
                 assert isinstance(layer, WeightDrop)
-                x = self.lstm(layer, x)
+                x = raw = self.lstm(layer, x)
         E, b = self.weights[self.layers[0].W], self.weights[self.output.b]
-        return F.cross_entropy((x @ E.T + b).reshape(-1, V), targets.reshape(-1))
+        s, t = (x @ E.T + b).reshape(-1, V), targets.reshape(-1)
+        self.cross_entropy = loss = F.cross_entropy(s, t)
+        loss = loss + options["ar"] * (x**2).mean()
+        change = raw[:, 1:] - raw[:, :-1]
+        loss = loss + options["tar"] * (change**2).sum() / max(1, change.numel())
+        gamma, tau = options["augment"], options["augment_temperature"]
+        q = (E[t] @ E.T / tau).log_softmax(1)
+        kl = F.kl_div((s / tau).log_softmax(1), q, reduction="batchmean", log_target=True)
+        return loss + gamma * tau * kl
 
     def lstm(self, layer, x):
         Wx, raw, b = (self.weights[p] for p in layer.parameters())
@@ -79,22 +87,31 @@ def awd_lstm(**options):
     return model
 
 
+TERMS = {
+    "no terms": {},
+    "AR and TAR": {"ar": 2.0, "tar": 1.0},
+    "all": {"ar": 0.5, "tar": 3.0, "augment": 0.7, "augment_temperature": 2.0},
+}
+
+
+@pytest.mark.parametrize("options", TERMS.values(), ids=TERMS.keys())
 @pytest.mark.parametrize(("N", "T"), [(3, 5), (1, 1), (2, 1), (1, 6)])
-def test_training_steps(N, T):
-    model = awd_lstm()
+def test_training_steps(N, T, options):
+    model = awd_lstm(**options)
     theirs = TorchAWDLSTM(model)
     ours_step = SGD(model.parameters(), lr=3.0, weight_decay=0.01)
     theirs_step = torch.optim.SGD(theirs.weights.values(), lr=3.0, weight_decay=0.01)
     ids = np.random.default_rng(3).integers(0, V, size=(N, 8 * T + 1))
     for start in range(0, 8 * T, T):
         x, t = ids[:, start : start + T], ids[:, start + 1 : start + T + 1]
-        their_loss = theirs.forward(tensor(x), tensor(t))  # draws no mask: ours does
+        their_loss = theirs.forward(tensor(x), tensor(t), model.config())  # before ours,
         theirs_step.zero_grad()
         their_loss.backward()
-        loss = model.forward(asarray(x), asarray(t))
+        loss = model.forward(asarray(x), asarray(t))  # which draws the next masks
         model.zero_grad()
         model.backward()
         close(loss, their_loss)
+        close(loss - model.penalty, theirs.cross_entropy)
         for parameter, weight in theirs.weights.items():
             close(parameter.grad, weight.grad)
         clip_gradients(model.parameters(), max_norm=0.25)
@@ -105,8 +122,8 @@ def test_training_steps(N, T):
             close(parameter.value, weight)
 
 
-def test_evaluation_is_without_masks():
-    model = awd_lstm().eval()
+def test_evaluation_is_without_masks_and_terms():
+    model = awd_lstm(ar=2.0, tar=1.0, augment=0.7).eval()
     rng = np.random.default_rng(5)
     ids, targets = (rng.integers(0, V, size=(2, 7)) for _ in range(2))
     theirs = TorchAWDLSTM(model)
@@ -114,4 +131,10 @@ def test_evaluation_is_without_masks():
         if isinstance(layer, Dropout):
             layer.p = 0.0
     loss = model.forward(asarray(ids), asarray(targets))
-    close(loss, theirs.forward(tensor(ids), tensor(targets)))
+    theirs.forward(tensor(ids), tensor(targets), model.config())
+    close(loss, theirs.cross_entropy)
+    model.zero_grad()
+    model.backward()
+    theirs.cross_entropy.backward()
+    for parameter, weight in theirs.weights.items():
+        close(parameter.grad, weight.grad)
