@@ -81,6 +81,13 @@ COMPOSED: dict[str, Composed] = {
         lambda s, r: Stacked(both(LSTM, s.D, s.H, s.H, r), both(LSTM, 2 * s.H, s.D, s.D, r)),
         WITH_LENGTHS,
     ),
+    "WeightDrop RNN": Composed(lambda s, r: layers.WeightDrop(RNN(s.D, s.H, r), 0.5, r), X),
+    "WeightDrop LSTM": Composed(
+        lambda s, r: layers.WeightDrop(LSTM(s.D, s.H, r), 0.5, r), WITH_LENGTHS
+    ),
+    "WeightDrop GRU stateful": Composed(
+        lambda s, r: layers.WeightDrop(GRU(s.D, s.H, r, stateful=True), 0.5, r), X
+    ),
     "DotAttention": Composed(lambda *_: Dot(), "N,T,H; N,S,H"),
     "DotAttention lengths": Composed(lambda *_: Dot(), "N,T,H; N,S,H; lengths S"),
     "GeneralAttention": Composed(lambda s, r: layers.GeneralAttention.init(s.D, s.H, r), ATTEND),

@@ -169,6 +169,33 @@ def _rnnlm(cell: str, tie: str) -> Example:
     return Example(f"RNNLM {cell} {tie}", RNNLM, build)
 
 
+def _awd_lstm(augment: float) -> Example:
+    """All that AWD-LSTM adds to a language model, and the augmented loss."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        model = RNNLM(
+            *(s.V, s.D, [s.H, s.H, s.D], 3),
+            dropout=0.25,
+            input_dropout=0.4,
+            output_dropout=0.4,
+            locked_dropout=True,
+            embed_dropout=0.3,
+            weight_drop=0.5,
+            ar=0.8,
+            tar=0.6,
+            augment=augment,
+            augment_temperature=3.0,
+            dtype="float64",
+            rng=rng,
+        )
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        return model, _windows(rng, s)
+
+    name = "RNNLM AWD-LSTM" + (" augmented" if augment else "")
+    return Example(name, RNNLM, build, SMALL)
+
+
 def _rows_in_part(tie: str) -> Example:
     """Some words are only read, one is only predicted; of the others some vectors are frozen."""
 
@@ -250,9 +277,15 @@ def _rows() -> Iterator[Example]:
     yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
     yield from _layer("locked", layers.TimeDropout, "", "N,T,D", p=0.4, locked=True)
     yield from _layer("", layers.Embedding, "V,D", "ids N,T", any_shape=True)
+    yield from _layer("", layers.EmbeddingDropout, "V,D", "ids N,T", any_shape=True, p=0.4)
     yield from _layer("", layers.SoftmaxWithLoss, "", "N,T,V; targets N,T")
     yield from _layer("", layers.AffineSoftmaxWithLoss, "D,V V", "N,T,D; targets N,T")
     yield from _layer("no bias", layers.AffineSoftmaxWithLoss, "D,V", "N,T,D; targets N,T")
+    augmented, x_and_targets = layers.AugmentedLoss, "N,T,D; targets N,T"
+    yield from _layer("", augmented, "D,V V V,H", x_and_targets, gamma=0.7, temperature=3.0)
+    yield from _layer("no bias", augmented, "D,V - V,D", x_and_targets, gamma=0.7)
+    yield from _layer("", layers.ActivationRegularisation, "", "N,D", any_shape=True, alpha=0.8)
+    yield from _layer("", layers.TemporalActivationRegularisation, "", "N,T,D", beta=0.8)
     yield from _layer("", layers.SigmoidWithLoss, "", "N,D; labels N,D")
     yield from _layer("", layers.EmbeddingDot, "V,D", "N,D; ids N,H")
     yield from _layer("one id a row", layers.EmbeddingDot, "V,D", "N,D; ids N", any_shape=True)
@@ -277,6 +310,8 @@ def _rows() -> Iterator[Example]:
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
             yield _rnnlm(cell, tie)
+    for augment in (0.0, 0.7):
+        yield _awd_lstm(augment)
     for tie in ("none", "tied+L"):
         yield _rows_in_part(tie)
     yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)

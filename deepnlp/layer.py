@@ -61,7 +61,8 @@ class Layer:
     Attributes
     ----------
     training : bool
-        True until :meth:`eval`. It switches randomness (dropout), and nothing else.
+        True until :meth:`eval`. It switches randomness (dropout) and what only training adds to a
+        loss, and nothing else.
 
     Examples
     --------

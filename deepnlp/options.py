@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 Made = TypeVar("Made")
 
@@ -59,12 +59,15 @@ class Option:
     argument: str = ""
     kind: type = str
     optional: bool = False  # may be None
+    several: bool = False  # may be a list of such values
     default: Any = None  # None where it is not optional: there is no default
 
     def check(self, value: Any, name: str = "") -> Any:
         """The value in its type, or a ValueError that says what was expected."""
         if self.optional and (value is None or (value == "" and self.kind is str)):
             return None
+        if self.several and isinstance(value, list | tuple) and value:
+            return [dataclasses.replace(self, several=False).check(one, name) for one in value]
         kind = KINDS[self.kind][1]
         fits = isinstance(value, kind) and isinstance(value, bool) == (self.kind is bool)
         if not fits or not self._in_range(value):
@@ -90,7 +93,8 @@ class Option:
             return "one of " + ", ".join(map(repr, self.choices))
         limits = {key: getattr(self, key) for key in LIMITS}
         words = [LIMITS[key][0].format(v) for key, v in limits.items() if v is not None]
-        return f"{KINDS[self.kind][0]}, {' and '.join(words)}" if words else KINDS[self.kind][0]
+        expected = f"{KINDS[self.kind][0]}, {' and '.join(words)}" if words else KINDS[self.kind][0]
+        return f"{expected}, or a list of such" if self.several else expected
 
 
 class Choice:
@@ -144,6 +148,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
                 argument=argument,
                 kind=next((kind for kind in kinds if kind in KINDS), type(default)),
                 optional=type(None) in kinds,
+                several=any(get_origin(kind) is list for kind in kinds),
                 default=default,
             )
             found[option.name] = option

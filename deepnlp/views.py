@@ -18,9 +18,9 @@ class MaskedView(View):
     Parameters
     ----------
     W : View or array
-    mask : array of W's shape
-        Numbers, such as 0 and 1 / (1 - p). The attribute may be replaced before each forward;
-        backward needs the mask of its forward.
+    mask : array of W's shape, or None
+        Numbers, such as 0 and 1 / (1 - p); None reads W as it is. The attribute may be replaced
+        before each forward; backward needs the mask of its forward.
 
     Raises
     ------
@@ -29,7 +29,8 @@ class MaskedView(View):
 
     Notes
     -----
-    Merity, Keskar and Socher 2018, section 2.
+    Merity, Keskar and Socher 2018, section 2. :class:`~deepnlp.layers.WeightDrop` draws a mask for
+    each forward.
 
     Examples
     --------
@@ -47,30 +48,35 @@ class MaskedView(View):
 
     how = "masked"
 
-    def __init__(self, W: Any, mask: Array) -> None:
+    def __init__(self, W: Any, mask: Array | None = None) -> None:
         self.W = as_parameter(W, "W")
         self.bases, self.shape = self.W.bases, self.W.shape
         self.mask = mask
 
     @property
-    def mask(self) -> Array:
-        """The factor of each entry of W."""
+    def mask(self) -> Array | None:
+        """The factor of each entry of W; None for none."""
         return self._mask
 
     @mask.setter
-    def mask(self, mask: Array) -> None:
-        self._expect_own_shape(mask)
+    def mask(self, mask: Array | None) -> None:
+        if mask is not None:
+            self._expect_own_shape(mask)
         self._mask = mask
 
     @property
     def value(self) -> Array:
         """M W, entry by entry."""
-        return self.W.value * self.mask.astype(self.dtype, copy=False)
+        return self._masked(self.W.value)
 
     def accumulate(self, grad: Array) -> None:
         """dW += M dV, entry by entry."""
         self._expect_own_shape(grad)
-        self.W.accumulate(grad * self.mask.astype(self.dtype, copy=False))
+        self.W.accumulate(self._masked(grad))
+
+    def _masked(self, array: Array) -> Array:
+        mask = self._mask
+        return array if mask is None else array * mask.astype(self.dtype, copy=False)
 
 
 class Rows(View):

@@ -56,6 +56,20 @@ def test_arguments_are_checked_under_their_own_names(given: dict[str, Any], mess
         check_options(Quick, given)
 
 
+def test_an_option_may_take_several_values() -> None:
+    def f(size: Annotated[int | list[int], Option("size", low=1)] = 3):
+        return size
+
+    option = options_of(f)["size"]
+    assert (option.kind, option.several, option.default) == (int, True, 3)
+    assert option.check(4) == 4
+    assert option.check([4, 5]) == option.check((4, 5)) == [4, 5]
+    assert not options_of(Slow)["rate"].several
+    for wrong in (0, [4, 0], [], ["4"], "4,5"):
+        with pytest.raises(ValueError, match="size should be a whole number, 1 or more"):
+            option.check(wrong)
+
+
 def test_a_call_is_filled_with_what_it_declares_and_read_back() -> None:
     options = {"rate": 0.25, "quick_limit": None, "decay": False, "other": 7}
     slow = fill(Slow, options, 3)

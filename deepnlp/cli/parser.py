@@ -180,6 +180,21 @@ def at_least(low: int) -> Callable[[str], int]:
     return number
 
 
+def several(kind: type) -> Callable[[str], Any]:
+    """The type of an option that takes one value, or several with commas between.
+
+    >>> several(int)("8"), several(int)("8,8,4")
+    (8, [8, 8, 4])
+    """
+
+    def values(text: str) -> Any:
+        found = [kind(part) for part in text.split(",")]
+        return found if len(found) > 1 else found[0]
+
+    values.__name__ = kind.__name__  # in argparse's message
+    return values
+
+
 def read_text(path: str) -> str:
     """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding."""
     try:

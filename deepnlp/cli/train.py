@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Parser, add_json, at_least
+from deepnlp.cli.parser import Parser, add_json, at_least, several
 
 if TYPE_CHECKING:
     from deepnlp.options import Option
@@ -107,7 +107,8 @@ def _add(group: Any, option: "Option", default: Any) -> None:
     if option.kind is bool:
         details |= {"action": argparse.BooleanOptionalAction}
     else:
-        details |= {"type": option.kind, "choices": option.choices or None}
+        kind = several(option.kind) if option.several else option.kind
+        details |= {"type": kind, "choices": option.choices or None}
         if not option.choices:
             details["metavar"] = option.metavar or {int: "N", float: "X"}.get(option.kind)
     if default is not None:

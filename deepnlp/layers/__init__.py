@@ -4,30 +4,38 @@ from deepnlp.layer import Layer, Sequential
 from deepnlp.layers.activations import ReLU, Sigmoid, Softmax, Tanh
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
+from deepnlp.layers.augmented_loss import AugmentedLoss
 from deepnlp.layers.bahdanau import BahdanauDecoder
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.decoders import AttentionDecoder, ContextDecoder
 from deepnlp.layers.deep import TimeDeepTransition, deep_output
 from deepnlp.layers.dense import Affine, MatMul, TimeAffine
 from deepnlp.layers.dropout import Dropout, TimeDropout
-from deepnlp.layers.embedding import Embedding
+from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.feeding import InputFeedingDecoder
 from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
+from deepnlp.layers.regularisation import (
+    ActivationRegularisation,
+    TemporalActivationRegularisation,
+)
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
+from deepnlp.layers.weight_drop import WeightDrop
 
 __all__ = [
     "GRU",
     "LSTM",
     "RNN",
+    "ActivationRegularisation",
     "AdditiveAttention",
     "Affine",
     "AffineSoftmaxWithLoss",
     "AttentionDecoder",
+    "AugmentedLoss",
     "BahdanauDecoder",
     "ConcatAttention",
     "ContextDecoder",
@@ -35,6 +43,7 @@ __all__ = [
     "Dropout",
     "Embedding",
     "EmbeddingDot",
+    "EmbeddingDropout",
     "GeneralAttention",
     "InputFeedingDecoder",
     "Layer",
@@ -47,6 +56,7 @@ __all__ = [
     "Softmax",
     "SoftmaxWithLoss",
     "Tanh",
+    "TemporalActivationRegularisation",
     "TimeAffine",
     "TimeBidirectional",
     "TimeDeepTransition",
@@ -55,6 +65,7 @@ __all__ = [
     "TimeLSTM",
     "TimeRNN",
     "TimeStacked",
+    "WeightDrop",
     "deep_output",
     "reverse_by_length",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, host_generator, philox_uint16
+from deepnlp.backend import Array, Generator, asarray, host_generator, philox_uint16, xp
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
 
@@ -92,6 +92,25 @@ class Dropout(Layer):
         mask, shape = self.saved()
         self._expect_exactly("dy", dy, "...", shape)
         return dy if mask is None else dropout_backward(dy, mask)
+
+    def mask(self, shape: tuple[int, ...], dtype: Any) -> Array | None:
+        """A fresh mask of 0 and 1 / (1 - p) for what is no input, such as a weight.
+
+        Parameters
+        ----------
+        shape : tuple of int
+        dtype : data-type
+
+        Returns
+        -------
+        array or None
+            None where nothing is zeroed: with p = 0, or after ``eval()``.
+        """
+        if not self.training or self.p == 0:
+            return None
+        mask, _ = dropout(xp.ones(shape, dtype=dtype), shape, self._key, self._calls, self.p)
+        self._calls += 1
+        return mask
 
     def _expect_input(self, x: Array) -> None:
         self._expect("x", x, "...")

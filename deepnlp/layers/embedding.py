@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, check_ids, xp
 from deepnlp.initialisers import uniform
 from deepnlp.layer import Layer, expect
+from deepnlp.layers.dropout import Dropout
 from deepnlp.parameter import as_parameter
 
 
@@ -59,7 +60,8 @@ class Embedding(Layer):
         rng: Generator | None = None,
         dtype: Any = "float32",
         bound: float = 0.1,
-    ) -> Embedding:
+        **options: Any,
+    ) -> Self:
         """Fresh weights from U(-bound, bound).
 
         Parameters
@@ -69,12 +71,14 @@ class Embedding(Layer):
         rng : numpy.random.Generator, optional
         dtype : data-type
         bound : float
+        **options
+            Other arguments of the constructor.
 
         Returns
         -------
         Embedding
         """
-        return cls(uniform((V, D), bound, rng, dtype))
+        return cls(uniform((V, D), bound, rng, dtype), **options)
 
     def forward(self, ids: Array) -> Array:
         """y = W[ids]."""
@@ -91,4 +95,62 @@ class Embedding(Layer):
         D = self.W.shape[1]
         self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = W[ids_k]: row ids_k collects dy_k
+        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(-1, D))
+
+
+class EmbeddingDropout(Embedding):
+    r"""Embedding with dropout of whole words: while training, some rows of W are read as zero.
+
+    .. math:: y = m_{id} W_{id}, \qquad m_v \in \{0, \tfrac{1}{1 - p}\} \text{ for each word } v
+
+    A word that is left out is left out wherever it occurs in the batch. The mask belongs to the
+    look-up: W itself stays whole, as for an output that is tied to it.
+
+    Parameters
+    ----------
+    W : Parameter, View, or array (V, D)
+    p : float
+        Probability that a word is left out, 0 <= p < 1.
+    rng : numpy.random.Generator, optional
+        As in :class:`Dropout`; there is a fresh mask for each forward.
+
+    Notes
+    -----
+    ``forward`` and ``backward`` are those of :class:`Embedding`, with dW_id += m_id dy. Gal and
+    Ghahramani 2016, section 4; Merity, Keskar and Socher 2018, section 4.3.
+
+    Raises
+    ------
+    ValueError
+        If p is outside [0, 1), or W is not a matrix.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> import deepnlp
+    >>> deepnlp.seed(3)
+    >>> embed = EmbeddingDropout(xp.ones((6, 1)), p=0.5)
+    >>> embed.forward(xp.asarray([0, 1, 2, 3, 4, 5, 0, 1]))[:, 0]
+    array([0., 0., 2., 2., 2., 2., 0., 0.])
+    """
+
+    def __init__(self, W: Any, p: float, rng: Generator | None = None) -> None:
+        super().__init__(W)
+        self.noise = Dropout(p, rng)
+
+    def forward(self, ids: Array) -> Array:
+        """y = m[ids] W[ids]."""
+        y = super().forward(ids)
+        mask = self.noise.mask((self.W.shape[0], 1), self.W.dtype)
+        factor = None if mask is None else xp.take(mask, ids, axis=0)  # (..., 1)
+        self.save_for_backward(ids, factor)
+        return y if factor is None else factor * y
+
+    def backward(self, dy: Array) -> None:
+        """dW[id] += m[id] dy, for every id."""
+        ids, factor = self.saved()
+        D = self.W.shape[1]
+        self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
+        # y_k = m[ids_k] W[ids_k]: row ids_k collects m[ids_k] dy_k
+        dy = dy if factor is None else factor * dy
         self.W.accumulate_rows(ids.reshape(-1), dy.reshape(-1, D))

@@ -97,7 +97,7 @@ class SoftmaxWithLoss(Layer):
     def forward(self, logits: Array, targets: Array) -> Array:
         """L = mean of -log softmax(logits)[target]."""
         nll, counts, saved = self._nll(logits, targets)
-        M = _number(counts, nll)
+        M = number_that_count(counts, nll)
         self.save_for_backward(*saved, counts, M, logits.shape)
         return xp.sum(nll * counts) / M
 
@@ -111,7 +111,7 @@ class SoftmaxWithLoss(Layer):
         self._expect("logits", logits, "... V")
         self._expect("targets", targets, "...")
         owner = type(self).__name__
-        t, counts = _rows_that_count(
+        t, counts = rows_that_count(
             owner, targets, logits.shape[:-1], logits.shape[-1], self.ignore_id
         )
         s = rows(logits).copy()  # the caller's array is not changed
@@ -201,7 +201,7 @@ class AffineSoftmaxWithLoss(Layer):
     def forward(self, x: Array, targets: Array) -> Array:
         """L = mean of -log softmax(x W + b)[target]."""
         t, counts = self._targets(x, targets)
-        M = _number(counts, x)
+        M = number_that_count(counts, x)
         scored = _rows_to_score(counts)
         x_n, t, counts = rows(x)[scored], t[scored], counts[scored]
         W, b = self.W.value, None if self.b is None else self.b.value
@@ -237,10 +237,10 @@ class AffineSoftmaxWithLoss(Layer):
         D, V = self.W.shape
         self._expect("x", x, "... D", D=D)
         self._expect("targets", targets, "...")
-        return _rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
+        return rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
 
 
-def _rows_that_count(
+def rows_that_count(
     owner: str, targets: Array, shape: tuple[int, ...], V: int, ignore_id: int
 ) -> tuple[Array, Array]:
     """Targets (n,), zero where ignored, and whether each counts (n,)."""
@@ -268,7 +268,7 @@ def _rows_to_score(counts: Array) -> Any:
     return xp.flatnonzero(counts)
 
 
-def _number(counts: Array, x: Array) -> Array:
+def number_that_count(counts: Array, x: Array) -> Array:
     """M, the number of targets that count, or 1 where none does."""
     return xp.maximum(xp.sum(counts), 1).astype(x.real.dtype)
 

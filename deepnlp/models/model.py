@@ -65,7 +65,7 @@ class Model(Layer):
         """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
         for name in arguments:
             if name in ("layers", "tags") or name.endswith("_size"):
-                arguments[name] = check_size(type(self).__name__, name, arguments[name])
+                arguments[name] = check_sizes(type(self).__name__, name, arguments[name])
             if name.endswith("vocab_size"):
                 setattr(self, name, arguments[name])
         self._config = arguments
@@ -101,7 +101,7 @@ class Model(Layer):
         """
         defaults = inspect.signature(type(self)).parameters
         options = ", ".join(
-            f"{name}={f'<{len(value):,} ids>' if isinstance(value, list) else repr(value)}"
+            f"{name}={f'<{len(value):,} ids>' if name.endswith('_ids') else repr(value)}"
             for name, value in self._config.items()
             if value != defaults[name].default
         )
@@ -153,3 +153,10 @@ def check_size(owner: str, name: str, size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
         raise ValueError(f"{owner}: {name} should be an integer of 1 or more, got {size!r}")
     return int(size)
+
+
+def check_sizes(owner: str, name: str, sizes: Any) -> int | list[int]:
+    """A size as :func:`check_size` gives it, or a list of such from a list."""
+    if isinstance(sizes, list | tuple):
+        return [check_size(owner, name, size) for size in sizes]
+    return check_size(owner, name, sizes)

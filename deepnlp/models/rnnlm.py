@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
-from deepnlp.initialisers import normal, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
+    ActivationRegularisation,
     AffineSoftmaxWithLoss,
+    AugmentedLoss,
     Embedding,
+    EmbeddingDropout,
+    TemporalActivationRegularisation,
     TimeAffine,
     TimeDropout,
-    TimeGRU,
-    TimeLSTM,
-    TimeRNN,
+    WeightDrop,
 )
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
+from deepnlp.models.cells import Draw, recurrent_layer
 from deepnlp.models.language_model import HostArray, LanguageModel
+from deepnlp.models.rnnlm_options import (
+    ACTIVATION,
+    AR,
+    AUGMENT,
+    AUGMENT_TEMPERATURE,
+    CELLS,
+    DROPOUT,
+    DTYPES,
+    EMBED_BOUND,
+    EMBED_DROPOUT,
+    FORGET_BIAS,
+    FREEZE,
+    HIDDEN_SIZE,
+    INIT,
+    INITS,
+    INPUT_DROPOUT,
+    INPUT_MATRIX,
+    LOCKED_DROPOUT,
+    OUTPUT_DROPOUT,
+    RESET_AFTER,
+    TAR,
+    TIE,
+    TIES,
+    WEIGHT_DROP,
+    check_together,
+    layer_sizes,
+)
 from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option, check_options, options_of
 from deepnlp.parameter import Parameter, View
-
-CELLS = ("lstm", "gru", "rnn")
-TIES = ("none", "tied", "tied+L")
-INITS = ("uniform", "book")
-DTYPES = ("float32", "float64")
-
-# Help texts of options.
-TIE = "tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between"
-DROPOUT = "probability of zeroing a number between layers"
-LOCKED_DROPOUT = "one dropout mask for all steps of a window"
-INIT = "distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal)"
-EMBED_BOUND = "uniform: the embedding starts in U(-bound, bound)"
-FORGET_BIAS = "lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"
-ACTIVATION = "nonlinearity of an rnn cell"
-INPUT_MATRIX = "rnn: an input matrix Wx in the first layer; without it D = H"
-FREEZE = "leave the embedding as it starts; with vectors, only the words that the file has"
-RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
-
-_GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
 class RNNLM(LanguageModel):
@@ -59,8 +69,10 @@ class RNNLM(LanguageModel):
 
     Parameters
     ----------
-    vocab_size, embed_size, hidden_size : int
-        V, D and H.
+    vocab_size, embed_size : int
+        V and D.
+    hidden_size : int or list of int
+        H, or that of each layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
     cell : {"lstm", "gru", "rnn"}
@@ -71,6 +83,20 @@ class RNNLM(LanguageModel):
         free: L is the projection P_HD of a tied model with D != H, as Wx is its P_DH.
     dropout : float
         Probability of being zeroed, in [0, 1).
+    input_dropout, output_dropout : float, optional
+        That of the word vectors, and of the states of the last layer; by default ``dropout``.
+    embed_dropout : float
+        Probability that a word is left out when it is read
+        (:class:`~deepnlp.layers.EmbeddingDropout`).
+    weight_drop : float
+        Probability that a weight of W_h is zeroed (:class:`~deepnlp.layers.WeightDrop`).
+    ar, tar : float
+        While training, alpha times the mean square of the last layer's states after dropout, and
+        beta times that of their changes from step to step before dropout, are added to the loss
+        (:class:`~deepnlp.layers.ActivationRegularisation`,
+        :class:`~deepnlp.layers.TemporalActivationRegularisation`).
+    augment, augment_temperature : float
+        gamma and tau of :class:`~deepnlp.layers.AugmentedLoss`, which is added while training.
     output_bias : bool
         Whether there is a b.
     locked_dropout : bool
@@ -107,12 +133,14 @@ class RNNLM(LanguageModel):
 
     Notes
     -----
-    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, a
-    0-d array; ``backward()`` accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
+    ``forward(ids, targets)`` takes integers (N, T) and gives the mean cross-entropy in nats, while
+    training with the terms of ``ar``, ``tar`` and ``augment``, a 0-d array; ``backward()``
+    accumulates all gradients; ``logits(ids)`` gives scores (N, T, V).
     With ``output_ids`` targets and scores are those of the K words: ``targets(ids)`` gives the
     targets for ids of a text, ``scores_by_id`` the scores by the ids of a text.
     The hidden state is carried from call to call (truncated BPTT) until ``reset_state()``.
-    Zaremba, Sutskever and Vinyals 2014.
+    Zaremba, Sutskever and Vinyals 2014; sizes, dropout and weight drop as in AWD-LSTM (Merity,
+    Keskar and Socher 2018).
 
     Raises
     ------
@@ -131,16 +159,26 @@ class RNNLM(LanguageModel):
     338
     """
 
+    penalty: Any = 0  # what ar, tar and augment added to the last loss
+
     def __init__(
         self,
         vocab_size: int,
         embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
-        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
+        hidden_size: Annotated[int | list[int], Option(HIDDEN_SIZE, low=1)],
         layers: Annotated[int, Option("number of recurrent layers", low=1)] = 2,
         cell: Annotated[str, Option("recurrent layer", CELLS)] = "lstm",
         tie: Annotated[str, Option(TIE, TIES)] = "tied",
         dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.5,
         *,
+        input_dropout: Annotated[float | None, Option(INPUT_DROPOUT, low=0, below=1)] = None,
+        output_dropout: Annotated[float | None, Option(OUTPUT_DROPOUT, low=0, below=1)] = None,
+        embed_dropout: Annotated[float, Option(EMBED_DROPOUT, low=0, below=1)] = 0.0,
+        weight_drop: Annotated[float, Option(WEIGHT_DROP, low=0, below=1)] = 0.0,
+        ar: Annotated[float, Option(AR, low=0)] = 0.0,
+        tar: Annotated[float, Option(TAR, low=0)] = 0.0,
+        augment: Annotated[float, Option(AUGMENT, low=0)] = 0.0,
+        augment_temperature: Annotated[float, Option(AUGMENT_TEMPERATURE, above=0)] = 20.0,
         output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
         locked_dropout: Annotated[bool, Option(LOCKED_DROPOUT)] = False,
         init: Annotated[str, Option(INIT, INITS)] = "uniform",
@@ -161,42 +199,43 @@ class RNNLM(LanguageModel):
         kept = {"vocab_size", "trained_ids", "output_ids", *options_of(RNNLM)}
         given = {name: value for name, value in locals().items() if name in kept}
         check_options(RNNLM, {**given, "dtype": xp.dtype(dtype).name})
-        if reset_after and cell != "gru":
-            raise ValueError(f"RNNLM: reset_after is a form of cell='gru', got cell={cell!r}")
         self._remember(**given)
-        V, D, H = (self._config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
-        if tie == "tied" and D != H:
-            raise ValueError(
-                f"RNNLM: tie='tied' makes the output weight the embedding's transpose, so it needs "
-                f"embed_size = hidden_size, got {D} and {H}; tie='tied+L' is free of that"
-            )
-        if not input_matrix and (cell != "rnn" or D != H):
-            raise ValueError(
-                "RNNLM: input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' "
-                f"with embed_size = hidden_size, got cell={cell!r}, {D} and {H}"
-            )
-        if trained_ids is not None and not freeze_embedding:
-            raise ValueError("RNNLM: trained_ids belong to freeze_embedding=True")
+        V, D = self._config["vocab_size"], self._config["embed_size"]
+        check_together(self._config)
+        sizes = layer_sizes(self._config["hidden_size"], layers)
+        H = sizes[-1]
         if embedding is not None and tuple(embedding.shape) != (V, D):
             raise ValueError(
                 f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "
                 f"got {tuple(embedding.shape)}"
             )
 
-        draw = _Draw(init, embed_bound, H, dtype, rng)
+        draw = Draw(init, embed_bound, dtype, rng)
 
-        def dropped(*layers: Layer) -> list[Layer]:
-            noise = [TimeDropout(dropout, locked_dropout, rng)] if dropout else []
-            return [*layers, *noise]
+        def noise(p: float | None) -> list[Layer]:
+            p = dropout if p is None else p
+            return [TimeDropout(p, locked_dropout, rng)] if p else []
+
+        def drop(layer: TimeRecurrent) -> Layer:
+            return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
 
         table = draw("embedding", (V, D)) if embedding is None else embedding.astype(dtype)
         E: View = Parameter(table, "E", trainable=not freeze_embedding)
         if trained_ids is not None:
             E = frozen_in_part(table, trained_ids)
-        embed = Embedding(E)
-        self.layers = dropped(embed)
-        for number in range(layers):
-            self.layers += dropped(self._cell(draw, D if number == 0 else H))
+        embed = EmbeddingDropout(E, embed_dropout, rng) if embed_dropout else Embedding(E)
+        self.layers: list[Layer] = [embed, *noise(input_dropout)]
+        for below, size in pairwise([D, *sizes[:-1]]):
+            self.layers += [drop(recurrent_layer(self._config, draw, below, size)), *noise(dropout)]
+        last = [D, *sizes][-2]
+        self.layers.append(drop(recurrent_layer(self._config, draw, last, H)))
+        # Terms of the loss while training, each with the number of layers below it
+        self._terms: list[tuple[int, Layer]] = []
+        if tar:
+            self._terms.append((len(self.layers), TemporalActivationRegularisation(tar)))
+        self.layers += noise(output_dropout)
+        if ar:
+            self._terms.append((len(self.layers), ActivationRegularisation(ar)))
         if tie == "tied+L":
             self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
         self._output = None if output_ids is None else OutputWords(output_ids, V)
@@ -209,15 +248,37 @@ class RNNLM(LanguageModel):
             W = self._output.rows(E, own).T
         b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
         self.output = AffineSoftmaxWithLoss(W, b)
+        self._augmented = AugmentedLoss(W, b, E, augment, augment_temperature) if augment else None
 
     def forward(self, ids: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
-        return self.output.forward(self._hidden(ids), targets)
+        """The loss of the next words: a number from ids (N, T) and targets (N, T).
+
+        It is the mean cross-entropy and, while training, what ``ar``, ``tar`` and ``augment`` add.
+        The attribute ``penalty`` holds what they add, 0 for nothing.
+        """
+        self._expect("ids", ids, "N T")
+        x, terms, added = ids, self._terms if self.training else [], []
+        for number, layer in enumerate(self.layers, start=1):
+            x = layer.forward(x)
+            added += [term.forward(x) for below, term in terms if below == number]
+        loss = self.output.forward(x, targets)
+        augmented = self._augmented if self.training else None
+        if augmented is not None:
+            added.append(augmented.forward(x, targets))
+        self.save_for_backward(terms, augmented)
+        self.penalty = sum(added)
+        return loss + self.penalty if added else loss
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
+        terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
-        for layer in reversed(self.layers):
+        if augmented is not None:
+            gradient = gradient + augmented.backward(dloss)
+        for number, layer in reversed([*enumerate(self.layers, start=1)]):
+            for below, term in terms:
+                if below == number:  # its input is the output of this layer
+                    gradient = gradient + term.backward(dloss)
             gradient = layer.backward(gradient)
 
     def losses(self, ids: Array, targets: Array) -> Array:
@@ -293,46 +354,3 @@ class RNNLM(LanguageModel):
         """What the output is computed from, (N, T, H) or with L (N, T, D)."""
         self._expect("ids", ids, "N T")
         return Sequential(*self.layers).forward(ids)
-
-    def _cell(self, draw: _Draw, D: int) -> TimeRecurrent:
-        """A recurrent layer from D inputs to H units, by the options."""
-        config = self._config
-        cell, H = config["cell"], config["hidden_size"]
-        G = _GATES[cell]
-        Wx = Parameter(draw("Wx", (D, G * H)), "Wx") if config["input_matrix"] else None
-        Wh = Parameter(draw("Wh", (H, G * H)), "Wh")
-        b = Parameter.zeros(G * H, dtype=config["dtype"], name="b")
-        if cell == "rnn":
-            return TimeRNN(Wx, Wh, b, config["activation"], stateful=True)
-        if cell == "gru":
-            after = config["reset_after"]
-            bh = Parameter.zeros(G * H, dtype=config["dtype"], name="bh") if after else None
-            return TimeGRU(Wx, Wh, b, bh, after, stateful=True)
-        forget_bias = config["forget_bias"]
-        if forget_bias is None:
-            forget_bias = 1.0 if config["init"] == "uniform" else 0.0
-        b.value[H : 2 * H] = forget_bias
-        return TimeLSTM(Wx, Wh, b, stateful=True)
-
-
-class _Draw:
-    """Fresh weights by their role in the model, in one of the two schemes."""
-
-    def __init__(
-        self, scheme: str, embed_bound: float, H: int, dtype: Any, rng: Generator | None
-    ) -> None:
-        recurrent = 1 / math.sqrt(H)
-        self.bounds = {
-            "embedding": embed_bound,
-            "output": 0.1,
-            "L": 0.01,
-            "Wx": recurrent,
-            "Wh": recurrent,
-        }
-        self.scheme, self.dtype, self.rng = scheme, dtype, rng
-
-    def __call__(self, role: str, shape: tuple[int, int]) -> Array:
-        if self.scheme == "uniform":
-            return uniform(shape, self.bounds[role], self.rng, self.dtype)
-        std = 0.01 if role == "embedding" else 1 / math.sqrt(shape[0])
-        return normal(shape, std, self.rng, self.dtype)

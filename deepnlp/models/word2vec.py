@@ -12,7 +12,7 @@ from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLos
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models.model import Model
-from deepnlp.models.rnnlm import DTYPES, TIES
+from deepnlp.models.rnnlm_options import DTYPES, TIES
 from deepnlp.options import Option, check_options, options_of
 from deepnlp.parameter import Parameter, View, add_rows
 

@@ -48,6 +48,8 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         ([*TRAIN, "--corpus", "latin.txt"], "UTF-8"),
         ([*TRAIN, "--corpus", "empty"], "holds no .txt file"),
         ([*TRAIN, "--hidden-size", "-3"], "hidden_size should be a whole number, 1 or more"),
+        ([*TRAIN, "--hidden-size", "8,x"], "--hidden-size: invalid int value: '8,x'"),
+        ([*TRAIN, "--hidden-size", "8,8,8,8"], "one for each of 1 layer"),
         ([*TRAIN, "--batch-size", "0"], "batch_size should be a whole number, 1 or more"),
         ([*TRAIN, "--dropout", "1.5"], "dropout should be a number, 0 or more and below 1"),
         ([*TRAIN, "--lr", "nan"], "lr should be a number, above 0"),

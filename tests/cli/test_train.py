@@ -53,6 +53,17 @@ def test_every_option_reaches_the_configuration(deepnlp, text_file, tmp_path):
     assert (config.baselines, config.hidden_size) == (False, 8)
 
 
+def test_a_size_for_each_layer(deepnlp, text_file, tmp_path):
+    folder = tmp_path / "run"
+    options = [*TINY, "--layers", "2", "--hidden-size", "6,8", "--weight-drop", "0.2"]
+    assert deepnlp("train", "--corpus", text_file, "--out", folder, *options).code == 0
+    config = TrainConfig.load(folder / "config.toml")
+    assert (config.hidden_size, config.weight_drop) == ([6, 8], 0.2)
+    assert load(folder).output.W.shape[0] == 8
+    resumed = deepnlp("train", "--out", folder, "--resume", "--epochs", "2", "--hidden-size", "6,8")
+    assert resumed.code == 0
+
+
 def test_help_names_every_option(deepnlp):
     shown = deepnlp("train", "--help").out
     for name in TrainConfig():

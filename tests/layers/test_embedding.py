@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.layers import Embedding
+from deepnlp.layers import Embedding, EmbeddingDropout
+from deepnlp.parameter import Parameter
 from tests.layers.tools import assert_close
 
 RNG = np.random.default_rng(12)
@@ -64,3 +65,36 @@ def test_init(array_backend):
     assert layer.W.shape == (50, 8)
     assert layer.W.dtype == np.float32
     assert 0.09 < float(abs(layer.W.value).max()) <= 0.1
+
+
+def test_dropout_leaves_out_a_word_wherever_it_occurs(array_backend):
+    V, D = 400, 3
+    E = Parameter(np.random.default_rng(0).normal(size=(V, D)))
+    embed = EmbeddingDropout(E, 0.25, np.random.default_rng(1))
+    rng = np.random.default_rng(2)
+    ids = np.concatenate([np.arange(V), rng.integers(0, V, size=200)]).reshape(6, 100)
+    masks = []
+    for _ in range(2):
+        y = asnumpy(embed.forward(asarray(ids)))
+        factors = y / asnumpy(E.value)[ids]
+        of_word = factors.round(12).reshape(-1, D)[:V]  # each word once, in order
+        np.testing.assert_allclose(factors, of_word[ids], rtol=1e-9)
+        assert (of_word == of_word[:, :1]).all()
+        np.testing.assert_allclose(np.unique(of_word), [0, 4 / 3], rtol=1e-9)
+        assert abs((of_word > 0).mean() - 0.75) < 0.1
+        masks.append(of_word)
+        # an output that is tied to it has all its words
+        assert (asnumpy(E.T.value) != 0).all()
+    assert (masks[0] != masks[1]).any()
+    embed.zero_grad()
+    embed.backward(asarray(np.ones((6, 100, D))))
+    counts = np.bincount(ids.ravel(), minlength=V)
+    np.testing.assert_allclose(asnumpy(E.grad), masks[1] * counts[:, None])
+    embed.eval()
+    np.testing.assert_array_equal(asnumpy(embed.forward(asarray(ids))), asnumpy(E.value)[ids])
+
+
+def test_dropout_of_words_checks_its_probability():
+    with pytest.raises(ValueError, match="p should be"):
+        EmbeddingDropout.init(4, 3, p=1.0)
+    assert EmbeddingDropout.init(4, 3, p=0.5).W.shape == (4, 3)

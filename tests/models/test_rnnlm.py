@@ -8,6 +8,7 @@ import pytest
 
 import deepnlp
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.layers import TimeDropout
 from deepnlp.models import MODELS, RNNLM, SimpleRNNLM
 from deepnlp.optimizers import SGD, Adam, clip_gradients
 
@@ -49,6 +50,8 @@ def test_a_model_learns(cell, tie, array_backend):
         ({"embed_size": 200, "hidden_size": 200, "tie": "tied"}, 2_653_200),
         ({"embed_size": 200, "hidden_size": 400, "tie": "tied+L"}, 4_333_200),
         ({"embed_size": 400, "hidden_size": 600, "tie": "tied+L"}, 9_534_800),
+        # Merity et al. 2018: 24.2 million, with two bias vectors in each layer
+        ({"embed_size": 400, "hidden_size": [1150, 1150, 400], "layers": 3}, 24_221_600),
     ],
 )
 def test_sizes_of_the_published_models(options, parameters):
@@ -64,6 +67,68 @@ def test_tied_models_own_one_matrix():
     assert sum(p.shape in ((V, H), (H, V)) for p in model.parameters()) == 1
     untied = RNNLM(V, H, H, tie="none")
     assert untied.size() - model.size() == V * H
+
+
+def test_each_layer_has_its_size():
+    model = RNNLM(V, D, [H, 7, D], 3, dropout=0.2, input_dropout=0, embed_dropout=0.1)
+    widths = [(layer.D, layer.H) for layer in model.layers if hasattr(layer, "H")]
+    assert widths == [(D, H), (H, 7), (7, D)]
+    shapes = {p.shape for p in model.parameters()}
+    assert {(D, 4 * H), (H, 4 * H), (H, 4 * 7), (7, 4 * 7), (7, 4 * D), (D, 4 * D)} < shapes
+    assert model.config()["hidden_size"] == [H, 7, D]
+    assert f"hidden_size=[{H}, 7, {D}]" in model.summary()
+    of_one = [RNNLM(V, H, size, 2, rng=np.random.default_rng(0)) for size in (H, [H, H])]
+    for p, q in zip(*(model.parameters() for model in of_one), strict=True):
+        np.testing.assert_array_equal(p.value, q.value)
+    rng = np.random.default_rng(0)
+    Wx = RNNLM(V, 50, [200, 50], 2, dropout=0, rng=rng).layers[2].Wx  # U(-1/sqrt(H), 1/sqrt(H))
+    assert float(abs(Wx.value).max()) == pytest.approx(50**-0.5, rel=0.01)
+
+
+def test_dropout_in_its_places():
+    def rates(**options):
+        model = RNNLM(V, H, H, 3, **options)
+        return [layer.p if isinstance(layer, TimeDropout) else None for layer in model.layers]
+
+    assert rates(dropout=0.2) == [None, 0.2, None, 0.2, None, 0.2, None, 0.2]
+    places = rates(dropout=0.2, input_dropout=0.3, output_dropout=0.4)
+    assert places == [None, 0.3, None, 0.2, None, 0.2, None, 0.4]
+    assert rates(dropout=0.2, input_dropout=0.0) == [None, None, 0.2, None, 0.2, None, 0.2]
+    assert rates(dropout=0.0, output_dropout=0.4) == [None, None, None, None, 0.4]
+
+
+def test_weight_drop_and_embedding_dropout_are_off_in_evaluation(array_backend):
+    rng = np.random.default_rng(0)
+    model = RNNLM(V, H, H, dropout=0, embed_dropout=0.3, weight_drop=0.5, dtype="float64", rng=rng)
+    plain = RNNLM(V, H, H, dropout=0, dtype="float64")
+    for p, q in zip(plain.parameters(), model.parameters(), strict=True):
+        p.value = q.value
+    ids = asarray(rng.integers(0, V, size=(2, 6)))
+    assert (asnumpy(model.logits(ids)) != asnumpy(plain.logits(ids))).any()
+    model.reset_state(), plain.reset_state()
+    model.eval()
+    np.testing.assert_array_equal(asnumpy(model.logits(ids)), asnumpy(plain.logits(ids)))
+
+
+def test_terms_of_the_loss_are_for_training_only(array_backend):
+    rng = np.random.default_rng(0)
+    options = {"dropout": 0.0, "embed_bound": 2.0, "dtype": "float64"}
+    terms = {"ar": 2.0, "tar": 1.0, "augment": 0.5, "augment_temperature": 4.0}
+    model, plain = RNNLM(V, H, H, **options, **terms), RNNLM(V, H, H, **options)
+    for p, q in zip(plain.parameters(), model.parameters(), strict=True):
+        p.value = q.value
+    ids, targets = next(windows(rng))
+    expected = float(plain.forward(ids, targets))
+    loss = float(model.forward(ids, targets))
+    assert loss > expected + 1e-3
+    assert loss - float(model.penalty) == pytest.approx(expected)
+    model.backward()
+    model.reset_state(), model.eval()
+    assert float(model.forward(ids, targets)) == expected
+    model.zero_grad(), plain.zero_grad()
+    model.backward(), plain.backward()
+    for p, q in zip(plain.parameters(), model.parameters(), strict=True):
+        np.testing.assert_array_equal(asnumpy(p.grad), asnumpy(q.grad))
 
 
 def test_the_matrix_L_is_between_hidden_state_and_embedding():
@@ -185,6 +250,14 @@ def test_the_same_seed_gives_the_same_model():
         ({"cell": "cnn"}, "cell should be one of"),
         ({"init": "zeros"}, "init should be one of"),
         ({"layers": 0}, "layers should be"),
+        ({"hidden_size": [H, H, H]}, "one for each of 2 layers"),
+        ({"hidden_size": [H, 0]}, "hidden_size should be"),
+        ({"hidden_size": []}, "hidden_size should be a whole number, 1 or more, or a list of such"),
+        ({"hidden_size": [H, D]}, "that of the last layer"),
+        ({"augment": 0.5, "output_ids": [0, 1, -1], "tie": "none"}, "augmented loss compares"),
+        ({"ar": -1.0}, "ar should be"),
+        ({"weight_drop": 1.0}, "weight_drop should be"),
+        ({"embed_dropout": -0.1}, "embed_dropout should be"),
         ({"vocab_size": 0}, "vocab_size should be"),
         ({"hidden_size": 2.5}, "hidden_size should be"),
         ({"dropout": 1.0}, "dropout should be a number, 0 or more and below 1, got 1.0"),

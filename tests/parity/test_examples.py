@@ -25,6 +25,25 @@ def cross_entropy(scores, targets):
     return F.cross_entropy(scores.flatten(0, -2), targets.flatten(), ignore_index=-1)
 
 
+def tar(beta):
+    def reference(p, h):
+        d = h[:, 1:] - h[:, :-1]
+        return beta * (d**2).mean() if d.numel() else 0 * h.sum()
+
+    return reference
+
+
+def augmented(gamma, tau):
+    def reference(p, x, targets):
+        keep = targets.flatten() != -1
+        s = affine(p, x).flatten(0, -2)[keep] / tau
+        z = p["E"][targets.flatten()[keep]] @ p["E"].T / tau
+        kl = F.kl_div(s.log_softmax(1), z.log_softmax(1), reduction="sum", log_target=True)
+        return gamma * tau * kl / max(1, int(keep.sum()))
+
+    return reference
+
+
 def recurrent(name, **options):
     """A step of torch's cell, or its layer over time from a state of zeros."""
 
@@ -109,6 +128,10 @@ REFERENCES = {
     "SoftmaxWithLoss": lambda p, scores, targets: cross_entropy(scores, targets),
     "AffineSoftmaxWithLoss": lambda p, x, targets: cross_entropy(affine(p, x), targets),
     "AffineSoftmaxWithLoss no bias": lambda p, x, targets: cross_entropy(affine(p, x), targets),
+    "ActivationRegularisation": lambda p, h: 0.8 * (h**2).mean(),
+    "TemporalActivationRegularisation": tar(0.8),
+    "AugmentedLoss": augmented(0.7, 3.0),
+    "AugmentedLoss no bias": augmented(0.7, 20.0),
     "EmbeddingDot": dots,
     "EmbeddingDot one id a row": dots,
     "EmbeddingDot of groups": dots,

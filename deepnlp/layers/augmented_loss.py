@@ -1,0 +1,124 @@
+"""The augmented loss: close to the words that resemble the target, not only to the target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp.backend import Array, xp
+from deepnlp.functions import log_softmax
+from deepnlp.layer import Layer, expect
+from deepnlp.layers.dense import rows
+from deepnlp.layers.losses import IGNORED, number_that_count, rows_that_count
+from deepnlp.parameter import as_parameter
+from deepnlp.products import affine, product
+
+
+class AugmentedLoss(Layer):
+    r"""Distance of a prediction from the words that resemble the target.
+
+    .. math::
+        q_n = \mathrm{softmax}(E_{t_n} E^T / \tau), \qquad
+        p_n = \mathrm{softmax}((x_n W + b) / \tau), \\
+        L = \gamma \tau \, \frac{1}{M} \sum_n \mathrm{KL}(q_n \,\|\, p_n), \qquad
+        \mathrm{KL}(q \,\|\, p) = \sum_j q_j (\log q_j - \log p_j)
+
+    The distribution q gives a word the more, the more its vector resembles that of the target
+    word t_n. A model is trained with the sum of this term and the cross-entropy
+    (:class:`AffineSoftmaxWithLoss` with the same W and b). A high temperature tau makes both
+    distributions flat, so that all words have a say.
+
+    Parameters
+    ----------
+    W : Parameter, View, or array (D, V)
+        The output weight.
+    b : Parameter or array (V,), or None
+    E : Parameter, View, or array (V, K)
+        Word vectors. With a tied output W is E, transposed.
+    gamma : float
+        0 or more.
+    temperature : float
+        tau, above 0.
+    ignore_id : int
+        Targets with this id do not count.
+
+    Notes
+    -----
+    ``forward(x, targets)`` takes (..., D) and integers (...), and gives a 0-d loss in nats. With
+    s = x W + b and z = E_t E^T the gradients are ds = w (p - q), dz = w q (log q - log p - KL),
+    where w = gamma / M. The vectors E receive theirs from both factors of z. Inan, Khosravi and
+    Socher 2017, section 3, with alpha = gamma tau.
+
+    Raises
+    ------
+    TypeError
+        If the targets are not integers.
+    ValueError
+        If gamma or the temperature is out of its range, shapes do not fit, or a target is outside
+        0 ... V - 1 and not ``ignore_id``.
+
+    Examples
+    --------
+    >>> E = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]           # the first two words mean the same
+    >>> loss = AugmentedLoss(xp.asarray(E).T, None, E, gamma=1.0, temperature=1.0)
+    >>> float(loss.forward(xp.asarray(E[:1]), xp.asarray([1])))   # predicts what resembles it
+    0.0
+    """
+
+    def __init__(
+        self,
+        W: Any,
+        b: Any,
+        E: Any,
+        gamma: float,
+        temperature: float = 20.0,
+        ignore_id: int = IGNORED,
+    ) -> None:
+        self.W = as_parameter(W, "W")
+        self.b = None if b is None else as_parameter(b, "b")
+        self.E = as_parameter(E, "E")
+        self.gamma, self.temperature, self.ignore_id = gamma, temperature, ignore_id
+        if not gamma >= 0 or not temperature > 0:
+            raise ValueError(
+                "AugmentedLoss: gamma should be 0 or more and temperature above 0, got "
+                f"{gamma} and {temperature}"
+            )
+        expect("AugmentedLoss", "W", self.W.value, "D V")
+        V = self.W.shape[1]
+        expect("AugmentedLoss", "E", self.E.value, "V K", V=V)
+        if self.b is not None:
+            expect("AugmentedLoss", "b", self.b.value, "V", V=V)
+
+    def forward(self, x: Array, targets: Array) -> Array:
+        """L = gamma tau mean(KL(q || p))."""
+        D, V = self.W.shape
+        self._expect("x", x, "... D", D=D)
+        self._expect("targets", targets, "...")
+        t, counts = rows_that_count("AugmentedLoss", targets, x.shape[:-1], V, self.ignore_id)
+        tau, E = self.temperature, self.E.value
+        W, b = self.W.value, None if self.b is None else self.b.value
+        s = product(rows(x), W) if b is None else affine(rows(x), W, b)
+        u = xp.take(E, t, axis=0)
+        log_p = log_softmax(s / tau)
+        log_q = log_softmax(product(u, E.T) / tau)
+        q, g = xp.exp(log_q), log_q - log_p
+        kl = xp.sum(q * g, axis=1)
+        M = number_that_count(counts, x)
+        self.save_for_backward(x, t, counts, u, xp.exp(log_p), q, g, kl, M)
+        return self.gamma * tau * xp.sum(kl * counts) / M
+
+    def backward(self, dloss: Any = 1) -> Array:
+        """dx, through p; dE, through q; dW and db."""
+        x, t, counts, u, p, q, g, kl, M = self.saved()
+        # L = gamma tau / M sum_n KL_n; the scores are divided by tau: w = gamma / M
+        w = (counts * (dloss * self.gamma / M)).astype(p.dtype)[:, None]
+        # KL = sum_j q_j g_j with g = log q - log p
+        ds = w * (p - q)
+        dz = w * q * (g - kl[:, None])
+        # z_n = E_(t_n) E^T
+        self.E.accumulate_product(dz.T, u)
+        self.E.accumulate_rows(t, product(dz, self.E.value))
+        # s = x W + b
+        if self.b is not None:
+            self.b.accumulate(xp.sum(ds, axis=0))
+        self.W.accumulate_product(rows(x).T, ds)
+        return product(ds, self.W.value.T).reshape(x.shape)

@@ -1,0 +1,99 @@
+"""Weight drop: dropout of the recurrent weights, one mask for each forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepnlp.backend import Array, Generator
+from deepnlp.layer import Layer
+from deepnlp.layers.dropout import Dropout
+from deepnlp.layers.lengths import check_lengths
+from deepnlp.layers.recurrent import TimeRecurrent
+from deepnlp.views import MaskedView
+
+
+class WeightDrop(Layer):
+    r"""A recurrent layer whose weights W_h are zeroed at random while training.
+
+    .. math::
+        h_t = \mathrm{cell}(x_t, h_{t-1};\; M \odot W_h), \qquad dW_h = M \odot d(M \odot W_h),
+        \qquad M_{jk} \in \{0, \tfrac{1}{1 - p}\}
+
+    A forward draws one mask M for all its steps and sequences, so that the same connections are
+    missing throughout a window. The weight itself is kept and trained; the layer reads it through
+    a :class:`~deepnlp.views.MaskedView`, which masks its gradient too. In evaluation it is whole.
+
+    Parameters
+    ----------
+    layer : TimeRNN, TimeLSTM, or TimeGRU
+        Its ``Wh`` becomes the masked view.
+    p : float
+        Probability that a weight is zeroed, 0 <= p < 1.
+    rng : numpy.random.Generator, optional
+        As in :class:`Dropout`.
+
+    Notes
+    -----
+    ``forward``, ``backward`` and ``step`` are those of the layer inside, which also holds the state
+    and ``dh0``. Wan et al. 2013 (DropConnect); Merity, Keskar and Socher 2018, section 2.
+
+    Raises
+    ------
+    TypeError
+        If the layer is not a recurrent one.
+    ValueError
+        If p is outside [0, 1).
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> from deepnlp.layers import TimeRNN
+    >>> import deepnlp
+    >>> deepnlp.seed(2)
+    >>> layer = WeightDrop(TimeRNN(xp.eye(2), xp.ones((2, 2)), xp.zeros(2)), p=0.5)
+    >>> y = layer.forward(xp.ones((1, 3, 2)))
+    >>> layer.layer.Wh.value
+    array([[0., 2.],
+           [0., 2.]])
+    >>> [name for name, _ in layer.named_parameters()]
+    ['layer.Wx', 'layer.Wh', 'layer.b']
+    """
+
+    def __init__(self, layer: TimeRecurrent, p: float, rng: Generator | None = None) -> None:
+        if not isinstance(layer, TimeRecurrent):
+            raise TypeError(
+                "WeightDrop: expected a recurrent layer over time, such as TimeLSTM, got a "
+                f"{type(layer).__name__}"
+            )
+        self.layer = layer
+        self.noise = Dropout(p, rng)
+        self._Wh = MaskedView(layer.Wh)
+        layer.Wh = self._Wh
+        self.D, self.H = layer.D, layer.H
+
+    def forward(self, x: Array, lengths: Any = None) -> Array:
+        """All states (N, T, H) from all inputs (N, T, D), with one mask."""
+        self._expect("x", x, "N T D", D=self.D)
+        lengths = check_lengths("WeightDrop", lengths, *x.shape[:2])
+        self._draw()
+        self.save_for_backward(self._Wh.mask, x.shape)
+        return self.layer.forward(x, lengths)
+
+    def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
+        """Back through the layer with the mask of its forward."""
+        self._Wh.mask, (N, T, _) = self.saved()
+        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
+        return self.layer.backward(dhs, dh, dc)
+
+    def start(self, N: int) -> Any:
+        """A state of zeros, that of the layer."""
+        return self.layer.start(N)
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step of the layer; in training every step has a fresh mask."""
+        self._draw()
+        return self.layer.step(x, state)
+
+    def _draw(self) -> None:
+        """A fresh mask in training, none in evaluation."""
+        self._Wh.mask = self.noise.mask(self._Wh.shape, self._Wh.dtype)
