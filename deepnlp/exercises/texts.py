@@ -12,7 +12,11 @@ from deepnlp.exercises.verdict import Verdict
 
 
 class Texts(dict[str, str]):
-    """The sentences of one exercise, with fields such as ``{n}`` for what was found."""
+    """The sentences of one exercise, with fields such as ``{n}`` for what was found.
+
+    Where several values show the same mistake, a bar and a further word tell them apart:
+    ``"mask forgotten|in backward"`` has the sentence, and the name, of ``"mask forgotten"``.
+    """
 
     def told(self, diagnosis: str, **found: Any) -> str:
         """A sentence with its fields filled in."""
@@ -30,11 +34,18 @@ class Texts(dict[str, str]):
         self, got: Any, right: Any, name: str, wrong: Mapping[str, Any], tolerance: float = 1e-6
     ) -> Verdict:
         """Compare a value with the right one, and with those of typical mistakes."""
-        return compare_values(got, right, name, tolerance, self.of(wrong))
+        verdict = compare_values(got, right, name, tolerance, self.of(wrong))
+        diagnosis = verdict.diagnosis and kind_of(verdict.diagnosis)
+        return Verdict(verdict.ok, diagnosis, verdict.text)
 
     def of(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
         """Alternatives for ``compare_values``, from the value that each mistake gives."""
-        return {diagnosis: (value, self[diagnosis]) for diagnosis, value in values.items()}
+        return {name: (value, self[kind_of(name)]) for name, value in values.items()}
+
+
+def kind_of(name: str) -> str:
+    """The mistake that a name stands for: what comes before its bar, if it has one."""
+    return name.partition("|")[0]
 
 
 def texts_of(lesson: int) -> dict[str, Texts]:

@@ -5,6 +5,7 @@ notebook, changed, or saved. Colours are those of Okabe and Ito (2008), which re
 colour vision tell apart; lines differ in style and marker as well, for print without colour.
 """
 
+from deepnlp.plots.arrangements import arrangements
 from deepnlp.plots.attention import attention_map
 from deepnlp.plots.axes_of_svd import axis_words, svd_plane
 from deepnlp.plots.bars import bars
@@ -23,15 +24,17 @@ from deepnlp.plots.story import long_link
 from deepnlp.plots.style import spread
 from deepnlp.plots.surprisal import SurprisalText, surprisal_text
 from deepnlp.plots.unrolled import unrolled
+from deepnlp.plots.weighted_sum import weighted_sum
 from deepnlp.plots.windows import moving_window
 from deepnlp.plots.word_tables import word_table
 from deepnlp.plots.words import next_words
 
 __all__ = [
-    "SurprisalText", "against_chance", "attention_map", "axis_words", "bars", "computation_graph",
-    "curves", "decision_regions", "embeddings", "gate_traces", "gradient_flow",
-    "gradient_heat_map", "gradient_reach", "learning_curve", "long_link", "moving_window",
-    "next_words", "spread", "surprisal_text", "svd_plane", "unrolled", "vector_paths", "word_table",
+    "SurprisalText", "against_chance", "arrangements", "attention_map", "axis_words", "bars",
+    "computation_graph", "curves", "decision_regions", "embeddings", "gate_traces",
+    "gradient_flow", "gradient_heat_map", "gradient_reach", "learning_curve", "long_link",
+    "moving_window", "next_words", "spread", "surprisal_text", "svd_plane", "unrolled",
+    "vector_paths", "weighted_sum", "word_table",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

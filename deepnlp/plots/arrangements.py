@@ -1,0 +1,103 @@
+"""Three decoders with attention, side by side: what waits for what."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch
+
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow, canvas, saved
+
+PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
+ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
+
+# Arrows of one step, (from, to) with the number of the step; those in red pass an attention on to
+# a later step.
+COMMON = [("x0", "h0"), ("x1", "h1"), ("h0", "h1"), ("c0", "y0"), ("c1", "y1")]
+LUONG = [*COMMON, ("h0", "c0"), ("h1", "c1")]
+PANELS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
+    "Luong": (LUONG, []),
+    "with input feeding": (LUONG, [("y0", "h1")]),
+    "Bahdanau": ([*COMMON, ("c0", "h0")], [("h0", "c1"), ("c1", "h1")]),
+}
+
+
+def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figure:
+    """Draw two steps of Luong's decoder, without and with input feeding, and of Bahdanau's.
+
+    Arrows in red lead from one step's attention to the next step.
+
+    Parameters
+    ----------
+    title : str
+        Line breaks are kept.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> figure = arrangements(title="What waits for what")
+    >>> [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "name"]
+    ['Luong', 'with input feeding', 'Bahdanau']
+    """
+    head = 0.72 + 0.18 * title.count("\n")
+    width, height = 3 * PANEL + 0.1, ROWS["y"] + 0.3 + head
+    figure, axes = canvas(width, height)
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.text(0.15, height - 0.12, title, fontsize=10.5, weight="bold", va="top")
+    for number, (name, (plain, waiting)) in enumerate(PANELS.items()):
+        left = 0.1 + PANEL * number
+        axes.text(
+            left + 0.08, ROWS["y"] + 0.42, name, fontsize=10, weight="bold", color=BLUE, gid="name"
+        )
+        _draw(axes, left, plain, waiting)
+    return saved(figure, path)
+
+
+def _draw(
+    axes: Axes, left: float, plain: list[tuple[str, str]], waiting: list[tuple[str, str]]
+) -> None:
+    """One panel: the circles of two steps, and the arrows between them."""
+    places = {
+        f"{row}{step}": (left + 0.62 + STEP * step, y) for row, y in ROWS.items() for step in (0, 1)
+    }
+    steps = ("t-1", "t")
+    for node, (x, y) in places.items():
+        circle = Circle((x, y), RADIUS, facecolor="white", edgecolor=BLACK, lw=1.1, zorder=3)
+        if node[0] == "c":
+            circle.set_facecolor("#E3F0F8")
+        axes.add_patch(circle)
+        text = f"${node[0]}_{{{steps[int(node[1])]}}}$"
+        axes.text(x, y, text, ha="center", va="center", fontsize=10, zorder=4)
+    x, y = places["h0"]
+    arrow(axes, (left + 0.06, y), (x - RADIUS, y), BLACK, head=8, width=1.1)
+    for pairs, colour in ((plain, BLACK), (waiting, VERMILLION)):
+        for one, other in pairs:
+            _between(axes, places[one], places[other], colour)
+    for step in (0, 1):  # the state enters the output beside the context
+        (x, low), (_, high) = places[f"h{step}"], places[f"y{step}"]
+        _bow(axes, (x - RADIUS * 0.7, low + RADIUS * 0.7), (x - RADIUS * 0.7, high - RADIUS * 0.7))
+
+
+def _between(axes: Axes, start: Point, end: Point, colour: str) -> None:
+    """A straight arrow from rim to rim."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    long = (dx * dx + dy * dy) ** 0.5
+    x, y = RADIUS * dx / long, RADIUS * dy / long
+    bold = 1.1 if colour == BLACK else 2.0
+    arrow(axes, (start[0] + x, start[1] + y), (end[0] - x, end[1] - y), colour, head=8, width=bold)
+
+
+def _bow(axes: Axes, start: Point, end: Point) -> None:
+    """An arrow that passes left of what stands between."""
+    style: Any = {"arrowstyle": "-|>", "mutation_scale": 8, "shrinkA": 0, "shrinkB": 0}
+    axes.add_patch(
+        FancyArrowPatch(start, end, connectionstyle="arc3,rad=-0.45", color=GREY, lw=1.1, **style)
+    )

@@ -1,0 +1,121 @@
+"""Attention by hand: one query, a small memory, its scores, weights and weighted sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+
+STEP, CELL, BAR = 0.78, 0.3, 0.62  # inches: between columns, height of a number, of a full bar
+LEFT = 1.6  # inches: the column of the query, with the names of the rows before it
+HIDDEN = "#B5B5B5"
+
+HostArray = np.ndarray[Any, Any]
+
+
+def weighted_sum(
+    tokens: Sequence[str],
+    memory: HostArray,
+    query: HostArray,
+    *,
+    length: int | None = None,
+    title: str = "A query reads a memory",
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw how one query reads a memory: scores, weights, and the sum that they give.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        S short names, of the places of the memory.
+    memory : numpy.ndarray, shape (S, H)
+        H is small: every number is written out.
+    query : numpy.ndarray, shape (H,)
+    length : int, optional
+        Places that count, from 1 to S; S by default. The others are drawn as padding.
+    title : str
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or the length is out of its range.
+
+    Examples
+    --------
+    >>> memory = np.array([[2.0, 0.0], [0.0, 1.0], [9.0, 9.0]])
+    >>> figure = weighted_sum(["a", "b", "-"], memory, np.array([1.0, 0.0]), length=2)
+    >>> [text.get_text() for text in figure.axes[0].texts if text.get_gid() == "weight"]
+    ['0.88', '0.12', '0']
+    """
+    memory, query = np.asarray(memory), np.asarray(query)
+    S, H = memory.shape if memory.ndim == 2 else (0, 0)
+    length = S if length is None else length
+    if query.shape != (H,) or len(tokens) != S or not 1 <= length <= S:
+        raise ValueError(
+            f"weighted_sum: expected a memory (S, H) with S = {len(tokens)}, a query (H,) and a "
+            f"length from 1 to S, got {memory.shape}, {query.shape} and {length}"
+        )
+    scores = memory @ query
+    e = np.exp(scores[:length] - scores[:length].max())
+    weights = np.concatenate([e / e.sum(), np.zeros(S - length)])
+    width = max(7.0, LEFT + STEP * (S + 1) + 1.15)
+    bottom = 0.4 + CELL * H  # top of the memory
+    height = bottom + 0.62 + BAR + 0.72
+    figure, axes = canvas(width, height)
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.text(0.15, height - 0.12, title, fontsize=10.5, weight="bold", va="top")
+    columns = [LEFT + STEP * (s + 1) + 0.25 for s in range(S)]
+    at_query, at_context = LEFT, columns[-1] + STEP + 0.25
+    base = bottom + 0.62  # of the bars
+    for name, y in (("weight $a_s$", base + 0.1), ("score $e_s$", bottom + 0.22)):
+        axes.text(0.15, y, name, fontsize=10, color=GREY, va="center")
+    axes.text(0.15, bottom - CELL * H / 2, "memory $m_s$", fontsize=10, color=GREY, va="center")
+    _vector(axes, at_query, bottom, query, "query $q$", VERMILLION)
+    for s, x in enumerate(columns):
+        counts = s < length
+        colour = BLACK if counts else HIDDEN
+        _vector(axes, x, bottom, memory[s], tokens[s], colour)
+        score = _short(scores[s]) if counts else "$-\\infty$"
+        axes.text(x, bottom + 0.22, score, ha="center", va="center", fontsize=10, color=colour)
+        bar = Rectangle((x - 0.2, base), 0.4, BAR * weights[s], color=BLUE)
+        axes.add_patch(bar)
+        label = f"{weights[s]:.2f}" if counts else "0"
+        axes.text(
+            x, base + BAR * weights[s] + 0.1, label, ha="center", va="center", fontsize=10,
+            color=BLUE if counts else HIDDEN, gid="weight",
+        )  # fmt: skip
+    axes.plot([columns[0] - 0.3, columns[-1] + 0.3], [base, base], color=GREY, lw=0.8)
+    middle = bottom - CELL * H / 2
+    arrow(axes, (columns[-1] + 0.34, middle), (at_context - 0.32, middle), BLUE)
+    _vector(axes, at_context, bottom, weights @ memory, "context $c$", BLUE)
+    return saved(figure, path)
+
+
+def _vector(axes: Axes, x: float, top: float, numbers: HostArray, name: str, colour: str) -> None:
+    """A column of numbers in boxes, with its name below."""
+    for k, number in enumerate(numbers):
+        low = top - CELL * (k + 1)
+        box = Rectangle((x - 0.28, low), 0.56, CELL, facecolor="white", edgecolor=colour, lw=1.0)
+        axes.add_patch(box)
+        middle = low + CELL / 2
+        axes.text(x, middle, _short(number), ha="center", va="center", fontsize=10, color=colour)
+    below = top - CELL * len(numbers) - 0.17
+    axes.text(x, below, name, ha="center", va="center", fontsize=10, color=colour)
+
+
+def _short(number: float) -> str:
+    """A number with one digit, a true minus sign and no minus before zero."""
+    return f"{number:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")

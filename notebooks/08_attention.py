@@ -1,0 +1,818 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lesson 8 · Attention: reading the source again
+#
+# **The question.** The decoder of lesson 7 knows of the source only the one vector that the
+# encoder ends in. Could it not look at the source again, at each step, at the place that it needs?
+#
+# It can, if it keeps the encoder's states of all steps and learns where to look. What it takes at
+# each step is an average of these states, weighted by how well each of them fits the decoder's own
+# state. The weights are a softmax, so that the gradient passes through the looking, too, and
+# nobody has to tell the network which places are right (Bahdanau, Cho and Bengio 2015).
+#
+# In this lesson you build attention by hand, write its backward pass, put it into a decoder and
+# train it to rewrite dates. You look at the alignments that it finds, and check by experiment what
+# they say and what not. At the end there is a small translation from English to Spanish.
+#
+# You need lesson 7 (encoder, decoder, padded batches) and the softmax of lesson 1.
+#
+# *Time.* To read and work: 90 minutes. To run from top to bottom: about five minutes on one core,
+# or some seconds with `DEEPNLP_LESSON=short`. To build it with its outputs:
+# `python -m notebooks.build 08`.
+
+# %%
+import numpy as np
+
+from deepnlp.datasets import Pairs, load_pairs
+from deepnlp.exercises import check, short_form
+from deepnlp.generation import align, translate
+from deepnlp.gradcheck import check_gradients
+from deepnlp.layers import (
+    DotAttention,
+    SoftmaxWithLoss,
+    TimeBidirectional,
+    TimeRNN,
+    reverse_by_length,
+)
+from deepnlp.models import Seq2Seq
+from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.plots import arrangements, attention_map, bars, curves, weighted_sum
+from deepnlp.tasks import SequenceToSequence
+from deepnlp.text import Vocabulary, pad
+
+short = short_form()
+
+# %% [markdown]
+# ## 1 One vector for everything
+#
+# The task: a date as people write it, turned into the form of ISO 8601. The network reads and
+# writes characters, and is told nothing of months and years.
+
+# %%
+pairs = load_pairs("dates", examples=400 if short else 10_000)
+print(pairs.describe())
+for source, target in pairs.train[:5]:
+    print(f"{source:>30}  ->  {target}")
+
+# %% [markdown]
+# The answer is ten characters long, and each of them depends on one or two places of the source.
+# The encoder of lesson 7 has to pack all of it into one vector, the state after its last step,
+# and the decoder has to unpack it, digit by digit, with nothing else to go by. The vector has as
+# many numbers for `7/4/76` as for `Wednesday, September 27, 1994`.
+#
+# But the encoder has computed more. After each character it had a state. We keep all of them as
+# the **memory** $m_1 \dots m_S$, vectors of $H$ numbers, one for each place of the source. A
+# padded batch of them is an array $(N, S, H)$: it grows with the source.
+#
+# ## 2 A weighted sum
+#
+# The decoder, with state $h_t$ at step $t$, asks the memory with a **query** $q_t$; for now it is
+# $h_t$ itself. Three lines answer it:
+#
+# $$ e_{ts} = q_t \cdot m_s, \qquad
+#    a_{ts} = \frac{\exp e_{ts}}{\sum_{s'} \exp e_{ts'}}, \qquad
+#    c_t = \sum_s a_{ts}\, m_s. $$
+#
+# The **score** $e_{ts}$ says how well place $s$ fits the query. The softmax turns the scores of a
+# step into **weights**, positive and with sum 1. The **context** $c_t$ is the average of the
+# memory with these weights. Here is a small example with all its numbers. The source is `Jun`, the
+# fourth place is padding:
+
+# %%
+memory = np.array([[2.0, 0.5, -1.0], [0.0, 2.0, 1.0], [1.0, -1.0, 2.0], [9.0, 9.0, 9.0]])
+query = np.array([0.5, -0.5, 1.0])
+weighted_sum(
+    ["J", "u", "n", "(pad)"],
+    memory,
+    query,
+    length=3,
+    title="The query fits the third place best, so the context is close to that place",
+)
+
+# %% [markdown]
+# If one place could be picked, `memory[argmax]`, the result would not change when a score changes
+# a little, and there would be no gradient to learn from. The average is the differentiable form of
+# picking: if one score is far above the others, it is nearly that place alone.
+#
+# Padding must have weight 0, whatever its score. Since $\exp(-\infty) = 0$, its scores are set to
+# $-\infty$ before the softmax.
+#
+# ### Exercise 8.1 ★★ The weights
+#
+# Return the weights $a$ $(N, T, S)$ from queries $(N, T, H)$, a memory $(N, S, H)$ and lengths
+# $(N,)$. In sequence $n$ the places $s < \mathrm{lengths}_n$ count. Large scores should do no harm
+# (exercise 1.3).
+
+
+# %%
+def attention_weights(query, memory, lengths): ...
+
+
+check("8.1", attention_weights)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.1
+def attention_weights_solution(query, memory, lengths):
+    e = query @ memory.swapaxes(1, 2)  # (N, T, H) (N, H, S) -> (N, T, S)
+    counts = np.arange(memory.shape[1]) < lengths[:, None]  # (N, S)
+    e = np.where(counts[:, None], e, -np.inf)
+    e = np.exp(e - e.max(axis=2, keepdims=True))
+    return e / e.sum(axis=2, keepdims=True)
+
+
+check("8.1", attention_weights_solution)
+
+# %% [markdown]
+# ### Exercise 8.2 ★ The context
+#
+# Return the contexts $(N, T, H)$ from weights $(N, T, S)$ and a memory $(N, S, H)$.
+
+
+# %%
+def context(a, memory): ...
+
+
+check("8.2", context)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.2
+def context_solution(a, memory):
+    return a @ memory  # for each n: (T, S) (S, H) -> (T, H)
+
+
+check("8.2", context_solution)
+
+# %% [markdown]
+# Together they are the package's `DotAttention`:
+
+# %%
+rng = np.random.default_rng(0)
+q, m, lengths = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 5, 4)), np.array([5, 2])
+attention = DotAttention()
+c = attention.forward(q, m, lengths)
+a = attention_weights_solution(q, m, lengths)
+np.testing.assert_allclose(attention.weights, a)
+np.testing.assert_allclose(c, context_solution(a, m))
+print("the weights of sequence 1, which has two places:\n", a[1].round(2))
+
+# %% [markdown]
+# ## 3 Backward
+#
+# Given $dc$, the gradient of the loss with respect to the contexts, what are $dq$ and $dm$? Go
+# back line by line, as in lesson 1.
+#
+# **The weighted sum**, $c_t = \sum_s a_{ts} m_s$. It is a sum of products, so each factor gets the
+# other one:
+#
+# $$ da_{ts} = dc_t \cdot m_s, \qquad dm_s \mathrel{+}= \sum_t a_{ts}\, dc_t. $$
+#
+# **The softmax.** A weight depends on all scores of its row. Its derivatives are
+# $\partial a_j / \partial e_s = a_j\,([j = s] - a_s)$: a larger $e_s$ raises $a_s$ and lowers all
+# others, since they sum to 1. Summed over the ways by which $e_s$ reaches the loss,
+#
+# $$ de_s = \sum_j da_j\, a_j\,([j = s] - a_s) = a_s \Big( da_s - \sum_j a_j\, da_j \Big). $$
+#
+# The sum in the brackets is the mean of $da$, weighted by $a$. So the score of a place rises if the
+# place is better than the average that was taken.
+#
+# ### Exercise 8.3 ★★ Back through the softmax
+#
+# Return $de$ from $a$ and $da$, all three $(N, T, S)$. (What becomes of the padding, where
+# $a = 0$?)
+
+
+# %%
+def softmax_backward(a, da): ...
+
+
+check("8.3", softmax_backward)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.3
+def softmax_backward_solution(a, da):
+    return a * (da - np.sum(a * da, axis=2, keepdims=True))  # 0 in the padding
+
+
+check("8.3", softmax_backward_solution)
+
+# %% [markdown]
+# **The scores**, $e_{ts} = q_t \cdot m_s$, are products again:
+# $dq_t = \sum_s de_{ts}\, m_s$ and $dm_s \mathrel{+}= \sum_t de_{ts}\, q_t$.
+#
+# Note the two $\mathrel{+}=$. The memory is used twice, in the scores, which say where to look, and
+# in the sum, which says what is seen there. By the fork rule of lesson 1 the gradients of both
+# uses are added.
+#
+# ### Exercise 8.4 ★★★ Attention, backward
+#
+# Write the layer: `forward(query, memory, lengths)` gives the contexts, `backward(dc)` returns
+# `(dquery, dmemory)`. If the gradient is wrong, the check tells which mistake gives just this
+# gradient.
+
+
+# %%
+class MyAttention:
+    def forward(self, query, memory, lengths): ...
+
+    def backward(self, dc): ...
+
+
+check("8.4", MyAttention)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.4
+class AttentionSolution:
+    def forward(self, query, memory, lengths):
+        self.query, self.memory = query, memory
+        e = query @ memory.swapaxes(1, 2)
+        counts = np.arange(memory.shape[1]) < np.asarray(lengths)[:, None]
+        e = np.where(counts[:, None], e, -np.inf)
+        e = np.exp(e - e.max(axis=2, keepdims=True))
+        self.a = e / e.sum(axis=2, keepdims=True)
+        return self.a @ memory
+
+    def backward(self, dc):
+        a, query, memory = self.a, self.query, self.memory
+        # c_t = sum_s a_ts m_s
+        da = dc @ memory.swapaxes(1, 2)
+        dmemory = a.swapaxes(1, 2) @ dc
+        # a_t = softmax(e_t)
+        de = a * (da - np.sum(a * da, axis=2, keepdims=True))
+        # e_ts = q_t . m_s
+        dquery = de @ memory
+        dmemory += de.swapaxes(1, 2) @ query
+        return dquery, dmemory
+
+
+check("8.4", AttentionSolution)
+
+# %%
+print(check_gradients(AttentionSolution(), q, m, lengths))
+mine, dc = AttentionSolution(), rng.standard_normal(c.shape)
+mine.forward(q, m, lengths)
+for own, of_package in zip(mine.backward(dc), attention.backward(dc), strict=True):
+    np.testing.assert_allclose(own, of_package)
+
+# %% [markdown]
+# ## 4 In the decoder
+#
+# What does the decoder do with its context? Luong, Pham and Manning (2015) put it beside the state
+# and send both through one layer,
+#
+# $$ y_t = \tanh([c_t, h_t]\, W), $$
+#
+# from which an affine layer and a softmax make the probabilities of the next character, as they
+# did from $h_t$ before. The rows of $W$ $(2H, M)$ belong to the $2H$ numbers of $[c_t, h_t]$, the
+# context's first.
+#
+# The state $h_t$ now has two uses as well: it stands in $[c_t, h_t]$, and it is the query.
+#
+# ### Exercise 8.5 ★★ A state with two uses
+#
+# Write the layer, with the package's `DotAttention()` inside: `forward(h, memory, lengths)` takes
+# states $(N, T, H)$ and gives $y$ $(N, T, M)$; `backward(dy)` returns `(dh, dmemory)` and sets
+# `self.dW`.
+
+
+# %%
+class MyStep:
+    def __init__(self, W):
+        self.W, self.dW = W, None
+        self.attention = DotAttention()
+
+    def forward(self, h, memory, lengths): ...
+
+    def backward(self, dy): ...
+
+
+check("8.5", MyStep)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.5
+class StepSolution:
+    def __init__(self, W):
+        self.W, self.dW = W, None
+        self.attention = DotAttention()
+
+    def forward(self, h, memory, lengths):
+        c = self.attention.forward(h, memory, lengths)
+        self.both = np.concatenate([c, h], axis=2)  # (N, T, 2H)
+        self.y = np.tanh(self.both @ self.W)
+        return self.y
+
+    def backward(self, dy):
+        da = dy * (1 - self.y**2)
+        self.dW = np.einsum("nti,ntj->ij", self.both, da)  # one W for all N and T
+        dboth = da @ self.W.T
+        H = dboth.shape[2] // 2
+        dquery, dmemory = self.attention.backward(dboth[..., :H])
+        return dboth[..., H:] + dquery, dmemory
+
+
+check("8.5", StepSolution)
+
+# %% [markdown]
+# The rest is lesson 7. The encoder's states are the memory, its last state starts the decoder.
+# Going back, $dm$ enters the encoder at every step, and $dh_0$ of the decoder at the last one:
+# `encoder.backward(dmemory, dh0)`. The package's `Seq2Seq(attention="dot")` is this model. Here is
+# one batch through its parts with the layer that you have just written in the middle; the loss is
+# the model's own, to the last digit that float32 has.
+
+
+# %%
+def fresh(seed=0, **options):
+    """A model of gated recurrent units for the dates."""
+    D, H = 16, 64
+    sizes = len(pairs.source_vocab), len(pairs.target_vocab)
+    made = Seq2Seq(*sizes, D, H, cell="gru", rng=np.random.default_rng(seed), **options)
+    made.source_vocab, made.target_vocab = pairs.source_vocab, pairs.target_vocab
+    return made
+
+
+task = SequenceToSequence(pairs, batch_size=64)
+source, lengths, inputs, targets = task.batches(0)[0]
+model = fresh(attention="dot")
+affine = model.decoder.combine.layers[0]  # the package has a bias here, which begins with zeros
+step = StepSolution(affine.W.value)
+
+memory = model.encoder.forward(model.source.forward(source), lengths)  # (N, S, H)
+model.decoder.set_state(*model.encoder.state)
+h = model.decoder.recurrent.forward(model.target.forward(inputs))  # (N, T, H)
+y = step.forward(h, memory, lengths)
+loss = SoftmaxWithLoss().forward(y @ model.output.W.value + model.output.b.value, targets)
+print("by hand", loss, "  Seq2Seq", model.forward(source, lengths, inputs, targets))
+
+# %% [markdown]
+# ### Does it help?
+#
+# Two models, one with attention and one without, all else equal. After each epoch they write the
+# dates of the validation split, none of whose days occurs in training, and we count how many are
+# right in all ten characters.
+
+
+# %%
+def train(model, task, epochs, lr=0.003):
+    """The share of validation texts that are written exactly, after each epoch."""
+    optimizer, exact = Adam(model.parameters(), lr=lr), []
+    asked = task.pairs.references("valid")
+    for epoch in range(epochs):
+        for batch in task.batches(epoch):
+            model.forward(*batch)
+            model.zero_grad()
+            model.backward()
+            clip_gradients(model.parameters(), 5.0)
+            optimizer.step()
+        found = translate(model, list(asked), max_length=14)
+        right = [best.text in answers for (best,), answers in zip(found, asked.values())]
+        exact.append(np.mean(right))
+    return exact
+
+
+epochs = 1 if short else 6
+models, exact = {"none": fresh(), "attention": model}, {}
+for name, one in models.items():
+    exact[name] = train(one, task, epochs)
+    print(f"{name:>9}: {one.size():,} numbers, {exact[name][-1]:.1%} right")
+
+# %%
+steps = np.arange(1, epochs + 1)
+curves(
+    {name: (steps, 100 * np.array(share)) for name, share in exact.items()},
+    title=f"After {epochs} epochs {exact['attention'][-1]:.0%} of the dates are right, without "
+    f"attention {exact['none'][-1]:.0%}",
+    xlabel="epoch",
+    ylabel="dates written exactly (%)",
+)
+
+# %% [markdown]
+# ## 5 Looking at the weights
+#
+# The weights $(T, S)$ of a date make a picture, a row for each character that was written. Nobody
+# has told the network where the month stands.
+#
+# ### Exercise 8.6 ★ June or July?
+#
+# Before you look: the encoder reads from left to right. The source is `June 14, 2001`. Which
+# states of the memory can tell June from July: `"the letter J"`, `"from the third letter on"`,
+# `"the last one only"` or `"all of them"`?
+
+# %%
+my_choice = ...
+check("8.6", my_choice)
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.6
+choice = "from the third letter on"
+check("8.6", choice)
+
+
+# %%
+def look(model, text):
+    """The attention map of the model's own translation of a text."""
+    (best,) = translate(model, [text], max_length=14)[0]
+    found = align(model, text, best.tokens)
+    return attention_map(found.source, found.target, found.weights, title=f"{text} → {best.text}")
+
+
+look(models["attention"], "June 14, 2001")
+
+# %%
+look(models["attention"], "7/4/76")
+
+# %% [markdown]
+# The year is written first and read at the end of the source, the month is read at its beginning,
+# the day between. A state is not a character, though. In the second picture the 0 of the day 04 is
+# written with a look at the slash *behind* the 4. That makes sense: the state at the 4 cannot know
+# whether another digit follows, the state at the slash can. So a weight at place $s$ means "the
+# state of an encoder that has read up to $s$".
+#
+# ### What the picture does not show
+#
+# It is tempting to read the weights as an explanation: the network looks here, so this is why.
+# Jain and Wallace (2019) warn of that, Wiegreffe and Pinter (2019) show when it is nevertheless of
+# use; both say: test it. First, are the weights used at all? We change them in the trained model
+# and count how many digits are still right, with the right characters so far as inputs.
+
+
+# %%
+class Altered(DotAttention):
+    """Attention whose weights are changed before they are used."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def attend(self, query, keys, memory, padding):
+        super().attend(query, keys, memory, padding)
+        self.weights = self.change(self.weights, ~padding)
+        return self.weights @ memory
+
+
+def heaviest(a, counts):
+    return np.eye(a.shape[2])[a.argmax(axis=2)]
+
+
+def without_heaviest(a, counts):
+    rest = np.where(heaviest(a, counts), 0, a)
+    return rest / rest.sum(axis=2, keepdims=True)
+
+
+def uniform(a, counts):
+    return np.ones_like(a) * counts / counts.sum(axis=2, keepdims=True)
+
+
+def teacher_forced(model, some):
+    """The likeliest characters (N, T) after the right ones so far, and these."""
+    source_vocab, target_vocab = model.source_vocab, model.target_vocab
+    source, lengths = pad([source_vocab.encode(source_vocab.tokenize(text)) for text, _ in some])
+    targets, _ = pad([target_vocab.encode(target_vocab.tokenize(text)) for _, text in some])
+    inputs = np.insert(targets, 0, target_vocab.eos_id, axis=1)
+    return model.logits(source, lengths, inputs)[:, :-1].argmax(axis=2), targets
+
+
+own = models["attention"].decoder.attention
+changes = {"as learned": lambda a, counts: a, "heaviest place only": heaviest}
+changes |= {"without the heaviest": without_heaviest, "all places alike": uniform}
+for name, change in changes.items():
+    models["attention"].decoder.attention = Altered(change)
+    found, right = teacher_forced(models["attention"], pairs.valid)
+    year, month, day = ((found == right)[:, k].mean() for k in ([0, 1, 2, 3], [5, 6], [8, 9]))
+    print(f"{name:>20}: right digits of year {year:.0%}, month {month:.0%}, day {day:.0%}")
+models["attention"].decoder.attention = own
+
+# %% [markdown]
+# They are used: the heaviest place alone is nearly enough, and without it much goes wrong. But is
+# the *character* at that place the reason? For that we change the source. In dates that begin with
+# the name of a month we replace one of its letters by another and ask whether the two digits of
+# the month change.
+
+# %%
+named = [pair for pair in pairs.valid if pair[0][0].isalpha() and "day" not in pair[0].lower()]
+before, _ = teacher_forced(models["attention"], named)
+weights = models["attention"].attention_weights[:, 5:7].mean(axis=(0, 1))  # of the month's digits
+by_letter = {}
+for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
+    turned = []
+    for letter in "aeipu":
+        others = [
+            (text[:k] + (letter.upper() if text[k].isupper() else letter) + text[k + 1 :], target)
+            for text, target in named
+        ]
+        after, _ = teacher_forced(models["attention"], others)
+        differs = np.array([text != other for (text, _), (other, _) in zip(named, others)])
+        turned.append((after != before)[:, 5:7].any(axis=1)[differs])
+    by_letter[name] = {
+        "weight (%)": 100 * weights[k],
+        "month changes if it is replaced (%)": 100 * np.concatenate(turned).mean(),
+    }
+bars(
+    by_letter,
+    title=f"The first letter has {by_letter['first']['weight (%)']:.0f} % of the weight, and "
+    f"decides the month in {by_letter['first']['month changes if it is replaced (%)']:.0f} % of "
+    "the cases",
+    ylabel="%",
+)
+
+# %% [markdown]
+# The first letter has little weight and much influence: it acts by way of the recurrence, which
+# carries it to the states that the decoder looks at. An attention map shows where information is
+# *fetched*, not where it comes from.
+#
+# ## 6 Other scores, and their scale
+#
+# The inner product needs queries and memory of the same size, in the same coordinates. Two other
+# scores have weights of their own (Luong et al. call them general and concat; Bahdanau et al. had
+# the second one first, as a sum of two products):
+#
+# $$ \text{dot: } q \cdot m, \qquad \text{general: } q\, W\, m^\top, \qquad
+#    \text{concat: } v \cdot \tanh([q, m]\, W). $$
+#
+# General is dot with the memory translated into the query's coordinates, $m W^\top$, which is
+# computed once for all steps. Concat is a small network for each pair of a step and a place, and
+# costs accordingly. All three are options of `Seq2Seq`.
+#
+# ### Exercise 8.7 ★★ How large is a score?
+#
+# Let the numbers in $q$ and $m$ be independent, with mean 0 and variances `var_q` and `var_m`. By
+# which number must $q \cdot m$, a sum of $H$ products, be divided to have variance 1?
+
+
+# %%
+def divisor(H, var_q, var_m): ...
+
+
+check("8.7", divisor)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.7
+def divisor_solution(H, var_q, var_m):
+    return np.sqrt(H * var_q * var_m)  # variances of independent terms add up
+
+
+check("8.7", divisor_solution)
+
+# %% [markdown]
+# Why care? Scores that are far apart make a softmax with one weight near 1 and all others near 0.
+# There $de = a\,(da - \dots)$ is nearly zero at every place, and where to look is no longer
+# learned. So Vaswani et al. (2017) divide the scores by $\sqrt{H}$. Measured for 20 places, with
+# random queries and memories of variance 1:
+
+# %%
+sizes = [1, 4, 16, 64, 256, 1024]
+largest, slope = {"plain": [], "divided by √H": []}, {"plain": [], "divided by √H": []}
+for H in sizes:
+    q, m = rng.standard_normal((200, 1, H)), rng.standard_normal((200, 20, H))
+    for name, factor in {"plain": 1.0, "divided by √H": divisor_solution(H, 1, 1)}.items():
+        a = attention_weights_solution(q / factor, m, np.full(200, 20))
+        largest[name].append(a.max(axis=2).mean())
+        da = rng.standard_normal(a.shape)
+        slope[name].append(np.abs(softmax_backward_solution(a, da)).mean() / np.abs(da).mean())
+print(f"mean |de| / |da| for H = 1024: { ({k: round(float(v[-1]), 4) for k, v in slope.items()}) }")
+curves(
+    {name: (sizes, values) for name, values in largest.items()},
+    title=f"With H = 1024 the largest of 20 weights is {largest['plain'][-1]:.2f} on average, "
+    f"scaled {largest['divided by √H'][-1]:.2f}",
+    xlabel="H",
+    ylabel="largest weight",
+    levels={"all alike": 1 / 20},
+    logx=True,
+)
+
+# %% [markdown]
+# A trained network can help itself by small weights; our states of gated units have 64 numbers
+# between -1 and 1 and did without the scale.
+#
+# ## 7 An encoder that reads from both ends
+#
+# The decoder had to look at the slash because the state at the 4 did not know what follows. A
+# second recurrent layer that reads from right to left knows. In a **bidirectional** encoder
+# (Schuster and Paliwal 1997) both states of a place stand side by side, and the memory is $2H$
+# wide. In a padded batch the second layer must begin at the true end of its sequence: the input is
+# reversed by its length, read, and the states are reversed again.
+#
+# ### Exercise 8.8 ★★★ From both ends, backward
+#
+# `ahead` and `back` are recurrent layers such as `TimeRNN(Wx, Wh, b)`, with
+# `forward(x, lengths)` $(N, T, D) \to (N, T, H)$ and `backward(dhs)`. Write the layer that has
+# both: `forward(x, lengths)` gives $(N, T, 2H)$, those of `ahead` first; `backward(dhs)` returns
+# $dx$. `reverse_by_length(x, lengths)` reverses each sequence and leaves its padding behind it.
+
+
+# %%
+class MyBoth:
+    def __init__(self, ahead, back):
+        self.ahead, self.back = ahead, back
+
+    def forward(self, x, lengths): ...
+
+    def backward(self, dhs): ...
+
+
+check("8.8", MyBoth)
+
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.8
+class BothSolution:
+    def __init__(self, ahead, back):
+        self.ahead, self.back = ahead, back
+
+    def forward(self, x, lengths):
+        self.lengths = lengths
+        ahead = self.ahead.forward(x, lengths)
+        back = self.back.forward(reverse_by_length(x, lengths), lengths)
+        return np.concatenate([ahead, reverse_by_length(back, lengths)], axis=2)
+
+    def backward(self, dhs):
+        H = dhs.shape[2] // 2
+        dx = self.ahead.backward(dhs[..., :H])
+        dback = self.back.backward(reverse_by_length(dhs[..., H:], self.lengths))
+        return dx + reverse_by_length(dback, self.lengths)  # both read the same x
+
+
+check("8.8", BothSolution)
+
+# %%
+x, lengths = rng.standard_normal((2, 4, 3)), np.array([4, 2])
+ahead, back = TimeRNN.init(3, 5, rng, "float64"), TimeRNN.init(3, 5, rng, "float64")
+states = BothSolution(ahead, back).forward(x, lengths)
+np.testing.assert_allclose(states, TimeBidirectional(ahead, back).forward(x, lengths))
+
+# %% [markdown]
+# The memory is now wider than the query, so the score is general.
+
+# %%
+models["both ends"] = fresh(attention="general", bidirectional=True)
+exact["both ends"] = train(models["both ends"], task, epochs)
+for name in ("attention", "both ends"):
+    print(f"{name:>9}: {', '.join(f'{share:.1%}' for share in exact[name])}")
+look(models["both ends"], "7/4/76")
+
+# %% [markdown]
+# It learns in fewer epochs, each of which takes longer. The rows of the picture are sharper, too:
+# with a state that knows both sides there is less need to look at two places.
+#
+# ## 8 Who waits for whom
+#
+# In Luong's arrangement $h_t$ does not depend on any context. Two others let the decoder know
+# what it has looked at. With **input feeding** (also Luong et al.) $y_{t-1}$ enters step $t$ beside
+# the word. In **Bahdanau's** decoder, the first of all, the state *before* the step is the query,
+# and the context enters the step.
+
+# %%
+arrangements(title="An arrow in red leads from one step's looking to the next step")
+
+# %% [markdown]
+# ### Exercise 8.9 ★ Which can run ahead?
+#
+# In training all inputs of the decoder are known. In which arrangement can its recurrent layer run
+# over all $T$ steps first, and the attention of all steps follow as one product: `"Luong"`,
+# `"with input feeding"`, `"Bahdanau"` or `"all three"`?
+
+# %%
+my_arrangement = ...
+check("8.9", my_arrangement)
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
+# Solution 8.9
+arrangement = "Luong"
+check("8.9", arrangement)
+
+# %% [markdown]
+# ## 9 A translation
+#
+# Now words instead of characters: short sentences from Tatoeba, English to Spanish, made of the
+# 800 most frequent words of either language. Where the corpus is not installed
+# (`datasets/README.md`), a program writes sentences in which, as in Spanish, the adjective follows
+# its noun.
+
+
+# %%
+
+
+def made_up(n):
+    """Different pairs of sentences with animals and colours."""
+    nouns = {"cat": "gato", "dog": "perro", "horse": "caballo", "bird": "pájaro", "wolf": "lobo"}
+    colours = {"white": "blanco", "black": "negro", "red": "rojo", "big": "grande"}
+    verbs = {"sees": "ve", "follows": "sigue", "hears": "oye"}
+    rng, found = np.random.default_rng(0), {}
+    while len(found) < n:
+        (a, b), (one, two) = rng.choice([*nouns], 2), rng.choice([*colours], 2)
+        verb = rng.choice([*verbs])
+        spanish = f"el {nouns[a]} {colours[one]} {verbs[verb]} un {nouns[b]} {colours[two]}."
+        found[f"the {one} {a} {verb} a {two} {b}."] = spanish
+    return list(found.items())
+
+
+def simple(part, vocabs, most=7):
+    """The pairs of at most so many words on a side, all of them in the vocabularies."""
+    kept = []
+    for pair in part:
+        sides = [vocab.tokenize(text) for vocab, text in zip(vocabs, pair)]
+        known = all(w in vocab for vocab, words in zip(vocabs, sides) for w in words)
+        if known and max(map(len, sides)) <= most:
+            kept.append(pair)
+    return kept
+
+
+try:
+    big = load_pairs("tatoeba-en-es", vocab_size=800)
+    vocabs = big.source_vocab, big.target_vocab
+    parts = [simple(part, vocabs) for part in (big.train, big.valid, big.test)]
+    asked = ["We have a big dog.", "Do you speak French?", "He is older than me."]
+    asked += ["I have never been to Boston.", "Why didn't you tell me?", "I saw you yesterday."]
+except FileNotFoundError as missing:
+    print(f"{missing}\nThe lesson goes on with sentences that are made up.")
+    made = made_up(900)
+    parts = [made[:800], made[800:850], made[850:]]
+    split = Vocabulary.build("").tokenize
+    vocabs = [Vocabulary.build(w for pair in made for w in split(pair[k])) for k in (0, 1)]
+    asked = [text for text, _ in parts[1][:6]]
+if short:
+    parts = [part[:200] for part in parts]
+sentences = Pairs("short sentences", *vocabs, *parts)
+print(sentences.describe())
+for source, target in sentences.train[:4]:
+    print(f"{source:>30}  ->  {target}")
+
+# %% [markdown]
+# The model is the one of section 7, wider: a bidirectional encoder, Luong's decoder, the score
+# general. Its output layer shares its weights with the embedding of the Spanish words (lesson 6).
+
+# %%
+D = H = 16 if short else 96
+options = {"cell": "gru", "attention": "general", "bidirectional": True, "tie": "output"}
+translator = Seq2Seq(*map(len, vocabs), D, H, rng=np.random.default_rng(0), **options)
+translator.source_vocab, translator.target_vocab = vocabs
+task = SequenceToSequence(sentences, batch_size=64)
+train(translator, task, epochs=1 if short else 10, lr=0.004)
+found = task.evaluate(translator)
+print({name: round(value, 1) for name, value in found.items()})
+
+# %%
+for text in asked:
+    ((greedy,),) = translate(translator, [text], max_length=14)
+    (best, *_) = translate(translator, [text], beam=5, max_length=14)[0]
+    same = "the same" if best.text == greedy.text else best.text
+    print(f"{text:>30}  greedy: {greedy.text:34}  beam 5: {same}")
+
+# %%
+look(translator, asked[0])
+
+# %%
+look(translator, asked[-2])
+
+# %% [markdown]
+# In the first picture (of the run that is kept here) the weights cross: the noun comes before its
+# adjective in Spanish, and each of the two looks at its own English word. Nothing in the model
+# prefers such an order; it was learned from pairs of sentences. *Tenemos* has no pronoun of its
+# own and looks at the pronoun and the verb.
+#
+# The second picture is one of a wrong translation. The words that are there are looked up where
+# they should be, but the negation is missing, and no row of the picture says so. A soft alignment
+# can leave a word of the source unread, or read one twice; the model keeps no account of what has
+# been translated. Input feeding was made for that.
+#
+# With ten thousand sentences and a minute or two this is a toy. `deepnlp train --recipe
+# tatoeba-en-es` trains on all sentences of the corpus.
+#
+# ### What came next
+#
+# Attention made every place of the source one step away from every place of the target. Within
+# the source the way is still long: what the first word has to do with the last one must pass
+# through all states between. Vaswani et al. (2017) let the places of the source be the queries as
+# well, with the memory being the source itself. This is **self-attention**; with it, no
+# recurrence is needed, and all steps of encoder and decoder are computed at once in training. Its
+# parts are those of this lesson, the inner product, the scale, the mask, the weighted sum, with
+# the same backward pass.
+#
+# ## What to read next
+#
+# * **In this project**: `deepnlp/layers/attention.py` and `decoders.py`, `feeding.py`,
+#   `bahdanau.py` beside it; `deepnlp translate RUN "a text" --attention FILE` draws the map of a
+#   trained model. `chapters/ch08_attention/` has experiments at full size.
+# * Bahdanau, Cho and Bengio, *Neural machine translation by jointly learning to align and
+#   translate* (2015). Luong, Pham and Manning, *Effective approaches to attention-based neural
+#   machine translation* (2015).
+# * Schuster and Paliwal, *Bidirectional recurrent neural networks* (1997). Vaswani et al.,
+#   *Attention is all you need* (2017). Jain and Wallace, *Attention is not explanation*, and
+#   Wiegreffe and Pinter, *Attention is not not explanation* (both 2019).
+# * Saito, *Deep Learning from Scratch 2* (2018), chapter 8, from which the task of the dates is
+#   taken.
