@@ -66,6 +66,27 @@ def _softmax_over(e: HostArray, axis: int) -> HostArray:
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
 
+def wrong_contexts(a: HostArray, memory: HostArray) -> dict[str, HostArray]:
+    """Contexts (N, T, H) from the right weights (N, T, S), as typical mistakes give them."""
+    right, (N, T, S) = a @ memory, a.shape
+    places, every = (a > 0).sum(axis=2, keepdims=True), np.ones((1, T, 1))
+    return {
+        "divided by S": right / S,
+        "divided by the length": right / places,
+        "heaviest place only": np.stack([memory[n][a[n].argmax(axis=1)] for n in range(N)]),
+        "weights not used": memory.mean(axis=1)[:, None] * every,
+        "weights not used|sum": memory.sum(axis=1)[:, None] * every,
+        "weights not used|without padding": (a > 0) / places @ memory,
+        "summed over the steps": transposed(a).sum(axis=2, keepdims=True) * memory,
+        "one context for all steps": right.sum(axis=1),
+        "one context for all steps|mean": right.mean(axis=1),
+        "memories of all sequences": a @ memory.sum(axis=0),
+        "memory of the first sequence": a @ memory[0],
+        "contexts transposed": transposed(right),
+        "product with every sequence": np.dot(a, memory),
+    }
+
+
 def wrong_softmax_grads(a: HostArray, da: HostArray) -> dict[str, HostArray]:
     """Gradients of the scores (N, T, S) as typical mistakes give them."""
     row = (a * da).sum(axis=-1, keepdims=True)

@@ -14,6 +14,7 @@ from deepnlp.exercises.attention_mistakes import (
     masked,
     transposed,
     weights,
+    wrong_contexts,
     wrong_softmax_grads,
     wrong_weights,
 )
@@ -64,41 +65,13 @@ def _check_weights(answer: Any) -> Verdict:
     return first_failure(verdict, say.right())
 
 
-@exercise("8.2", stars=1, title="The context")
-def _check_context(answer: Any) -> Verdict:
-    """``context(a, memory)`` gives the weighted sums (N, T, H)."""
-    say = SAY["8.2"]
-    query, memory = _drawn(82, (3, 2, 4), (3, 5, 4))
-    a = weights(query, memory, LENGTHS)
-    right, (N, T, _) = a @ memory, a.shape
-    places = (a > 0).sum(axis=2, keepdims=True)
-    every = np.ones((1, T, 1))
-    wrong = {
-        "divided by S": right / a.shape[2],
-        "divided by the length": right / places,
-        "heaviest place only": np.stack([memory[n][a[n].argmax(axis=1)] for n in range(N)]),
-        "weights not used": memory.mean(axis=1)[:, None] * every,
-        "weights not used|sum": memory.sum(axis=1)[:, None] * every,
-        "weights not used|without padding": (a > 0) / places @ memory,
-        "summed over the steps": transposed(a).sum(axis=2, keepdims=True) * memory,
-        "one context for all steps": right.sum(axis=1),
-        "one context for all steps|mean": right.mean(axis=1),
-        "memories of all sequences": a @ memory.sum(axis=0),
-        "memory of the first sequence": a @ memory[0],
-        "transposed": transposed(right),
-        "product with every sequence": np.dot(a, memory),
-    }
-    got = answer(a.copy(), memory.copy())
-    return first_failure(say.compare(got, right, "the context", wrong), say.right())
-
-
 # --- The softmax, backward --------------------------------------------------------------------
 
 
-@exercise("8.3", stars=2, title="Back through the softmax")
+@exercise("8.2", stars=2, title="Back through the softmax")
 def _check_softmax_backward(answer: Any) -> Verdict:
     """``softmax_backward(a, da)`` gives de, all (N, T, S)."""
-    say = SAY["8.3"]
+    say = SAY["8.2"]
     e, da = _drawn(83, (3, 2, 5), (3, 2, 5))
     a = softmax(masked(e, LENGTHS))
     wrong = {
@@ -137,22 +110,23 @@ def _unchanged(say: Texts, *pairs: tuple[HostArray, HostArray]) -> Verdict:
     return say.wrong(c.INPUT_CHANGED)
 
 
-@exercise("8.4", stars=3, title="Attention, backward")
+@exercise("8.3", stars=3, title="Attention, backward")
 def _check_attention(answer: Any) -> Verdict:
     """A class: ``forward(query, memory, lengths)``, ``backward(dc) -> (dquery, dmemory)``."""
-    say = SAY["8.4"]
+    say = SAY["8.3"]
     query, memory, dc = _drawn(84, (3, 2, 4), (3, 5, 4), (3, 2, 4))
-    a, wrong = weights(query, memory, LENGTHS), wrong_weights(query, memory, LENGTHS)
-    contexts = {name: w @ memory for name, w in wrong.items()}
+    a = weights(query, memory, LENGTHS)
     layer, q, m, lengths = answer(), query.copy(), memory.copy(), LENGTHS.copy()
     for method in ("forward", "backward"):
         if not callable(getattr(layer, method, None)):
             return Verdict.empty(f"{type(layer).__name__} has no {method}")
     got = layer.forward(q, m, lengths)
-    verdict = first_failure(
-        SAY["8.1"].compare(got, a @ memory, "the output of forward", contexts),
-        _unchanged(say, (q, query), (m, memory)),
-    )
+    by_weights = {k: w @ memory for k, w in wrong_weights(query, memory, LENGTHS).items()}
+    for texts, wrong in ((say, wrong_contexts(a, memory)), (SAY["8.1"], by_weights)):
+        verdict = texts.compare(got, a @ memory, "the output of forward", wrong)
+        if verdict.diagnosis in texts:
+            break
+    verdict = first_failure(verdict, _unchanged(say, (q, query), (m, memory)))
     if not verdict.ok:
         return verdict
     known = attention_backwards(query, memory, dc, LENGTHS)
@@ -177,10 +151,10 @@ def _check_attention(answer: Any) -> Verdict:
 # --- Luong's arrangement ----------------------------------------------------------------------
 
 
-@exercise("8.5", stars=2, title="A state with two uses")
+@exercise("8.4", stars=2, title="A state with two uses")
 def _check_luong(answer: Any) -> Verdict:
     """A class of (W): ``forward(h, memory, lengths) -> y``, ``backward(dy) -> (dh, dmemory)``."""
-    say = SAY["8.5"]
+    say = SAY["8.4"]
     h, memory, W, dy = _drawn(85, (3, 2, 4), (3, 5, 4), (8, 6), (3, 2, 6))
     context, H = weights(h, memory, LENGTHS) @ memory, 4
     both = np.concatenate([context, h], axis=2)
@@ -239,13 +213,13 @@ def _weight_gradient(say: Texts, layer: Any, dW: Any, steps: list[HostArray]) ->
 # --- Choices and numbers ----------------------------------------------------------------------
 
 
-@exercise("8.6", stars=1, title="June or July?")
+@exercise("8.5", stars=1, title="June or July?")
 def _check_june_or_july(answer: Any) -> Verdict:
     """Which states of an encoder that reads from left to right can tell June from July."""
-    return compare_choice(answer, "from the third letter on", SAY["8.6"])
+    return compare_choice(answer, "from the third letter on", SAY["8.5"])
 
 
-@exercise("8.7", stars=2, title="How large is a score?")
+@exercise("8.6", stars=2, title="How large is a score?")
 def _check_scale(answer: Any) -> Verdict:
     """``scale(H, var_q, var_m)`` gives the number that makes the variance of a score 1."""
     for H, q, m in ((100, 2.0, 3.0), (7, 0.5, 0.3)):
@@ -261,16 +235,16 @@ def _check_scale(answer: Any) -> Verdict:
             "H not used": np.sqrt(q * m),
             "H not used|nor the root": q * m,
         }
-        verdict = SAY["8.7"].compare(answer(H, q, m), right, "the number", wrong)
+        verdict = SAY["8.6"].compare(answer(H, q, m), right, "the number", wrong)
         if not verdict.ok:
             return verdict
-    return SAY["8.7"].right()
+    return SAY["8.6"].right()
 
 
-@exercise("8.9", stars=1, title="Which can run ahead?")
+@exercise("8.8", stars=1, title="Which can run ahead?")
 def _check_run_ahead(answer: Any) -> Verdict:
     """Of which decoder the recurrent layer can run over all steps before any attention."""
-    return compare_choice(answer, "Luong", SAY["8.9"])
+    return compare_choice(answer, "Luong", SAY["8.8"])
 
 
 # --- Both directions --------------------------------------------------------------------------
@@ -319,10 +293,10 @@ def _gradients(
     return [ahead.backward(one), TURNS[turn_out](back.backward(TURNS[turn_in](other)))]
 
 
-@exercise("8.8", stars=3, title="From both ends, backward")
+@exercise("8.7", stars=3, title="From both ends, backward")
 def _check_both(answer: Any) -> Verdict:
     """A class of (ahead, back): ``forward(x, lengths)``, ``backward(dhs) -> dx``."""
-    say = SAY["8.8"]
+    say = SAY["8.7"]
     x, dhs = _drawn(99, (3, 5, 3), (3, 5, 8))
     layer, given = answer(*_two_layers()), x.copy()
     got = layer.forward(given, LENGTHS.copy())
