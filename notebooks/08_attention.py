@@ -17,20 +17,16 @@
 # **The question.** The decoder of lesson 7 knows of the source only the one vector that the
 # encoder ends in. Could it not look at the source again, at each step, at the place that it needs?
 #
-# It can, if it keeps the encoder's states of all steps and learns where to look. What it takes at
-# each step is an average of these states, weighted by how well each of them fits the decoder's own
-# state. The weights are a softmax, so that the gradient passes through the looking, too, and
-# nobody has to tell the network which places are right (Bahdanau, Cho and Bengio 2015).
+# It can, if the encoder's states of all steps are kept. The decoder takes an average of them,
+# weighted by how well each of them fits its own state. The weights are a softmax, so the gradient
+# passes through, and where to look is learned with all else (Bahdanau, Cho and Bengio 2015).
 #
-# In this lesson you build attention by hand, write its backward pass, put it into a decoder and
-# train it to rewrite dates. You look at the alignments that it finds, and check by experiment what
-# they say and what not. At the end there is a small translation from English to Spanish.
+# In this lesson you build attention by hand, write its backward pass and put it into a decoder that
+# rewrites dates. You look at the alignments that it finds, test what they say, and end with a small
+# translation. You need lesson 7 (encoder, decoder, padded batches) and the softmax of lesson 1.
 #
-# You need lesson 7 (encoder, decoder, padded batches) and the softmax of lesson 1.
-#
-# *Time.* To read and work: 90 minutes. To run from top to bottom: about five minutes on one core,
-# or some seconds with `DEEPNLP_LESSON=short`. To build it with its outputs:
-# `python -m notebooks.build 08`.
+# *Time.* To read and work: 90 minutes. To run from top to bottom: about three minutes, or some
+# seconds with `DEEPNLP_LESSON=short`. To build it with its outputs: `python -m notebooks.build 08`.
 
 # %%
 import numpy as np
@@ -38,14 +34,7 @@ import numpy as np
 from deepnlp.datasets import Pairs, load_pairs
 from deepnlp.exercises import check, short_form
 from deepnlp.generation import align, translate
-from deepnlp.gradcheck import check_gradients
-from deepnlp.layers import (
-    DotAttention,
-    SoftmaxWithLoss,
-    TimeBidirectional,
-    TimeRNN,
-    reverse_by_length,
-)
+from deepnlp.layers import DotAttention, TimeBidirectional, TimeRNN, reverse_by_length
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import arrangements, attention_map, curves, weighted_sum
@@ -57,8 +46,7 @@ short = short_form()
 # %% [markdown]
 # ## 1 One vector for everything
 #
-# The task: a date as people write it, turned into the form of ISO 8601. The network reads and
-# writes characters, and is told nothing of months and years.
+# The task: a date as people write it, turned into the form of ISO 8601, character by character.
 
 # %%
 pairs = load_pairs("dates", examples=400 if short else 10_000)
@@ -67,14 +55,13 @@ for source, target in pairs.train[:5]:
     print(f"{source:>30}  ->  {target}")
 
 # %% [markdown]
-# The answer is ten characters long, and each of them depends on one or two places of the source.
-# The encoder of lesson 7 has to pack all of it into one vector, the state after its last step,
-# and the decoder has to unpack it, digit by digit, with nothing else to go by. The vector has as
-# many numbers for `7/4/76` as for `Wednesday, September 27, 1994`.
+# Each of the ten characters of an answer depends on a few places of the source. The encoder of
+# lesson 7 packs all of it into one vector, the state after its last step, of as many numbers for
+# `7/4/76` as for `Tuesday, September 27, 1994`, and the decoder has nothing else to go by.
 #
-# But the encoder has computed more. After each character it had a state. We keep all of them as
-# the **memory** $m_1 \dots m_S$, vectors of $H$ numbers, one for each place of the source. A
-# padded batch of them is an array $(N, S, H)$: it grows with the source.
+# But the encoder has had a state after each character. We keep all of them as the **memory**
+# $m_1 \dots m_S$, vectors of $H$ numbers, one for each place of the source; for a padded batch
+# this is an array $(N, S, H)$.
 #
 # ## 2 A weighted sum
 #
@@ -87,24 +74,18 @@ for source, target in pairs.train[:5]:
 #
 # The **score** $e_{ts}$ says how well place $s$ fits the query. The softmax turns the scores of a
 # step into **weights**, positive and with sum 1. The **context** $c_t$ is the average of the
-# memory with these weights. Here is a small example with all its numbers. The source is `Jun`, the
-# fourth place is padding:
+# memory with these weights. A small example, with padding at the fourth place:
 
 # %%
 memory = np.array([[2.0, 0.5, -1.0], [0.0, 2.0, 1.0], [1.0, -1.0, 2.0], [9.0, 9.0, 9.0]])
 query = np.array([0.5, -0.5, 1.0])
-weighted_sum(
-    ["J", "u", "n", "(pad)"],
-    memory,
-    query,
-    length=3,
-    title="The query fits the third place best, so the context is close to that place",
-)
+title = "The query fits the third place best, so the context is close to that place"
+weighted_sum(["J", "u", "n", "(pad)"], memory, query, length=3, title=title)
 
 # %% [markdown]
-# If one place could be picked, `memory[argmax]`, the result would not change when a score changes
-# a little, and there would be no gradient to learn from. The average is the differentiable form of
-# picking: if one score is far above the others, it is nearly that place alone.
+# If the best place were picked, `memory[argmax]`, a small change of a score would change nothing,
+# and there would be no gradient to learn from. The average can be differentiated, and where one
+# score is far above the others it is nearly that place alone.
 #
 # Padding must have weight 0, whatever its score. Since $\exp(-\infty) = 0$, its scores are set to
 # $-\infty$ before the softmax.
@@ -166,13 +147,13 @@ print("the weights of sequence 1, which has two places:\n", a[1].round(2))
 #
 # $$ de_s = \sum_j da_j\, a_j\,([j = s] - a_s) = a_s \Big( da_s - \sum_j a_j\, da_j \Big). $$
 #
-# The sum in the brackets is the mean of $da$, weighted by $a$. So the score of a place rises if the
-# place is better than the average that was taken.
+# The sum in the brackets is the mean of $da$, weighted by $a$. A step against the gradient raises
+# the scores of the places whose $da$ lies below this mean, those that would lower the loss more
+# than the average that was taken.
 #
 # ### Exercise 8.2 ★★ Back through the softmax
 #
-# Return $de$ from $a$ and $da$, all three $(N, T, S)$. (What becomes of the padding, where
-# $a = 0$?)
+# Return $de$ from $a$ and $da$, all three $(N, T, S)$. (What becomes of the padding, with $a = 0$?)
 
 
 # %%
@@ -201,8 +182,7 @@ check("8.2", softmax_backward_solution)
 # ### Exercise 8.3 ★★★ Attention, backward
 #
 # Write the layer: `forward(query, memory, lengths)` gives the contexts, `backward(dc)` returns
-# `(dquery, dmemory)`. If the gradient is wrong, the check tells which mistake gives just this
-# gradient.
+# `(dquery, dmemory)`. Of a wrong gradient the check says which mistake makes it.
 
 
 # %%
@@ -239,7 +219,6 @@ class AttentionSolution:
 check("8.3", AttentionSolution)
 
 # %%
-print(check_gradients(AttentionSolution(), q, m, lengths))
 mine, dc = AttentionSolution(), rng.standard_normal(c.shape)
 mine.forward(q, m, lengths)
 for own, of_package in zip(mine.backward(dc), attention.backward(dc), strict=True):
@@ -261,9 +240,8 @@ for own, of_package in zip(mine.backward(dc), attention.backward(dc), strict=Tru
 #
 # ### Exercise 8.4 ★★ A state with two uses
 #
-# Write the layer, with the package's `DotAttention()` inside: `forward(h, memory, lengths)` takes
-# states $(N, T, H)$ and gives $y$ $(N, T, M)$; `backward(dy)` returns `(dh, dmemory)` and sets
-# `self.dW`.
+# Write the layer, with a `DotAttention()` inside: `forward(h, memory, lengths)` takes states
+# $(N, T, H)$ and gives $y$ $(N, T, M)$; `backward(dy)` returns `(dh, dmemory)` and sets `self.dW`.
 
 
 # %%
@@ -307,20 +285,18 @@ check("8.4", StepSolution)
 # %% [markdown]
 # The rest is lesson 7. The encoder's states are the memory, its last state starts the decoder.
 # Going back, $dm$ enters the encoder at every step, and $dh_0$ of the decoder at the last one:
-# `encoder.backward(dmemory, dh0)`. The package's `Seq2Seq(attention="dot")` is this model. Here is
-# one batch through its parts with the layer that you have just written in the middle; the loss is
-# the model's own, to the last digit that float32 has.
+# `encoder.backward(dmemory, dh0)`. The package's `Seq2Seq(attention="dot")` is this model. One
+# batch goes through its parts, with the layer that you have just written and with its own decoder:
 
 
 # %%
 task = SequenceToSequence(pairs, batch_size=64)
 
 
-def fresh(seed=0, **options):
+def fresh(**options):
     """A model of gated recurrent units for the dates."""
-    D, H = 16, 64
-    sizes = len(pairs.source_vocab), len(pairs.target_vocab)
-    made = Seq2Seq(*sizes, D, H, cell="gru", rng=np.random.default_rng(seed), **options)
+    sizes = len(pairs.source_vocab), len(pairs.target_vocab), 16, 64  # the last two: D and H
+    made = Seq2Seq(*sizes, cell="gru", rng=np.random.default_rng(0), **options)
     task.prepare(made)  # sets the vocabularies
     return made
 
@@ -331,25 +307,25 @@ affine = model.decoder.combine.layers[0]  # the package has a bias here, which b
 step = StepSolution(affine.W.value)
 
 memory = model.encoder.forward(model.source.forward(source), lengths)  # (N, S, H)
+x = model.target.forward(inputs)  # (N, T, D)
 model.decoder.set_state(*model.encoder.state)
-h = model.decoder.recurrent.forward(model.target.forward(inputs))  # (N, T, H)
-y = step.forward(h, memory, lengths)
-loss = SoftmaxWithLoss().forward(y @ model.output.W.value + model.output.b.value, targets)
-print("by hand", loss, "  Seq2Seq", model.forward(source, lengths, inputs, targets))
+y = step.forward(model.decoder.recurrent.forward(x), memory, lengths)
+model.decoder.set_state(*model.encoder.state)
+np.testing.assert_allclose(y, model.decoder.forward(x, memory, lengths), atol=1e-6)
+print("memory", memory.shape, "  outputs", y.shape)
 
 # %% [markdown]
 # ### Does it help?
 #
 # Two models, one with attention and one without, all else equal. After each epoch they write the
-# dates of the validation split, none of whose days occurs in training, and we count how many are
-# right in all ten characters.
+# dates of the validation split, whose days do not occur in training in whatever writing, and we
+# count those that are right in all ten characters.
 
 
 # %%
 def train(model, task, epochs, lr=0.003):
-    """The share of validation texts that are written exactly, after each epoch."""
+    """Percentage of the validation texts that are written exactly, after each epoch."""
     optimizer, exact = Adam(model.parameters(), lr=lr), []
-    asked = task.pairs.references("valid")
     for epoch in range(epochs):
         for batch in task.batches(epoch):
             model.forward(*batch)
@@ -357,24 +333,18 @@ def train(model, task, epochs, lr=0.003):
             model.backward()
             clip_gradients(model.parameters(), 5.0)
             optimizer.step()
-        found = translate(model, list(asked), max_length=14)
-        right = [best.text in answers for (best,), answers in zip(found, asked.values())]
-        exact.append(np.mean(right))
+        exact.append(task.evaluate(model)["exact_match"])
     return exact
 
 
 epochs = 1 if short else 6
-models, exact = {"none": fresh(), "attention": model}, {}
-for name, one in models.items():
-    exact[name] = train(one, task, epochs)
-    print(f"{name:>9}: {one.size():,} numbers, {exact[name][-1]:.1%} right")
-
-# %%
+models = {"none": fresh(), "attention": model}
+exact = {name: train(one, task, epochs) for name, one in models.items()}
 steps = np.arange(1, epochs + 1)
 curves(
-    {name: (steps, 100 * np.array(share)) for name, share in exact.items()},
-    title=f"After {epochs} epochs {exact['attention'][-1]:.0%} of the dates are right, without "
-    f"attention {exact['none'][-1]:.0%}",
+    {name: (steps, shares) for name, shares in exact.items()},
+    title=f"After {epochs} epochs {exact['attention'][-1]:.0f} % of the dates are right, without "
+    f"attention {exact['none'][-1]:.0f} %",
     xlabel="epoch",
     ylabel="dates written exactly (%)",
 )
@@ -382,8 +352,7 @@ curves(
 # %% [markdown]
 # ## 5 Looking at the weights
 #
-# The weights $(T, S)$ of a date make a picture, a row for each character that was written. Nobody
-# has told the network where the month stands.
+# The weights $(T, S)$ of a date make a picture, a row for each character that was written.
 #
 # ### Exercise 8.5 ★ June or July?
 #
@@ -415,18 +384,19 @@ look(models["attention"], "June 14, 2001")
 look(models["attention"], "7/4/76")
 
 # %% [markdown]
-# The year is written first and read at the end of the source, the month is read at its beginning,
-# the day between. A state is not a character, though. In the second picture the 0 of the day 04 is
-# written with a look at the slash *behind* the 4. That makes sense: the state at the 4 cannot know
-# whether another digit follows, the state at the slash can. So a weight at place $s$ means "the
-# state of an encoder that has read up to $s$".
+# The year is written first and read at the end of the source, the month at its beginning. (How soon
+# this is found depends on the initial weights; `chapters/ch08_attention/dates.py` has more seeds.)
+# A state is not a character, though. In the second picture the 0 of the day 04 is written with a
+# look at the slash *behind* the 4: the state at the 4 cannot know whether another digit follows,
+# the state at the slash can. A weight at place $s$ belongs to an encoder that has read up to $s$.
 #
 # ### What the picture does not show
 #
-# It is tempting to read the weights as an explanation: the network looks here, so this is why.
-# Jain and Wallace (2019) warn of that, Wiegreffe and Pinter (2019) show when it is nevertheless of
-# use; both say: test it. First, are the weights used at all? We change them in the trained model
-# and count how many digits are still right, with the right characters so far as inputs.
+# It is tempting to read the weights as an explanation of the output. Jain and Wallace (2019) showed
+# for text classifiers that quite different weights can give nearly the same predictions; Wiegreffe
+# and Pinter (2019) replied that it depends on the task, and on what one asks of an explanation. So
+# test it. First, are the weights used? We replace them in the trained model and count the digits
+# that are still right, with the right characters before them as inputs.
 
 
 # %%
@@ -462,10 +432,9 @@ for name, change in {
 models["attention"].decoder.attention = own
 
 # %% [markdown]
-# They are used: with all places alike much goes wrong, with the heaviest one alone little. But is
-# the *character* at that place the reason? For that we change the source. In dates that begin with
-# the name of a month we replace one of its letters by an `a` and ask whether the two digits of
-# the month change.
+# They are used, and the heaviest place is enough. But is the *character* at that place the reason?
+# In dates that begin with the name of a month we replace one of its letters by an `a` and ask
+# whether the two digits of the month change.
 
 # %%
 named = [(text.lower(), target) for text, target in pairs.valid if text[0].isalpha()]
@@ -478,26 +447,24 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
     differs = np.array([text[k] != "a" for text, _ in named])
     turned = (after != before)[differs, 5:7].any(axis=1).mean()
     print(
-        f"{name:>7} letter: weight {weights[k]:.0%}; another month if it is replaced {turned:.0%}"
+        f"{name:>7} letter: weight {weights[k]:.0%}; if it is replaced, {turned:.0%} other months"
     )
 
 # %% [markdown]
-# The first letter has little weight and much influence: it acts by way of the recurrence, which
-# carries it to the states that the decoder looks at. An attention map shows where information is
-# *fetched*, not where it comes from.
+# The first letter has less weight than influence: the recurrence carries it to the states that the
+# decoder looks at. With the fourth letter it is the other way round. An attention map shows from
+# which states information is fetched, not which characters it comes from.
 #
 # ## 6 Other scores, and their scale
 #
 # The inner product needs queries and memory of the same size, in the same coordinates. Two other
-# scores have weights of their own (Luong et al. call them general and concat; Bahdanau et al. had
-# the second one first, as a sum of two products):
+# scores have weights of their own (Luong et al. 2015; concat is the one of Bahdanau et al.):
 #
 # $$ \text{dot: } q \cdot m, \qquad \text{general: } q\, W\, m^\top, \qquad
 #    \text{concat: } v \cdot \tanh([q, m]\, W). $$
 #
-# General is dot with the memory translated into the query's coordinates, $m W^\top$, which is
-# computed once for all steps. Concat is a small network for each pair of a step and a place, and
-# costs accordingly. All three are options of `Seq2Seq`.
+# General is dot with the memory $m W^\top$, which is computed once for all steps. Concat is a small
+# network for each pair of a step and a place, and costs accordingly. `Seq2Seq` has all three.
 #
 # ### Exercise 8.6 ★★ How large is a score?
 #
@@ -521,10 +488,10 @@ def divisor_solution(H, var_q, var_m):
 check("8.6", divisor_solution)
 
 # %% [markdown]
-# Why care? Scores that are far apart make a softmax with one weight near 1 and all others near 0.
-# There $de = a\,(da - \dots)$ is nearly zero at every place, and where to look is no longer
-# learned. So Vaswani et al. (2017) divide the scores by $\sqrt{H}$. Measured for 20 places, with
-# random queries and memories of variance 1:
+# Scores that are far apart make one weight nearly 1 and all others nearly 0. Then
+# $de = a\,(da - \dots)$ is nearly zero at every place, and where to look is no longer learned. So
+# Vaswani et al. (2017) divide the scores by $\sqrt{H}$. Measured for 20 places, with random queries
+# and memories of variance 1:
 
 # %%
 sizes = [1, 4, 16, 64, 256, 1024]
@@ -548,16 +515,15 @@ curves(
 )
 
 # %% [markdown]
-# A trained network can help itself by small weights; our states of gated units have 64 numbers
-# between -1 and 1 and did without the scale.
+# (Our states of gated units have 64 numbers between -1 and 1, and did without the scale.)
 #
 # ## 7 An encoder that reads from both ends
 #
-# The decoder had to look at the slash because the state at the 4 did not know what follows. A
-# second recurrent layer that reads from right to left knows. In a **bidirectional** encoder
-# (Schuster and Paliwal 1997) both states of a place stand side by side, and the memory is $2H$
-# wide. In a padded batch the second layer must begin at the true end of its sequence: the input is
-# reversed by its length, read, and the states are reversed again.
+# The decoder looked at the slash because the state at the 4 did not know what follows. A second
+# layer that reads from right to left knows. In a **bidirectional** encoder (Schuster and Paliwal
+# 1997) the states of both stand side by side, and the memory is $2H$ wide. In a padded batch the
+# second layer must begin at the true end of its sequence: the input is reversed by its length,
+# read, and the states are reversed again.
 #
 # ### Exercise 8.7 ★★★ From both ends, backward
 #
@@ -614,22 +580,22 @@ np.testing.assert_allclose(states, TimeBidirectional(ahead, back).forward(x, len
 models["both ends"] = fresh(attention="general", bidirectional=True)
 exact["both ends"] = train(models["both ends"], task, epochs)
 for name in ("attention", "both ends"):
-    print(f"{name:>9}: {', '.join(f'{share:.1%}' for share in exact[name])}")
+    print(f"{name:>9}: {', '.join(f'{share:.1f} %' for share in exact[name])}")
 look(models["both ends"], "7/4/76")
 
 # %% [markdown]
-# It learns in fewer epochs, each of which takes longer. The rows of the picture are sharper, too:
-# with a state that knows both sides there is less need to look at two places.
+# It learns in fewer epochs, each of which takes longer. Now the 0 of the day is written with a look
+# at the place before the 4: each row has nearly all its weight at one place that knows both sides.
 #
-# ## 8 Who waits for whom
+# ## 8 Three arrangements
 #
-# In Luong's arrangement $h_t$ does not depend on any context. Two others let the decoder know
-# what it has looked at. With **input feeding** (also Luong et al.) $y_{t-1}$ enters step $t$ beside
-# the word. In **Bahdanau's** decoder, the first of all, the state *before* the step is the query,
-# and the context enters the step.
+# In Luong's arrangement $h_t$ does not depend on any context. Two others let the decoder know what
+# it has looked at. With **input feeding** (Luong et al.) $y_{t-1}$ enters step $t$ beside the word.
+# In **Bahdanau's** decoder the state *before* the step is the query, and the context enters the
+# step.
 
 # %%
-arrangements(title="An arrow in red leads from one step's looking to the next step")
+arrangements(title="Arrows in red lead from one step to the next by way of an attention")
 
 # %% [markdown]
 # ### Exercise 8.8 ★ Which can run ahead?
@@ -650,9 +616,9 @@ check("8.8", arrangement)
 # %% [markdown]
 # ## 9 A translation
 #
-# Now words instead of characters: short sentences from Tatoeba, English to Spanish, made of the
-# 800 most frequent words of either language. Where the corpus is not installed
-# (`datasets/README.md`), there are phrases that are made up: black cats, *gatos negros*.
+# Now words: short sentences from Tatoeba, English to Spanish, of the 800 most frequent words of
+# either language. Where the corpus is not installed (`datasets/README.md`), there are phrases that
+# are made up: black cats, *gatos negros*.
 
 
 # %%
@@ -682,17 +648,17 @@ sentences = Pairs("short sentences", *vocabs, *(part[: 200 if short else None] f
 print(sentences.describe())
 
 # %% [markdown]
-# The model is the one of section 7, wider: a bidirectional encoder, Luong's decoder, the score
-# general. Its output layer shares its weights with the embedding of the Spanish words (lesson 6).
+# The model is the one of section 7, wider, with the score concat. Its output layer shares its
+# weights with the embedding of the Spanish words (lesson 6).
 
 # %%
 size = 16 if short else 96
-options = {"cell": "gru", "attention": "general", "bidirectional": True, "tie": "output"}
+options = {"cell": "gru", "attention": "concat", "bidirectional": True, "tie": "output"}
 rng = np.random.default_rng(0)
 translator = Seq2Seq(*map(len, vocabs), embed_size=size, hidden_size=size, rng=rng, **options)
 task = SequenceToSequence(sentences, batch_size=64)
 task.prepare(translator)  # sets the vocabularies
-train(translator, task, epochs=1 if short else 10, lr=0.004)
+train(translator, task, epochs=1 if short else 8, lr=0.004)
 print({name: round(value, 1) for name, value in task.evaluate(translator).items()})
 for text in asked:
     greedy, beam = (translate(translator, [text], beam=k, max_length=14)[0][0].text for k in (1, 5))
@@ -705,33 +671,27 @@ look(translator, asked[0])
 look(translator, asked[-2])
 
 # %% [markdown]
-# In the first picture (of the run that is kept here) the weights cross: the noun comes before its
-# adjective in Spanish, and each of the two looks at its own English word. Nothing in the model
-# prefers such an order; it was learned from pairs of sentences. *Tenemos* has no pronoun of its
-# own and looks at the pronoun and the verb.
-#
-# The second picture is one of a wrong translation. The words that are there are looked up where
-# they should be, but the negation is missing, and no row of the picture says so. A soft alignment
-# can leave a word of the source unread, or read one twice; the model keeps no account of what has
-# been translated. Input feeding was made for that.
+# (In the run that is kept here:) the weights of the first picture cross. *Perro* and *grande* look
+# at their own English words, which stand in the other order; nothing in the model prefers an order,
+# it was learned from pairs. In the second, the mark at the beginning looks at the one at the end,
+# and *no* at *n't*. The verb is wrong, and its row is spread over several words. But beware: with
+# the score general the same model translates, too, while all rows look at the full stop, whose
+# state has read the whole sentence (`chapters/ch08_attention/short_sentences.py`).
 #
 # This is a toy; `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
 #
 # ### What came next
 #
-# Attention made every place of the source one step away from every place of the target. Within
-# the source the way is still long: what the first word has to do with the last one must pass
-# through all states between. Vaswani et al. (2017) let the places of the source be the queries as
-# well, with the memory being the source itself. This is **self-attention**; with it, no
-# recurrence is needed, and all steps of encoder and decoder are computed at once in training. Its
-# parts are those of this lesson, the inner product, the scale, the mask, the weighted sum, with
-# the same backward pass.
+# Between any place of the source and any of the target there is now only one step. Within the
+# source the way is still long: what the first word has to do with the last one passes through all
+# states between. Vaswani et al. (2017) let the places of the source ask the source itself. With
+# this **self-attention** no recurrence is needed, and in training all steps of encoder and decoder
+# run at once. Its parts are those of this lesson: inner product, scale, mask, weighted sum.
 #
 # ## What to read next
 #
-# * **In this project**: `deepnlp/layers/attention.py` and `decoders.py`, `feeding.py`,
-#   `bahdanau.py` beside it; `deepnlp translate RUN "a text" --attention FILE` draws the map of a
-#   trained model. `chapters/ch08_attention/` has experiments at full size.
+# * **In this project**: `deepnlp/layers/`: `attention.py`, `decoders.py`, `feeding.py`,
+#   `bahdanau.py`; `deepnlp translate RUN "a text" --attention FILE`; `chapters/ch08_attention/`.
 # * Bahdanau, Cho and Bengio, *Neural machine translation by jointly learning to align and
 #   translate* (2015). Luong, Pham and Manning, *Effective approaches to attention-based neural
 #   machine translation* (2015). Schuster and Paliwal, *Bidirectional recurrent neural networks*

@@ -1,4 +1,4 @@
-"""Dates by seven models: without attention, with each score, each arrangement, and both ends.
+"""Dates without attention, with two scores, and with an encoder that reads from both ends.
 
 All have gated recurrent units of the same size and are trained for the same number of epochs on
 the same dates. After each epoch they write the dates of the validation split, none of whose days
@@ -34,9 +34,9 @@ class Config:
     examples: int = 10_000
     D: int = 16
     H: int = 64
-    epochs: int = 6
+    epochs: int = 5
     batch: int = 64
-    lr: float = 0.003
+    lr: float = 0.005
     max_norm: float = 5.0
     seeds: int = 2
     out: str = "runs/ch08"
@@ -47,10 +47,7 @@ QUICK = Config(examples=100, D=4, H=6, epochs=1, seeds=1)
 MODELS: dict[str, dict[str, Any]] = {
     "none": {},
     "dot": {"attention": "dot"},
-    "general": {"attention": "general"},
     "concat": {"attention": "concat"},
-    "dot, input feeding": {"attention": "dot", "input_feeding": True},
-    "Bahdanau": {"attention": "additive"},
     "general, both ends": {"attention": "general", "bidirectional": True},
 }
 
@@ -73,11 +70,10 @@ def main(config: Config) -> dict[str, np.ndarray]:
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     epochs = np.arange(1, config.epochs + 1)
-    best = max(found, key=lambda name: found[name].mean())
     curves(
         {name: (epochs, 100 * shares.mean(axis=0)) for name, shares in found.items()},
-        title=f"Mean area: {best} is first; without attention "
-        f"{100 * found['none'][:, -1].mean():.0f} % in the end",
+        title=f"{100 * found['dot'][:, -1].mean():.0f} % are exact with attention, "
+        f"{100 * found['none'][:, -1].mean():.0f} % without (mean of the seeds)",
         xlabel="epoch",
         ylabel="dates written exactly (%)",
         path=folder / "dates.png",
