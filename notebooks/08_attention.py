@@ -674,9 +674,9 @@ look(translator, asked[-2])
 # (In the run that is kept here:) the weights of the first picture cross. *Perro* and *grande* look
 # at their own English words, which stand in the other order; nothing in the model prefers an order,
 # it was learned from pairs. In the second, the mark at the beginning looks at the one at the end,
-# and *no* at *n't*. The verb is wrong, and its row is spread over several words. But beware: with
-# the score general the same model translates, too, while all rows look at the full stop, whose
-# state has read the whole sentence (`chapters/ch08_attention/short_sentences.py`).
+# and *no* at *n't*. The verb is wrong, and its row is spread over several words. With the score
+# general the same model gets half as many sentences right: all rows look at the full stop, and
+# attention is the one vector of section 1 again (`chapters/ch08_attention/short_sentences.py`).
 #
 # This is a toy; `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
 #

@@ -1,16 +1,17 @@
 """Are attention's weights used, and do they say which characters matter? Two experiments on dates.
 
-First the weights of a trained model are replaced before they are used: by the heaviest place
-alone, by all others, by equal weights, by the same weights in a random order. Then the source is
-changed: in dates that begin with the name of a month, one letter becomes an a. Beside the share of
-months that change with it stands the weight that the decoder gives to this letter while it writes
-the month.
+First the weights of a trained model are replaced: by the heaviest place alone, by all others, by
+equal weights, by the same weights in a random order. Then the source is changed: in dates that
+begin with the name of a month one letter becomes an a. Beside the share of months that change with
+it stands the weight of this letter while the month is written.
 
     python chapters/ch08_attention/changed_weights.py
 
 Data: dates, made up by the package.
 Time: TIME on one core.
-Expect: EXPECT
+Expect: the heaviest place alone is enough. With equal weights 79 % of the digits of the year, 45 %
+of the month's and 24 % of the day's are right (from left to right). The first letter of a month
+has less weight than influence.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,6 @@ from deepnlp.text import pad
 
 HostArray = np.ndarray[Any, Any]
 PARTS = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
-LETTERS = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass
@@ -53,15 +53,14 @@ QUICK = Config(examples=100, D=4, H=6, epochs=1)
 
 
 def main(config: Config) -> dict[str, dict[str, dict[str, float]]]:
-    """Train, change, report, draw; returns weight and influence by encoder and letter."""
+    """Train, change, report, draw; returns weight and influence of letters by encoder."""
     pairs = load_pairs("dates", examples=config.examples)
     task = SequenceToSequence(pairs, batch_size=config.batch, order_seed=config.seed)
     sizes = len(pairs.source_vocab), len(pairs.target_vocab), config.D, config.H
     folder, found, rows = Path(config.out), {}, []
     folder.mkdir(parents=True, exist_ok=True)
     for name, both in (("left to right", False), ("both ends", True)):
-        rng = np.random.default_rng(config.seed)
-        kind = "general" if both else "dot"
+        kind, rng = ("general" if both else "dot"), np.random.default_rng(config.seed)
         model = Seq2Seq(*sizes, cell="gru", attention=kind, bidirectional=both, rng=rng)
         train(model, task, config)
         for change, right in changed(model, list(pairs.valid), config.seed).items():
@@ -69,13 +68,11 @@ def main(config: Config) -> dict[str, dict[str, dict[str, float]]]:
         found[name] = letters(model, list(pairs.valid))
         bars(
             found[name],
-            title=f"Encoder: {name}. What the decoder looks at while it writes the month,\n"
-            "and what the month depends on",
+            title=f"Encoder: {name}. What is looked at for the month, and what matters",
             ylabel="%",
             path=folder / f"letters_{name.replace(' ', '_')}.png",
         )
-    print(table(["encoder", "weights", *(f">{part}" for part in PARTS)], rows))
-    print(f"figures in {folder}")
+    print(table(["encoder", "weights", *(f">{part}" for part in PARTS)], rows), f"\n{folder}")
     return found
 
 
@@ -115,37 +112,36 @@ def variants(a: HostArray, counts: HostArray, rng: np.random.Generator) -> dict[
 
 def changed(model: Any, some: list[Pair], seed: int) -> dict[str, list[float]]:
     """Shares of right digits of year, month and day, by what is done to the weights."""
-    rng, attention = np.random.default_rng(seed), model.decoder.attention
+    rng, attention, one = np.random.default_rng(seed), model.decoder.attention, np.ones((1, 1, 1))
     attend, found = attention.attend, {}
-    for name in variants(np.ones((1, 1, 1)), np.ones((1, 1, 1)), rng):
+    for name in variants(one, one, rng):
 
         def altered(query: Any, keys: Any, memory: Any, padding: Any, name: str = name) -> Any:
             attend(query, keys, memory, padding)
             a = variants(asnumpy(attention.weights), ~asnumpy(padding), rng)[name]
-            a = a / np.maximum(a.sum(axis=2, keepdims=True), 1e-30)
-            return asarray(a) @ memory
+            return asarray(a / np.maximum(a.sum(axis=2, keepdims=True), 1e-30)) @ memory
 
         attention.attend = altered
-        digits, right = forced(model, some)
-        found[name] = [float((digits == right)[:, part].mean()) for part in PARTS.values()]
+        hits = np.equal(*forced(model, some))
+        found[name] = [float(hits[:, part].mean()) for part in PARTS.values()]
     del attention.attend
     return found
 
 
 def letters(model: Any, some: list[Pair]) -> dict[str, dict[str, float]]:
     """Weight of each letter of a month's name, and how often the month changes with it."""
-    named = [(text.lower(), day) for text, day in some if text[0].isalpha()]
-    named = [pair for pair in named if "day" not in pair[0]]
+    lower = [(text.lower(), day) for text, day in some]
+    named = [pair for pair in lower if pair[0][0].isalpha() and "day" not in pair[0]]
     before, _ = forced(model, named)
     weights = asnumpy(model.attention_weights)[:, PARTS["month"]].mean(axis=(0, 1))
     found = {}
-    for k, name in enumerate(LETTERS):
+    for k, name in enumerate(("first", "second", "third", "fourth", "fifth")):
         after, _ = forced(model, [(text[:k] + "a" + text[k + 1 :], day) for text, day in named])
         differs = np.array([text[k] != "a" for text, _ in named])
         moved = (after != before)[differs][:, PARTS["month"]].any(axis=1)
         found[f"{name} letter"] = {
             "weight": 100 * float(weights[k]),
-            "another month if it is replaced by a": 100 * float(moved.mean()),
+            "another month if it is replaced": 100 * float(moved.mean()),
         }
     return found
 

@@ -7,8 +7,9 @@ is in the training split; a date is right if all of its characters are.
     python chapters/ch08_attention/dates.py
 
 Data: dates, made up by the package.
-Time: TIME on one core.
-Expect: EXPECT
+Time: about a minute and a half on one core.
+Expect: after 5 epochs, with two seeds, 93 and 100 % of the dates with the score dot, about 1 % or
+less without attention; half of the dates are exact after 2 or 3 epochs. Both ends: 100 %.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Short sentences from English to Spanish: a good translation does not need a good alignment.
+"""Short sentences from English to Spanish: an attention that always looks at the full stop.
 
 Two models that differ in the score of their attention, general and concat, learn the same short
 sentences. Beside the quality of the translations stands the weight that the decoder gives to the
@@ -8,8 +8,10 @@ last place of the source, its full stop or question mark, on average over all to
 
 Data: Tatoeba, English and Spanish (datasets/README.md), sentences of at most 7 words, of the 800
 most frequent words of each language.
-Time: TIME on one core.
-Expect: EXPECT
+Time: about 75 seconds on one core.
+Expect: with concat 33 % of the validation sentences exactly, and a quarter of the weight on the
+last place. With general 16 %, and all of the weight on the last place, whose state has read the
+whole sentence: its softmax is saturated, and attention has become one vector for everything.
 """
 
 from dataclasses import dataclass
