@@ -134,7 +134,7 @@ class ConcatAttention(AdditiveAttention):
     -----
     ``forward(query, memory, lengths=None)`` takes (N, T, Hq) and (N, S, H) and gives the contexts
     (N, T, H). ``backward(dcontext)`` gives ``(dquery, dmemory)``. Luong, Pham and Manning 2015,
-    eq. 8, "concat".
+    section 3.1, score "concat".
 
     Raises
     ------

@@ -126,7 +126,8 @@ class DotAttention(Attention):
     ``forward(query, memory, lengths=None)`` takes (N, T, H) and (N, S, H) and gives the contexts
     (N, T, H). ``backward(dcontext)`` gives ``(dquery, dmemory)``. With da_ts = dc_t . m_s and
     de_ts = a_ts (da_ts - sum_s' da_ts' a_ts'): dq_t = sum_s de_ts m_s and
-    dm_s = sum_t a_ts dc_t + sum_t de_ts q_t. Luong, Pham and Manning 2015, eq. 7 and 8, "dot".
+    dm_s = sum_t a_ts dc_t + sum_t de_ts q_t. Luong, Pham and Manning 2015, eq. 7 with the score
+    "dot" of section 3.1.
 
     Raises
     ------
@@ -177,7 +178,7 @@ class GeneralAttention(DotAttention):
     -----
     ``forward(query, memory, lengths=None)`` takes (N, T, Hq) and (N, S, H) and gives the contexts
     (N, T, H). ``backward(dcontext)`` gives ``(dquery, dmemory)``. Luong, Pham and Manning 2015,
-    eq. 8, "general".
+    section 3.1, score "general".
 
     Raises
     ------

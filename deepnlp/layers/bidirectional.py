@@ -41,7 +41,7 @@ class TimeBidirectional(Layer):
     sequence. ``backward(dhs, dh=None, dc=None)`` gives dx (N, T, D): the reversal is its own
     inverse, so that the gradient takes the same way. There is no ``step``: a step from right to
     left needs what comes later. Layers one on another, as in ``TimeStacked``, are the deep
-    bidirectional LSTM. Schuster and Paliwal 1997; Graves, Mohamed and Hinton 2013, eq. 8-11.
+    bidirectional LSTM. Schuster and Paliwal 1997; Graves, Mohamed and Hinton 2013.
 
     Raises
     ------

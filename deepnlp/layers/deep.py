@@ -49,8 +49,8 @@ class TimeDeepTransition(TimeRecurrent):
     ``forward(x, lengths=None)`` takes (N, T, D) and gives all states (N, T, H);
     ``backward(dhs, dh=None)`` gives dx and leaves ``dh0``. All layers of the transition lie inside
     the recurrence. Layers that act on h_t and are not seen by h_(t+1) are a *deep output*
-    (:func:`deep_output`), however many they are. Pascanu et al. 2013, section 3.3.1: DT-RNN, and
-    with the shortcut DT(S)-RNN (figure 2b and 2b*).
+    (:func:`deep_output`), however many they are. Pascanu et al. 2013: DT-RNN, and with the
+    shortcut DT(S)-RNN.
 
     Raises
     ------
@@ -238,8 +238,7 @@ def deep_output(*sizes: int, rng: Generator | None = None, dtype: Any = "float32
     .. math:: y_t = \tanh(\dots \tanh(h_t V_1 + c_1) \dots V_{L-1} + c_{L-1})\, V_L + c_L
 
     Nothing of it re-enters the recurrence: it makes the output deep, not the transition. Behind a
-    :class:`TimeDeepTransition` it makes the DOT-RNN of Pascanu et al. 2013, section 3.3.2
-    (figure 2c).
+    :class:`TimeDeepTransition` it makes the DOT-RNN of Pascanu et al. 2013.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class TimeStacked(Layer):
     with respect to its final state, such as another stack's ``dstate0``. So an encoder hands its
     state to a decoder with ``decoder.set_state(*encoder.state)`` and gets its gradient with
     ``encoder.backward(dhs, *decoder.dstate0)``. El Hihi and Bengio 1996; Graves, Mohamed and Hinton
-    2013, eq. 11; Pascanu et al. 2013, section 3.3.3.
+    2013; Pascanu et al. 2013.
 
     Raises
     ------
