@@ -9,10 +9,12 @@ from deepnlp.plots.arrangements import arrangements
 from deepnlp.plots.attention import attention_map
 from deepnlp.plots.axes_of_svd import axis_words, svd_plane
 from deepnlp.plots.bars import bars
+from deepnlp.plots.beam_tree import Candidate, beam_tree
 from deepnlp.plots.chance import against_chance
 from deepnlp.plots.curves import curves
 from deepnlp.plots.display import show_figures_in_notebooks
 from deepnlp.plots.embeddings import embeddings
+from deepnlp.plots.encoder_decoder import encoder_decoder
 from deepnlp.plots.gates import gate_traces
 from deepnlp.plots.gradients import gradient_flow, gradient_heat_map
 from deepnlp.plots.graphs import computation_graph
@@ -30,11 +32,11 @@ from deepnlp.plots.word_tables import word_table
 from deepnlp.plots.words import next_words
 
 __all__ = [
-    "SurprisalText", "against_chance", "arrangements", "attention_map", "axis_words", "bars",
-    "computation_graph", "curves", "decision_regions", "embeddings", "gate_traces",
-    "gradient_flow", "gradient_heat_map", "gradient_reach", "learning_curve", "long_link",
-    "moving_window", "next_words", "spread", "surprisal_text", "svd_plane", "unrolled",
-    "vector_paths", "weighted_sum", "word_table",
+    "Candidate", "SurprisalText", "against_chance", "arrangements", "attention_map",
+    "axis_words", "bars", "beam_tree", "computation_graph", "curves", "decision_regions",
+    "embeddings", "encoder_decoder", "gate_traces", "gradient_flow", "gradient_heat_map",
+    "gradient_reach", "learning_curve", "long_link", "moving_window", "next_words", "spread",
+    "surprisal_text", "svd_plane", "unrolled", "vector_paths", "weighted_sum", "word_table",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

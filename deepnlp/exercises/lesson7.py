@@ -1,0 +1,523 @@
+"""Checks of the exercises of lesson 7, sequence to sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deepnlp.exercises.registry import exercise
+from deepnlp.exercises.texts import Texts, texts_of
+from deepnlp.exercises.values import compare_values
+from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, first_failure, is_empty, parts
+from deepnlp.layers import TimeLSTM, reverse_by_length
+
+SAY = texts_of(7)
+Named = Sequence[tuple[str, Any]]  # wrong values by diagnosis; several may have the same
+
+
+def _told(say: Texts, got: Any, right: Any, name: str, wrong: Named) -> Verdict:
+    """The comparison of a value with the right one and with those of typical mistakes."""
+    verdict = compare_values(got, right, name)
+    if not verdict.ok and not is_empty(got):
+        for diagnosis, value in wrong:
+            if compare_values(got, value, tolerance=1e-9).ok:
+                return say.wrong(diagnosis)
+    return verdict
+
+
+# --- Batches and states -----------------------------------------------------------------------
+
+
+@exercise("7.1", stars=2, title="A batch of pairs")
+def _check_batch(answer: Any) -> Verdict:
+    """``make_batch(sources, targets, end)`` gives source, lengths, inputs and targets."""
+    say, end = SAY["7.1"], 10
+    sources, texts = [[5, 3, 9], [2], [7, 0, 4, 1, 6]], [[1, 2], [8, 0, 6, 3], [4]]
+    given = ([list(row) for row in rows] for rows in (sources, texts))
+    names = ("source", "lengths", "inputs", "targets")
+    got = dict(zip(names, parts(answer(*given, end), *names), strict=True))
+    for name in names:
+        array = _integers(got[name], 1 if name == "lengths" else 2)
+        if array is None:
+            return say.wrong(WRONG_TYPE, name=name)
+        got[name] = array
+    marked = [[end, *row] for row in texts]
+    wanted = [[*row, end] for row in texts]
+    both = [[end, *row, end] for row in texts]
+    return first_failure(
+        _check_source(say, got["source"], sources, end),
+        _check_lengths(say, got["lengths"], sources, texts),
+        _check_inputs(say, got["inputs"], got["targets"], texts, end),
+        _check_rows(say, got["inputs"], marked, "inputs", [("end mark among the inputs", both)]),
+        _check_targets(say, got["targets"], wanted, texts),
+        say.right(),
+    )
+
+
+def _integers(value: Any, axes: int) -> np.ndarray | None:
+    """An array of integers with so many axes, or None if it is none."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return None
+    return array if array.ndim == axes and array.dtype.kind in "iu" else None
+
+
+def _holds(got: np.ndarray, rows: Sequence[Sequence[int]], front: bool = False) -> bool:
+    """Whether an array (N, T) has these rows, padded at the end, or in front."""
+    T = max(map(len, rows))
+    places = [slice(T - len(row), T) if front else slice(len(row)) for row in rows]
+    return got.shape == (len(rows), T) and all(
+        got[n, place].tolist() == list(row)
+        for n, (place, row) in enumerate(zip(places, rows, strict=True))
+    )
+
+
+def _check_rows(
+    say: Texts, got: np.ndarray, rows: Sequence[Sequence[int]], name: str, wrong: Named
+) -> Verdict:
+    """Rows of ids with any id as padding."""
+    if _holds(got, rows):
+        return say.wrong("no id as padding", name=name) if got.min() < 0 else Verdict.right()
+    for diagnosis, other in wrong:
+        if _holds(got, other):
+            return say.wrong(diagnosis, name=name)
+    if _holds(got, rows, front=True):
+        return say.wrong("padded at the front", name=name)
+    T = max(map(len, rows))
+    right = np.array([[*row, *[0] * (T - len(row))] for row in rows])
+    same = got.shape == right.shape
+    filled = np.array([len(row) for row in rows])[:, None] > np.arange(T)
+    return compare_values(np.where(filled, got, 0) if same else got, right, name)
+
+
+def _check_source(say: Texts, got: np.ndarray, sources: list[list[int]], end: int) -> Verdict:
+    wrong = [
+        ("marks in the source", [[*row, end] for row in sources]),
+        ("marks in the source", [[end, *row] for row in sources]),
+        ("source reversed", [row[::-1] for row in sources]),
+    ]
+    return _check_rows(say, got, sources, "source", wrong)
+
+
+def _check_lengths(say: Texts, got: Any, sources: list[list[int]], texts: Any) -> Verdict:
+    lengths = np.array([*map(len, sources)])
+    wrong = [
+        ("lengths of the padded rows", np.full(3, lengths.max())),
+        ("lengths of the targets", np.array([*map(len, texts)])),
+        ("lengths of the targets", np.array([1 + len(row) for row in texts])),
+    ]
+    return _told(say, got, lengths, "lengths", wrong)
+
+
+def _check_inputs(
+    say: Texts, inputs: np.ndarray, targets: np.ndarray, texts: list[list[int]], end: int
+) -> Verdict:
+    """What may be wrong with the shift between inputs and targets."""
+    both = [[end, *row, end] for row in texts]
+    if _holds(inputs, [[*row, end] for row in texts]) or (
+        _holds(inputs, both) and _holds(targets, both)
+    ):
+        return say.wrong("targets not shifted")
+    if _holds(inputs, texts):
+        return say.wrong("start mark missing")
+    if _holds(inputs, [[end, *row[:-1]] for row in texts]):
+        return say.wrong("end mark missing")
+    first = inputs[:, 0]
+    others = [[int(mark), *row] for mark, row in zip(first, texts, strict=True)]
+    if (first != end).any() and _holds(inputs, others):
+        return say.wrong("another start mark", mark=int(first[0]), end=end)
+    return Verdict.right()
+
+
+def _check_targets(say: Texts, got: np.ndarray, wanted: Any, texts: Any) -> Verdict:
+    T = max(map(len, wanted))
+    right = np.array([[*row, *[-1] * (T - len(row))] for row in wanted])
+    if compare_values(got, right).ok:
+        return Verdict.right()
+    if _holds(got, wanted):
+        return say.wrong("padding counts as a target")
+    if _holds(got, texts):
+        return say.wrong("end mark missing")
+    if _holds(got, wanted, front=True):
+        return say.wrong("padded at the front", name="targets")
+    return compare_values(got, right, "targets")
+
+
+@exercise("7.2", stars=1, title="The last state")
+def _check_last_states(answer: Any) -> Verdict:
+    """``last_states(hs, lengths)``, from (N, S, H) to (N, H)."""
+    say, rng = SAY["7.2"], np.random.default_rng(2)
+    hs, lengths = rng.standard_normal((4, 6, 3)), np.array([5, 2, 6, 3])
+    rows, totals = np.arange(4), hs.sum(axis=1)
+    means = [row[:length].mean(axis=0) for row, length in zip(hs, lengths, strict=True)]
+    wrong = [
+        ("last step of the padded batch", hs[:, -1]),
+        ("one step too late", hs[rows, np.minimum(lengths, 5)]),
+        ("one step too early", hs[rows, lengths - 2]),
+        ("the first state", hs[:, 0]),
+        ("all rows at the steps of all lengths", hs[:, lengths - 1]),
+        ("mean over the steps", totals / 6),
+        ("mean over the steps", totals / lengths[:, None]),
+        ("mean over the steps", np.array(means)),
+        ("the shortest length for all", hs[:, 1]),
+        ("states of the first row", hs[0, lengths - 1]),
+    ]
+    got = answer(hs.copy(), lengths.copy())
+    verdict = _told(say, got, hs[rows, lengths - 1], "last_states", wrong)
+    return first_failure(verdict, say.right())
+
+
+# --- The joint between encoder and decoder ----------------------------------------------------
+
+
+@exercise("7.3", stars=3, title="Back through the joint")
+def _check_joint(answer: Any) -> Verdict:
+    """A class of (encoder, decoder): ``forward(x, lengths, y)``, ``backward(dhs)``."""
+    say, rng = SAY["7.3"], np.random.default_rng(3)
+    N, T, D, H = 3, 4, 3, 2
+    weights = [
+        [rng.standard_normal(shape) for shape in ((D, 4 * H), (H, 4 * H), (4 * H,))]
+        for _ in range(2)
+    ]
+    x, y, lengths = *rng.standard_normal((2, N, T, D)), np.array([3, 4, 1])
+    dhs, zeros = rng.standard_normal((N, T, H)), np.zeros((N, T, H))
+
+    encoder, decoder, unused = (TimeLSTM(*weights[k]) for k in (0, 1, 1))
+    outputs = encoder.forward(x, lengths)
+    h, c = encoder.state
+
+    def decoded(*state: Any) -> Any:
+        if state:
+            decoder.set_state(*state)
+        return decoder.forward(y)
+
+    without_lengths = TimeLSTM(*weights[0])
+    without_lengths.forward(x)
+    wrong = [
+        ("decoder starts from zeros", decoded()),
+        ("memory cell not handed over", decoded(h)),
+        ("h and c swapped", decoded(c, h)),
+        ("last step of the padded batch", decoded(outputs[:, -1], c)),
+        ("last step of the padded batch", decoded(outputs[:, -1])),
+        ("lengths not used", decoded(*without_lengths.state)),
+    ]
+    mine = answer(TimeLSTM(*weights[0]), unused)
+    got = mine.forward(x.copy(), lengths.copy(), y.copy())
+    verdict = _told(say, got, decoded(h, c), "the output of forward", wrong)
+    if not verdict.ok:
+        return verdict
+
+    dx, dy = parts(mine.backward(dhs.copy()), "dx", "dy")
+    right_dy = decoder.backward(dhs)
+    dh, dc = decoder.dstate0
+
+    def encoded(*gradients: Any) -> Any:
+        encoder.forward(x, lengths)
+        return encoder.backward(*gradients)
+
+    at_padded_end, at_all = zeros.copy(), zeros + dh[:, None]
+    at_padded_end[:, -1] = dh
+    wrong = [
+        ("no gradient through the state", zeros[..., :1] + np.zeros(D)),
+        ("dc forgotten", encoded(zeros, dh)),
+        ("dh forgotten", encoded(zeros, None, dc)),
+        ("dh and dc swapped", encoded(zeros, dc, dh)),
+        ("dh at the last step of the padded batch", encoded(at_padded_end, None, dc)),
+        ("dh at the last step of the padded batch", encoded(at_padded_end)),
+        ("dh counted twice", encoded(at_padded_end, dh, dc)),
+        ("dh counted twice", encoded(zeros, 2 * dh, dc)),
+        ("dh at every step", encoded(at_all, None, dc)),
+        ("dh at every step", encoded(at_all, dh, dc)),
+    ]
+    given = "gradients of the decoder's outputs given to the encoder"
+    states = [(), (dh,), (None, dc), (dh, dc)]
+    wrong += [(given, encoded(dhs, *some)) for some in states]
+    right_dx = encoded(zeros, dh, dc)
+    if compare_values(dx, right_dy).ok and compare_values(dy, right_dx).ok:
+        return say.wrong("dx and dy swapped")
+    return first_failure(
+        compare_values(dy, right_dy, "dy"), _told(say, dx, right_dx, "dx", wrong), say.right()
+    )
+
+
+# --- What is measured -------------------------------------------------------------------------
+
+
+@exercise("7.4", stars=2, title="Two accuracies")
+def _check_accuracies(answer: Any) -> Verdict:
+    """``accuracies(predicted, targets)`` gives the shares of right tokens and of right texts."""
+    say = SAY["7.4"]
+    targets = np.array(
+        [[4, 1, 7, 3, 9], [2, 9, -1, -1, -1], [6, 6, 1, 9, -1], [5, 0, 9, -1, -1], [8, 9, -1, -1, -1]]
+    )
+    predicted = np.where(targets < 0, 3, targets)
+    predicted[2, 1], predicted[2, 2], predicted[4, 0] = 5, 2, 7
+    counts, hit = targets >= 0, predicted == targets
+    n, N = counts.sum(), len(targets)
+    tokens, whole = (hit & counts).sum() / n, (hit | ~counts).all(axis=1)
+    texts = whole.mean()
+    got = parts(answer(predicted.copy(), targets.copy()), "tokens", "texts")
+    pairs = [
+        ("the two swapped", (texts, tokens)),
+        ("percent", (100 * tokens, 100 * texts)),
+        ("counts instead of shares", (tokens * n, whole.sum())),
+        ("errors instead of hits", (1 - tokens, 1 - texts)),
+    ]
+    of_tokens = [
+        ("padding counted as wrong", hit.mean()),
+        ("padding counted as right", (hit | ~counts).mean()),
+        ("every text weighs the same", ((hit & counts).sum(axis=1) / counts.sum(axis=1)).mean()),
+    ]
+    of_texts = [
+        ("padding of a text counted as wrong", hit.all(axis=1).mean()),
+        ("one right token is enough", (hit & counts).any(axis=1).mean()),
+        ("estimated from the tokens", tokens ** targets.shape[1]),
+        ("estimated from the tokens", tokens ** (n / N)),
+    ]
+    for diagnosis, pair in pairs:
+        if all(compare_values(a, b).ok for a, b in zip(got, pair, strict=True)):
+            return say.wrong(diagnosis)
+    return first_failure(
+        _told(say, got[0], tokens, "the share of tokens", of_tokens),
+        _told(say, got[1], texts, "the share of texts", of_texts),
+        say.right(),
+    )
+
+
+@exercise("7.5", stars=1, title="Reversed, but not the padding")
+def _check_reversal(answer: Any) -> Verdict:
+    """``reverse(source, lengths)``: each row reversed by its own length."""
+    say, lengths = SAY["7.5"], np.array([3, 5, 2, 4])
+    source = np.random.default_rng(5).permutation(20).reshape(4, 5) + 1
+    filled = np.arange(5) < lengths[:, None]
+    rows = [(row[:n], row[n:]) for row, n in zip(source, lengths, strict=True)]
+    wrong = [
+        ("padding reversed as well", source[:, ::-1]),
+        ("batch reversed", source[::-1, ::-1]),
+        ("batch reversed", source[::-1]),
+        ("not reversed", source),
+        ("first symbol lost", [[*row[:0:-1], row[-1], *gap] for row, gap in rows]),
+        ("last symbol left in place", [[*row[-2::-1], row[-1], *gap] for row, gap in rows]),
+        ("one length for all", [[*row[2::-1], *row[3:]] for row in source]),
+        ("padding moved to the front", [[*gap, *row[::-1]] for row, gap in rows]),
+    ]
+    got = answer(source.copy(), lengths.copy())
+    array = _integers(got, 2)
+    if array is None or array.shape != source.shape:
+        return compare_values(got, source, "the reversed source")
+    right = reverse_by_length(source, lengths)
+    shown = [(name, np.where(filled, value, 0)) for name, value in wrong]  # padding is free
+    verdict = _told(
+        say, np.where(filled, array, 0), np.where(filled, right, 0), "the reversed source", shown
+    )
+    return first_failure(verdict, say.right())
+
+
+@exercise("7.6", stars=2, title="One vector, many uses")
+def _check_peeky(answer: Any) -> Verdict:
+    """``peeky_backward(dz, D)``, from (N, T, D + H) to dx (N, T, D) and dh (N, H)."""
+    say, D = SAY["7.6"], 3
+    dz = np.random.default_rng(6).standard_normal((2, 4, 2 * D))  # D = H, so that a swap is seen
+    dx, dhs = dz[..., :D], dz[..., D:]
+    got_dx, got_dh = parts(answer(dz.copy(), D), "dx", "dh")
+    of_dx = [
+        ("parts swapped", dhs),
+        ("dx summed as well", dx.sum(axis=1)),
+        ("dx and dh swapped", dhs.sum(axis=1)),
+    ]
+    of_dh = [
+        ("not summed over the steps", dhs),
+        ("the last step only", dhs[:, -1]),
+        ("the first step only", dhs[:, 0]),
+        ("mean over the steps", dhs.mean(axis=1)),
+        ("summed over the batch", dhs.sum(axis=0)),
+        ("summed over the batch", dhs.sum(axis=(0, 1))),
+    ]
+    return first_failure(
+        _told(say, got_dx, dx, "dx", of_dx),
+        _told(say, got_dh, dhs.sum(axis=1), "dh", of_dh),
+        say.right(),
+    )
+
+
+# --- Inputs of its own ------------------------------------------------------------------------
+
+
+@exercise("7.7", stars=2, title="Inputs of its own")
+def _check_mixed(answer: Any) -> Verdict:
+    """``mixed_inputs(step, state, inputs, forced)`` gives what the decoder reads, (N, T)."""
+    say, rng = SAY["7.7"], np.random.default_rng(7)
+    N, T, V, H = 8, 6, 9, 5
+    W, U, O = (2 * rng.standard_normal(shape) for shape in ((V, H), (H, H), (H, V)))
+    first = rng.standard_normal((N, H))
+    inputs = rng.integers(V - 1, size=(N, T))
+    inputs[:, 0] = V - 1  # the mark
+    forced = rng.random((N, T)) < 0.5
+
+    def step(ids: Any, state: Any) -> tuple[Any, Any]:
+        state = np.tanh(W[np.asarray(ids)] + state @ U)
+        return state @ O, state
+
+    def mixed(
+        choose: Callable[..., Any],
+        read_from: Callable[..., Any] = lambda read, t: read[:, t - 1],
+        keep: bool = True,
+        best: Any = np.argmax,
+    ) -> Any:
+        """Inputs where ``choose(given, own, before, forced)`` stands at every step."""
+        read, state, own = inputs.copy(), first, inputs[:, 0]
+        for t in range(1, T):
+            scores, new = step(read_from(read, t), state)
+            state, before, own = (new if keep else state), own, best(scores, axis=1)
+            read[:, t] = choose(inputs[:, t], own, before, forced[:, t])
+        return read
+
+    def right(given: Any, own: Any, before: Any, forced: Any) -> Any:
+        return np.where(forced, given, own)
+
+    early = inputs.copy()  # the answer to input t in the place of input t
+    free = inputs.copy()
+    state = free_state = first
+    for t in range(T):
+        scores, state = step(early[:, t], state)
+        early[:, t] = np.where(forced[:, t], inputs[:, t], scores.argmax(axis=1))
+        if t:
+            scores, free_state = step(inputs[:, t], free_state)
+            free[:, t] = np.where(forced[:, t], inputs[:, t], scores.argmax(axis=1))
+    wanted = mixed(right)
+    wrong = [
+        ("forced the wrong way round", mixed(lambda g, own, b, f: np.where(f, own, g))),
+        ("the model read the target throughout", mixed(right, lambda read, t: inputs[:, t - 1])),
+        ("state not carried on", mixed(right, keep=False)),
+        ("one place too late", mixed(lambda g, own, before, f: np.where(f, g, before))),
+        ("one place too early", early),
+        ("one place too early", free),
+        ("no input of its own", inputs),
+        ("only inputs of its own", mixed(lambda g, own, b, f: own)),
+        ("the model reads the mark at every step", mixed(right, lambda read, t: inputs[:, 0])),
+        ("the least likely symbol", mixed(right, best=np.argmin)),
+        ("one decision for the whole text",
+         mixed(lambda g, own, b, f: np.where(forced[:, 1], g, own))),
+        ("start mark missing", wanted[:, 1:]),
+    ]  # fmt: skip
+    got = answer(step, first.copy(), inputs.copy(), forced.copy())
+    return first_failure(_told(say, got, wanted, "what the decoder reads", wrong), say.right())
+
+
+# --- Beam search ------------------------------------------------------------------------------
+
+
+@exercise("7.8", stars=3, title="One step of a beam search")
+def _check_beam_step(answer: Any) -> Verdict:
+    """``beam_step(totals, log_p, state, width)`` gives totals, ids, parents and the state."""
+    say, rng = SAY["7.8"], np.random.default_rng(3)
+    for k, width in ((3, 3), (1, 3), (4, 2)):
+        V = 6
+        totals = np.sort(-rng.exponential(0.4, size=k))[::-1]
+        log_p = np.log(rng.dirichlet(np.full(V, 0.6), size=k))
+        state = (rng.standard_normal((k, 2)), rng.standard_normal((k, 3)))
+        given = answer(totals.copy(), log_p.copy(), tuple(a.copy() for a in state), width)
+        *got, new_state = parts(given, "totals", "ids", "parents", "state")
+        verdict = _check_kept(say, got, totals, log_p, width)
+        if not verdict.ok:
+            return verdict
+        verdict = _check_state(say, new_state, state, np.asarray(got[1]), np.asarray(got[2]))
+        if not verdict.ok:
+            return verdict
+    return say.right()
+
+
+def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int) -> Verdict:
+    """The totals, ids and parents of the beginnings that are kept."""
+    (k, V), sums = log_p.shape, totals[:, None] + log_p
+
+    def best_of(values: Any, keep: int = width) -> Any:
+        return np.argsort(-values, axis=None)[:keep]
+
+    def three(values: Any, places: Any) -> tuple[Any, Any, Any]:
+        return values.ravel()[places], places % V, places // V
+
+    best = best_of(sums)
+    right = three(sums, best)
+    each, top = sums.argmax(axis=1), int(totals.argmax())
+    order = np.argsort(-sums.max(axis=1))
+    along = best_of(sums[top])
+    product = totals[:, None] * log_p
+    mixture = totals[:, None] + np.exp(log_p)
+    wrong = [
+        ("log-probabilities not summed", three(log_p, best_of(log_p))),
+        ("only this step in the totals", (log_p.ravel()[best], *right[1:])),
+        ("log-probabilities multiplied", three(product, best_of(product))),
+        ("probabilities added to logarithms", three(mixture, best_of(mixture))),
+        ("the least likely ones", three(sums, best_of(-sums))),
+        ("not the best one first", tuple(array[::-1] for array in right)),
+        ("all of them kept", three(sums, best_of(sums, k * V))),
+        ("places in the flat array", (right[0], best, right[2])),
+        ("divided by the width", (right[0], best % k, best // k)),
+        ("divided by the width", (right[0], best % width, best // width)),
+        ("ids and parents swapped", (right[0], right[2], right[1])),
+        ("one symbol for each beginning", (sums.max(axis=1)[order], each[order], order)),
+        ("one symbol for each beginning", (sums.max(axis=1), each, np.arange(k))),
+        ("only the best beginning goes on", (sums[top][along], along, np.full(len(along), top))),
+    ]
+    if all(compare_values(a, b).ok for a, b in zip(got, right, strict=True)):
+        return Verdict.right()
+    for diagnosis, three_wrong in wrong:
+        if all(compare_values(a, b).ok for a, b in zip(got, three_wrong, strict=True)):
+            return say.wrong(diagnosis)
+    names = ("totals", "ids", "parents")
+    return first_failure(*(compare_values(*one) for one in zip(got, right, names, strict=True)))
+
+
+def _check_state(say: Texts, got: Any, state: Any, ids: Any, parents: Any) -> Verdict:
+    """Whether every array of the state has the rows of the parents."""
+    h, c = parts(got, "h", "c")
+    (old_h, old_c), k = state, len(state[0])
+    if compare_values(h, old_h[parents]).ok and compare_values(c, old_c[parents]).ok:
+        return Verdict.right()
+    halves = ((old_h[parents], old_c), (old_h, old_c[parents]))
+    wrong = [
+        ("state not reordered", state),
+        *(("part of the state not reordered", half) for half in halves),
+        ("state reordered by the symbols", tuple(a[ids % k] for a in state)),
+        ("state reordered the wrong way", tuple(a[np.argsort(parents)[:k] % k] for a in state)),
+    ]
+    for diagnosis, (wrong_h, wrong_c) in wrong:
+        if compare_values(h, wrong_h).ok and compare_values(c, wrong_c).ok:
+            return say.wrong(diagnosis)
+    return first_failure(
+        compare_values(h, old_h[parents], "h of the state"),
+        compare_values(c, old_c[parents], "c of the state"),
+    )
+
+
+@exercise("7.9", stars=1, title="Texts of different lengths")
+def _check_score(answer: Any) -> Verdict:
+    """``score(log_p, alpha)``: the sum of log-probabilities (T,) over T to the power alpha."""
+    say = SAY["7.9"]
+    log_p = np.log([0.5, 0.9, 0.2, 0.7, 0.8])
+    T, total = len(log_p), log_p.sum()
+    for alpha in (0.6, 1.0, 0.0):
+        right = total / T**alpha
+        wrong = [
+            ("not normalised", total),
+            ("the mean for every alpha", total / T),
+            ("multiplied by the length", total * T**alpha),
+            ("alpha times the length", total / (alpha * T or 1.0)),
+            ("end not counted", total / (T - 1) ** alpha),
+            ("end counted twice", total / (T + 1) ** alpha),
+            ("probability instead of logarithm", np.exp(total) / T**alpha),
+            ("probability instead of logarithm", np.exp(right)),
+            ("probabilities added", np.exp(log_p).sum() / T**alpha),
+            ("the penalty of Wu et al.", total / ((5 + T) / 6) ** alpha),
+        ]
+        got = answer(log_p.copy(), alpha)
+        if not is_empty(got) and not np.all(np.isfinite(np.asarray(got, dtype=float))):
+            return say.wrong("power of the mean")
+        verdict = _told(say, got, right, f"the score for alpha = {alpha}", wrong)
+        if not verdict.ok:
+            return verdict
+    return say.right()

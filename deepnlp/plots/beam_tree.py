@@ -1,0 +1,131 @@
+"""A beam search as a tree: what was kept at every step, and what was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from os import PathLike
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, canvas, saved
+
+PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
+PALE = "#B4B4B4"
+WIDTH, ROW, HALF = 7.0, 0.37, 0.38  # inches: of the figure, a row, and half a box
+
+
+class Candidate(NamedTuple):
+    """One continuation that a beam search looked at.
+
+    Parameters
+    ----------
+    parent : int
+        Its place among the candidates of the step before; 0 in the first step.
+    token : str
+    log_probability : float
+        Of the whole beginning.
+    kept : bool
+    """
+
+    parent: int
+    token: str
+    log_probability: float
+    kept: bool
+
+
+def beam_tree(
+    steps: Sequence[Sequence[Candidate]],
+    paths: Mapping[str, Sequence[int]],
+    *,
+    title: str,
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw the candidates of each step, those that were dropped in grey, and a few ways through.
+
+    Parameters
+    ----------
+    steps : sequence of sequence of Candidate
+        From the first step to the last.
+    paths : mapping of str to sequence of int
+        At most two: by name, the places of its candidates, step by step.
+    title : str
+        Line breaks are kept.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no step, or there are more than two paths.
+
+    Examples
+    --------
+    >>> steps = [[Candidate(0, "a", -0.5, True), Candidate(0, "b", -0.9, True)],
+    ...          [Candidate(1, "c", -1.0, True), Candidate(0, "c", -1.4, False)]]
+    >>> figure = beam_tree(steps, {"greedy": [0, 1], "beam": [1, 0]}, title="b c is likelier")
+    >>> [text.get_text() for text in figure.axes[0].texts][:2]
+    ['a  −0.50', 'b  −0.90']
+    """
+    if not steps or len(paths) > len(PATHS):
+        raise ValueError(
+            f"beam_tree: expected a step or more and at most {len(PATHS)} paths, got {len(steps)} "
+            f"and {len(paths)}"
+        )
+    low, rows, lines = 0.3, max(map(len, steps)), 1 + title.count("\n")
+    height = low + ROW * rows + 0.5 + 0.2 * lines
+    figure, axes = canvas(WIDTH, height)
+    axes.set(xlim=(0, WIDTH), ylim=(0, height))
+    middle = low + ROW * rows / 2
+    gap = (WIDTH - 0.6 - 0.1 - HALF) / len(steps)  # from one step to the next
+    places: list[list[Point]] = [[(0.6 - HALF, middle)]]  # the start
+    for t, candidates in enumerate(steps):
+        ys = _heights(candidates, [y for _, y in places[-1]], middle)
+        places.append([(0.6 + gap * (t + 1), y) for y in ys])
+        for one, place in zip(candidates, places[-1], strict=True):
+            _line(axes, places[-2][one.parent], place, GREY if one.kept else PALE)
+            _box(axes, place, one)
+    for (name, way), (colour, dash) in zip(paths.items(), PATHS, strict=False):
+        along = [places[0][0], *(places[t + 1][k] for t, k in enumerate(way))]
+        for start, end in pairwise(along):
+            _line(axes, start, end, colour, 2.4, dash)
+        axes.plot([], [], color=colour, ls=dash, lw=2.4, label=name)
+    axes.text(0.6 - 0.06, middle, "start", ha="right", va="center", fontsize=9, color=BLACK)
+    if paths:
+        above = {"loc": "upper left", "bbox_to_anchor": (0.0, 1 - (0.12 + 0.2 * lines) / height)}
+        axes.legend(ncols=2, frameon=False, fontsize=9, borderaxespad=0.4, **above)
+    axes.text(0.12, height - 0.1, title, fontsize=10.5, weight="bold", va="top")
+    return saved(figure, path)
+
+
+def _heights(candidates: Sequence[Candidate], parents: list[float], middle: float) -> list[float]:
+    """The height of each: in the order of their parents, so that lines do not cross."""
+    order = sorted(
+        range(len(candidates)),
+        key=lambda k: (-parents[candidates[k].parent], -candidates[k].log_probability),
+    )
+    top = middle + ROW * (len(candidates) - 1) / 2
+    return [top - ROW * order.index(k) for k in range(len(candidates))]
+
+
+def _line(
+    axes: Axes, start: Point, end: Point, colour: str, width: float = 1.0, dash: Any = "-"
+) -> None:
+    """From the right end of one box to the left end of another."""
+    xs = (start[0] + HALF, end[0] - HALF)
+    axes.plot(xs, (start[1], end[1]), color=colour, lw=width, ls=dash, zorder=1 + width)
+
+
+def _box(axes: Axes, place: Point, one: Candidate) -> None:
+    colour = BLACK if one.kept else PALE
+    text = f"{one.token}  {one.log_probability:.2f}".replace("-", "−")
+    box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "lw": 0.9}
+    axes.text(
+        *place, text, ha="center", va="center", fontsize=8.5, color=colour, bbox=box, zorder=5
+    )
