@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
 from deepnlp.exercises.values import compare_values
-from deepnlp.exercises.verdict import Verdict
+from deepnlp.exercises.verdict import Verdict, is_empty
 
 
 class Texts(dict[str, str]):
@@ -37,6 +37,15 @@ class Texts(dict[str, str]):
         verdict = compare_values(got, right, name, tolerance, self.of(wrong))
         diagnosis = verdict.diagnosis and kind_of(verdict.diagnosis)
         return Verdict(verdict.ok, diagnosis, verdict.text)
+
+    def name(self, got: Any, right: Any, name: str, wrong: Iterable[tuple[str, Any]]) -> Verdict:
+        """As :meth:`compare`, where several wrong values may have the same diagnosis."""
+        verdict = compare_values(got, right, name)
+        if not verdict.ok and not is_empty(got):
+            for diagnosis, value in wrong:
+                if compare_values(got, value).ok:
+                    return self.wrong(diagnosis)
+        return verdict
 
     def of(self, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
         """Alternatives for ``compare_values``, from the value that each mistake gives."""

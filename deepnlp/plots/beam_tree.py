@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
 
 def beam_tree(
     steps: Sequence[Sequence[Candidate]],
-    paths: Mapping[str, Sequence[int]],
+    paths: Mapping[str, Sequence[str]],
     *,
     title: str,
     path: str | PathLike[str] | None = None,
@@ -49,8 +49,8 @@ def beam_tree(
     ----------
     steps : sequence of sequence of Candidate
         From the first step to the last.
-    paths : mapping of str to sequence of int
-        At most two: by name, the places of its candidates, step by step.
+    paths : mapping of str to sequence of str
+        At most two: by name, the tokens of a text among the candidates, step by step.
     title : str
         Line breaks are kept.
     path : str or path, optional
@@ -63,13 +63,13 @@ def beam_tree(
     Raises
     ------
     ValueError
-        If there is no step, or there are more than two paths.
+        If there is no step, there are more than two paths, or a path is not among the candidates.
 
     Examples
     --------
     >>> steps = [[Candidate(0, "a", -0.5, True), Candidate(0, "b", -0.9, True)],
     ...          [Candidate(1, "c", -1.0, True), Candidate(0, "c", -1.4, False)]]
-    >>> figure = beam_tree(steps, {"greedy": [0, 1], "beam": [1, 0]}, title="b c is likelier")
+    >>> figure = beam_tree(steps, {"greedy": "ac", "beam": "bc"}, title="b c is likelier")
     >>> [text.get_text() for text in figure.axes[0].texts][:2]
     ['a  −0.50', 'b  −0.90']
     """
@@ -92,7 +92,7 @@ def beam_tree(
             _line(axes, places[-2][one.parent], place, GREY if one.kept else PALE)
             _box(axes, place, one)
     for (name, way), (colour, dash) in zip(paths.items(), PATHS, strict=False):
-        along = [places[0][0], *(places[t + 1][k] for t, k in enumerate(way))]
+        along = [places[0][0], *(places[t + 1][k] for t, k in enumerate(_found(steps, way)))]
         for start, end in pairwise(along):
             _line(axes, start, end, colour, 2.4, dash)
         axes.plot([], [], color=colour, ls=dash, lw=2.4, label=name)
@@ -102,6 +102,15 @@ def beam_tree(
         axes.legend(ncols=2, frameon=False, fontsize=9, borderaxespad=0.4, **above)
     axes.text(0.12, height - 0.1, title, fontsize=10.5, weight="bold", va="top")
     return saved(figure, path)
+
+
+def _found(steps: Sequence[Sequence[Candidate]], way: Sequence[str]) -> list[int]:
+    """The places of a text's candidates, step by step."""
+    found: list[int] = []
+    for candidates, token in zip(steps, way, strict=False):
+        ends = [(one.parent, one.token) for one in candidates]
+        found.append(ends.index((found[-1] if found else 0, token)))
+    return found
 
 
 def _heights(candidates: Sequence[Candidate], parents: list[float], middle: float) -> list[float]:

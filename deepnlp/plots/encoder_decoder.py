@@ -105,7 +105,7 @@ def encoder_decoder(
 
 
 def _between(axes: Axes, left: float, right: float, joint: bool) -> None:
-    """The state to the next cell, and its gradient back; stronger where encoder and decoder meet."""
+    """The state to the next cell and its gradient back; stronger between the two networks."""
     width = 2.2 if joint else 1.4
     arrow(axes, (left + RADIUS, 0.09), (right - RADIUS, 0.09), BLUE, width=width)
     arrow(axes, (right - RADIUS, -0.09), (left + RADIUS, -0.09), VERMILLION, dashed=True,

@@ -1,0 +1,193 @@
+"""Checks of exercises 7.6 to 7.8, a decoder that writes: its own inputs, and beam search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deepnlp.exercises.registry import exercise
+from deepnlp.exercises.texts import Texts, texts_of
+from deepnlp.exercises.values import compare_values
+from deepnlp.exercises.verdict import Verdict, first_failure, is_empty, parts
+
+SAY = texts_of(7)
+
+
+# --- Inputs of its own ------------------------------------------------------------------------
+
+
+@exercise("7.6", stars=2, title="Inputs of its own")
+def _check_mixed(answer: Any) -> Verdict:
+    """``mixed_inputs(step, state, inputs, forced)`` gives what the decoder reads, (N, T)."""
+    say, rng = SAY["7.6"], np.random.default_rng(7)
+    N, T, V, H = 8, 6, 9, 5
+    W, U, out = (2 * rng.standard_normal(shape) for shape in ((V, H), (H, H), (H, V)))
+    first = rng.standard_normal((N, H))
+    inputs = rng.integers(V - 1, size=(N, T))
+    inputs[:, 0] = V - 1  # the mark
+    forced = rng.random((N, T)) < 0.5
+
+    def step(ids: Any, state: Any) -> tuple[Any, Any]:
+        state = np.tanh(W[np.asarray(ids)] + state @ U)
+        return state @ out, state
+
+    def mixed(
+        pick: str = "right", after: str = "read", keep: bool = True, best: Any = np.argmax
+    ) -> Any:
+        """What is read where each choice is made after one thing and picked in one way."""
+        read, state, own = inputs.copy(), first, inputs[:, 0]
+        for t in range(1, T):
+            last = {"read": read[:, t - 1], "target": inputs[:, t - 1], "mark": inputs[:, 0]}
+            scores, new = step(last[after], state)
+            state, before, own = (new if keep else state), own, best(scores, axis=1)
+            given, here = inputs[:, t], forced[:, t]
+            read[:, t] = {
+                "right": np.where(here, given, own),
+                "inverted": np.where(here, own, given),
+                "late": np.where(here, given, before),
+                "one": np.where(forced[:, 1], given, own),
+                "own": own,
+            }[pick]
+        return read
+
+    def early(begin: int, mixing: bool) -> Any:
+        """The answer to input t in the place of input t."""
+        read, state = inputs.copy(), first
+        for t in range(begin, T):
+            scores, state = step((read if mixing else inputs)[:, t], state)
+            read[:, t] = np.where(forced[:, t], inputs[:, t], scores.argmax(axis=1))
+        return read
+
+    wrong = [
+        ("forced the wrong way round", mixed("inverted")),
+        ("the model read the target throughout", mixed(after="target")),
+        ("state not carried on", mixed(keep=False)),
+        ("one place too late", mixed("late")),
+        ("one place too early", early(0, mixing=True)),
+        ("one place too early", early(1, mixing=False)),
+        ("no input of its own", inputs),
+        ("only inputs of its own", mixed("own")),
+        ("the model reads the mark at every step", mixed(after="mark")),
+        ("the least likely symbol", mixed(best=np.argmin)),
+        ("one decision for the whole text", mixed("one")),
+        ("start mark missing", mixed()[:, 1:]),
+    ]
+    got = answer(step, first.copy(), inputs.copy(), forced.copy())
+    return first_failure(say.name(got, mixed(), "what the decoder reads", wrong), say.right())
+
+
+# --- Beam search ------------------------------------------------------------------------------
+
+
+@exercise("7.7", stars=3, title="One step of a beam search")
+def _check_beam_step(answer: Any) -> Verdict:
+    """``beam_step(totals, log_p, state, width)`` gives totals, ids, parents and the state."""
+    say, rng = SAY["7.7"], np.random.default_rng(3)
+    for k, width in ((3, 3), (1, 3), (4, 2)):
+        V = 6
+        totals = np.sort(-rng.exponential(0.4, size=k))[::-1]
+        log_p = np.log(rng.dirichlet(np.full(V, 0.6), size=k))
+        state = (rng.standard_normal((k, 2)), rng.standard_normal((k, 3)))
+        given = answer(totals.copy(), log_p.copy(), tuple(a.copy() for a in state), width)
+        *got, new_state = parts(given, "totals", "ids", "parents", "state")
+        verdict = _check_kept(say, got, totals, log_p, width)
+        if not verdict.ok:
+            return verdict
+        verdict = _check_state(say, new_state, state, np.asarray(got[1]), np.asarray(got[2]))
+        if not verdict.ok:
+            return verdict
+    return say.right()
+
+
+def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int) -> Verdict:
+    """The totals, ids and parents of the beginnings that are kept."""
+    (k, V), sums = log_p.shape, totals[:, None] + log_p
+
+    def best_of(values: Any, keep: int = width) -> Any:
+        return np.argsort(-values, axis=None)[:keep]
+
+    def three(values: Any, places: Any) -> tuple[Any, Any, Any]:
+        return values.ravel()[places], places % V, places // V
+
+    best = best_of(sums)
+    right = three(sums, best)
+    each, top = sums.argmax(axis=1), int(totals.argmax())
+    order = np.argsort(-sums.max(axis=1))
+    along = best_of(sums[top])
+    product = totals[:, None] * log_p
+    mixture = totals[:, None] + np.exp(log_p)
+    wrong = [
+        ("log-probabilities not summed", three(log_p, best_of(log_p))),
+        ("only this step in the totals", (log_p.ravel()[best], *right[1:])),
+        ("log-probabilities multiplied", three(product, best_of(product))),
+        ("probabilities added to logarithms", three(mixture, best_of(mixture))),
+        ("the least likely ones", three(sums, best_of(-sums))),
+        ("not the best one first", tuple(array[::-1] for array in right)),
+        ("all of them kept", three(sums, best_of(sums, k * V))),
+        ("places in the flat array", (right[0], best, right[2])),
+        ("divided by the width", (right[0], best % k, best // k)),
+        ("divided by the width", (right[0], best % width, best // width)),
+        ("ids and parents swapped", (right[0], right[2], right[1])),
+        ("one symbol for each beginning", (sums.max(axis=1)[order], each[order], order)),
+        ("one symbol for each beginning", (sums.max(axis=1), each, np.arange(k))),
+        ("only the best beginning goes on", (sums[top][along], along, np.full(len(along), top))),
+    ]
+    if all(compare_values(a, b).ok for a, b in zip(got, right, strict=True)):
+        return Verdict.right()
+    for diagnosis, three_wrong in wrong:
+        if all(compare_values(a, b).ok for a, b in zip(got, three_wrong, strict=True)):
+            return say.wrong(diagnosis)
+    names = ("totals", "ids", "parents")
+    return first_failure(*(compare_values(*one) for one in zip(got, right, names, strict=True)))
+
+
+def _check_state(say: Texts, got: Any, state: Any, ids: Any, parents: Any) -> Verdict:
+    """Whether every array of the state has the rows of the parents."""
+    h, c = parts(got, "h", "c")
+    (old_h, old_c), k = state, len(state[0])
+    if compare_values(h, old_h[parents]).ok and compare_values(c, old_c[parents]).ok:
+        return Verdict.right()
+    halves = ((old_h[parents], old_c), (old_h, old_c[parents]))
+    wrong = [
+        ("state not reordered", state),
+        *(("part of the state not reordered", half) for half in halves),
+        ("state reordered by the symbols", tuple(a[ids % k] for a in state)),
+        ("state reordered the wrong way", tuple(a[np.argsort(parents)[:k] % k] for a in state)),
+    ]
+    for diagnosis, (wrong_h, wrong_c) in wrong:
+        if compare_values(h, wrong_h).ok and compare_values(c, wrong_c).ok:
+            return say.wrong(diagnosis)
+    return first_failure(
+        compare_values(h, old_h[parents], "h of the state"),
+        compare_values(c, old_c[parents], "c of the state"),
+    )
+
+
+@exercise("7.8", stars=1, title="Texts of different lengths")
+def _check_score(answer: Any) -> Verdict:
+    """``score(log_p, alpha)``: the sum of log-probabilities (T,) over T to the power alpha."""
+    say = SAY["7.8"]
+    log_p = np.log([0.5, 0.9, 0.2, 0.7, 0.8])
+    T, total = len(log_p), log_p.sum()
+    for alpha in (0.6, 1.0, 0.0):
+        right = total / T**alpha
+        wrong = [
+            ("not normalised", total),
+            ("the mean for every alpha", total / T),
+            ("multiplied by the length", total * T**alpha),
+            ("alpha times the length", total / (alpha * T or 1.0)),
+            ("end not counted", total / (T - 1) ** alpha),
+            ("end counted twice", total / (T + 1) ** alpha),
+            ("probability instead of logarithm", np.exp(total) / T**alpha),
+            ("probability instead of logarithm", np.exp(right)),
+            ("probabilities added", np.exp(log_p).sum() / T**alpha),
+            ("the penalty of Wu et al.", total / ((5 + T) / 6) ** alpha),
+        ]
+        got = answer(log_p.copy(), alpha)
+        if not is_empty(got) and not np.all(np.isfinite(np.asarray(got, dtype=float))):
+            return say.wrong("power of the mean")
+        verdict = say.name(got, right, f"the score for alpha = {alpha}", wrong)
+        if not verdict.ok:
+            return verdict
+    return say.right()
