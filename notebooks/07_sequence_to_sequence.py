@@ -23,9 +23,8 @@
 # know only as text: `57+5` becomes `62`. Then you turn the source round, let the decoder look at
 # the encoder's state at every step, and search for the likeliest answer by beam search.
 #
-# You need lesson 5 (recurrent networks, language models); lesson 6 (the LSTM) helps.
-#
-# *Time.* To read and work: 90 minutes. To run: about two minutes on one core, or some seconds with
+# You need lesson 5 (recurrent networks, language models); lesson 6 (the LSTM) helps. *Time.* To
+# read and work: 90 minutes. To run: about two minutes on one core, or some seconds with
 # `DEEPNLP_LESSON=short`. To build it with its outputs: `python -m notebooks.build 07`.
 
 # %%
@@ -165,7 +164,7 @@ encoder_decoder("57+5", "62")
 # $$ \frac{\partial L}{\partial h^e_S} = \frac{\partial L}{\partial h^d_0}, \qquad
 #    \frac{\partial L}{\partial c^e_S} = \frac{\partial L}{\partial c^d_0}. $$
 #
-# There is no other loss at the encoder. All that it learns comes through these $2H$ numbers.
+# All that the encoder learns comes through these $2H$ numbers.
 #
 # ### Exercise 7.3 ★★★ Back through the joint
 #
@@ -175,9 +174,8 @@ encoder_decoder("57+5", "62")
 #
 # * `layer.forward(x, lengths)`, after which `layer.h` and `layer.c` hold the last state;
 # * `layer.set_state(h, c)` sets the state from which the next forward starts;
-# * `layer.backward(dhs, dh, dc)` takes the gradients of all outputs and, if there are any, of the
-#   last state; it returns $dx$, and leaves the gradients of the first state in `layer.dh0` and
-#   `layer.dc0`.
+# * `layer.backward(dhs, dh, dc)`, from the gradients of all outputs and (if any) of the last state,
+#   returns $dx$ and leaves the gradients of the first state in `layer.dh0` and `layer.dc0`.
 
 
 # %%
@@ -327,8 +325,7 @@ def train(model, epochs, reverse=False):
     return exact, hits
 
 
-epochs = 1 if short else 12
-models, exact, hits = {}, {}, {}
+epochs, models, exact, hits = 1 if short else 12, {}, {}, {}
 models["plain"] = EncoderDecoder(V, 16, 64, np.random.default_rng(0))
 exact["plain"], hits["plain"] = train(models["plain"], epochs)
 print(f"plain: exact match after {epochs} epochs: {exact['plain'][-1]:.1f} %")
@@ -374,10 +371,8 @@ fresh.forward(source, lengths, inputs, targets)
 fresh.backward()
 norms = np.linalg.norm(fresh.dx, axis=2).mean(axis=0)
 print("compared with the last symbol:", *(f"{norm:.0%}" for norm in norms / norms[-1]))
-
 models["reversed"] = EncoderDecoder(V, 16, 64, np.random.default_rng(0))
 exact["reversed"], hits["reversed"] = train(models["reversed"], epochs, reverse=True)
-print(f"reversed: exact match after {epochs} epochs: {exact['reversed'][-1]:.1f} %")
 
 # %% [markdown]
 # ### Let the decoder peek
@@ -461,9 +456,11 @@ for name, model in models.items():
 
 # %% [markdown]
 # The share of whole texts is the same in both. It must be: as long as all symbols are right, the
-# model's own inputs *are* the right ones, and after the first wrong one the text is lost. So
-# teacher forcing costs nothing until the first mistake; the cost is in the digits that come after
-# one. A sum is then wrong anyway. A translation with one odd word should still go on well.
+# model's own inputs *are* the right ones, and after the first wrong one the text is lost. The cost
+# is in the digits after a mistake. With its own inputs the model gets far fewer of them right, the
+# plain one fewer than by guessing: it goes on in keeping with what it has written. Having begun 608
+# with a 5, it tends to 599, which is near the sum though no digit is right. A sum is lost by then
+# anyway. A translation with one odd word should still go on well.
 #
 # **Scheduled sampling** (Bengio et al. 2015) prepares the model for this. Each input is the right
 # one with probability $\epsilon$ and else the model's own choice, and $\epsilon$ falls from 1 in
@@ -510,8 +507,8 @@ check("7.6", mixed_inputs_solution)
 
 # %%
 plain, marks = models["plain"], {"start_id": END, "end_id": END, "max_length": 5}
-source, lengths, *_ = batch_of([pairs.test[1]] * 4)
-print(pairs.test[1], "greedy:", text_of(greedy(plain, source, lengths, 5)[0]))
+source, lengths, *_ = batch_of([pairs.test[5]] * 4)
+print(pairs.test[5], "greedy:", text_of(greedy(plain, source, lengths, 5)[0]))
 for text, total, _ in sample_search(plain.step, plain.start(source, lengths), 4, **marks):
     print(f"drawn: {text_of(text):<5} with probability {np.exp(total):.4f}")
 
@@ -604,10 +601,10 @@ for width, texts in found.items():
 print(f"the likeliest texts: {np.mean(likeliest == answers):.1%} are right")
 
 # %% [markdown]
-# A small beam finds the likeliest text nearly always. But that is hardly ever the right one: the
-# mistakes are the model's, not the search's. Here is a sum for which greedy search misses, with all
-# that a beam of width 2 looked at: symbols, and log-probabilities of the beginnings that end with
-# them. Grey ones were dropped.
+# A small beam finds the likeliest text nearly always. But that is right no more often than what
+# greedy search finds: the mistakes are the model's, not the search's. Here is a sum for which
+# greedy search misses, with all that a beam of width 2 looked at: symbols, and log-probabilities of
+# the beginnings that end with them. Grey ones were dropped.
 
 # %%
 k = int(np.argmax(found[1] != found[2]))  # the first sum where they differ
@@ -619,8 +616,10 @@ beam_tree(my_beam_search(plain, sources[k], 2)[1][: len(text) + 1], ways, title=
 # %% [markdown]
 # ### Texts of different lengths
 #
-# Every further symbol makes a text less probable, so that the search prefers short texts. The usual
-# remedy in translation is to divide by a power of the length (Wu et al. 2016 use one like it):
+# Every further symbol makes a text less probable, so that the search prefers short texts: in a
+# model for translation, searched exhaustively, the likeliest translation of every second sentence
+# was the empty one (Stahlberg and Byrne 2019). The usual remedy is to divide by a power of the
+# length (Wu et al. 2016 use one like it):
 #
 # $$ \mathrm{score}(y) = \frac{1}{T^\alpha} \sum_{t=1}^{T} \log P(y_t \mid y_1 \dots y_{t-1}, x),
 #    \qquad 0 \le \alpha \le 1. $$
@@ -696,5 +695,6 @@ curves(
 # * Sutskever, Vinyals and Le, *Sequence to sequence learning with neural networks* (2014). Cho et
 #   al., *Learning phrase representations using RNN encoder-decoder* (2014). Bengio et al.,
 #   *Scheduled sampling* (2015). Graves, *Sequence transduction with recurrent neural networks*
-#   (2012). Wu et al., *Google's neural machine translation system* (2016).
+#   (2012). Wu et al., *Google's neural machine translation system* (2016). Stahlberg and Byrne, *On
+#   NMT search errors and model errors* (2019).
 # * Saito, *Deep Learning from Scratch 2*, chapter 7. **Next here**: lesson 8, attention.

@@ -169,7 +169,7 @@ def _check_joint(answer: Any) -> Verdict:
     """A class of (encoder, decoder): ``forward(x, lengths, y)``, ``backward(dhs)``."""
     say, rng = SAY["7.3"], np.random.default_rng(3)
     N, T, D, H = 3, 4, 3, 2
-    weights = [
+    weights: list[Any] = [
         [rng.standard_normal(shape) for shape in ((D, 4 * H), (H, 4 * H), (4 * H,))]
         for _ in range(2)
     ]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, canvas, saved
 
 PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
-PALE = "#B4B4B4"
+PALE = "#8A8A8A"
 WIDTH, ROW, HALF = 7.0, 0.37, 0.38  # inches: of the figure, a row, and half a box
 
 
@@ -98,19 +98,25 @@ def beam_tree(
         axes.plot([], [], color=colour, ls=dash, lw=2.4, label=name)
     axes.text(0.6 - 0.06, middle, "start", ha="right", va="center", fontsize=9, color=BLACK)
     if paths:
-        above = {"loc": "upper left", "bbox_to_anchor": (0.0, 1 - (0.12 + 0.2 * lines) / height)}
-        axes.legend(ncols=2, frameon=False, fontsize=9, borderaxespad=0.4, **above)
+        place = (0.0, 1 - (0.12 + 0.2 * lines) / height)
+        axes.legend(
+            ncols=2, frameon=False, fontsize=9, borderaxespad=0.4, loc="upper left",
+            bbox_to_anchor=place,
+        )  # fmt: skip
     axes.text(0.12, height - 0.1, title, fontsize=10.5, weight="bold", va="top")
     return saved(figure, path)
 
 
 def _found(steps: Sequence[Sequence[Candidate]], way: Sequence[str]) -> list[int]:
     """The places of a text's candidates, step by step."""
-    found: list[int] = []
-    for candidates, token in zip(steps, way, strict=False):
+    found = [0]  # the start
+    for t, (candidates, token) in enumerate(zip(steps, way, strict=False)):
         ends = [(one.parent, one.token) for one in candidates]
-        found.append(ends.index((found[-1] if found else 0, token)))
-    return found
+        if (found[-1], token) not in ends:
+            before = way[t - 1] if t else "start"
+            raise ValueError(f"beam_tree: no candidate {token!r} after {before!r} in step {t + 1}")
+        found.append(ends.index((found[-1], token)))
+    return found[1:]
 
 
 def _heights(candidates: Sequence[Candidate], parents: list[float], middle: float) -> list[float]:

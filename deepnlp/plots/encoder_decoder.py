@@ -81,7 +81,7 @@ def encoder_decoder(
         side = "encoder" if k < S else "decoder"
         circle = Circle((x, 0), RADIUS, facecolor=SHADES[side], edgecolor=BLACK, lw=1.2, zorder=3)
         axes.add_patch(circle)
-        name = f"$h_{{{k + 1 if k < S else k - S + 1}}}$"
+        name = f"$h^e_{{{k + 1}}}$" if k < S else f"$h^d_{{{k - S + 1}}}$"
         axes.text(x, 0, name, ha="center", va="center", fontsize=10, zorder=4)
         arrow(axes, (x, -0.98), (x, -RADIUS - 0.02), BLUE)
         reads = source[k] if k < S else [mark, *target][k - S]
