@@ -617,9 +617,9 @@ beam_tree(my_beam_search(plain, sources[k], 2)[1][: len(text) + 1], ways, title=
 # ### Texts of different lengths
 #
 # Every further symbol makes a text less probable, so that the search prefers short texts: in a
-# model for translation, searched exhaustively, the likeliest translation of every second sentence
-# was the empty one (Stahlberg and Byrne 2019). The usual remedy is to divide by a power of the
-# length (Wu et al. 2016 use one like it):
+# model for translation, searched exhaustively, the likeliest translation of more than half of the
+# sentences was the empty one (Stahlberg and Byrne 2019). The usual remedy is to divide by a power
+# of the length (Wu et al. 2016 use one like it):
 #
 # $$ \mathrm{score}(y) = \frac{1}{T^\alpha} \sum_{t=1}^{T} \log P(y_t \mid y_1 \dots y_{t-1}, x),
 #    \qquad 0 \le \alpha \le 1. $$
@@ -684,9 +684,9 @@ curves(
 )
 
 # %% [markdown]
-# Short rows are no problem; with their length the mistakes increase, and a wider state only puts
-# them off (as would longer training). The decoder needs a way to look at the source itself, at the
-# place that it is about to write: that is **attention**, the subject of lesson 8.
+# Short rows are no problem; with their length the mistakes increase, and a wider state, trained as
+# long, only puts them off. The decoder needs a way to look at the source itself, at the place that
+# it is about to write: that is **attention**, the subject of lesson 8.
 #
 # ## What to read next
 #

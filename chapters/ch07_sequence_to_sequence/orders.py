@@ -7,8 +7,10 @@ their place in answers of three digits.
     python chapters/ch07_sequence_to_sequence/orders.py
 
 Data: 20,000 made-up sums of numbers with up to three digits; 1,000 of them for validation.
-Time: TIME2
-Expect: EXPECT2
+Time: about two and a half minutes on one core.
+Expect: 9 % of whole sums read and written in order, 54 % read reversed; written with the ones first
+76 % and 80 %. The order of the answer matters more than that of the source, most of all for the
+ones: 12 % right where they are written last after reading in order, 84 % where they come first.
 """
 
 from dataclasses import dataclass, replace
@@ -69,7 +71,7 @@ def main(config: Config) -> dict[str, np.ndarray]:
         {name: dict(zip(PLACES, values, strict=False)) for name, values in found.items()},
         title=f"Best after {config.epochs} epochs: {best.replace(chr(10), ' ')}, "
         f"{found[best][3]:.0f} % of whole sums",
-        ylabel="right digits (%), answers of three digits",
+        ylabel="right digits (%)",
         levels={"guessed": 10.0},
         path=folder / "orders.png",
     )

@@ -141,12 +141,13 @@ def _check_targets(say: Texts, got: np.ndarray, wanted: Any, texts: Any) -> Verd
 def _check_last_states(answer: Any) -> Verdict:
     """``last_states(hs, lengths)``, from (N, S, H) to (N, H)."""
     say, rng = SAY["7.2"], np.random.default_rng(2)
-    hs, lengths = rng.standard_normal((4, 6, 3)), np.array([5, 2, 6, 3])
+    hs, lengths = rng.standard_normal((4, 6, 3)), np.array([5, 2, 4, 3])
     rows, totals = np.arange(4), hs.sum(axis=1)
     means = [row[:length].mean(axis=0) for row, length in zip(hs, lengths, strict=True)]
     wrong = [
         ("last step of the padded batch", hs[:, -1]),
-        ("one step too late", hs[rows, np.minimum(lengths, 5)]),
+        ("last step of the padded batch", hs[:, lengths.max() - 1]),
+        ("one step too late", hs[rows, lengths]),
         ("one step too early", hs[rows, lengths - 2]),
         ("the first state", hs[:, 0]),
         ("all rows at the steps of all lengths", hs[:, lengths - 1]),
@@ -195,6 +196,8 @@ def _check_joint(answer: Any) -> Verdict:
         ("last step of the padded batch", decoded(outputs[:, -1])),
         ("lengths not used", decoded(*without_lengths.state)),
     ]
+    decoder.set_state(h, c)
+    wrong.append(("the source's lengths given to the decoder", decoder.forward(y, lengths)))
     mine = answer(TimeLSTM(*weights[0]), unused)
     got = mine.forward(x.copy(), lengths.copy(), y.copy())
     verdict = say.name(got, decoded(h, c), "the output of forward", wrong)
@@ -243,7 +246,7 @@ def _check_accuracies(answer: Any) -> Verdict:
     say = SAY["7.4"]
     targets = np.array(
         [
-            [4, 1, 7, 3, 9],
+            [4, 0, 0, 3, 9],
             [2, 9, -1, -1, -1],
             [6, 6, 1, 9, -1],
             [5, 0, 9, -1, -1],
@@ -266,6 +269,8 @@ def _check_accuracies(answer: Any) -> Verdict:
     of_tokens = [
         ("padding counted as wrong", hit.mean()),
         ("padding counted as right", (hit | ~counts).mean()),
+        ("id 0 taken for padding", hit[targets > 0].mean()),
+        ("divided by the number of texts", (hit & counts).sum() / N),
         ("every text weighs the same", ((hit & counts).sum(axis=1) / counts.sum(axis=1)).mean()),
     ]
     of_texts = [
@@ -286,15 +291,15 @@ def _check_accuracies(answer: Any) -> Verdict:
 
 @exercise("7.5", stars=2, title="One vector, many uses")
 def _check_peeky(answer: Any) -> Verdict:
-    """``peeky_backward(dz, D)``, from (N, T, D + H) to dx (N, T, D) and dh (N, H)."""
+    """``peeky_backward(dz, D)``, from (N, T, D + H) to dy (N, T, D) and dh (N, H)."""
     say, D = SAY["7.5"], 3
     dz = np.random.default_rng(6).standard_normal((2, 4, 2 * D))  # D = H, so that a swap is seen
-    dx, dhs = dz[..., :D], dz[..., D:]
-    got_dx, got_dh = parts(answer(dz.copy(), D), "dx", "dh")
-    of_dx = [
+    dy, dhs = dz[..., :D], dz[..., D:]
+    got_dy, got_dh = parts(answer(dz.copy(), D), "dy", "dh")
+    of_dy = [
         ("parts swapped", dhs),
-        ("dx summed as well", dx.sum(axis=1)),
-        ("dx and dh swapped", dhs.sum(axis=1)),
+        ("dy summed as well", dy.sum(axis=1)),
+        ("dy and dh swapped", dhs.sum(axis=1)),
     ]
     of_dh = [
         ("not summed over the steps", dhs),
@@ -305,7 +310,7 @@ def _check_peeky(answer: Any) -> Verdict:
         ("summed over the batch", dhs.sum(axis=(0, 1))),
     ]
     return first_failure(
-        say.name(got_dx, dx, "dx", of_dx),
+        say.name(got_dy, dy, "dy", of_dy),
         say.name(got_dh, dhs.sum(axis=1), "dh", of_dh),
         say.right(),
     )

@@ -186,7 +186,7 @@ def _check_score(answer: Any) -> Verdict:
         ]
         got = answer(log_p.copy(), alpha)
         if not is_empty(got) and not np.all(np.isfinite(np.asarray(got, dtype=float))):
-            return say.wrong("power of the mean")
+            return say.wrong("power or logarithm of a negative number")
         verdict = say.name(got, right, f"the score for alpha = {alpha}", wrong)
         if not verdict.ok:
             return verdict

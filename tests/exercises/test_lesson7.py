@@ -239,6 +239,7 @@ BATCHES = [
 LAST = [
     (lambda hs, n: hs[:, -1], "last step of the padded batch"),
     (lambda hs, n: hs[np.arange(len(hs)), np.minimum(n, hs.shape[1] - 1)], "one step too late"),
+    (lambda hs, n: hs[range(len(hs)), n], "one step too late"),
     (lambda hs, n: hs[np.arange(len(hs)), n - 2], "one step too early"),
     (lambda hs, n: hs[:, 0], "the first state"),
     (lambda hs, n: hs[:, n - 1], "all rows at the steps of all lengths"),
@@ -255,6 +256,7 @@ LAST = [
 
 def joint(
     lengths=True,
+    of_decoder=lambda n: None,
     hand_over=lambda encoder, hs: encoder.state,
     back=None,
     order=lambda dx, dy: (dx, dy),
@@ -270,7 +272,7 @@ def joint(
             state = hand_over(self.encoder, self.hs)
             if state is not None:
                 self.decoder.set_state(*state)
-            return self.decoder.forward(y)
+            return self.decoder.forward(y, of_decoder(n))
 
         def backward(self, dhs):
             if back is not None:
@@ -319,6 +321,8 @@ JOINTS = [
     (joint(hand_over=lambda e, hs: (e.c, e.h)), "h and c swapped"),
     (joint(hand_over=lambda e, hs: (hs[:, -1], e.c)), "last step of the padded batch"),
     (joint(lengths=False), "lengths not used"),
+    (joint(of_decoder=lambda n: n), "the source's lengths given to the decoder"),
+    (backward_with(lambda dh, dc, zeros, dhs, n: (dh, dc)), "error"),
     (backward_with(lambda dh, dc, zeros, dhs, n: (zeros, dh)), "dc forgotten"),
     (backward_with(lambda dh, dc, zeros, dhs, n: (zeros, None, dc)), "dh forgotten"),
     (backward_with(lambda dh, dc, zeros, dhs, n: (zeros,)), "no gradient through the state"),
@@ -368,6 +372,8 @@ ACCURACIES = [
     (lambda p, t: (np.sum((p == t) & (t >= 0)), np.sum(np.all((p == t) | (t < 0), axis=1))),
      "counts instead of shares"),
     (lambda p, t: (1 - right_where(p, t), 1 - texts_where(p, t)), "errors instead of hits"),
+    (lambda p, t: (np.mean((p == t)[t > 0]), texts_where(p, t)), "id 0 taken for padding"),
+    (lambda p, t: (np.sum(p == t) / len(t), texts_where(p, t)), "divided by the number of texts"),
     (lambda p, t: right_where(p, t), "wrong type"),
 ]  # fmt: skip
 
@@ -380,8 +386,8 @@ PEEKY = [
     (lambda dz, D: (dz[..., :D], dz[..., D:].sum(axis=0)), "summed over the batch"),
     (lambda dz, D: (dz[..., :D], dz[..., D:].sum(axis=(0, 1))), "summed over the batch"),
     (lambda dz, D: (dz[..., -D:], dz[..., :-D].sum(axis=1)), "parts swapped"),
-    (lambda dz, D: (dz[..., :D].sum(axis=1), dz[..., D:].sum(axis=1)), "dx summed as well"),
-    (lambda dz, D: (dz[..., D:].sum(axis=1), dz[..., :D]), "dx and dh swapped"),
+    (lambda dz, D: (dz[..., :D].sum(axis=1), dz[..., D:].sum(axis=1)), "dy summed as well"),
+    (lambda dz, D: (dz[..., D:].sum(axis=1), dz[..., :D]), "dy and dh swapped"),
     (lambda dz, D: dz[..., :D], "wrong type"),
 ]  # fmt: skip
 
@@ -526,7 +532,8 @@ SCORES = [
     (lambda p, a: np.exp(np.sum(p) / len(p) ** a), "probability instead of logarithm"),
     (lambda p, a: np.sum(np.exp(p)) / len(p) ** a, "probabilities added"),
     (lambda p, a: -np.sum(p) / len(p) ** a, "sign"),
-    (lambda p, a: np.mean(p) ** a, "power of the mean"),
+    (lambda p, a: np.mean(p) ** a, "power or logarithm of a negative number"),
+    (lambda p, a: np.sum(np.log(p)) / len(p) ** a, "power or logarithm of a negative number"),
     (lambda p, a: np.sum(p) / ((5 + len(p)) / 6) ** a, "the penalty of Wu et al."),
     (lambda p, a: p / len(p) ** a, "not summed"),
     (lambda p, a: np.sum(p) / len(p) ** (1 / a) if a else np.sum(p), "wrong value"),
