@@ -301,15 +301,17 @@ class Trainer:
     def _end_epoch(self, progress: Progress) -> None:
         """Validate, keep the weights if they are the best, update the schedule, write the files."""
         state, task = self.state, self.task
-        with evaluating(self.model):
-            figures = task.evaluate(self.model)
-        valid = figures[task.metric]
-        if not math.isfinite(valid):
-            raise DeepNLPError(self._diverged(f"validation {task.metric} {valid:g}"))
-        is_best = state.judge(valid, task.higher_is_better)
-        if is_best:
-            self.best = get_parameters(self.model)
-        self.schedule.epoch_end(-valid if task.higher_is_better else valid)
+        with self.optimizer.averaged():
+            with evaluating(self.model):
+                figures = task.evaluate(self.model)
+            valid = figures[task.metric]
+            if not math.isfinite(valid):
+                raise DeepNLPError(self._diverged(f"validation {task.metric} {valid:g}"))
+            is_best = state.judge(valid, task.higher_is_better)
+            if is_best:
+                self.best = get_parameters(self.model)
+        for part in (self.schedule, self.optimizer):
+            part.epoch_end(-valid if task.higher_is_better else valid)
         name, train = task.training_figure(state.mean_loss)
         row = {
             "epoch": state.epoch,

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from deepnlp.checkpoint import read_npz
 from deepnlp.datasets import Corpus
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
 from deepnlp.tasks import LanguageModelling
 from deepnlp.text import Vocabulary
 from deepnlp.training import Trainer
+from tests.tasks.tools import predicting
 
 
 @pytest.fixture
@@ -76,3 +78,25 @@ def test_the_learning_rate_is_scaled_by_the_length_of_a_window(corpus):
     for a, b in zip(plain, scaled, strict=True):
         np.testing.assert_allclose(b, a * 15 / 20, rtol=1e-9, atol=1e-15)
         assert a.any()
+
+
+def test_averages_are_evaluated_and_saved_and_raw_weights_trained(tmp_path):
+    run = predicting(tmp_path, epochs=2, average_after=0)
+    result = run.fit()
+    assert result.best_epoch == 2  # the first and the last average differ
+    best, _ = read_npz(tmp_path / "best.npz")
+    kept, _ = read_npz(tmp_path / "checkpoint.npz")
+    for number, (name, parameter) in enumerate(run.model.named_parameters()):
+        np.testing.assert_array_equal(best[name], kept[f"optimizer/{number}.average"])
+        np.testing.assert_array_equal(best[name], parameter.value)
+        assert (best[name] != kept[name]).any()
+    streamed = result.perplexity_batched["valid"]
+    assert streamed == run.history[-1]["valid_perplexity"]
+
+
+def test_averaging_begins_while_the_resumed_runs_train():
+    """What the tests of resuming rely on."""
+    run = predicting()
+    run.fit()
+    assert run.optimizer.averaging
+    assert 0 < run.optimizer.state()["averaged"] < run.state.step
