@@ -22,6 +22,7 @@ from deepnlp.tasks.fresh_model import (
     fresh_rnnlm,
     output_ids,
     pretrained,
+    start_from_run,
     start_from_unigram,
 )
 from deepnlp.tasks.task import Task
@@ -73,7 +74,7 @@ class LanguageModelling(Task):
     metric = "perplexity"
     parts: ClassVar = {
         "corpus": (load_corpus,),
-        "model": (RNNLM, pretrained, output_ids, start_from_unigram),
+        "model": (RNNLM, pretrained, output_ids, start_from_unigram, start_from_run),
     }
     recipe = "default"
 
