@@ -96,12 +96,12 @@ def perplexity(
     >>> round(perplexity(model, [0, 1, 2, 3, 4]), 6)
     5.0
     """
-    ids = _checked(model, ids)
+    ids = checked_ids(model, ids)
     if batch_size < 1:
         raise ValueError(f"batch_size should be 1 or more, got {batch_size}")
     total = 0.0
     with evaluating(model):
-        for x, t in _windows(ids, batch_size, window):
+        for x, t in windows(ids, batch_size, window):
             # the loss is a mean over the targets that count
             loss = float(model.forward(asarray(x), asarray(to_predict(model, t))))
             total += loss * int((t != IGNORED).sum())
@@ -180,10 +180,10 @@ def surprisal(
     >>> surprisal(model, [0, 1, 2]).round(3).tolist()   # log 5
     [1.609, 1.609]
     """
-    ids = _checked(model, ids)
+    ids = checked_ids(model, ids)
     parts = []
     with evaluating(model):
-        for x, t in _windows(ids, 1, window):
+        for x, t in windows(ids, 1, window):
             losses = model.losses(asarray(x), asarray(to_predict(model, t)))
             parts.append(asnumpy(losses)[0].astype(np.float64))
     return np.concatenate(parts)
@@ -289,10 +289,27 @@ def exponential(mean: float) -> float:
         return math.inf
 
 
-def _windows(
-    ids: HostIds, batch_size: int, window: int | None
-) -> Iterator[tuple[HostIds, HostIds]]:
-    """The streams of a text, some steps at a time."""
+def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple[HostIds, HostIds]]:
+    """The streams of a text, some steps at a time.
+
+    Parameters
+    ----------
+    ids : numpy.ndarray of int, shape (n,)
+    batch_size : int
+        N, as for :func:`streams`.
+    window : int or None
+        T; by default so many that N x T is at most 512, or 1.
+
+    Returns
+    -------
+    iterator of (inputs, targets)
+        Each (N, T), the last perhaps narrower.
+
+    Examples
+    --------
+    >>> [inputs.tolist() for inputs, _ in windows(np.arange(6), batch_size=1, window=3)]
+    [[[0, 1, 2]], [[3, 4]]]
+    """
     N = min(batch_size, len(ids) - 1)
     window = max(1, TOKENS_AT_ONCE // N) if window is None else window
     if window < 1:
@@ -324,8 +341,25 @@ def expect_language_model(owner: str, model: Any) -> None:
         )
 
 
-def _checked(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
-    """The ids as a vector, or an error: an id out of range would read another word's row."""
+def checked_ids(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
+    """The ids as a vector, or an error: an id out of range would read another word's row.
+
+    Parameters
+    ----------
+    model : RNNLM
+    ids : array of int, shape (n,)
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> checked_ids(RNNLM(vocab_size=5, embed_size=2, hidden_size=2), [0, 5])
+    Traceback (most recent call last):
+        ...
+    ValueError: ids should be from 0 to 4, got 5
+    """
     expect_language_model("perplexity", model)
     array = np.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):

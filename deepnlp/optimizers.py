@@ -13,16 +13,18 @@ dense.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, NamedTuple
 
-from deepnlp.backend import Array, asarray, xp
+from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.kernels import kernel
 from deepnlp.options import Choice, Option
 from deepnlp.parameter import Parameter, as_bases, at_every_place
 
 LearningRate = Annotated[float, Option("learning rate at the start", above=0)]
 WeightDecay = Annotated[float, Option("pull of the weights towards zero", low=0)]
+AVERAGE_AFTER = "epochs back behind which validation must fall to begin averaging; 0 for at once"
 Velocity = Annotated[float, Option("fraction of the velocity kept per step", low=0, below=1)]
 
 
@@ -165,6 +167,14 @@ class Optimizer:
             for slot, array in arrays.items():
                 array[ids] = some[slot]
 
+    def epoch_end(self, valid: float) -> None:
+        """Take note of the validation of the epoch that has just ended: the lower, the better."""
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Context in which the parameters have the values that count: here, those they have."""
+        yield
+
     def state(self) -> dict[str, Any]:
         """What the next step depends on, besides the parameters.
 
@@ -253,6 +263,139 @@ class SGD(Optimizer):
     @staticmethod
     def _formula(W: Array, g: Array, *, lr: float, decay: float) -> None:
         W -= lr * _decayed(g, W, decay)
+
+
+class NTASGD(Optimizer):
+    r"""Gradient descent whose result is an average of the weights, from a moment of its own choice.
+
+    .. math::
+        W \leftarrow W - \mathrm{lr} \cdot g, \qquad
+        \overline W_k = \overline W_{k-1} + \tfrac1k (W - \overline W_{k-1})
+
+    The steps are those of :class:`SGD`, with the same learning rate throughout. At the k-th step
+    since averaging began, the mean of the weights after each of these steps is updated.
+    :meth:`averaged` puts the means in place of the weights for an evaluation; training goes on with
+    the weights themselves. With v_e the validation after epoch e, averaging begins after
+
+    .. math:: \text{the first epoch } e > n + 1 \text{ with } v_e > \min(v_1, \dots, v_{e-1-n}),
+
+    the first whose validation is worse than one that lies more than n epochs back.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    weight_decay : float
+    average_after : int
+        n; 0 to average from the first step on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if ``average_after`` is below 0.
+
+    Notes
+    -----
+    Averaging: Polyak and Juditsky 1992; the trigger: Merity, Keskar and Socher 2018, algorithm 1,
+    with n = 5, one validation an epoch.
+
+    Examples
+    --------
+    >>> W = Parameter([1.0])
+    >>> optimizer = NTASGD([W], lr=0.5, average_after=0)
+    >>> for _ in range(3):                       # 0.5, 0.25, 0.125
+    ...     W.zero_grad()
+    ...     W.accumulate(W.value)
+    ...     optimizer.step()
+    >>> with optimizer.averaged():
+    ...     W.value.round(4)
+    array([0.2917])
+    >>> W.value
+    array([0.125])
+    """
+
+    _slots = ("average",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: LearningRate,
+        weight_decay: WeightDecay = 0.0,
+        average_after: Annotated[int, Option(AVERAGE_AFTER, low=0)] = 5,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        self._check(average_after=average_after)
+        self.average_after = average_after
+        self.averaging = average_after == 0
+        self._averaged = 0  # k
+        self._losses: list[float] = []  # v, up to the epoch in which averaging began
+
+    def step(self) -> None:
+        """Update every trainable parameter from its gradient, and its average."""
+        self._averaged += self.averaging
+        super().step()
+
+    def epoch_end(self, valid: float) -> None:
+        """Begin to average if the rule above says so."""
+        n = self.average_after
+        if not self.averaging:
+            self.averaging = len(self._losses) > n and valid > min(self._losses[:-n])
+            self._losses.append(valid)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Context in which the parameters hold their averages, if there are any."""
+        if not self._averaged:
+            yield
+            return
+        raw = {parameter: parameter.value.copy() for parameter in self._kept}
+        for parameter, kept in self._kept.items():
+            parameter.value[...] = kept["average"]
+        try:
+            yield
+        finally:
+            for parameter, value in raw.items():
+                parameter.value[...] = value
+
+    def state(self) -> dict[str, Any]:
+        """As :meth:`Optimizer.state`, with the validations so far and what they led to.
+
+        Returns
+        -------
+        dict of str to array or number
+        """
+        own = {"averaging": self.averaging, "averaged": self._averaged}
+        return {**super().state(), **own, "losses": asarray(self._losses)}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Put back what :meth:`state` gave.
+
+        Parameters
+        ----------
+        state : dict of str to array or number
+
+        Raises
+        ------
+        ValueError
+            If it is the state of another optimizer or of other parameters.
+        """
+        own = ("averaging", "averaged", "losses")
+        if missing := [name for name in own if name not in state]:
+            raise ValueError(f"NTASGD: not a state of this optimizer: it lacks {missing}")
+        super().load_state({name: value for name, value in state.items() if name not in own})
+        self.averaging, self._averaged = bool(state["averaging"]), int(state["averaged"])
+        self._losses = asnumpy(state["losses"]).tolist()
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "share": 1 / self._averaged if self._averaged else 0.0}
+
+    @staticmethod
+    def _formula(
+        W: Array, g: Array, average: Array, *, lr: float, decay: float, share: float
+    ) -> None:
+        SGD._formula(W, g, lr=lr, decay=decay)
+        if share:
+            average += share * (W - average)
 
 
 class Momentum(Optimizer):
@@ -573,7 +716,9 @@ class AdamW(Adam):
         Adam._formula(W, g, m, s, **adam)
 
 
-OPTIMIZERS = Choice("rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW)
+OPTIMIZERS = Choice(
+    "rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, NTASGD
+)
 
 
 def _decayed(g: Array, W: Array, decay: float) -> Array:

@@ -18,7 +18,15 @@ FLOORS = [
     {"layers/"},
     {"optimizers.py", "gradcheck/", "gradflow/", "text/", "vectors/", "counting.py", "datasets/"},
     {"models/"},
-    {"checkpoint.py", "evaluation.py", "generation/", "plots/", "tasks/"},
+    {
+        "checkpoint.py",
+        "evaluation.py",
+        "neural_cache.py",
+        "dynamic_evaluation.py",
+        "generation/",
+        "plots/",
+        "tasks/",
+    },
     {"training/"},
     {
         "composed_examples.py",

@@ -5,6 +5,7 @@ import pytest
 
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.optimizers import (
+    NTASGD,
     SGD,
     AdaGrad,
     Adam,
@@ -24,6 +25,7 @@ MAKE = {
     "RMSprop": lambda p, **o: RMSprop(p, **{"lr": 0.3, "alpha": 0.9, **o}),
     "Adam": lambda p, **o: Adam(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
     "AdamW": lambda p, **o: AdamW(p, **{"lr": 0.3, "betas": (0.8, 0.95), **o}),
+    "NTASGD": lambda p, **o: NTASGD(p, **{"lr": 0.3, "average_after": 0, **o}),
 }
 every_optimizer = pytest.mark.parametrize("name", MAKE)
 
@@ -64,7 +66,7 @@ def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
             W = W - lr * decay * W
         else:
             g = g + decay * W
-        if name == "SGD":
+        if name in ("SGD", "NTASGD"):
             W = W - lr * g
         elif name == "Momentum":
             v = mu * v + g
@@ -193,6 +195,8 @@ def test_wrong_options_are_errors(array_backend):
         Adam(params, betas=(0.9, 1.0))
     with pytest.raises(ValueError, match=r"Momentum.*momentum.*1\.5"):
         Momentum(params, lr=1, momentum=1.5)
+    with pytest.raises(ValueError, match=r"NTASGD.*average_after.*-1"):
+        NTASGD(params, lr=1, average_after=-1)
     with pytest.raises(ValueError, match=r"RMSprop.*alpha"):
         RMSprop(params, alpha=-0.5)
     with pytest.raises(ValueError, match=r"SGD.*no parameters"):
@@ -257,6 +261,102 @@ def test_a_number_is_a_parameter_too(array_backend):
     assert float(p.value) == pytest.approx(1.3)
 
 
+# Averaged weights.
+
+
+def means(optimizer, params):
+    """What is evaluated, and afterwards all must be as it was."""
+    raw = [asnumpy(p.value).copy() for p in params]
+    with optimizer.averaged():
+        found = [asnumpy(p.value).copy() for p in params]
+    for p, value in zip(params, raw, strict=True):
+        np.testing.assert_array_equal(asnumpy(p.value), value)
+    return found
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_the_average_is_the_mean_of_the_weights_since_it_began(array_backend, decay):
+    params, twins = parameters(), parameters()
+    optimizer = NTASGD(params, lr=0.3, weight_decay=decay, average_after=2)
+    plain = SGD(twins, lr=0.3, weight_decay=decay)
+    walk, began = [], 3 * 5
+    for epoch, valid in enumerate([4.0, 3.0, 2.0, 3.0, 3.5, 9.0, 1.0]):
+        for step in range(3 * epoch, 3 * epoch + 3):
+            run(optimizer, params, [step])
+            walk.append(run(plain, twins, [step]))
+        found = means(optimizer, params)
+        since = walk[began:] or walk[-1:]
+        for k, parameter in enumerate(params):
+            np.testing.assert_array_equal(asnumpy(parameter.value), walk[-1][k])
+            expected = np.mean([values[k] for values in since], axis=0)
+            np.testing.assert_allclose(found[k], expected, rtol=1e-12)
+        optimizer.epoch_end(valid)
+        # after the fifth: 3.5 > 3 = min(4, 3), of the epochs more than two back
+        assert optimizer.averaging == (epoch >= 4)
+
+
+def averaging_begins(losses, n):
+    """Algorithm 1 of Merity, Keskar and Socher 2018, as their program has it."""
+    logs = []
+    for epoch, valid in enumerate(losses, start=1):
+        if len(logs) > n and valid > min(logs[:-n]):
+            return epoch
+        logs.append(valid)
+    return None
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_averaging_begins_by_the_rule(n):
+    for seed in range(60):
+        rng = np.random.default_rng((seed, n))
+        losses = np.round(np.linspace(3, 0, 12) + rng.normal(size=12), 1).tolist()
+        optimizer = NTASGD(parameters(), lr=1.0, average_after=n)
+        began = None
+        for epoch, valid in enumerate(losses, start=1):
+            optimizer.epoch_end(valid)
+            began = began or (epoch if optimizer.averaging else None)
+        assert began == averaging_begins(losses, n), losses
+
+
+def test_the_state_remembers_validations_and_averages(array_backend):
+    def optimizer_of(params):
+        return NTASGD(params, lr=0.3, average_after=1)
+
+    def go(optimizer, params, epochs):
+        for epoch in epochs:
+            run(optimizer, params, [2 * epoch, 2 * epoch + 1])
+            optimizer.epoch_end([3.0, 2.0, 2.5, 4.0, 1.0, 5.0][epoch])
+
+    straight = parameters("float32")
+    whole = optimizer_of(straight)
+    go(whole, straight, range(6))
+    assert whole.averaging
+    for cut in range(6):
+        params = parameters("float32")
+        first = optimizer_of(params)
+        go(first, params, range(cut))
+        again = [Parameter(asnumpy(p.value)) for p in params]
+        second = optimizer_of(again)
+        second.load_state(first.state())
+        go(second, again, range(cut, 6))
+        for a, e in zip(means(second, again), means(whole, straight), strict=True):
+            np.testing.assert_array_equal(a, e)
+    state = first.state()
+    del state["losses"]
+    with pytest.raises(ValueError, match=r"NTASGD: not a state .* lacks \['losses'\]"):
+        optimizer_of(parameters()).load_state(state)
+
+
+def test_an_error_inside_leaves_the_weights_as_they_were():
+    params = parameters()
+    optimizer = NTASGD(params, lr=0.3, average_after=0)
+    expected = run(optimizer, params, range(3))
+    with pytest.raises(KeyError), optimizer.averaged():
+        raise KeyError
+    for parameter, value in zip(params, expected, strict=True):
+        np.testing.assert_array_equal(parameter.value, value)
+
+
 # Sparse gradients.
 
 V, D = 50, 4
@@ -312,7 +412,7 @@ def test_a_sparse_gradient_updates_as_its_dense_form(array_backend, name, ids, d
     np.testing.assert_array_equal(asnumpy(tables[0].value), asnumpy(tables[1].value))
     states = [optimizer.state() for optimizer in optimizers]
     assert states[0].keys() == states[1].keys()
-    for slot in (key for key in states[0] if key[-1] in "msv"):
+    for slot in (key for key in states[0] if key.split(".")[-1] in ("m", "s", "v", "average")):
         np.testing.assert_array_equal(*(asnumpy(state[slot]) for state in states))
 
 

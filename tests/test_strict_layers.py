@@ -11,6 +11,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import Embedding, SoftmaxWithLoss, TimeAffine, TimeDropout, TimeLSTM
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.optimizers import (
+    NTASGD,
     SGD,
     AdaGrad,
     Adam,
@@ -67,6 +68,7 @@ OPTIMIZERS = {
     "RMSprop": lambda p: RMSprop(p, lr=0.01, weight_decay=0.01),
     "Adam": lambda p: Adam(p, lr=0.02),
     "AdamW": lambda p: AdamW(p, lr=0.02),
+    "NTASGD": lambda p: NTASGD(p, lr=2.0, average_after=0),
 }
 
 

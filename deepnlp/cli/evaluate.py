@@ -5,10 +5,16 @@ whole split. With a batch size above 1 the split is read as that many streams si
 but the perplexity is a little higher. Of other models the figures of their task, in percent where
 they are shares.
 
+With --cache and --dynamic a language model is measured once more, as one that remembers the text
+that it is measured on, or goes on learning from it. These figures stand beside its own; choose
+their numbers on the validation split.
+
 examples:
   deepnlp evaluate runs/book                        the test split of the run's own corpus
   deepnlp evaluate runs/book --split valid --baselines
   deepnlp evaluate runs/book/best.npz --corpus other.txt --json
+  deepnlp evaluate runs/book --cache 500 --cache-share 0.1
+  deepnlp evaluate runs/book --dynamic 0.002
   deepnlp evaluate runs/en-es --beam 5              BLEU by beam search
 """
 
@@ -17,6 +23,14 @@ from typing import Any
 
 from deepnlp.cli.output import print_json, table
 from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
+
+CACHE = "language model: neural cache of the last N states (Grave et al. 2017)"
+FLATNESS = "its theta: the larger, the more only the most similar states count (default 1)"
+SHARE = "its lambda: what part of the probability it gives (default 0.1)"
+DYNAMIC = (
+    "language model: dynamic evaluation with this learning rate (Krause et al. 2018), say 0.002"
+)
+DECAY = "its lambda: how strongly weights are drawn back (default 0.02)"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +54,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="sequence to sequence: width of the beam search; by default that of the run",
     )
+    add_adaptive(parser)
     add_json(parser)
+
+
+def add_adaptive(parser: argparse.ArgumentParser) -> None:
+    """Add the options of evaluations that adapt a language model to the text."""
+    parser.add_argument("--cache", type=at_least(1), metavar="N", help=CACHE)
+    parser.add_argument("--cache-flatness", type=float, default=1.0, metavar="X", help=FLATNESS)
+    parser.add_argument("--cache-share", type=float, default=0.1, metavar="X", help=SHARE)
+    parser.add_argument("--dynamic", type=float, metavar="LR", help=DYNAMIC)
+    parser.add_argument("--dynamic-decay", type=float, default=0.02, metavar="X", help=DECAY)
+
+
+def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -> dict[str, float]:
+    """Perplexities with a cache and dynamic weights, where they are asked for."""
+    from deepnlp.dynamic_evaluation import dynamic_perplexity
+    from deepnlp.neural_cache import cache_perplexity
+
+    found = {}
+    if arguments.cache is not None:
+        size, theta, share = arguments.cache, arguments.cache_flatness, arguments.cache_share
+        found["cache"] = cache_perplexity(model, ids, size, theta, share)
+    if arguments.dynamic is not None:
+        lr, decay = arguments.dynamic, arguments.dynamic_decay
+        found["dynamic"] = dynamic_perplexity(model, ids, train, lr, decay)
+    return found
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -68,6 +107,7 @@ def _language_model(arguments: argparse.Namespace, model: Any) -> int:
     ids = corpus.splits[arguments.split]
     targets = model.targets(ids)
     batch_size = arguments.batch_size or 1
+    adaptive = _adaptive(arguments, model, ids, corpus.train)
     found = {"model": perplexity(model, ids, batch_size)}
     if arguments.baselines:
         train = model.targets(corpus.train)
@@ -84,12 +124,15 @@ def _language_model(arguments: argparse.Namespace, model: Any) -> int:
                 "targets": len(ids) - 1,
                 "unknown": unknown,
                 "perplexity": found.pop("model"),
+                "adaptive": adaptive,
                 "baselines": found,
             }
         )
         return 0
     print(corpus.describe())
     print(f"{len(ids) - 1:,} targets in the {arguments.split} split, {unknown:,} of them unknown\n")
+    names = {"cache": "with a cache", "dynamic": "with dynamic evaluation"}
+    found |= {names[name]: value for name, value in adaptive.items()}
     heading = [arguments.split, ">perplexity"]
     print(table(heading, [[name, f"{value:.2f}"] for name, value in found.items()]))
     return 0

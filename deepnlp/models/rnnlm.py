@@ -281,15 +281,21 @@ class RNNLM(LanguageModel):
                     gradient = gradient + term.backward(dloss)
             gradient = layer.backward(gradient)
 
+    def hidden(self, ids: Array) -> Array:
+        """What the output is computed from, (N, T, H) or with L (N, T, D), nothing saved."""
+        self._expect("ids", ids, "N T")
+        with no_backward():
+            return Sequential(*self.layers).forward(ids)
+
     def losses(self, ids: Array, targets: Array) -> Array:
         """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
         with no_backward():
-            return self.output.losses(self._hidden(ids), targets)
+            return self.output.losses(self.hidden(ids), targets)
 
     def logits(self, ids: Array) -> Array:
         """Scores of the next words (N, T, V), with nothing saved for a backward."""
         with no_backward():
-            return self.output.scores(self._hidden(ids))
+            return self.output.scores(self.hidden(ids))
 
     def targets(self, ids: HostArray) -> HostArray:
         """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
@@ -349,8 +355,3 @@ class RNNLM(LanguageModel):
         """E (V, D), and the output weight by rows (V, H): E again where it is tied."""
         embed: Any = self.layers[0]
         return embed.W, self.output.W.T
-
-    def _hidden(self, ids: Array) -> Array:
-        """What the output is computed from, (N, T, H) or with L (N, T, D)."""
-        self._expect("ids", ids, "N T")
-        return Sequential(*self.layers).forward(ids)

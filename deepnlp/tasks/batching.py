@@ -9,6 +9,8 @@ import numpy as np
 
 HostIds = np.ndarray[Any, Any]
 
+SHORTEST = 5  # steps of a window whose length is drawn
+
 
 class BPTTBatches:
     r"""The stream cut into N contiguous rows, read side by side in windows of T tokens.
@@ -20,18 +22,32 @@ class BPTTBatches:
     window may be shorter than T. Training drops only the (n_ids - 1) mod N last targets of the
     stream: at most N - 1 tokens of the corpus.
 
+    With ``rng`` the length of each window is drawn:
+
+    .. math:: T_k = \min(T + 10, \max(5, \lfloor z \rfloor)), \quad z \sim \mathcal N(\mu, 5^2),
+        \quad \mu = T \text{ with probability } 0.95, \text{ else } T / 2
+
+    so that the windows of two epochs end at different words.
+
     Parameters
     ----------
     ids : numpy.ndarray of int, shape (n_ids,)
     batch_size : int
         N, the number of rows.
     time_size : int
-        T, the most tokens in a window.
+        T, the most tokens in a window; with ``rng``, about their mean.
+    rng : numpy.random.Generator, optional
+        Draws the lengths of the windows; without it all are T.
 
     Raises
     ------
     ValueError
         If a size is below 1, or the stream is too short for N rows.
+
+    Notes
+    -----
+    Lengths as in AWD-LSTM (Merity, Keskar and Socher 2018, section 5), whose code has no largest
+    length; T + 10 bounds the memory.
 
     Examples
     --------
@@ -43,9 +59,18 @@ class BPTTBatches:
     ([[0, 1], [3, 4]], [[1, 2], [4, 5]])
     >>> batches[1][0].tolist()
     [[2], [5]]
+    >>> varied = BPTTBatches(np.arange(99), 1, 20, rng=np.random.default_rng(0))
+    >>> [inputs.shape[1] for inputs, _ in varied]
+    [19, 26, 16, 21, 16]
     """
 
-    def __init__(self, ids: HostIds, batch_size: int, time_size: int) -> None:
+    def __init__(
+        self,
+        ids: HostIds,
+        batch_size: int,
+        time_size: int,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         if batch_size < 1 or time_size < 1:
             raise ValueError(
                 f"batch_size and time_size should be 1 or more, got {batch_size} and {time_size}"
@@ -62,15 +87,25 @@ class BPTTBatches:
         self.dropped = len(ids) - 1 - used
         self.inputs = ids[:used].reshape(batch_size, length)
         self.targets = ids[1 : used + 1].reshape(batch_size, length)
+        starts = np.arange(0, length, time_size) if rng is None else self._drawn(length, rng)
+        self._edges = [*starts.tolist(), length]  # window k is from edge k to edge k + 1
+
+    def _drawn(self, length: int, rng: np.random.Generator) -> HostIds:
+        """Where windows begin whose lengths are drawn."""
+        T, most = self.time_size, length // SHORTEST + 1
+        mean = np.where(rng.random(most) < 0.95, T, T / 2)
+        lengths = np.clip(rng.normal(mean, 5).astype(int), SHORTEST, T + 10)
+        starts = np.cumsum(lengths) - lengths
+        return starts[starts < length]
 
     def __len__(self) -> int:
-        return -(-self.inputs.shape[1] // self.time_size)
+        return len(self._edges) - 1
 
     def __getitem__(self, k: int) -> tuple[HostIds, HostIds]:
         """Window k: inputs and targets, each (N, T) or narrower at the end."""
         if not 0 <= k < len(self):
             raise IndexError(f"windows are 0 to {len(self) - 1}, got {k}")
-        window = slice(k * self.time_size, (k + 1) * self.time_size)
+        window = slice(self._edges[k], self._edges[k + 1])
         return self.inputs[:, window], self.targets[:, window]
 
     def __iter__(self) -> Iterator[tuple[HostIds, HostIds]]:

@@ -22,6 +22,7 @@ from deepnlp.vectors import WordVectors
 VECTORS = "file of word vectors, or run folder, that the embedding starts from"
 OUTPUT_WORDS = "predict only so many words, the most frequent, and <unk> for others; 0 for all"
 UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
+START_FROM = "run folder, or checkpoint, whose best weights the model starts from (finetuning)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,23 @@ def start_from_unigram(
         model.start_from_unigram(np.bincount(targets, minlength=model.output_size))
 
 
+def start_from_run(
+    model: RNNLM,
+    corpus: Corpus,
+    *,
+    start_from: Annotated[str | None, Option(START_FROM, metavar="PATH")] = None,
+) -> None:
+    """Take all weights from the best model of a run, of the same sizes and vocabulary."""
+    if not start_from:
+        return
+    load(start_from, into=model)
+    if model.vocab is None or model.vocab.tokens != corpus.vocab.tokens:
+        raise ValueError(
+            f"the model in {start_from} has another vocabulary than the corpus {corpus.name}: "
+            "start from a run on the same text"
+        )
+
+
 def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str, Any]) -> RNNLM:
     """The model that options describe, started from a corpus and, if there are any, vectors."""
     start: dict[str, Any] = {"output_ids": fill(output_ids, options, corpus)}
@@ -132,4 +150,5 @@ def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str
     model = fill(RNNLM, options, len(corpus.vocab), **start)
     model.vocab = corpus.vocab
     fill(start_from_unigram, options, model, corpus)
+    fill(start_from_run, options, model, corpus)
     return model

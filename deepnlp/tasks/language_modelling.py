@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from deepnlp.backend import Array
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
@@ -20,12 +22,15 @@ from deepnlp.tasks.fresh_model import (
     fresh_rnnlm,
     output_ids,
     pretrained,
+    start_from_run,
     start_from_unigram,
 )
 from deepnlp.tasks.task import Task
 
 # Help texts of options.
 TIME_SIZE = "T, steps of truncated backpropagation through time"
+VARY_TIME = "draw the length of each window around T, and scale its learning rate by length / T"
+DATA_SEED = "seed of these lengths; they depend on nothing else"
 EVAL_BATCH_SIZE = "rows in the validation of each epoch; final figures are at 1"
 BASELINES = "measure n-gram models on the same text, to compare with"
 
@@ -44,6 +49,12 @@ class LanguageModelling(Task):
         Rows in the validation of each epoch. Final figures are measured at batch 1.
     baselines : bool
         Measure n-gram models on the same text, to compare with.
+    vary_time : bool
+        Draw the length of each window (:class:`BPTTBatches`), anew in each epoch. The learning
+        rate of an update is multiplied by length / T (Merity, Keskar and Socher 2018, section 5):
+        otherwise the words of a short window would count more than those of a long one.
+    data_seed : int
+        Seed of these lengths.
 
     Raises
     ------
@@ -63,7 +74,7 @@ class LanguageModelling(Task):
     metric = "perplexity"
     parts: ClassVar = {
         "corpus": (load_corpus,),
-        "model": (RNNLM, pretrained, output_ids, start_from_unigram),
+        "model": (RNNLM, pretrained, output_ids, start_from_unigram, start_from_run),
     }
     recipe = "default"
 
@@ -74,12 +85,15 @@ class LanguageModelling(Task):
         time_size: Annotated[int, Option(TIME_SIZE, low=1)] = 35,
         eval_batch_size: Annotated[int, Option(EVAL_BATCH_SIZE, low=1)] = 10,
         baselines: Annotated[bool, Option(BASELINES, resume="any")] = True,
+        vary_time: Annotated[bool, Option(VARY_TIME)] = False,
+        data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
     ) -> None:
         check_options(LanguageModelling, locals())
         self.corpus, self.name = corpus, corpus.name
         self.batch_size, self.time_size = batch_size, time_size
         self.eval_batch_size = eval_batch_size
         self.baselines = baselines
+        self.vary_time, self.data_seed = vary_time, data_seed
         self.vectors: Pretrained | None = None  # that a model of this task was started from
         self._batches = BPTTBatches(corpus.train, batch_size, time_size)
 
@@ -97,7 +111,15 @@ class LanguageModelling(Task):
 
     def batches(self, epoch: int) -> BPTTBatches:
         """Windows of the text, in its order: inputs and targets (N, T)."""
-        return self._batches
+        if not self.vary_time:
+            return self._batches
+        rng = np.random.default_rng((self.data_seed, epoch))
+        return BPTTBatches(self.corpus.train, self.batch_size, self.time_size, rng)
+
+    def lr_scale(self, batch: tuple[Any, ...]) -> float:
+        """With ``vary_time``, the length of the window as a fraction of T."""
+        length: int = batch[0].shape[1]
+        return length / self.time_size if self.vary_time else 1.0
 
     def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
         """The mean cross-entropy of a window, whose targets are those of the model.

@@ -69,6 +69,10 @@ class Task:
         model.backward()
         return loss
 
+    def lr_scale(self, batch: tuple[Any, ...]) -> float:
+        """What the learning rate is multiplied by for a batch: more for a larger one, say."""
+        return 1.0
+
     def count(self, batch: tuple[Any, ...]) -> int:
         """The number of targets over which the loss of a batch is the mean."""
         return int(np.size(batch[-1]))

@@ -45,6 +45,10 @@ class Progress:
     ) -> None:
         self._bar.close()
 
+    def expect(self, total: int) -> None:
+        """How many steps there are now thought to be: epochs need not have as many each."""
+        self._bar.total = total
+
     def step(self, title: str, figures: str) -> None:
         """One step further, in the epoch of the title; figures such as speed and perplexity."""
         if self._bar.disable:

@@ -234,6 +234,7 @@ class Trainer:
         """The remaining batches of the epoch, or those until Ctrl-C."""
         state = self.state
         self.batches = self.task.batches(state.epoch)
+        progress.expect(state.step - state.batch + (self.epochs - state.epoch) * len(self.batches))
         self._speed.begin()
         for k in range(state.batch, len(self.batches)):
             batch = self.batches[k]
@@ -278,10 +279,12 @@ class Trainer:
             hook.after_backward(self.model, self.state.step)
         norm = clip_gradients(self.parameters, self.max_norm or math.inf)
         loss, norm = float(loss), float(norm)
-        self.optimizer.lr = self.first_lr * self.schedule.scale(self.state.step)
+        lr = self.first_lr * self.schedule.scale(self.state.step)
+        self.optimizer.lr = lr * self.task.lr_scale(batch)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise DeepNLPError(self._diverged(f"loss {loss:g}, gradient norm {norm:g}"))
         self.optimizer.step()
+        self.optimizer.lr = lr
         return loss, norm
 
     def _diverged(self, what: str) -> str:
@@ -298,15 +301,17 @@ class Trainer:
     def _end_epoch(self, progress: Progress) -> None:
         """Validate, keep the weights if they are the best, update the schedule, write the files."""
         state, task = self.state, self.task
-        with evaluating(self.model):
-            figures = task.evaluate(self.model)
-        valid = figures[task.metric]
-        if not math.isfinite(valid):
-            raise DeepNLPError(self._diverged(f"validation {task.metric} {valid:g}"))
-        is_best = state.judge(valid, task.higher_is_better)
-        if is_best:
-            self.best = get_parameters(self.model)
-        self.schedule.epoch_end(-valid if task.higher_is_better else valid)
+        with self.optimizer.averaged():
+            with evaluating(self.model):
+                figures = task.evaluate(self.model)
+            valid = figures[task.metric]
+            if not math.isfinite(valid):
+                raise DeepNLPError(self._diverged(f"validation {task.metric} {valid:g}"))
+            is_best = state.judge(valid, task.higher_is_better)
+            if is_best:
+                self.best = get_parameters(self.model)
+        for part in (self.schedule, self.optimizer):
+            part.epoch_end(-valid if task.higher_is_better else valid)
         name, train = task.training_figure(state.mean_loss)
         row = {
             "epoch": state.epoch,

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from deepnlp.datasets import load_corpus
+from deepnlp.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation import perplexity, score
 from deepnlp.generation import generate
 from deepnlp.models.ngrams import baselines
+from deepnlp.neural_cache import cache_perplexity
 from deepnlp.training import load
 
 
@@ -44,6 +46,26 @@ def test_evaluate_another_split_in_streams_with_baselines(deepnlp, run_folder, t
     rows = [line.split() for line in shown.splitlines()]
     assert ["valid", "perplexity"] in rows
     assert ["trigram", f"{expected['trigram']['valid']:.2f}"] in rows
+
+
+def test_evaluate_with_a_cache_and_dynamically(deepnlp, run_folder, text_file, model):
+    corpus = load_corpus(text_file, vocab=model.vocab)
+    options = ["--cache", 20, "--cache-flatness", 0.5, "--cache-share", 0.3]
+    options += ["--dynamic", 0.001, "--dynamic-decay", 0.01]
+    found = deepnlp("evaluate", run_folder, *options, "--json").json
+    assert found["perplexity"] == perplexity(model, corpus.test)
+    assert found["adaptive"] == {
+        "cache": cache_perplexity(model, corpus.test, 20, 0.5, 0.3),
+        "dynamic": dynamic_perplexity(model, corpus.test, corpus.train, 0.001, 0.01),
+    }
+    assert len({found["perplexity"], *found["adaptive"].values()}) == 3
+    shown = deepnlp("evaluate", run_folder, *options).out
+    for name, value in found["adaptive"].items():
+        assert [line.split()[-1] for line in shown.splitlines() if name in line] == [f"{value:.2f}"]
+    assert deepnlp("evaluate", run_folder, "--json").json["adaptive"] == {}
+    wrong = deepnlp("evaluate", run_folder, "--cache", 5, "--cache-share", 1)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "share of the cache should be in [0, 1), got 1.0" in wrong.err
 
 
 def test_evaluate_on_another_text_counts_its_unknown_words(deepnlp, run_folder, tmp_path):

@@ -5,6 +5,7 @@ import pytest
 
 from deepnlp.backend import asarray
 from deepnlp.optimizers import (
+    NTASGD,
     SGD,
     AdaGrad,
     Adam,
@@ -86,6 +87,29 @@ def test_twenty_steps(name, decay):
         for parameter, tensor_ in zip(ours, theirs, strict=True):
             close(parameter.value, tensor_)
     assert all(np.abs(p.value - s).max() > 1e-3 for p, s in zip(ours, start, strict=True))
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.2])
+def test_averaged_weights(decay):
+    """``torch.optim.ASGD`` replaces the first iterate by the second: we begin one step later.
+
+    It keeps the rate and 1 / k in single precision, where 1 / 8 is exact and 1 / 3 is not.
+    """
+    rng = np.random.default_rng(0)
+    ours = [Parameter(rng.normal(size=shape)) for shape in SHAPES]
+    theirs = [as_torch(parameter) for parameter in ours]
+    first = SGD(ours, lr=0.125, weight_decay=decay)
+    rest = NTASGD(ours, lr=0.125, weight_decay=decay, average_after=0)
+    reference = optim.ASGD(theirs, lr=0.125, lambd=0, t0=0, weight_decay=decay)
+    for step in range(12):
+        set_gradients(ours, theirs, step)
+        (rest if step else first).step()
+        reference.step()
+        for parameter, tensor_ in zip(ours, theirs, strict=True):
+            close(parameter.value, tensor_)
+    with rest.averaged():
+        for parameter, tensor_ in zip(ours, theirs, strict=True):
+            close(parameter.value, reference.state[tensor_]["ax"], tolerance=1e-7)
 
 
 def sparse_gradients(ours, theirs, seed):

@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
+from deepnlp.checkpoint import read_npz
 from deepnlp.datasets import Corpus
 from deepnlp.models import RNNLM
+from deepnlp.optimizers import SGD
 from deepnlp.tasks import LanguageModelling
 from deepnlp.text import Vocabulary
+from deepnlp.training import Trainer
+from tests.tasks.tools import predicting
 
 
 @pytest.fixture
@@ -39,3 +43,60 @@ def test_the_figure_of_a_window_is_its_cross_entropy(corpus):
     assert loss == pytest.approx(plain_loss, rel=1e-12)
     assert perplexity == plain_perplexity
     assert np.abs(gradient - plain_gradient).max() > 1e-3
+
+
+def test_windows_of_drawn_lengths_depend_on_seed_and_epoch_alone(corpus):
+    def lengths(epoch, **options):
+        task = LanguageModelling(corpus, batch_size=2, time_size=12, vary_time=True, **options)
+        task.batches(5)  # leaves nothing behind
+        return [inputs.shape[1] for inputs, _ in task.batches(epoch)]
+
+    assert lengths(1) == lengths(1)
+    assert len({str(lengths(0)), str(lengths(1)), str(lengths(0, data_seed=1))}) == 3
+
+
+def test_the_learning_rate_is_scaled_by_the_length_of_a_window(corpus):
+    model = RNNLM(len(corpus.vocab), 4, 4, dropout=0, dtype="float64")
+    options = {"batch_size": 4, "time_size": 20}
+
+    def moved(inputs, targets, **vary):
+        trainer = Trainer(
+            model, corpus, SGD(model.parameters(), lr=0.5), out=False, **options, **vary
+        )
+        before = [p.value.copy() for p in model.parameters()]
+        trainer.train_step(inputs, targets)
+        steps = [p.value - old for p, old in zip(model.parameters(), before, strict=True)]
+        for p, old in zip(model.parameters(), before, strict=True):
+            p.value[...] = old
+        model.reset_state()
+        assert trainer.optimizer.lr == 0.5
+        return steps
+
+    rng = np.random.default_rng(3)
+    window = rng.integers(0, len(corpus.vocab), size=(2, 4, 15))
+    plain, scaled = moved(*window), moved(*window, vary_time=True)
+    for a, b in zip(plain, scaled, strict=True):
+        np.testing.assert_allclose(b, a * 15 / 20, rtol=1e-9, atol=1e-15)
+        assert a.any()
+
+
+def test_averages_are_evaluated_and_saved_and_raw_weights_trained(tmp_path):
+    run = predicting(tmp_path, epochs=2, average_after=0)
+    result = run.fit()
+    assert result.best_epoch == 2  # the first and the last average differ
+    best, _ = read_npz(tmp_path / "best.npz")
+    kept, _ = read_npz(tmp_path / "checkpoint.npz")
+    for number, (name, parameter) in enumerate(run.model.named_parameters()):
+        np.testing.assert_array_equal(best[name], kept[f"optimizer/{number}.average"])
+        np.testing.assert_array_equal(best[name], parameter.value)
+        assert (best[name] != kept[name]).any()
+    streamed = result.perplexity_batched["valid"]
+    assert streamed == run.history[-1]["valid_perplexity"]
+
+
+def test_averaging_begins_while_the_resumed_runs_train():
+    """What the tests of resuming rely on."""
+    run = predicting()
+    run.fit()
+    assert run.optimizer.averaging
+    assert 0 < run.optimizer.state()["averaged"] < run.state.step

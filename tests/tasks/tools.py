@@ -7,11 +7,12 @@ from typing import Any
 
 import deepnlp
 from deepnlp.datasets import Pairs, TaggedText, load_pairs
-from deepnlp.models import Seq2Seq, Tagger
-from deepnlp.optimizers import Adam
-from deepnlp.tasks import SequenceToSequence, Tagging, Task
+from deepnlp.models import RNNLM, Seq2Seq, Tagger
+from deepnlp.optimizers import NTASGD, Adam, Optimizer
+from deepnlp.tasks import LanguageModelling, SequenceToSequence, Tagging, Task
 from deepnlp.text import Vocabulary
 from deepnlp.training import Plateau, Trainer
+from tests.training.tools import tiny_corpus
 
 
 def tiny_pairs() -> Pairs:
@@ -56,10 +57,35 @@ def naming(out: Path | bool = False, **options: Any) -> Trainer:
     return _trainer(model, task, out, options)
 
 
-def _trainer(model: Any, task: Task, out: Path | bool, options: dict[str, Any]) -> Trainer:
+def predicting(out: Path | bool = False, **options: Any) -> Trainer:
+    """A small AWD-LSTM: windows of drawn lengths, and averaged weights after the third epoch."""
+    deepnlp.seed(3)
+    corpus = tiny_corpus()
+    model = RNNLM(
+        *(len(corpus.vocab), 6, [8, 6], 2),
+        weight_drop=0.5,
+        embed_dropout=0.1,
+        locked_dropout=True,
+        ar=2.0,
+        tar=1.0,
+    )
+    settings: dict[str, Any] = {"batch_size": 3, "time_size": 8, "vary_time": True}
+    task = options.pop("task", None) or LanguageModelling(corpus, baselines=False, **settings)
+    lr, average_after = options.pop("lr", 1.0), options.pop("average_after", 1)
+    optimizer = NTASGD(model.parameters(), lr, 1e-4, average_after)
+    return _trainer(model, task, out, {"epochs": 5, **options}, optimizer)
+
+
+def _trainer(
+    model: Any,
+    task: Task,
+    out: Path | bool,
+    options: dict[str, Any],
+    optimizer: Optimizer | None = None,
+) -> Trainer:
     defaults: dict[str, Any] = {"epochs": 3, "schedule": Plateau(0.5), "checkpoint_every": 4}
     options = {**defaults, "progress": False, "max_norm": 1.0, **options}
-    return Trainer(model, task, Adam(model.parameters(), lr=0.02), out=out, **options)
+    return Trainer(model, task, optimizer or Adam(model.parameters(), lr=0.02), out=out, **options)
 
 
-MAKERS = {"adding": adding, "naming": naming}
+MAKERS = {"adding": adding, "naming": naming, "predicting": predicting}

@@ -134,6 +134,15 @@ def test_the_recipe_of_the_book_is_the_books() -> None:
     assert (config.schedule, config.init) == ("constant", "book")
 
 
+def test_the_recipe_of_awd_lstm_has_the_size_of_the_papers() -> None:
+    config = recipe("awd-lstm")
+    assert isinstance(config.hidden_size, list)
+    V, D, sizes = 10_000, config.embed_size, config.hidden_size
+    inputs = [D, *sizes[:-1]]
+    layers = sum(4 * H * (n + H + 1) for n, H in zip(inputs, sizes, strict=True))
+    assert round((V * D + V + layers) / 1e6, 1) == 24.2
+
+
 TRAINING = {
     *("corpus", "embed_size", "tie", "optimizer", "lr", "weight_decay", "max_norm", "schedule"),
     *("lr_floor", "warmup_steps", "epochs", "batch_size"),

@@ -137,6 +137,43 @@ def test_an_embedding_may_start_from_word_vectors(
     assert np.array_equal(asnumpy(again.layers[0].W.value), asnumpy(embedding.value))
 
 
+def test_a_run_may_start_from_the_best_weights_of_another(
+    config: TrainConfig, tmp_path: Path
+) -> None:
+    train(config, tmp_path / "first", progress=False)
+    best = asnumpy(load(tmp_path / "first").parameters()[0].value)
+    config = config.replace(
+        start_from=str(tmp_path / "first"), optimizer="ntasgd", average_after=0, seed=7
+    )
+    trainer = build_trainer(config, tmp_path / "second", progress=False)
+    assert np.array_equal(asnumpy(trainer.model.parameters()[0].value), best)
+    assert trainer.model.training
+    trainer.fit()
+    assert trainer.state.step == trainer.optimizer.state()["averaged"]
+    assert resumed_config(tmp_path / "second") == config
+    train(resumed_config(tmp_path / "second", {"epochs": 3}), tmp_path / "second", resume=True)
+    train(config.replace(epochs=3), tmp_path / "whole", progress=False)
+    for name in ("checkpoint.npz", "best.npz"):
+        run, whole = tmp_path / "second" / name, tmp_path / "whole" / name
+        assert run.read_bytes() == whole.read_bytes()
+
+
+def test_a_run_starts_from_no_other_model(config: TrainConfig, tmp_path: Path) -> None:
+    train(config, tmp_path / "first", progress=False)
+    other = config.replace(start_from=str(tmp_path / "first"))
+    with pytest.raises(ValueError, match=r"should have shape \(10, 4\), the file has \(10, 6\)"):
+        build_trainer(other.replace(embed_size=4, hidden_size=4), progress=False)
+    (tmp_path / "words.txt").write_text("\n".join(["cat sat mat"] * 90), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"first.*should have shape"):
+        build_trainer(other.replace(corpus=str(tmp_path / "words.txt")), progress=False)
+    text = Path(config.corpus).read_text(encoding="utf-8").replace("sleep", "slept")
+    (tmp_path / "slept.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"first has another vocabulary than the corpus slept"):
+        build_trainer(other.replace(corpus=str(tmp_path / "slept.txt")), progress=False)
+    with pytest.raises(FileNotFoundError, match=r"no checkpoint .*none"):
+        build_trainer(config.replace(start_from=str(tmp_path / "none")), progress=False)
+
+
 def test_vectors_of_another_size_are_refused(config: TrainConfig, tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("cat 1.0 2.0\ndog 3.0 4.0\n", encoding="utf-8")
