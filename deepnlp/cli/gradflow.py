@@ -13,10 +13,9 @@ examples:
 
 import argparse
 import sys
-from pathlib import Path
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
+from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least, picture
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="windows, spread over the text (default 16)",
     )
-    parser.add_argument("--figure", metavar="PATH", help="draw a figure, as .png, .pdf or .svg")
+    parser.add_argument(
+        "--figure", type=picture, metavar="PATH", help="draw a figure, as .png, .pdf or .svg"
+    )
     add_json(parser)
 
 
@@ -44,10 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
     from deepnlp.generation import vocabulary_of
     from deepnlp.gradflow import gradient_flow
 
-    if arguments.figure is not None and not Path(arguments.figure).parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {arguments.figure}: there is no folder {Path(arguments.figure).parent}"
-        )
     model = load_model(arguments.model)
     print("following gradients back in time (a minute for the default model) ...", file=sys.stderr)
     corpus = corpus_of(arguments.model, vocabulary_of(model), arguments.corpus)

@@ -180,6 +180,22 @@ def at_least(low: int) -> Callable[[str], int]:
     return number
 
 
+def picture(text: str) -> str:
+    """The type of an option that names the file of a figure.
+
+    >>> picture("figure.gif")
+    Traceback (most recent call last):
+        ...
+    argparse.ArgumentTypeError: should end in .png, .pdf or .svg, got 'figure.gif'
+    """
+    path = Path(text)
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise argparse.ArgumentTypeError(f"should end in .png, .pdf or .svg, got {text!r}")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}")
+    return text
+
+
 def several(kind: type) -> Callable[[str], Any]:
     """The type of an option that takes one value, or several with commas between.
 

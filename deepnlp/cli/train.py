@@ -8,6 +8,8 @@ examples:
   deepnlp train --corpus book.txt --epochs 10 --out runs/book
   deepnlp train --out runs/book --resume --epochs 20    continue it
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
+  deepnlp train --recipe multi30k-de-en --out runs/de-en       a translation
+  deepnlp train --task tag --epochs 2                   restore capital letters
 """
 
 import argparse
@@ -39,7 +41,7 @@ def configure(parser: Parser) -> None:
         "--task",
         choices=[*TASKS],
         default=task,
-        help=f"what to train for; --help shows the options of the task (default {task})",
+        help="what to train for; with --help after it, its options are shown (default lm)",
     )
     recipes = ", ".join(recipe_names())
     parser.add_argument(

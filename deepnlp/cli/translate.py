@@ -17,7 +17,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, add_model, at_least, read_text
+from deepnlp.cli.parser import add_json, add_model, at_least, picture, read_text
 
 if TYPE_CHECKING:
     from deepnlp.models import Seq2Seq
@@ -55,13 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=at_least(1),
         default=100,
         metavar="T",
-        help="the most tokens of a translation (default 100)",
+        help="the most tokens of a translation, which is cut there (default 100)",
     )
     parser.add_argument(
         "--allow-unknown", action="store_true", help="<unk> may be written like any other token"
     )
     parser.add_argument(
         "--attention",
+        type=picture,
         metavar="FILE",
         help="draw what the decoder looked at as it wrote the best translation of one text; the "
         "suffix chooses the format (.png, .pdf, .svg)",
@@ -79,6 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
     text = arguments.text
     if arguments.file is not None or text == "-":
         text = read_text(arguments.file or "-")
+    if not text.strip():
+        raise ValueError("there is no text to translate: what was given is empty")
+    if arguments.beam is not None and arguments.n_best > arguments.beam:
+        raise ValueError(f"--n-best {arguments.n_best} needs --beam {arguments.n_best} or more")
     texts = text.removesuffix("\n").split("\n")
     if arguments.attention is not None and len(texts) != 1:
         raise ValueError(f"--attention draws one text, got {len(texts)} lines")
@@ -89,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         beam=arguments.beam or arguments.n_best,
         n_best=arguments.n_best,
         length_penalty=arguments.length_penalty,
-        max_length=arguments.max_length,
+        max_length=arguments.max_length + 1,  # with the end
         allow_unknown=arguments.allow_unknown,
     )
     if arguments.json:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, print_json, table
-from deepnlp.cli.parser import add_backend, add_json, at_least
+from deepnlp.cli.parser import add_backend, add_json, at_least, picture
 
 if TYPE_CHECKING:
     from deepnlp.vectors import AnalogyScore, WordVectors
@@ -71,7 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help=f"a word, or a group NAME=WORD,WORD,...; by default the {SHOWN} most frequent words",
     )
-    one.add_argument("--figure", metavar="PATH", required=True, help="a .png, .pdf or .svg file")
+    one.add_argument(
+        "--figure", type=picture, metavar="PATH", required=True, help="a .png, .pdf or .svg file"
+    )
     one.add_argument("--title", help="by default the name of the vectors")
 
     one = _action(actions, "convert", "write the vectors to a file", convert)

@@ -55,9 +55,33 @@ def test_a_text_is_translated(deepnlp, dates_run):
     before = contents(dates_run)
     done = deepnlp("translate", dates_run, "AUG 19, 2003")
     assert done.code == 0
-    assert done.out == translate(load(dates_run), ["AUG 19, 2003"])[0][0].text + "\n"
+    assert (
+        done.out == translate(load(dates_run), ["AUG 19, 2003"], max_length=101)[0][0].text + "\n"
+    )
     assert done.err == ""
     assert contents(dates_run) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([""], "there is no text to translate"),
+        (["a", "--beam", "2", "--n-best", "5"], "--n-best 5 needs --beam 5 or more"),
+        (["a", "--attention", "picture"], "should end in .png, .pdf or .svg, got 'picture'"),
+        (["a", "--attention", "none/a.png"], "there is no folder none"),
+    ],
+)
+def test_what_is_refused_before_anything_is_translated(deepnlp, dates_run, options, said):
+    done = deepnlp("translate", dates_run, *options)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_a_translation_has_at_most_so_many_tokens(deepnlp, dates_run):
+    whole = deepnlp("translate", dates_run, "AUG 19, 2003").out.strip()
+    for most in (1, len(whole) - 1, len(whole)):
+        done = deepnlp("translate", dates_run, "AUG 19, 2003", "--max-length", most)
+        assert done.out.strip() == whole[:most]
 
 
 def test_a_file_and_standard_input_are_translated_line_by_line(
@@ -66,7 +90,7 @@ def test_a_file_and_standard_input_are_translated_line_by_line(
     path = tmp_path / "dates.txt"
     path.write_text("AUG 19, 2003\n\n2/10/93\n", encoding="utf-8")
     texts = ["AUG 19, 2003", "", "2/10/93"]
-    expected = [best.text for (best,) in translate(load(dates_run), texts, beam=3)]
+    expected = [best.text for (best,) in translate(load(dates_run), texts, beam=3, max_length=101)]
     done = deepnlp("translate", dates_run, "--file", path, "--beam", "3")
     assert done.out.split("\n") == [*expected, ""]
     monkeypatch.setattr("sys.stdin", io.StringIO(path.read_text(encoding="utf-8")))
@@ -75,7 +99,7 @@ def test_a_file_and_standard_input_are_translated_line_by_line(
 
 def test_several_translations_with_their_scores(deepnlp, dates_run):
     done = deepnlp("translate", dates_run, "2/10/93", "--n-best", "3")
-    found = translate(load(dates_run), ["2/10/93"], beam=3, n_best=3)[0]
+    found = translate(load(dates_run), ["2/10/93"], beam=3, n_best=3, max_length=101)[0]
     lines = done.out.rstrip("\n").split("\n")
     assert [line.strip().split("  ", 1)[1] for line in lines] == [one.text for one in found]
     assert [float(line.split()[0]) for line in lines] == pytest.approx(
@@ -112,9 +136,7 @@ def test_options_and_vocabularies_travel_with_a_checkpoint(deepnlp, dates_run, t
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--n-best", "3", "--beam", "2"], "expected 1 <= n_best <= width, got 3 and 2"),
         (["--length-penalty", "-1", "--beam", "2"], "length_penalty should be 0 or more"),
-        (["--attention", "nowhere/a.png"], "nowhere"),
         (["--beam", "0"], "should be a whole number, 1 or more, got '0'"),
     ],
 )
