@@ -62,6 +62,15 @@ def wrong_weights(q: HostArray, m: HostArray, lengths: HostArray) -> dict[str, H
     }
 
 
+def underflows(q: HostArray, m: HostArray, lengths: HostArray, found: HostArray) -> bool:
+    """Whether weights are nan where those less the maximum of the whole array are 0 / 0."""
+    e = q @ transposed(m)
+    hidden = masked(e, lengths)
+    sums = (np.exp(hidden - most).sum(axis=2, keepdims=True) for most in (hidden.max(), e.max()))
+    nan = np.isnan(found)
+    return any(np.array_equal(nan, np.broadcast_to(one == 0, e.shape)) for one in sums)
+
+
 def _softmax_over(e: HostArray, axis: int) -> HostArray:
     return np.moveaxis(softmax(np.moveaxis(e, axis, -1)), -1, axis)
 
@@ -118,13 +127,14 @@ def attention_backwards(
         "": softmax_grad(da, a), **wrong, unmasked: softmax_grad(da, open_a),
     }.items():  # fmt: skip
         through_sum, through_scores = transposed(a) @ dc, transposed(de) @ q
-        dquery = {"": de @ m, crossed: a @ m, c.ZERO: 0 * q}
+        dquery = {"": de @ m, crossed: a @ m, c.ZERO: 0 * q, "dc added to dquery": de @ m + dc}
         dmemory = {
             "": through_sum + through_scores,
             "path through the scores dropped": through_sum,
             "path through the sum dropped": through_scores,
             crossed: through_sum + transposed(a) @ q,
             "scores' gradient for the weights": transposed(de) @ dc + through_scores,
+            "dc for the query": through_sum + transposed(de) @ dc,
             "the two paths crossed": transposed(de) @ dc + transposed(a) @ q,
             "sign of one path": through_sum - through_scores,
             "sign of one path|the other": through_scores - through_sum,

@@ -10,7 +10,7 @@ import numpy as np
 import deepnlp.exercises.lesson7_writing  # noqa: F401  its exercises are registered with these
 from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import Texts, texts_of
-from deepnlp.exercises.values import compare_values
+from deepnlp.exercises.values import compare_values, unpacked
 from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, first_failure, parts
 from deepnlp.layers import TimeLSTM
 
@@ -254,12 +254,13 @@ def _check_accuracies(answer: Any) -> Verdict:
         ]
     )
     predicted = np.where(targets < 0, 3, targets)
-    predicted[2, 1], predicted[2, 2], predicted[4, 0] = 5, 2, 7
+    predicted[2, 1], predicted[2, 2], predicted[3, 2], predicted[4, 0] = 5, 2, 1, 7
     counts, hit = targets >= 0, predicted == targets
+    words = counts & (targets != 9)  # all but the mark
     n, N = counts.sum(), len(targets)
     tokens, whole = (hit & counts).sum() / n, (hit | ~counts).all(axis=1)
     texts = whole.mean()
-    got = parts(answer(predicted.copy(), targets.copy()), "tokens", "texts")
+    got = parts(unpacked(answer(predicted.copy(), targets.copy())), "tokens", "texts")
     pairs = [
         ("the two swapped", (texts, tokens)),
         ("percent", (100 * tokens, 100 * texts)),
@@ -270,11 +271,13 @@ def _check_accuracies(answer: Any) -> Verdict:
         ("padding counted as wrong", hit.mean()),
         ("padding counted as right", (hit | ~counts).mean()),
         ("id 0 taken for padding", hit[targets > 0].mean()),
+        ("the mark not counted", hit[words].mean()),
         ("divided by the number of texts", (hit & counts).sum() / N),
         ("every text weighs the same", ((hit & counts).sum(axis=1) / counts.sum(axis=1)).mean()),
     ]
     of_texts = [
         ("padding of a text counted as wrong", hit.all(axis=1).mean()),
+        ("the mark not counted", (hit | ~words).all(axis=1).mean()),
         ("one right token is enough", (hit & counts).any(axis=1).mean()),
         ("estimated from the tokens", tokens ** targets.shape[1]),
         ("estimated from the tokens", tokens ** (n / N)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import Texts, texts_of
-from deepnlp.exercises.values import compare_values
+from deepnlp.exercises.values import compare_values, unpacked
 from deepnlp.exercises.verdict import Verdict, first_failure, is_empty, parts
 
 SAY = texts_of(7)
@@ -39,6 +39,7 @@ def _check_mixed(answer: Any) -> Verdict:
         read, state, own = inputs.copy(), first, inputs[:, 0]
         for t in range(1, T):
             last = {"read": read[:, t - 1], "target": inputs[:, t - 1], "mark": inputs[:, 0]}
+            last["own"] = own
             scores, new = step(last[after], state)
             state, before, own = (new if keep else state), own, best(scores, axis=1)
             given, here = inputs[:, t], forced[:, t]
@@ -46,6 +47,7 @@ def _check_mixed(answer: Any) -> Verdict:
                 "right": np.where(here, given, own),
                 "inverted": np.where(here, own, given),
                 "late": np.where(here, given, before),
+                "decision before": np.where(forced[:, t - 1], given, own),
                 "one": np.where(forced[:, 1], given, own),
                 "own": own,
             }[pick]
@@ -69,12 +71,17 @@ def _check_mixed(answer: Any) -> Verdict:
         ("no input of its own", inputs),
         ("only inputs of its own", mixed("own")),
         ("the model reads the mark at every step", mixed(after="mark")),
+        ("decision of the step before", mixed("decision before")),
+        ("mixed only at the end", mixed(after="own")),
         ("the least likely symbol", mixed(best=np.argmin)),
         ("one decision for the whole text", mixed("one")),
         ("start mark missing", mixed()[:, 1:]),
     ]
     got = answer(step, first.copy(), inputs.copy(), forced.copy())
-    return first_failure(say.name(got, mixed(), "what the decoder reads", wrong), say.right())
+    right = mixed()
+    if np.shape(got) == right.shape and compare_values(np.asarray(got)[:, :-1], right[:, 1:]).ok:
+        return say.wrong("start mark missing")  # whatever the last column holds
+    return first_failure(say.name(got, right, "what the decoder reads", wrong), say.right())
 
 
 # --- Beam search ------------------------------------------------------------------------------
@@ -88,9 +95,19 @@ def _check_beam_step(answer: Any) -> Verdict:
         V = 6
         totals = np.sort(-rng.exponential(0.4, size=k))[::-1]
         log_p = np.log(rng.dirichlet(np.full(V, 0.6), size=k))
-        state = (rng.standard_normal((k, 2)), rng.standard_normal((k, 3)))
-        given = answer(totals.copy(), log_p.copy(), tuple(a.copy() for a in state), width)
-        *got, new_state = parts(given, "totals", "ids", "parents", "state")
+        state = (rng.standard_normal((k, 3)), rng.standard_normal((k, 3)))
+        try:
+            *got, new_state = _step(answer, totals, log_p, state, width)
+        except IndexError as error:  # parents that are no rows of the state; a longer one has them
+            longer = tuple(np.resize(a, (k * V, 3)) for a in state)
+            try:
+                *got, _ = _step(answer, totals, log_p, longer, width)
+            except IndexError:
+                raise error from None
+            verdict = _check_kept(say, got, totals, log_p, width)
+            if verdict.ok:
+                raise
+            return verdict
         verdict = _check_kept(say, got, totals, log_p, width)
         if not verdict.ok:
             return verdict
@@ -98,6 +115,12 @@ def _check_beam_step(answer: Any) -> Verdict:
         if not verdict.ok:
             return verdict
     return say.right()
+
+
+def _step(answer: Any, totals: Any, log_p: Any, state: Any, width: int) -> tuple[Any, ...]:
+    """What the answer gives for copies of all that it reads."""
+    given = answer(totals.copy(), log_p.copy(), tuple(a.copy() for a in state), width)
+    return parts(given, "totals", "ids", "parents", "state")
 
 
 def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int) -> Verdict:
@@ -116,12 +139,13 @@ def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int)
     order = np.argsort(-sums.max(axis=1))
     along = best_of(sums[top])
     product = totals[:, None] * log_p
-    mixture = totals[:, None] + np.exp(log_p)
+    mixtures = (totals[:, None] + np.exp(log_p), np.exp(totals)[:, None] + log_p)
     wrong = [
         ("log-probabilities not summed", three(log_p, best_of(log_p))),
         ("only this step in the totals", (log_p.ravel()[best], *right[1:])),
         ("log-probabilities multiplied", three(product, best_of(product))),
-        ("probabilities added to logarithms", three(mixture, best_of(mixture))),
+        *(("probabilities added to logarithms", three(one, best_of(one))) for one in mixtures),
+        ("probabilities in the totals", (np.exp(right[0]), *right[1:])),
         ("the least likely ones", three(sums, best_of(-sums))),
         ("not the best one first", tuple(array[::-1] for array in right)),
         ("all of them kept", three(sums, best_of(sums, k * V))),
@@ -135,6 +159,9 @@ def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int)
     ]
     if all(compare_values(a, b).ok for a, b in zip(got, right, strict=True)):
         return Verdict.right()
+    found = np.size(got[0])
+    if found not in (width, k * V):
+        return say.wrong("another number of rows", width=width, found=found)
     for diagnosis, three_wrong in wrong:
         if all(compare_values(a, b).ok for a, b in zip(got, three_wrong, strict=True)):
             return say.wrong(diagnosis)
@@ -144,13 +171,14 @@ def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int)
 
 def _check_state(say: Texts, got: Any, state: Any, ids: Any, parents: Any) -> Verdict:
     """Whether every array of the state has the rows of the parents."""
-    h, c = parts(got, "h", "c")
+    h, c = parts(unpacked(got), "h", "c")
     (old_h, old_c), k = state, len(state[0])
     if compare_values(h, old_h[parents]).ok and compare_values(c, old_c[parents]).ok:
         return Verdict.right()
     halves = ((old_h[parents], old_c), (old_h, old_c[parents]))
     wrong = [
         ("state not reordered", state),
+        ("h and c swapped", (old_c[parents], old_h[parents])),
         *(("part of the state not reordered", half) for half in halves),
         ("state reordered by the symbols", tuple(a[ids % k] for a in state)),
         ("state reordered the wrong way", tuple(a[np.argsort(parents)[:k] % k] for a in state)),
@@ -178,6 +206,7 @@ def _check_score(answer: Any) -> Verdict:
             ("multiplied by the length", total * T**alpha),
             ("alpha times the length", total / (alpha * T or 1.0)),
             ("end not counted", total / (T - 1) ** alpha),
+            ("end not summed", log_p[:-1].sum() / T**alpha),
             ("end counted twice", total / (T + 1) ** alpha),
             ("probability instead of logarithm", np.exp(total) / T**alpha),
             ("probability instead of logarithm", np.exp(right)),

@@ -13,6 +13,7 @@ from deepnlp.exercises.attention_mistakes import (
     attention_backwards,
     masked,
     transposed,
+    underflows,
     weights,
     wrong_contexts,
     wrong_softmax_grads,
@@ -59,6 +60,8 @@ def _check_weights(answer: Any) -> Verdict:
         if not verdict.ok:
             return verdict
         large = answer(400 * query, memory.copy(), LENGTHS.copy())
+    if underflows(400 * query, memory, LENGTHS, large):
+        return say.wrong("maximum of the whole array")
     if not np.all(np.isfinite(np.asarray(large))):
         return say.wrong(c.NOT_A_NUMBER)
     verdict = compare_values(large, weights(400 * query, memory, LENGTHS), "the weights")
@@ -172,6 +175,7 @@ def _check_luong(answer: Any) -> Verdict:
         return verdict
     slopes = {
         "": 1 - y**2, "slope missing": 1 + 0 * y, c.DERIVATIVE_AT_INPUT: 1 - s**2,
+        "tanh taken once more": 1 - np.tanh(y) ** 2,
         "slope of the sigmoid": y * (1 - y), "wrong slope": 1 - y, "wrong slope|y^2": y**2,
     }  # fmt: skip
     known = []
@@ -205,7 +209,7 @@ def _check_luong(answer: Any) -> Verdict:
 
 def _weight_gradient(say: Texts, layer: Any, dW: Any, steps: list[HostArray]) -> Verdict:
     if is_empty(getattr(layer, "dW", None)):
-        return Verdict.empty("after backward there is no dW")
+        return say.wrong("dW not stored")
     wrong = {f"last step only|{t}": one for t, one in enumerate(steps)}
     return say.compare(layer.dW, dW, "dW", wrong)
 
@@ -227,7 +231,9 @@ def _check_scale(answer: Any) -> Verdict:
         wrong = {
             "variances not used": np.sqrt(H),
             "variance and not its root": H * q * m,
-            "variance and not its root|variances of 1": float(H),
+            "neither root nor variances": float(H),
+            "one variance only|q": np.sqrt(H * q),
+            "one variance only|m": np.sqrt(H * m),
             "variance for standard deviation": np.sqrt(H) * q * m,
             "root of H forgotten": H * np.sqrt(q * m),
             "inverse": 1 / right,

@@ -78,6 +78,7 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
     Parameters
     ----------
     got : str
+        In upper or lower case.
     right : str
         The right option.
     reasons : dict of str to str
@@ -89,15 +90,23 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
     >>> compare_choice("grows", "shrinks", reasons).text
     'It shrinks: each factor is below 1.'
     """
-    if is_empty(got) or got == "":
+    options = {option.casefold(): option for option in reasons}
+    text = got.strip().casefold() if isinstance(got, str) else got
+    if is_empty(got) or text == "":
         return Verdict.empty(f"choose one of {', '.join(map(repr, reasons))}")
-    if not isinstance(got, str) or got not in reasons:
+    if not isinstance(text, str) or text not in options:
         return Verdict.wrong(
             WRONG_TYPE, f"Choose one of {', '.join(map(repr, reasons))}; got {got!r}."
         )
-    if got == right:
-        return Verdict.right(reasons[got])
-    return Verdict.wrong(WRONG_CHOICE, reasons[got])
+    choice = options[text]
+    if choice == right:
+        return Verdict.right(reasons[choice])
+    return Verdict.wrong(WRONG_CHOICE, reasons[choice])
+
+
+def unpacked(got: Any) -> Any:
+    """An array as the tuple of its rows, for answers of several parts; others as they are."""
+    return tuple(got) if isinstance(got, np.ndarray) and got.ndim else got
 
 
 def _close(have: HostArray, want: HostArray, tolerance: float) -> bool:

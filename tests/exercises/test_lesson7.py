@@ -90,6 +90,10 @@ def accuracies_by_errors(predicted, targets):
     return 1 - wrong.sum() / (targets >= 0).sum(), float(np.mean(wrong.sum(axis=1) == 0))
 
 
+def accuracies_as_array(predicted, targets):
+    return np.array(accuracies_by_loop(predicted, targets))
+
+
 def peeky_by_split(dz, D):
     dx, dh = np.split(dz, [D], axis=2)
     return dx, np.einsum("nth->nh", dh)
@@ -141,6 +145,11 @@ def beam_by_partition(totals, log_p, state, width):
     return all_sums[best], words, rows, [h[rows], c[rows]]
 
 
+def beam_of_stacked_states(totals, log_p, state, width):
+    sums, words, rows, _ = beam_by_partition(totals, log_p, state, width)
+    return sums, words, rows, np.stack(state)[:, rows]
+
+
 def score_by_loop(log_p, alpha):
     total = 0.0
     for one in log_p:
@@ -163,12 +172,14 @@ def score_by_product(log_p, alpha):
         ("7.3", JointByStates),
         ("7.4", accuracies_by_loop),
         ("7.4", accuracies_by_errors),
+        ("7.4", accuracies_as_array),
         ("7.5", peeky_by_split),
         ("7.5", peeky_by_loop),
         ("7.6", mixed_in_place),
         ("7.6", mixed_by_columns),
         ("7.7", beam_by_loop),
         ("7.7", beam_by_partition),
+        ("7.7", beam_of_stacked_states),
         ("7.8", score_by_loop),
         ("7.8", score_by_product),
     ],
@@ -374,7 +385,12 @@ ACCURACIES = [
     (lambda p, t: (1 - right_where(p, t), 1 - texts_where(p, t)), "errors instead of hits"),
     (lambda p, t: (np.mean((p == t)[t > 0]), texts_where(p, t)), "id 0 taken for padding"),
     (lambda p, t: (np.sum(p == t) / len(t), texts_where(p, t)), "divided by the number of texts"),
+    (lambda p, t: (np.mean((p == t)[(t >= 0) & (t != 9)]), texts_where(p, t)),
+     "the mark not counted"),
+    (lambda p, t: (right_where(p, t), texts_where(p, np.where(t == 9, -1, t))),
+     "the mark not counted"),
     (lambda p, t: right_where(p, t), "wrong type"),
+    (lambda p, t: np.array(right_where(p, t)), "wrong type"),
 ]  # fmt: skip
 
 
@@ -428,6 +444,26 @@ def replaced_too_early(step, state, inputs, forced):
     return read
 
 
+def coin_before(step, state, inputs, forced):
+    return mixed()(step, state, inputs, np.roll(forced, 1, axis=1))
+
+
+def free_then_mixed(step, state, inputs, forced):
+    own = [inputs[:, 0]]
+    for _ in range(1, inputs.shape[1]):
+        scores, state = step(own[-1], state)
+        own.append(scores.argmax(axis=1))
+    return np.where(forced, inputs, np.stack(own, axis=1))
+
+
+def shifted(step, state, inputs, forced):
+    """The choice after the last input stands in the last column."""
+    read = mixed()(step, state, inputs, forced)
+    for column in read.T:
+        scores, state = step(column, state)
+    return np.column_stack([read[:, 1:], scores.argmax(axis=1)])
+
+
 def one_coin(step, state, inputs, forced):
     return mixed()(step, state, inputs, np.repeat(forced[:, 1:2], inputs.shape[1], axis=1))
 
@@ -443,6 +479,9 @@ MIXED = [
     (mixed(pick=lambda given, own: (own, own)), "only inputs of its own"),
     (mixed(last=lambda read, inputs, t: read[0]), "the model reads the mark at every step"),
     (mixed(choose=lambda s: s.argmin(axis=1)), "the least likely symbol"),
+    (coin_before, "decision of the step before"),
+    (free_then_mixed, "mixed only at the end"),
+    (shifted, "start mark missing"),
     (one_coin, "one decision for the whole text"),
     (lambda step, state, inputs, forced: mixed()(step, state, inputs, forced)[:, 1:],
      "start mark missing"),
@@ -491,6 +530,10 @@ def any_order(flat, width):
     return np.argsort(-flat)[:width][::-1]
 
 
+def as_many_as_before(totals, log_p, state, width):
+    return beam()(totals, log_p, state, len(totals))
+
+
 BEAMS = [
     (beam(reorder=lambda state, rows, ids: state), "state not reordered"),
     (beam(reorder=lambda state, rows, ids: (state[0][rows], state[1])),
@@ -504,6 +547,9 @@ BEAMS = [
     (beam(sums=lambda totals, log_p: totals[:, None] * log_p), "log-probabilities multiplied"),
     (beam(sums=lambda totals, log_p: totals[:, None] + np.exp(log_p)),
      "probabilities added to logarithms"),
+    (beam(sums=lambda totals, log_p: np.exp(totals)[:, None] + log_p),
+     "probabilities added to logarithms"),
+    (beam(kept=lambda flat, best, log_p: np.exp(flat[best])), "probabilities in the totals"),
     (beam(sums=lambda totals, log_p: totals + log_p.T), "wrong value"),
     (beam(order=lambda flat, width: np.argsort(flat)[:width]), "the least likely ones"),
     (beam(order=any_order), "not the best one first"),
@@ -512,6 +558,12 @@ BEAMS = [
     (beam(words=lambda best, k, V: best % k, parents=lambda best, k, V: best // k,
           reorder=lambda state, rows, ids: tuple(a[rows % len(a)] for a in state)),
      "divided by the width"),
+    (beam(words=lambda best, k, V: best % k, parents=lambda best, k, V: best // k),
+     "divided by the width"),
+    (beam(reorder=lambda state, rows, ids: state[0][99]), "error"),
+    (beam(reorder=lambda state, rows, ids: (state[1][rows], state[0][rows])), "h and c swapped"),
+    (beam(reorder=lambda state, rows, ids: np.stack(state)), "state not reordered"),
+    (as_many_as_before, "another number of rows"),
     (beam(words=lambda best, k, V: best // V, parents=lambda best, k, V: best % V,
           reorder=lambda state, rows, ids: tuple(a[ids] for a in state)),
      "ids and parents swapped"),
@@ -527,6 +579,7 @@ SCORES = [
     (lambda p, a: np.sum(p) * len(p) ** a, "multiplied by the length"),
     (lambda p, a: np.sum(p) / (a * len(p)) if a else np.sum(p), "alpha times the length"),
     (lambda p, a: np.sum(p) / (len(p) - 1) ** a, "end not counted"),
+    (lambda p, a: np.sum(p[:-1]) / len(p) ** a, "end not summed"),
     (lambda p, a: np.sum(p) / (len(p) + 1) ** a, "end counted twice"),
     (lambda p, a: np.exp(np.sum(p)) / len(p) ** a, "probability instead of logarithm"),
     (lambda p, a: np.exp(np.sum(p) / len(p) ** a), "probability instead of logarithm"),

@@ -197,6 +197,8 @@ class BothByIndex:
         ("8.3", LoopingAttention),
         ("8.4", TwoMatrices),
         ("8.4", LoopingStep),
+        ("8.5", "From the third letter on "),
+        ("8.8", "luong"),
         ("8.6", lambda H, q, m: (H * q * m) ** 0.5),
         ("8.6", lambda H, q, m: np.sqrt(sum(q * m for _ in range(H)))),
         ("8.7", BothByLoop),
@@ -225,6 +227,22 @@ def masked(q, m, lengths):
 
 def plain_exp(q, m, lengths):
     e = np.exp(masked(q, m, lengths))
+    return e / e.sum(axis=2, keepdims=True)
+
+
+def less_the_whole_maximum(q, m, lengths):
+    e = masked(q, m, lengths)
+    e = np.exp(e - e.max())
+    return e / e.sum(axis=2, keepdims=True)
+
+
+def less_the_maximum_with_padding(q, m, lengths):
+    e = np.exp(scores(q, m) - scores(q, m).max()) * ~hidden(m, lengths)
+    return e / e.sum(axis=2, keepdims=True)
+
+
+def masked_exp(q, m, lengths):
+    e = np.exp(scores(q, m)) * ~hidden(m, lengths)
     return e / e.sum(axis=2, keepdims=True)
 
 
@@ -278,6 +296,9 @@ FUNCTIONS = [
     ("8.1", lambda q, m, L: scores(q, m), "softmax missing"),
     ("8.1", renormalised_scores, "exponential missing"),
     ("8.1", plain_exp, "not a number"),
+    ("8.1", masked_exp, "not a number"),
+    ("8.1", less_the_whole_maximum, "maximum of the whole array"),
+    ("8.1", less_the_maximum_with_padding, "maximum of the whole array"),
     ("8.1", lambda q, m, L: exp_sum(masked(q, m, L)).swapaxes(1, 2), "transposed"),
     ("8.1", lambda q, m, L: exp_sum(q @ m.T), "error"),
     ("8.1", lambda q, m, L: None, "empty"),
@@ -302,7 +323,9 @@ FUNCTIONS = [
     ("8.2", lambda a, da: exp_sum(da), "softmax once more"),
     ("8.2", lambda a, da: a * (da - (a * da).sum(axis=-1)), "error"),
     ("8.6", lambda H, q, m: np.sqrt(H), "variances not used"),
-    ("8.6", lambda H, q, m: H, "variance and not its root"),
+    ("8.6", lambda H, q, m: H, "neither root nor variances"),
+    ("8.6", lambda H, q, m: np.sqrt(H * q), "one variance only"),
+    ("8.6", lambda H, q, m: np.sqrt(H * m), "one variance only"),
     ("8.6", lambda H, q, m: H * q * m, "variance and not its root"),
     ("8.6", lambda H, q, m: np.sqrt(H) * q * m, "variance for standard deviation"),
     ("8.6", lambda H, q, m: H * np.sqrt(q * m), "root of H forgotten"),
@@ -394,6 +417,11 @@ def swapped(self, dc):
     return dmemory, dquery
 
 
+def dc_in_dquery(self, dc):
+    dquery, dmemory = Mine.backward(self, dc)
+    return dquery + dc, dmemory
+
+
 def only_dquery(self, dc):
     return Mine.backward(self, dc)[0]
 
@@ -431,6 +459,8 @@ BACKWARDS = [
      "the two paths crossed"),
     ({"dmemory": lambda self, dc, de: T(de) @ dc + T(de) @ self.query},
      "scores' gradient for the weights"),
+    ({"dmemory": lambda self, dc, de: T(self.a) @ dc + T(de) @ dc}, "dc for the query"),
+    ({"backward": dc_in_dquery}, "dc added to dquery"),
     ({"dmemory": lambda self, dc, de: T(self.a) @ dc - T(de) @ self.query},
      "sign of one path"),
     ({"dmemory": lambda self, dc, de: self.a @ dc + de @ self.query}, "error"),
@@ -601,11 +631,12 @@ STEPS = [
     ({"slope": lambda self: 1}, "slope missing"),
     ({"slope": lambda self: 1 - self.a**2},
      "derivative taken at the input instead of the output"),
+    ({"slope": lambda self: 1 - np.tanh(self.y) ** 2}, "tanh taken once more"),
     ({"slope": lambda self: self.y * (1 - self.y)}, "slope of the sigmoid"),
     ({"slope": lambda self: 1 - self.y}, "wrong slope"),
     ({"forward": linear}, "activation missing"),
     ({"forward": lambda self, h, m, L: None}, "empty"),
-    ({"backward": nothing_kept}, "empty"),
+    ({"backward": nothing_kept}, "dW not stored"),
     ({"backward": piling_up}, "gradient of the backward before"),
     ({"backward": lambda self, dy: MyStep.backward(self, dy)[0]}, "wrong type"),
     ({"weight_gradient": lambda self, da: np.einsum("nti,ntj->ji", self.both, da)},
