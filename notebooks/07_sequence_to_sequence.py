@@ -71,9 +71,9 @@ print(f"{len(pairs.train):,} sums to learn from, such as", pairs.train[:3])
 # %% [markdown]
 # A batch is made of pairs of different lengths, so the shorter ones are **padded** at their ends:
 #
-# * the source $(N, S)$ with any id, beside the true lengths $(N,)$;
-# * the decoder's inputs $(N, T)$ with any id: the mark, then the target;
-# * its targets $(N, T)$ with $-1$, which the loss does not count: the target, then the mark.
+# * the source $(N, S)$, padded with any id, beside the true lengths $(N,)$;
+# * the decoder's inputs $(N, T)$, padded with any id: the mark, then the target;
+# * its targets $(N, T)$, padded with $-1$, which the loss leaves out: the target, then the mark.
 #
 # So at step $t$ the decoder reads what it should have written at step $t - 1$. While it learns, it
 # is given the right symbol there, whatever it would have written itself. This is called **teacher
@@ -212,8 +212,8 @@ check("7.3", JointSolution)
 
 # %% [markdown]
 # With embeddings before it and the softmax after it, this is the whole model. For writing, `start`
-# reads the sources and returns the state, and `step` reads one symbol each and returns the scores
-# of the next one and the new state.
+# reads the sources and returns the state, and `step` reads one symbol for each sequence and returns
+# the scores of the next one and the new state.
 
 
 # %%
@@ -343,10 +343,10 @@ curves(
 )
 
 # %% [markdown]
-# That is little. The decoder writes the hundreds first, and learns them first; for them the rough
-# size of both numbers is nearly enough. The tens follow slowly. The ones stay near guessing,
-# although for us they are the easiest: they depend on two symbols only. But these two have to be
-# kept apart from all others, through the rest of the source and past two digits of the answer.
+# Few sums are right as a whole. The decoder writes the hundreds first, and learns them first; for
+# them the rough size of both numbers is nearly enough. The tens follow slowly. The ones stay near
+# guessing, although for us they are the easiest: they depend on two symbols only. But these two
+# have to be kept apart from all others, through the rest of the source and past two digits.
 #
 # ## 5 Two ways to make it easier
 #
@@ -385,8 +385,9 @@ exact["reversed"], hits["reversed"] = train(models["reversed"], epochs, reverse=
 encoder_decoder("5+75", "80", peeky=True)
 
 # %% [markdown]
-# The input of step $t$ is now $z_t = [y_{t-1}, h]$, together $(N, T, D + H)$, with the same $h$
-# $(N, H)$ at all steps. In the backward pass that is the fork rule of lesson 1.
+# The green arrows take $h$ to every step; those to the outputs and those back are left out. The
+# source is not reversed. The input of step $t$ is now $z_t = [y_{t-1}, h]$ $(N, T, D + H)$, with
+# the same $h$ $(N, H)$ at all steps. In the backward pass that is the fork rule of lesson 1.
 #
 # ### Exercise 7.5 ★★ One vector, many uses
 #
@@ -425,14 +426,14 @@ curves(
 
 # %% [markdown]
 # The book (*Deep Learning from Scratch 2*, chapter 7) trains for 25 epochs on 45,000 sums, with
-# $H = 128$ and a smaller learning rate, and finds about 10, 43 and 98 %;
-# [docs/results/addition.md](../docs/results/addition.md) has this project's runs. A run with
-# another seed may differ by a lot, as `chapters/ch07_sequence_to_sequence/three_ways.py` shows.
+# $H = 128$ and a smaller learning rate, and finds about 10, 43 and 98 %; this project's runs are in
+# [docs/results/addition.md](../docs/results/addition.md). Seeds differ by a lot. By the means in
+# `chapters/ch07_sequence_to_sequence/three_ways.py` peeking alone gets 75 %, reversal alone 62 %.
 #
-# Peeking helps the ones most. They are written last, and with peeking the encoder's state is there
-# again. What reversal does is less plain: the ones gain too, although their symbols are now
-# *farther* away. Distance is not the whole story, then. Sutskever, Vinyals and Le themselves have
-# no complete explanation. The chapter's `orders.py` turns the target round as well.
+# Peeking helps the ones most: they come last, and the encoder's state is still there. What reversal
+# does is less plain: the ones gain too, although of their symbols one is nearer now (5 steps, not
+# 7), but the other *farther* (9, not 3), in the mean 7, not 5. Distance is not all, then; Sutskever
+# et al. themselves have no complete explanation. `orders.py` also turns the target round.
 #
 # ## 6 Teacher forcing, and its price
 #
@@ -462,10 +463,10 @@ for name, model in models.items():
 # with a 5, it tends to 599, which is near the sum though no digit is right. A sum is lost by then
 # anyway. A translation with one odd word should still go on well.
 #
-# **Scheduled sampling** (Bengio et al. 2015) prepares the model for this. Each input is the right
-# one with probability $\epsilon$ and else the model's own choice, and $\epsilon$ falls from 1 in
-# the course of training: in a line, exponentially as $k^i$, or as an inverse sigmoid
-# $k / (k + e^{i/k})$ of the update $i$.
+# To prepare the model for this, **scheduled sampling** (Bengio et al. 2015) takes the right input
+# with probability $\epsilon$ and else the model's own choice, and $\epsilon$ falls from 1 with the
+# update $i$: linearly, exponentially as $k^i$ with $k < 1$, or as an inverse sigmoid
+# $k / (k + e^{i/k})$ with $k \ge 1$.
 #
 # ### Exercise 7.6 ★★ Inputs of its own
 #
@@ -691,10 +692,9 @@ curves(
 # ## What to read next
 #
 # * **In this project**: `deepnlp/models/seq2seq.py`, `deepnlp/generation/beam.py`, and
-#   `deepnlp train --task seq2seq --corpus addition`.
+#   `deepnlp train --recipe addition-peeky`.
 # * Sutskever, Vinyals and Le, *Sequence to sequence learning with neural networks* (2014). Cho et
 #   al., *Learning phrase representations using RNN encoder-decoder* (2014). Bengio et al.,
 #   *Scheduled sampling* (2015). Graves, *Sequence transduction with recurrent neural networks*
 #   (2012). Wu et al., *Google's neural machine translation system* (2016). Stahlberg and Byrne, *On
-#   NMT search errors and model errors* (2019).
-# * Saito, *Deep Learning from Scratch 2*, chapter 7. **Next here**: lesson 8, attention.
+#   NMT search errors and model errors* (2019). Saito, *Deep Learning from Scratch 2* (chapter 7).

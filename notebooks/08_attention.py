@@ -24,7 +24,6 @@
 # In this lesson you build attention by hand, write its backward pass and put it into a decoder that
 # rewrites dates. You look at the alignments that it finds, test what they say, and end with a small
 # translation. You need lesson 7 (encoder, decoder, padded batches) and the softmax of lesson 1.
-#
 # *Time.* To read and work: 90 minutes. To run from top to bottom: about three minutes, or some
 # seconds with `DEEPNLP_LESSON=short`. To build it with its outputs: `python -m notebooks.build 08`.
 
@@ -56,8 +55,9 @@ for source, target in pairs.train[:5]:
 
 # %% [markdown]
 # Each of the ten characters of an answer depends on a few places of the source. The encoder of
-# lesson 7 packs all of it into one vector, the state after its last step, of as many numbers for
-# `7/4/76` as for `Tuesday, September 27, 1994`, and the decoder has nothing else to go by.
+# lesson 7 packs all of it into one vector, the state after its last step, which has the same size
+# for `7/4/76` and for `Tuesday, September 27, 1994`, and the decoder has nothing else to go by.
+# (Here the encoder is a GRU, whose state is $H$ numbers; the LSTM of lesson 7 had $2H$.)
 #
 # But the encoder has had a state after each character. We keep all of them as the **memory**
 # $m_1 \dots m_S$, vectors of $H$ numbers, one for each place of the source; for a padded batch
@@ -85,16 +85,14 @@ weighted_sum(["J", "u", "n", "(pad)"], memory, query, length=3, title=title)
 # %% [markdown]
 # If the best place were picked, `memory[argmax]`, a small change of a score would change nothing,
 # and there would be no gradient to learn from. The average can be differentiated, and where one
-# score is far above the others it is nearly that place alone.
-#
-# Padding must have weight 0, whatever its score. Since $\exp(-\infty) = 0$, its scores are set to
-# $-\infty$ before the softmax.
+# score is far above the others it is nearly that place alone. Padding must have weight 0, whatever
+# its score. Since $\exp(-\infty) = 0$, its scores are set to $-\infty$ before the softmax.
 #
 # ### Exercise 8.1 ★★ The weights
 #
 # Return the weights $a$ $(N, T, S)$ from queries $(N, T, H)$, a memory $(N, S, H)$ and lengths
-# $(N,)$. In sequence $n$ the places $s < \mathrm{lengths}_n$ count. Large scores should do no harm
-# (exercise 1.3).
+# $(N,)$. In sequence $n$ the places $s < \mathrm{lengths}_n$ (counted from 0, as in the array)
+# count. Large scores should do no harm (exercise 1.3).
 
 
 # %%
@@ -117,8 +115,7 @@ def attention_weights_solution(query, memory, lengths):
 check("8.1", attention_weights_solution)
 
 # %% [markdown]
-# The contexts are then one product of matrices for each sequence, `a @ memory`. Both together are
-# the package's `DotAttention`:
+# The contexts are then `a @ memory`. Both together are the package's `DotAttention`:
 
 # %%
 rng = np.random.default_rng(0)
@@ -148,8 +145,7 @@ print("the weights of sequence 1, which has two places:\n", a[1].round(2))
 # $$ de_s = \sum_j da_j\, a_j\,([j = s] - a_s) = a_s \Big( da_s - \sum_j a_j\, da_j \Big). $$
 #
 # The sum in the brackets is the mean of $da$, weighted by $a$. A step against the gradient raises
-# the scores of the places whose $da$ lies below this mean, those that would lower the loss more
-# than the average that was taken.
+# the scores of the places whose $da$ lies below this mean, as these lower the loss more.
 #
 # ### Exercise 8.2 ★★ Back through the softmax
 #
@@ -176,13 +172,12 @@ check("8.2", softmax_backward_solution)
 # $dq_t = \sum_s de_{ts}\, m_s$ and $dm_s \mathrel{+}= \sum_t de_{ts}\, q_t$.
 #
 # Note the two $\mathrel{+}=$. The memory is used twice, in the scores, which say where to look, and
-# in the sum, which says what is seen there. By the fork rule of lesson 1 the gradients of both
-# uses are added.
+# in the sum, which says what is seen there. By the fork rule of lesson 1 both gradients are added.
 #
 # ### Exercise 8.3 ★★★ Attention, backward
 #
 # Write the layer: `forward(query, memory, lengths)` gives the contexts, `backward(dc)` returns
-# `(dquery, dmemory)`. Of a wrong gradient the check says which mistake makes it.
+# `(dquery, dmemory)`. If a gradient is wrong, the check names the mistake.
 
 
 # %%
@@ -232,11 +227,11 @@ for own, of_package in zip(mine.backward(dc), attention.backward(dc), strict=Tru
 #
 # $$ y_t = \tanh([c_t, h_t]\, W), $$
 #
-# from which an affine layer and a softmax make the probabilities of the next character, as they
-# did from $h_t$ before. The rows of $W$ $(2H, M)$ belong to the $2H$ numbers of $[c_t, h_t]$, the
-# context's first.
-#
-# The state $h_t$ now has two uses as well: it stands in $[c_t, h_t]$, and it is the query.
+# from which an affine layer and a softmax make the probabilities of the next character, as they did
+# from $h_t$ before. (From here on $y_t$ is this output; in lesson 7 it was the symbol written, and
+# $c_t$, here the context, was the memory cell.) The rows of $W$ $(2H, M)$ belong to the $2H$
+# numbers of $[c_t, h_t]$, the context's first. The state $h_t$ now has two uses as well: it stands
+# in $[c_t, h_t]$, and it is the query.
 #
 # ### Exercise 8.4 ★★ A state with two uses
 #
@@ -272,9 +267,9 @@ class StepSolution:
         return self.y
 
     def backward(self, dy):
-        da = dy * (1 - self.y**2)
-        self.dW = np.einsum("nti,ntj->ij", self.both, da)  # one W for all N and T
-        dboth = da @ self.W.T
+        ds = dy * (1 - self.y**2)
+        self.dW = np.einsum("nti,ntj->ij", self.both, ds)  # one W for all N and T
+        dboth = ds @ self.W.T
         H = dboth.shape[2] // 2
         dquery, dmemory = self.attention.backward(dboth[..., :H])
         return dboth[..., H:] + dquery, dmemory
@@ -318,8 +313,8 @@ print("memory", memory.shape, "  outputs", y.shape)
 # ### Does it help?
 #
 # Two models, one with attention and one without, all else equal. After each epoch they write the
-# dates of the validation split, whose days do not occur in training in whatever writing, and we
-# count those that are right in all ten characters.
+# dates of the validation split, none of whose days occurs in training in any form, and we count
+# those that are right in all ten characters.
 
 
 # %%
@@ -350,6 +345,9 @@ curves(
 )
 
 # %% [markdown]
+# This holds after so few epochs, all else equal. It does not show that a single vector could never
+# hold a date; with `chapters/ch08_attention/dates.py` you can train for longer.
+#
 # ## 5 Looking at the weights
 #
 # The weights $(T, S)$ of a date make a picture, a row for each character that was written.
@@ -385,10 +383,14 @@ look(models["attention"], "7/4/76")
 
 # %% [markdown]
 # The year is written first and read at the end of the source, the month at its beginning. (How soon
-# this is found depends on the initial weights; `chapters/ch08_attention/dates.py` has more seeds.)
-# A state is not a character, though. In the second picture the 0 of the day 04 is written with a
-# look at the slash *behind* the 4: the state at the 4 cannot know whether another digit follows,
-# the state at the slash can. A weight at place $s$ belongs to an encoder that has read up to $s$.
+# this is found depends on the initial weights; `dates.py` has more seeds.) A state is not a
+# character, though. In the second picture the 0 of the day 04 is written with a look at the slash
+# *behind* the 4: the state at the 4 cannot know whether another digit follows, the state at the
+# slash can. A weight at place $s$ belongs to an encoder that has read up to $s$.
+#
+# In the first picture the row of the 6 has most of its weight, about 0.5, on `u`, whose state
+# cannot tell June from July, and about 0.25 on `n`, 0.2 on `J`. But the decoder's own state, which
+# started from the encoder's last state, knows the source as well.
 #
 # ### What the picture does not show
 #
@@ -432,9 +434,9 @@ for name, change in {
 models["attention"].decoder.attention = own
 
 # %% [markdown]
-# They are used, and the heaviest place is enough. But is the *character* at that place the reason?
-# In dates that begin with the name of a month we replace one of its letters by an `a` and ask
-# whether the two digits of the month change.
+# They are used, and together with the decoder's own state the heaviest place is enough. But is the
+# *character* at that place the reason? In dates that begin with the name of a month we replace one
+# of the first five characters by an `a` and ask whether the two digits of the month change.
 
 # %%
 named = [(text.lower(), target) for text, target in pairs.valid if text[0].isalpha()]
@@ -451,9 +453,10 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
     )
 
 # %% [markdown]
-# The first letter has less weight than influence: the recurrence carries it to the states that the
-# decoder looks at. With the fourth letter it is the other way round. An attention map shows from
-# which states information is fetched, not which characters it comes from.
+# The first letter has a fifth of the third one's weight, but more than half its influence: the
+# recurrence carries it to the states that the decoder looks at. (The last two rows prove nothing:
+# many months are abbreviated, so the fourth and fifth character are often a space or a digit of the
+# day.) An attention map shows the states from which information is fetched, not the characters.
 #
 # ## 6 Other scores, and their scale
 #
@@ -490,8 +493,7 @@ check("8.6", divisor_solution)
 # %% [markdown]
 # Scores that are far apart make one weight nearly 1 and all others nearly 0. Then
 # $de = a\,(da - \dots)$ is nearly zero at every place, and where to look is no longer learned. So
-# Vaswani et al. (2017) divide the scores by $\sqrt{H}$. Measured for 20 places, with random queries
-# and memories of variance 1:
+# Vaswani et al. (2017) divide the scores by $\sqrt{H}$. With random $q$ and $m$, for 20 places:
 
 # %%
 sizes = [1, 4, 16, 64, 256, 1024]
@@ -589,10 +591,9 @@ look(models["both ends"], "7/4/76")
 #
 # ## 8 Three arrangements
 #
-# In Luong's arrangement $h_t$ does not depend on any context. Two others let the decoder know what
-# it has looked at. With **input feeding** (Luong et al.) $y_{t-1}$ enters step $t$ beside the word.
-# In **Bahdanau's** decoder the state *before* the step is the query, and the context enters the
-# step.
+# In Luong's arrangement $h_t$ depends on no context. Two others let the decoder know what it has
+# looked at. With **input feeding** (Luong et al.) $y_{t-1}$ enters step $t$ beside the word. In
+# **Bahdanau's** decoder the state *before* the step is the query, and the context enters the step.
 
 # %%
 arrangements(title="Arrows in red lead from one step to the next by way of an attention")
@@ -617,8 +618,7 @@ check("8.8", arrangement)
 # ## 9 A translation
 #
 # Now words: short sentences from Tatoeba, English to Spanish, of the 800 most frequent words of
-# either language. Where the corpus is not installed (`datasets/README.md`), there are phrases that
-# are made up: black cats, *gatos negros*.
+# either language. Where the corpus is not installed (`datasets/README.md`), phrases are made up.
 
 
 # %%
@@ -671,22 +671,22 @@ look(translator, asked[0])
 look(translator, asked[-2])
 
 # %% [markdown]
-# (In the run that is kept here:) the weights of the first picture cross. *Perro* and *grande* look
-# at their own English words, which stand in the other order; nothing in the model prefers an order,
-# it was learned from pairs. In the second, the mark at the beginning looks at the one at the end,
-# and *no* at *n't*. The verb is wrong, and its row is spread over several words. With the score
-# general the same model gets half as many sentences right: all rows look at the full stop, and
-# attention is the one vector of section 1 again (`chapters/ch08_attention/short_sentences.py`).
-#
-# This is a toy; `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
+# In the run kept here the weights of the first picture cross. *Perro* and *grande* look at their
+# own English words, which stand in the other order; nothing in the model prefers an order, it was
+# learned from pairs. In the second, the first question mark looks at the last, and *no* at *n't*.
+# The verb is wrong, and its row is spread over several words. A third of the validation sentences
+# are exact by greedy search, and of our six beam search corrects one. With the score general the
+# same model gets half as many sentences right: all rows look at the full stop, and attention is the
+# one vector of section 1 again (`chapters/ch08_attention/short_sentences.py`). This is a toy;
+# `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
 #
 # ### What came next
 #
 # Between any place of the source and any of the target there is now only one step. Within the
-# source the way is still long: what the first word has to do with the last one passes through all
-# states between. Vaswani et al. (2017) let the places of the source ask the source itself. With
-# this **self-attention** no recurrence is needed, and in training all steps of encoder and decoder
-# run at once. Its parts are those of this lesson: inner product, scale, mask, weighted sum.
+# source the way is still long: from the first word to the last it passes all states between.
+# Vaswani et al. (2017) let the places of the source ask the source itself. With this
+# **self-attention** no recurrence is needed, and in training all steps run at once. Its parts are
+# those of this lesson: inner product, scale, mask, weighted sum.
 #
 # ## What to read next
 #
