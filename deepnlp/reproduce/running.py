@@ -182,8 +182,12 @@ def _run(job: Job, folder: Path) -> int:
         assert process.stdin is not None
         process.stdin.write(json.dumps(task) + "\n")
         process.stdin.flush()
+        interrupted = False
         while True:
             try:
-                return process.wait()
+                code = process.wait()
             except KeyboardInterrupt:
+                interrupted = True
                 process.send_signal(signal.SIGINT)
+            else:  # a run that was ending took no notice; what follows it must not begin
+                return INTERRUPTED if interrupted and code == 0 else code

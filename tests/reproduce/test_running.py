@@ -280,3 +280,22 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
     assert "nowhere.txt" in capfd.readouterr().err
     page = (tmp_path / "results" / "tiny.md").read_text(encoding="utf-8")
     assert "1 of 4 runs have finished" in page
+
+
+def test_an_interruption_as_a_run_ends_is_not_lost(whole, tmp_path, monkeypatch):
+    for name in ("tiny.toml", "text.txt"):
+        shutil.copy(whole[0] / name, tmp_path)
+    table, wait, told = tiny_table(tmp_path), subprocess.Popen.wait, []
+
+    def late(process, timeout=None):
+        code = wait(process, timeout)
+        if not told:
+            told.append(code)
+            raise KeyboardInterrupt
+        return code
+
+    monkeypatch.setattr(subprocess.Popen, "wait", late)
+    folders = tmp_path / "runs", tmp_path / "results"
+    assert reproduce(table, *folders, say=lambda line: None) == "interrupted"
+    assert told == [0]
+    assert reproduce(table, *folders, say=lambda line: None) == "finished"
