@@ -192,7 +192,7 @@ def picture(text: str) -> str:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise argparse.ArgumentTypeError(f"should end in .png, .pdf or .svg, got {text!r}")
     if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}")
+        raise argparse.ArgumentTypeError(f"cannot write {text}: there is no folder {path.parent}")
     return text
 
 
