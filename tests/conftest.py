@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,10 @@ from deepnlp import backend
 from tests.strict_backend import strict
 
 matplotlib.use("Agg")
+
+# A shell script starts its background processes with Ctrl-C ignored, which their children inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def gpu_is_available() -> bool:
