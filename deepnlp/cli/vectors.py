@@ -230,7 +230,6 @@ def _add_k(parser: argparse.ArgumentParser) -> None:
 def _load(arguments: argparse.Namespace) -> "WordVectors":
     """The vectors of a file, or those of one side of a model."""
     from deepnlp import checkpoint
-    from deepnlp.backend import asnumpy
     from deepnlp.vectors import WordVectors
 
     path = Path(arguments.source)
@@ -241,14 +240,10 @@ def _load(arguments: argparse.Namespace) -> "WordVectors":
     if arguments.format is not None:
         raise ValueError(f"--format goes with a file of vectors, {path} is a run or a checkpoint")
     model: Any = checkpoint.load(path)
-    side = arguments.side or "input"
-    if getattr(model, "vocab", None) is None:
-        raise ValueError(f"{path} holds no vocabulary, which would say whose the vectors are")
-    words = model.vocab.tokens
-    predicted = model.config().get("output_ids")
-    if side == "output" and predicted is not None:
-        words = tuple(words[id_] for id_ in predicted)
-    vectors = WordVectors(words, asnumpy(model.vectors(side)))
+    try:
+        vectors: WordVectors = model.word_vectors(arguments.side or "input")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     return vectors if arguments.limit is None else vectors.head(arguments.limit)
 
 

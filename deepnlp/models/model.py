@@ -6,10 +6,11 @@ import inspect
 from numbers import Integral
 from typing import Any
 
-from deepnlp.backend import Array, xp
+from deepnlp.backend import Array, asnumpy, xp
 from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
+from deepnlp.vectors import WordVectors
 
 SIDES = ("input", "output")
 
@@ -56,6 +57,32 @@ class Model(Layer):
             raise ValueError(f"side should be one of {', '.join(map(repr, SIDES))}, got {side!r}")
         table: Array = self._tables()[SIDES.index(side)].value
         return table.copy()
+
+    def word_vectors(self, side: str = "input") -> WordVectors:
+        """The vectors of all words with the words, to look for neighbours or to save to a file.
+
+        Parameters
+        ----------
+        side : {"input", "output"}
+            As for :meth:`vectors`.
+
+        Returns
+        -------
+        WordVectors
+
+        Raises
+        ------
+        ValueError
+            If the side is neither, or the model has no vocabulary.
+        """
+        matrix = asnumpy(self.vectors(side))
+        if self.vocab is None:
+            raise ValueError("the model has no vocabulary, which would say whose the vectors are")
+        words = self.vocab.tokens
+        predicted = self.config().get("output_ids") if side == "output" else None
+        if predicted is not None:
+            words = tuple(words[id_] for id_ in predicted)
+        return WordVectors(words, matrix)
 
     def _tables(self) -> tuple[View, View]:
         """The weights with a row for each word, of the input and of the output."""

@@ -25,6 +25,7 @@ from deepnlp.tasks.fresh_model import (
     start_from_run,
     start_from_unigram,
 )
+from deepnlp.tasks.similarity import SetNames, load_sets, similarities
 from deepnlp.tasks.task import Task
 
 # Help texts of options.
@@ -55,6 +56,9 @@ class LanguageModelling(Task):
         otherwise the words of a short window would count more than those of a long one.
     data_seed : int
         Seed of these lengths.
+    similarity : str
+        Similarity sets, names or paths with commas between, on which the input and the output
+        vectors of the trained model are evaluated.
 
     Raises
     ------
@@ -87,6 +91,7 @@ class LanguageModelling(Task):
         baselines: Annotated[bool, Option(BASELINES, resume="any")] = True,
         vary_time: Annotated[bool, Option(VARY_TIME)] = False,
         data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+        similarity: SetNames = "",
     ) -> None:
         check_options(LanguageModelling, locals())
         self.corpus, self.name = corpus, corpus.name
@@ -94,6 +99,7 @@ class LanguageModelling(Task):
         self.eval_batch_size = eval_batch_size
         self.baselines = baselines
         self.vary_time, self.data_seed = vary_time, data_seed
+        self.similarity, self._sets = similarity, load_sets(similarity)
         self.vectors: Pretrained | None = None  # that a model of this task was started from
         self._batches = BPTTBatches(corpus.train, batch_size, time_size)
 
@@ -143,7 +149,7 @@ class LanguageModelling(Task):
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
     def final(self, model: Any) -> dict[str, Any]:
-        """Perplexities of validation and test split at batch 1, and in streams."""
+        """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
         exact, batched = (
             {split: perplexity(model, ids, N) for split, ids in splits.items()}
@@ -153,7 +159,16 @@ class LanguageModelling(Task):
             "perplexity": exact,
             "perplexity_batched": batched,
             "eval_batch_size": self.eval_batch_size,
+            **self._similarity(model),
         }
+
+    def _similarity(self, model: Any) -> dict[str, Any]:
+        """Under ``similarity``, by side, what each set says of the vectors."""
+        if not self._sets:
+            return {}
+        sides = ("input", "output")
+        found = {side: similarities(model.word_vectors(side), self._sets) for side in sides}
+        return {"similarity": found}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Perplexities of n-gram models of the words that the model predicts."""

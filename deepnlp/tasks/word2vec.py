@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
-from deepnlp.datasets import Corpus, load_corpus, load_similarity
+from deepnlp.backend import asarray
+from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.options import Choice, Option, check_options, fill
+from deepnlp.tasks.similarity import SetNames, load_sets, similarities
 from deepnlp.tasks.task import Task
 from deepnlp.tasks.windows import Noise, WindowBatches, keep_probability
-from deepnlp.vectors import WordVectors, evaluate_similarity
 
 # Help texts of options.
 WINDOW = "furthest reach of a window to either side; each is drawn from 1 to this"
@@ -21,7 +21,6 @@ SUBSAMPLE = "threshold of word frequency above which occurrences are left out at
 POWER = "negatives are drawn from word counts to this power"
 BLOCK = "B, centres of a block of text, which share their negatives"
 NOISE_WORDS = "K, words drawn as negatives for each block"
-SIMILARITY = "similarity sets to evaluate on, by names (simlex, men, rw, ...) or paths, with commas"
 DATA_SEED = "of the order of blocks, subsampling, windows and negatives"
 
 MODELS = Choice("what predicts what", CBOW, SkipGram)
@@ -85,14 +84,14 @@ class Word2Vec(Task):
         noise_words: Annotated[int, Option(NOISE_WORDS, low=1)] = 8,
         batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
         data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
-        similarity: Annotated[str, Option(SIMILARITY, metavar="NAMES")] = "",
+        similarity: SetNames = "",
     ) -> None:
         check_options(Word2Vec, locals())
         self.corpus, self.name = corpus, corpus.name
         self.window, self.subsample, self.power = window, subsample, power
         self.block, self.noise_words, self.batch_size = block, noise_words, batch_size
         self.data_seed, self.similarity = data_seed, similarity
-        self._sets = [load_similarity(name) for name in similarity.split(",") if name]
+        self._sets = load_sets(similarity)
         counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
         counts[corpus.vocab.eos_id] = 0
         if not counts.any():
@@ -155,17 +154,13 @@ class Word2Vec(Task):
 
     def _similarity(self, model: Any) -> dict[str, Any]:
         """Under ``similarity``, what each set says of the input vectors; nothing without sets."""
-        vectors = self._vectors(model)
-        scores = [evaluate_similarity(vectors, pairs) for pairs in self._sets]
-        table = {s.name: {**vars(s), "coverage": s.coverage} for s in scores}
-        return {"similarity": table} if table else {}
-
-    def _vectors(self, model: Any) -> WordVectors:
-        return WordVectors(self.corpus.vocab.tokens, asnumpy(model.vectors()))
+        if not self._sets:
+            return {}
+        return {"similarity": similarities(model.word_vectors(), self._sets)}
 
     def sample(self, model: Any) -> str:
         """The nearest neighbours of a few of the longer frequent words."""
-        vectors, tokens = self._vectors(model), self.corpus.vocab.tokens
+        vectors, tokens = model.word_vectors(), self.corpus.vocab.tokens
         by_count = [tokens[k] for k in np.argsort(-self._counts, kind="stable")[:FREQUENT]]
         words = sorted((word for word in by_count if word.isalpha()), key=len, reverse=True)
         return "; ".join(

@@ -100,3 +100,31 @@ def test_averaging_begins_while_the_resumed_runs_train():
     run.fit()
     assert run.optimizer.averaging
     assert 0 < run.optimizer.state()["averaged"] < run.state.step
+
+
+def test_similarity_sets_are_evaluated_on_both_sides(corpus, tmp_path):
+    path = tmp_path / "pairs.txt"
+    path.write_text("a b 9\nb c 3\nc d 5\na e 1\na zebra 4\n", encoding="utf-8")
+    task = LanguageModelling(corpus, similarity=str(path))
+
+    def found(tie, **options):
+        model = RNNLM(len(corpus.vocab), 6, 6, tie=tie, dropout=0, embed_bound=1.0, **options)
+        task.prepare(model)
+        return task.final(model)["similarity"]
+
+    sides = found("none")
+    for side in sides.values():
+        assert (side["pairs.txt"]["covered"], side["pairs.txt"]["total"]) == (4, 5)
+    assert sides["input"]["pairs.txt"]["rho"] != sides["output"]["pairs.txt"]["rho"]
+    tied = found("tied+L")
+    assert tied["input"] == tied["output"]
+    predicted = [corpus.vocab.id(word) for word in "abcd"] + [corpus.vocab.unk_id]
+    some = found("none", output_ids=predicted)  # "e" cannot be predicted
+    assert [some[side]["pairs.txt"]["covered"] for side in ("input", "output")] == [4, 3]
+
+
+def test_without_sets_nothing_is_said_of_similarity(corpus):
+    task = LanguageModelling(corpus)
+    model = RNNLM(len(corpus.vocab), 4, 4, dropout=0)
+    task.prepare(model)
+    assert "similarity" not in task.final(model)
