@@ -1,4 +1,4 @@
-"""The figure of a table: a dot for each row, and beside it the number of the source."""
+"""The figure of a table: a dot for each row beside the number of the source, or curves."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from deepnlp.plots import curves
 from deepnlp.plots.style import BLUE, VERMILLION, plain, saved
 from deepnlp.reproduce.found import Found
-from deepnlp.reproduce.table import FigureOf, Panel
+from deepnlp.reproduce.table import CurvesOf, FigureOf, Panel
 
 
-def draw(of: FigureOf, found: Sequence[Found], path: Path | None = None) -> Figure:
-    """Draw the runs of every row as small dots and their mean as a large one.
+def draw(of: FigureOf | CurvesOf, found: Sequence[Found], path: Path | None = None) -> Figure:
+    """Draw the figure of a table.
 
     Parameters
     ----------
-    of : FigureOf
+    of : FigureOf or CurvesOf
     found : sequence of Found
         The rows that are shown; those without runs are left out.
     path : path, optional
@@ -31,6 +32,32 @@ def draw(of: FigureOf, found: Sequence[Found], path: Path | None = None) -> Figu
     matplotlib.figure.Figure
     """
     found = [one for one in found if one.runs]
+    return (
+        _draw_curves(of, found, path) if isinstance(of, CurvesOf) else _draw_dots(of, found, path)
+    )
+
+
+def _draw_curves(of: CurvesOf, found: Sequence[Found], path: Path | None) -> Figure:
+    """A curve for each ``line``, through the means of its rows in the order of x."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for one in found:
+        x, y = (float(np.mean(_numbers(one, path))) for path in (of.x, of.y))
+        points.setdefault(one.row.line, []).append((x, y))
+    return curves(
+        {
+            line: ([x for x, _ in sorted(on)], [y for _, y in sorted(on)])
+            for line, on in points.items()
+        },
+        title=of.title,
+        xlabel=of.xlabel,
+        ylabel=of.ylabel,
+        logx=of.logx,
+        path=path,
+    )
+
+
+def _draw_dots(of: FigureOf, found: Sequence[Found], path: Path | None) -> Figure:
+    """The runs of every row as small dots and their mean as a large one."""
     count = len(of.panels)
     width, height = 7.2, 1.35 + 0.3 * len(found)
     labels = (0.15 + 0.083 * max(len(one.row.label) for one in found)) / width

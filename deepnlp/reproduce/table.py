@@ -50,8 +50,26 @@ class FigureOf:
 
 
 @dataclass(frozen=True)
+class CurvesOf:
+    """A figure of curves: each row is a point, and the points of rows with one ``line`` are joined.
+
+    ``x`` and ``y`` are figures as in a column.
+    """
+
+    title: str
+    x: str
+    y: str
+    xlabel: str
+    ylabel: str
+    logx: bool = False
+
+
+@dataclass(frozen=True)
 class Row:
-    """A row: a recipe, the options that override it, and what its source published."""
+    """A row: a recipe, the options that override it, and what its source published.
+
+    ``line`` is the curve on which it lies in a figure of curves.
+    """
 
     name: str
     label: str = ""
@@ -61,6 +79,7 @@ class Row:
     own: bool = False  # the options of the table do not hold for it
     needs: Sequence[str] = ()  # runs of the table whose folders this row reads
     shown: bool = True  # in the table; else only among the runs
+    line: str = ""
     published: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -94,7 +113,7 @@ class Table:
     seeded: Sequence[str] = ("seed",)
     recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    figure: FigureOf | None = None
+    figure: FigureOf | CurvesOf | None = None
     notes: str = ""
 
     def jobs(self) -> list[Job]:
@@ -179,10 +198,7 @@ def load_table(name: str) -> Table:
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
-    figure = parts.pop("figure", None)
-    if figure is not None:
-        panels = [_made(Panel, part, "a panel") for part in figure.get("panels", [])]
-        figure = _made(FigureOf, {**figure, "panels": panels}, "the figure")
+    figure = _figure(parts.pop("figure", None))
     columns = [_made(Column, part, "a column") for part in parts.pop("columns", [])]
     rows = [_made(Row, part, "a row") for part in parts.pop("rows", [])]
     if not rows or not columns:
@@ -196,10 +212,23 @@ def _table(name: str, content: Mapping[str, Any]) -> Table:
         if names.count(one) > 1:
             raise ValueError(f"two runs have the name {one}")
     for row in rows:
+        if isinstance(figure, CurvesOf) and row.shown and not row.line:
+            raise ValueError(f"row {row.name} needs a 'line', the curve of the figure it is on")
         for need in row.needs:
             if need not in names:
                 raise ValueError(f"row {row.name} needs {need!r}, which is no run of the table")
     return table
+
+
+def _figure(part: Mapping[str, Any] | None) -> FigureOf | CurvesOf | None:
+    if part is None:
+        return None
+    if "panels" not in part:
+        curves: CurvesOf = _made(CurvesOf, part, "the figure")
+        return curves
+    panels = [_made(Panel, panel, "a panel") for panel in part["panels"]]
+    dots: FigureOf = _made(FigureOf, {**part, "panels": panels}, "the figure")
+    return dots
 
 
 def _made(kind: Any, part: Mapping[str, Any], what: str) -> Any:

@@ -1,6 +1,7 @@
 """Pages: from a declaration and logs; every committed page is what its logs say."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from deepnlp.reproduce import Logs, load_table, render, table_names, write_page
 from deepnlp.reproduce.figure import draw
 from deepnlp.reproduce.found import Found, found_in
+from deepnlp.reproduce.table import CurvesOf
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
 from tests.reproduce.tools import tiny_table
@@ -98,6 +100,26 @@ def test_the_figure_has_a_row_for_each_that_was_run(table, tmp_path):
     assert "(images/tiny.png)" in page.read_text(encoding="utf-8")
 
 
+def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
+    results = tmp_path / "results"
+    for name, parameters, test in (
+        ("untied-0", 9, 10.0),
+        ("untied-1", 9, 13.0),
+        ("tied-0", 5, 9.5),
+    ):
+        fake_log(table, results, name, parameters=parameters, perplexity={"test": test})
+    of = CurvesOf("Title", "parameters", "perplexity.test", "parameters", "perplexity", logx=True)
+
+    def drawn(curves):
+        rows = [replace(row, line=curves.get(row.name, "")) for row in table.rows]
+        found = found_in(replace(table, rows=rows), Logs(table, results))
+        lines = draw(of, found).axes[0].get_lines()
+        return [[*zip(*line.get_data(), strict=True)] for line in lines if line.get_marker() == "o"]
+
+    assert drawn({"untied": "one", "tied": "one"}) == [[(5, 9.5), (9, 11.5)]]
+    assert drawn({"untied": "one", "tied": "two"}) == [[(9, 11.5)], [(5, 9.5)]]
+
+
 # --- The tables that come with deepnlp ------------------------------------------------------------
 
 
@@ -131,6 +153,7 @@ def test_every_row_can_be_run(name):
         ("lr = 0.02", "rl = 0.02", "unknown option 'rl'"),
         ("lr = 0.02", "lr = -1.0", "lr should be a number, above 0, got -1.0"),
         ('xlabel = "test perplexity"', "", "a panel: .*missing .*'xlabel'"),
+        ("[[figure.panels]]", "[other]", "the figure: .*missing .*'x', 'y'"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_place(tmp_path, before, after, message):
