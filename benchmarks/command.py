@@ -20,6 +20,7 @@ suites:
   seq2seq     a training step of encoder and decoder; a GRU beside an LSTM
   translation a recipe for translation, in target tokens per second and BLEU
   scaling     time against T, N, H and V; memory against the length of the text
+  bottleneck  the softmax behind a matrix L, against the size of the embedding
   techniques  what each technique buys, one change at a time
   profile     where the time of a training step goes, and the roofline
 

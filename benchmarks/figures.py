@@ -15,9 +15,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from benchmarks.contestants.techniques import KERNELS
 from benchmarks.records import find, places
 from benchmarks.results import Result
-from benchmarks.suites import profile, scaling, techniques
+from benchmarks.suites import bottleneck, profile, scaling, techniques
 from benchmarks.suites.lm import OURS, PRODUCTS, PYTORCH
-from deepnlp.plots import bars
+from deepnlp.plots import bars, curves
 from deepnlp.plots.style import (
     BLACK,
     BLUE,
@@ -210,6 +210,30 @@ def techniques_figure(result: Result) -> Figure:
     return figure
 
 
+def bottleneck_figure(result: Result) -> Figure:
+    """Time and operations of the softmax against the size of the embedding.
+
+    Parameters
+    ----------
+    result : Result
+        Of the suite ``bottleneck``.
+    """
+    lines: dict[str, tuple[list[float], list[float]]] = {}
+    for V, n in bottleneck.places(result):
+        by_size = bottleneck.shares(result, V, n)
+        sizes = [float(m) for m in by_size]
+        whole = bottleneck.multiplications(V, n, None)
+        counted = [bottleneck.multiplications(V, n, m) / whole for m in by_size]
+        lines[f"time, V = {V:,}"] = (sizes, list(by_size.values()))
+        lines[f"operations, V = {V:,}"] = (sizes, counted)
+    return curves(
+        lines,
+        title=f"The softmax costs less behind a small m (n = {n})",
+        xlabel="m, size of the embedding",
+        ylabel="share of the cost without L",
+    )
+
+
 def scaling_figure(result: Result) -> Figure:
     """Time of a training step along T, N, H and V.
 
@@ -328,6 +352,7 @@ FIGURES = {
     "lm": {"speed": speed_figure},
     "profile": {"profile": profile_figure, "roofline": roofline_figure},
     "techniques": {"techniques": techniques_figure},
+    "bottleneck": {"bottleneck": bottleneck_figure},
     "scaling": {"scaling": scaling_figure},
 }
 """By suite: what is drawn of its result, by the end of the file's name."""

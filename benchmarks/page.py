@@ -21,6 +21,7 @@ CAPTIONS = {
     "profile": "Shares of the parts of a training step by hidden size",
     "roofline": "Parts of a training step under the limits of the processor and the memory",
     "techniques": "How much longer a step takes without each technique",
+    "bottleneck": "Cost of the softmax against the size of the embedding",
     "scaling": "Time of a training step against T, N, H and V",
 }
 

@@ -11,6 +11,7 @@ from benchmarks.report import Table
 from benchmarks.results import Result
 from benchmarks.settings import Settings
 from benchmarks.suites import (
+    bottleneck,
     generate,
     layers,
     lm,
@@ -70,6 +71,10 @@ SUITES = {
     "translation": Suite(
         "a recipe for translation trained, in target tokens per second and BLEU",
         translation.entries, translation.tables, translation.goals,
+    ),
+    "bottleneck": Suite(
+        "the softmax behind a matrix L, against the size of the embedding", bottleneck.entries,
+        bottleneck.tables,
     ),
     "scaling": Suite(
         "time against T, N, H and V; memory against the length of the text", scaling.entries,

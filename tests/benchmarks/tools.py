@@ -1,6 +1,7 @@
 """Results without a measurement: every contestant answers at once what it is told to."""
 
 from benchmarks.contestants.layers import CASES
+from benchmarks.contestants.bottleneck import PLAIN, name_of
 from benchmarks.contestants.techniques import EXPERIMENTS, IDLE, families
 from benchmarks.run import run_suite
 from benchmarks.settings import Settings
@@ -52,6 +53,9 @@ def answer(entry, settings):
     if entry.work == "precision":
         rows = {"float32": 1e-7, "TF32, emulated": 3e-4}
         return {row: {"largest": error, "mean_square": error / 2} for row, error in rows.items()}
+    if entry.work == "bottleneck":
+        sizes = {PLAIN: 1.0, **{name_of(m): (m + 50) / 600 for m in options["bottlenecks"]}}
+        return {row: {"train_ms": 99 * x, "parameters": 6e6 * x} for row, x in sizes.items()}
     assert entry.work == "techniques"
     rows = [f"kernels: {family}" for family in families()] + [*EXPERIMENTS, IDLE]
     gains = {row: 1 + 0.07 * k for k, row in enumerate(reversed(rows))}

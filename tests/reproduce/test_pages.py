@@ -114,7 +114,11 @@ def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
         rows = [replace(row, line=curves.get(row.name, "")) for row in table.rows]
         found = found_in(replace(table, rows=rows), Logs(table, results))
         lines = draw(of, found).axes[0].get_lines()
-        return [[*zip(*line.get_data(), strict=True)] for line in lines if line.get_marker() in ("o", "s")]
+        return [
+            [*zip(*line.get_data(), strict=True)]
+            for line in lines
+            if line.get_marker() in ("o", "s")
+        ]
 
     assert drawn({"untied": "one", "tied": "one"}) == [[(5, 9.5), (9, 11.5)]]
     assert drawn({"untied": "one", "tied": "two"}) == [[(9, 11.5)], [(5, 9.5)]]
