@@ -1,7 +1,7 @@
 """Results without a measurement: every contestant answers at once what it is told to."""
 
-from benchmarks.contestants.layers import CASES
 from benchmarks.contestants.bottleneck import PLAIN, name_of
+from benchmarks.contestants.layers import CASES
 from benchmarks.contestants.techniques import EXPERIMENTS, IDLE, families
 from benchmarks.run import run_suite
 from benchmarks.settings import Settings
