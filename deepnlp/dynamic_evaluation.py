@@ -62,9 +62,9 @@ def dynamic_perplexity(
 
     Notes
     -----
-    Krause, Kahembwe, Murray and Renals 2018, section 4: the rule with a global prior and decay that
-    are scaled by RMS. They choose lr and decay on the validation split. The mean of R is over
-    all weights.
+    Krause, Kahembwe, Murray and Renals 2018 (arXiv:1709.07432, section 5): the rule with a global
+    prior and decay that are scaled by RMS. They choose lr and decay on the validation split. The
+    mean of R is over all weights.
 
     Examples
     --------
