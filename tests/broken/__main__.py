@@ -1,0 +1,131 @@
+"""Runs the checker over the set: python -m tests.broken [--json FILE] [--jobs 2] [--shapes 5]."""
+
+import argparse
+import json
+import os
+import signal
+import time
+import warnings
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from tests.broken.broken import SHAPES, Broken, Pair, example
+from tests.broken.cases import CASES, PAIRS
+from tests.broken.judge import VERDICTS, Verdict, first_causes, named_of_pair, score, verdict
+
+_EACH: list[Broken | Pair] = [*CASES, *PAIRS]
+ALL = {case.name: case for case in _EACH}
+
+
+@dataclass
+class Outcome:
+    """What the checker said of a case: a verdict and the first causes for each shape."""
+
+    name: str
+    verdicts: list[Verdict]
+    named: list[int]
+    causes: list[list[tuple[str, str]]]
+    seconds: float
+
+
+def _too_long(*_: Any) -> None:
+    raise TimeoutError("the check took too long")
+
+
+def check(name: str, shapes: int, timeout: int) -> Outcome:
+    """Check one case in its shapes."""
+    from deepnlp.gradcheck import check_gradients
+
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, _too_long)
+    case = ALL[name]
+    outcome = Outcome(name, [], [], [], 0.0)
+    start = time.perf_counter()
+    for shape in range(shapes):
+        layer, inputs = example(case, shape)
+        signal.alarm(timeout)
+        try:
+            report = check_gradients(layer, *inputs)
+        except Exception as error:
+            outcome.verdicts.append("failed")
+            outcome.named.append(0)
+            outcome.causes.append([(type(error).__name__, str(error))])
+            continue
+        finally:
+            signal.alarm(0)
+        outcome.causes.append(first_causes(report))
+        if isinstance(case, Pair):
+            outcome.named.append(named_of_pair(report, case))
+        else:
+            outcome.verdicts.append(verdict(report, case))
+    outcome.seconds = time.perf_counter() - start
+    return outcome
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Verdicts by family, and in all."""
+    rows: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        rows.setdefault(ALL[outcome.name].name.split(": ")[0], []).append(outcome)
+    lines = [f"{'family':28}" + "".join(f"{v:>11}" for v in VERDICTS) + f"{'seconds':>9}"]
+    for name, members in [*rows.items(), ("all", outcomes)]:
+        counts = Counter(score(o.verdicts) for o in members)
+        cells = "".join(f"{counts[v] or '':>11}" for v in VERDICTS)
+        lines.append(f"{name:28}{cells}{sum(o.seconds for o in members):9.1f}")
+    counts = Counter(score(o.verdicts) for o in outcomes)
+    shares = "".join(f"{100 * counts[v] / len(outcomes):10.1f}%" for v in VERDICTS)
+    lines.append(f"{f'of {len(outcomes)}':28}{shares}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table; write what was not named right."""
+    parser = argparse.ArgumentParser(prog="python -m tests.broken", description=__doc__)
+    parser.add_argument("--json", type=Path, help="where to write the cases that are not right")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--shapes", type=int, default=SHAPES)
+    parser.add_argument("--timeout", type=int, default=60, help="seconds for one check")
+    parser.add_argument("--only", default="", help="cases whose name holds this")
+    options = parser.parse_args()
+    names = [name for name in ALL if options.only in name]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        done = list(
+            pool.map(check, names, [options.shapes] * len(names), [options.timeout] * len(names))
+        )
+    single = [o for o in done if isinstance(ALL[o.name], Broken)]
+    pairs = [o for o in done if isinstance(ALL[o.name], Pair)]
+    if single:
+        print(table(single))
+    if pairs:
+        both = [o for o in pairs if sum(n == 2 for n in o.named) >= options.shapes - 1]
+        print(f"pairs: both mistakes named in {len(both)} of {len(pairs)}")
+    if options.json:
+        wrong = [_failing(o) for o in single if score(o.verdicts) != "right"]
+        halves = [{"name": o.name, "named": o.named, "first": o.causes} for o in pairs]
+        options.json.write_text(json.dumps({"cases": wrong, "pairs": halves}, indent=1))
+
+
+def _failing(outcome: Outcome) -> dict[str, Any]:
+    """What a reader of the list wants to know of a case that was not named."""
+    case = ALL[outcome.name]
+    assert isinstance(case, Broken)
+    return {
+        "name": case.name,
+        "score": score(outcome.verdicts),
+        "verdicts": outcome.verdicts,
+        "truth": case.truth,
+        "right": case.right,
+        "wrong": case.wrong,
+        "accept": case.accept,
+        "place": case.place,
+        "first": outcome.causes,
+    }
+
+
+if __name__ == "__main__":
+    main()

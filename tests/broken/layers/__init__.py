@@ -1,0 +1,1 @@
+"""Layers as students write them, each with a right backward; the cases break one line."""
