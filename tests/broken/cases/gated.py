@@ -13,6 +13,7 @@ from tests.broken.names import (
     SIGN,
     STEP,
     TERM,
+    ZERO,
 )
 
 
@@ -72,6 +73,7 @@ PEEPHOLE.broken(
     wrong="self.dpf = (zf * c).sum(axis=0)",
     truth="dpf is assigned at each step instead of added up",
     accept=(ASSIGNED, BIAS_T),
+    weak=(ZERO,),
 )
 PEEPHOLE.broken(
     "cell not carried",

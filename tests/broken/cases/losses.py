@@ -200,7 +200,7 @@ HUBER.broken(
     wrong="/ len(self.r)",
     truth="divided by N instead of the number of entries",
     accept=(COUNT,),
-    weak=(CONSTANT,),
+    weak=(CONSTANT, NO_MEAN),
 )
 
 KL = Family("kl divergence", "losses.KLDivergence", teacher)

@@ -14,6 +14,7 @@ from tests.broken.names import (
     SIGN,
     STEP,
     TERM,
+    TIED_INPUT,
     TRANSPOSED,
     ZERO,
 )
@@ -128,7 +129,7 @@ INFO.broken(
     wrong="ds = (self.p - 1) * np.eye(N) / N",
     truth="the other keys of the batch get no gradient",
     accept=(TERM,),
-    place=("p", "eye", "np.eye(N)", "diagonal", "negatives"),
+    place=("p", "eye", "np.eye(N)", "diagonal", "negatives", "element-wise", "softmax"),
 )
 INFO.broken(
     "dq from q",
@@ -327,7 +328,7 @@ CRF.broken(
     right="np.add.at(self.dA, (self.t[:, s - 1], self.t[:, s]), -dout / N)\n",
     wrong="\n",
     truth="the true path's transitions are not subtracted",
-    accept=(TERM,),
+    accept=(TERM, TIED_INPUT),
     place=("t", "tags", "score", "true", "target", "targets"),
 )
 CRF.broken(

@@ -224,7 +224,7 @@ GRU.broken(
     wrong="dz = dh * n * z * (1 - z)",
     truth="the term -h_prev is missing in dz",
     accept=(TERM,),
-    place=("h_prev", "n - h_prev", "- h_prev"),
+    place=("h_prev", "n - h_prev", "- h_prev", "h = (1 - z) * h + z * n"),
 )
 GRU.broken(
     "sign of the update gate",
