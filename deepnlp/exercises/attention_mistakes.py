@@ -1,4 +1,4 @@
-"""Attention as typical mistakes compute it, for the checks of lesson 8."""
+"""Attention as typical mistakes compute it, for the checks of lesson 9."""
 
 from __future__ import annotations
 

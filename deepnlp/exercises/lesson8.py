@@ -1,364 +1,319 @@
-"""Checks of the exercises of lesson 8, attention."""
+"""Checks of the exercises of lesson 8, sequence to sequence; writing is in lesson8_writing.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from deepnlp.exercises.attention_mistakes import (
-    HostArray,
-    Mistakes,
-    attention_backwards,
-    masked,
-    transposed,
-    underflows,
-    weights,
-    wrong_contexts,
-    wrong_softmax_grads,
-    wrong_weights,
-)
+import deepnlp.exercises.lesson8_writing  # noqa: F401  its exercises are registered with these
 from deepnlp.exercises.registry import exercise
-from deepnlp.exercises.texts import Texts, kind_of, texts_of
-from deepnlp.exercises.values import compare_choice, compare_values
-from deepnlp.exercises.verdict import Verdict, first_failure, is_empty, parts
-from deepnlp.functions import softmax, softmax_grad
-from deepnlp.gradcheck import causes as c
-from deepnlp.layers import TimeRNN, reverse_by_length
-
-Ways = Mapping[str, Callable[[HostArray], HostArray]]
+from deepnlp.exercises.texts import Texts, texts_of
+from deepnlp.exercises.values import compare_values, unpacked
+from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, first_failure, parts
+from deepnlp.layers import TimeLSTM
 
 SAY = texts_of(8)
-LENGTHS = np.array([3, 5, 2])
-BEFORE = "gradient of the backward before"
+Named = Sequence[tuple[str, Any]]  # wrong values by diagnosis; several may have the same
 
 
-def _drawn(seed: int, *shapes: tuple[int, ...]) -> list[HostArray]:
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal(shape) for shape in shapes]
+# --- Batches and states -----------------------------------------------------------------------
 
 
-# --- Attention, forward -----------------------------------------------------------------------
-
-
-@exercise("8.1", stars=2, title="The weights")
-def _check_weights(answer: Any) -> Verdict:
-    """``weights(query, memory, lengths)`` gives (N, T, S), zero in the padding."""
-    say = SAY["8.1"]
-    query, memory = _drawn(81, (3, 2, 4), (3, 5, 4))
-    with np.errstate(all="ignore"):
-        got = answer(query.copy(), memory.copy(), LENGTHS.copy())
-        right, wrong = weights(query, memory, LENGTHS), wrong_weights(query, memory, LENGTHS)
-        if isinstance(got, np.ndarray) and got.shape == right.shape and got.dtype.kind == "f":
-            # the mask has left minus infinity, a number near it, or nan
-            for name in ("softmax missing", "softmax over the steps"):
-                if np.allclose(np.where(got > -1e3, got, wrong[name]), wrong[name]):
-                    return say.wrong(name)
-        wrong[c.TRANSPOSED] = transposed(right)
-        verdict = say.compare(got, right, "the weights", wrong)
-        if not verdict.ok:
-            return verdict
-        large = answer(400 * query, memory.copy(), LENGTHS.copy())
-    if underflows(400 * query, memory, LENGTHS, large):
-        return say.wrong("maximum of the whole array")
-    if not np.all(np.isfinite(np.asarray(large))):
-        return say.wrong(c.NOT_A_NUMBER)
-    verdict = compare_values(large, weights(400 * query, memory, LENGTHS), "the weights")
-    return first_failure(verdict, say.right())
-
-
-# --- The softmax, backward --------------------------------------------------------------------
-
-
-@exercise("8.2", stars=2, title="Back through the softmax")
-def _check_softmax_backward(answer: Any) -> Verdict:
-    """``softmax_backward(a, da)`` gives de, all (N, T, S)."""
-    say = SAY["8.2"]
-    e, da = _drawn(83, (3, 2, 5), (3, 2, 5))
-    a = softmax(masked(e, LENGTHS))
-    wrong = {
-        **wrong_softmax_grads(a, da),
-        "guess minus truth": a - da,
-        "softmax once more": softmax(da),
-    }
-    got = answer(a.copy(), da.copy())
-    right = softmax_grad(da, a)
-    wrong[c.SIGN] = -right
-    return first_failure(say.compare(got, right, "de", wrong), say.right())
-
-
-# --- Attention, backward ----------------------------------------------------------------------
-
-
-def _mistakes(
-    say: Texts,
-    got: tuple[Any, ...],
-    known: Mistakes,
-) -> Verdict | None:
-    """The verdict on the mistakes that together give what was found; None if none are known."""
-    for names, values in known:
-        pairs = zip(got, values, strict=True)
-        if all(compare_values(have, want).ok for have, want in pairs):
-            if not names:
-                return say.right()
-            told = list(dict.fromkeys(map(kind_of, names)))
-            return Verdict.wrong(told[0], "\n".join(say[name] for name in told))
-    return None
-
-
-def _unchanged(say: Texts, *pairs: tuple[HostArray, HostArray]) -> Verdict:
-    if all(np.array_equal(now, before) for now, before in pairs):
-        return say.right()
-    return say.wrong(c.INPUT_CHANGED)
-
-
-@exercise("8.3", stars=3, title="Attention, backward")
-def _check_attention(answer: Any) -> Verdict:
-    """A class: ``forward(query, memory, lengths)``, ``backward(dc) -> (dquery, dmemory)``."""
-    say = SAY["8.3"]
-    query, memory, dc = _drawn(84, (3, 2, 4), (3, 5, 4), (3, 2, 4))
-    a = weights(query, memory, LENGTHS)
-    layer, q, m, lengths = answer(), query.copy(), memory.copy(), LENGTHS.copy()
-    for method in ("forward", "backward"):
-        if not callable(getattr(layer, method, None)):
-            return Verdict.empty(f"{type(layer).__name__} has no {method}")
-    got = layer.forward(q, m, lengths)
-    by_weights = {k: w @ memory for k, w in wrong_weights(query, memory, LENGTHS).items()}
-    for texts, wrong in ((say, wrong_contexts(a, memory)), (SAY["8.1"], by_weights)):
-        verdict = texts.compare(got, a @ memory, "the output of forward", wrong)
-        if verdict.diagnosis in texts:
-            break
-    verdict = first_failure(verdict, _unchanged(say, (q, query), (m, memory)))
-    if not verdict.ok:
-        return verdict
-    known = attention_backwards(query, memory, dc, LENGTHS)
-    _, right = known[0]
-    gradient = dc.copy()
-    found = parts(layer.backward(gradient), "dquery", "dmemory")
-    if [np.shape(d) for d in found] == [memory.shape, query.shape]:
-        return say.wrong("returned in the other order")
-    verdict = _mistakes(say, found, known) or first_failure(
-        compare_values(found[0], right[0], "dquery"), compare_values(found[1], right[1], "dmemory")
+@exercise("8.1", stars=2, title="A batch of pairs")
+def _check_batch(answer: Any) -> Verdict:
+    """``make_batch(sources, targets, end)`` gives source, lengths, inputs and targets."""
+    say, end = SAY["8.1"], 10
+    sources, texts = [[5, 3, 9], [2], [7, 0, 4, 1, 6]], [[1, 2], [8, 0, 6, 3], [4]]
+    given = ([list(row) for row in rows] for rows in (sources, texts))
+    names = ("source", "lengths", "inputs", "targets")
+    got = dict(zip(names, parts(answer(*given, end), *names), strict=True))
+    for name in names:
+        array = _integers(got[name], 1 if name == "lengths" else 2)
+        if array is None:
+            return say.wrong(WRONG_TYPE, name=name)
+        got[name] = array
+    marked = [[end, *row] for row in texts]
+    wanted = [[*row, end] for row in texts]
+    both = [[end, *row, end] for row in texts]
+    return first_failure(
+        _check_source(say, got["source"], sources, end),
+        _check_lengths(say, got["lengths"], sources, texts),
+        _check_inputs(say, got["inputs"], got["targets"], texts, end),
+        _check_rows(say, got["inputs"], marked, "inputs", [("end mark among the inputs", both)]),
+        _check_targets(say, got["targets"], wanted, texts),
+        say.right(),
     )
-    if not verdict.ok:
-        return verdict
-    verdict = _unchanged(say, (q, query), (m, memory), (gradient, dc))
-    layer.forward(q, m, lengths)
-    again = parts(layer.backward(gradient), "dquery", "dmemory")
-    if not all(compare_values(have, want).ok for have, want in zip(again, right, strict=True)):
-        return first_failure(verdict, say.wrong(BEFORE))
-    return first_failure(verdict, say.right())
 
 
-# --- Luong's arrangement ----------------------------------------------------------------------
+def _integers(value: Any, axes: int) -> np.ndarray | None:
+    """An array of integers with so many axes, or None if it is none."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return None
+    return array if array.ndim == axes and array.dtype.kind in "iu" else None
 
 
-@exercise("8.4", stars=2, title="A state with two uses")
-def _check_luong(answer: Any) -> Verdict:
-    """A class of (W): ``forward(h, memory, lengths) -> y``, ``backward(dy) -> (dh, dmemory)``."""
-    say = SAY["8.4"]
-    h, memory, W, dy = _drawn(85, (3, 2, 4), (3, 5, 4), (8, 6), (3, 2, 6))
-    context, H = weights(h, memory, LENGTHS) @ memory, 4
-    both = np.concatenate([context, h], axis=2)
-    s = both @ W
-    y = np.tanh(s)
-    layer = answer(W.copy())
-    wrong_y = {
-        "halves swapped in forward": np.tanh(np.concatenate([h, context], axis=2) @ W),
-        "activation missing": s,
-        "context not used": np.tanh(h @ W[H:]),
-    }
-    got = layer.forward(h.copy(), memory.copy(), LENGTHS.copy())
-    verdict = say.compare(got, y, "y", wrong_y)
-    if not verdict.ok:
-        return verdict
-    slopes = {
-        "": 1 - y**2, "slope missing": 1 + 0 * y, c.DERIVATIVE_AT_INPUT: 1 - s**2,
-        "tanh taken once more": 1 - np.tanh(y) ** 2,
-        "slope of the sigmoid": y * (1 - y), "wrong slope": 1 - y, "wrong slope|y^2": y**2,
-    }  # fmt: skip
-    known = []
-    for slope, value in slopes.items():
-        dboth = (dy * value) @ W.T
-        dc, direct = dboth[..., :H], dboth[..., H:]
-        (_, (dquery, dmemory)), *_ = attention_backwards(h, memory, dc, LENGTHS)
-        (_, (dquery2, dmemory2)), *_ = attention_backwards(h, memory, direct, LENGTHS)
-        for name, pair in {
-            "": (direct + dquery, dmemory),
-            "path through the query dropped": (direct, dmemory),
-            "direct path dropped": (dquery, dmemory),
-            "halves swapped": (dc + dquery2, dmemory2),
-        }.items():
-            known.append(([*filter(None, (slope, name))], pair))
-    found = parts(layer.backward(dy.copy()), "dh", "dmemory")
-    _, right = known[0]
-    verdict = _mistakes(say, found, known) or first_failure(
-        compare_values(found[0], right[0], "dh"), compare_values(found[1], right[1], "dmemory")
+def _holds(got: np.ndarray, rows: Sequence[Sequence[int]], front: bool = False) -> bool:
+    """Whether an array (N, T) has these rows, padded at the end, or in front."""
+    T = max(map(len, rows))
+    places = [slice(T - len(row), T) if front else slice(len(row)) for row in rows]
+    return got.shape == (len(rows), T) and all(
+        got[n, place].tolist() == list(row)
+        for n, (place, row) in enumerate(zip(places, rows, strict=True))
     )
-    da = dy * (1 - y**2)
-    steps = [both[:, t].T @ da[:, t] for t in range(2)]
-    dW = sum(steps)
-    verdict = first_failure(verdict, _weight_gradient(say, layer, dW, steps))
-    if not verdict.ok:
-        return verdict
-    layer.forward(h.copy(), memory.copy(), LENGTHS.copy())
-    layer.backward(dy.copy())
-    return first_failure(say.compare(layer.dW, dW, "dW", {BEFORE: 2 * dW}), say.right())
 
 
-def _weight_gradient(say: Texts, layer: Any, dW: Any, steps: list[HostArray]) -> Verdict:
-    if is_empty(getattr(layer, "dW", None)):
-        return say.wrong("dW not stored")
-    wrong = {f"last step only|{t}": one for t, one in enumerate(steps)}
-    return say.compare(layer.dW, dW, "dW", wrong)
-
-
-# --- Choices and numbers ----------------------------------------------------------------------
-
-
-@exercise("8.5", stars=1, title="June or July?")
-def _check_june_or_july(answer: Any) -> Verdict:
-    """Which states of an encoder that reads from left to right can tell June from July."""
-    return compare_choice(answer, "from the third letter on", SAY["8.5"])
-
-
-@exercise("8.6", stars=2, title="How large is a score?")
-def _check_scale(answer: Any) -> Verdict:
-    """``scale(H, var_q, var_m)`` gives the number that makes the variance of a score 1."""
-    for H, q, m in ((100, 2.0, 3.0), (7, 0.5, 0.3)):
-        right = np.sqrt(H * q * m)
-        wrong = {
-            "variances not used": np.sqrt(H),
-            "variance and not its root": H * q * m,
-            "neither root nor variances": float(H),
-            "one variance only|q": np.sqrt(H * q),
-            "one variance only|m": np.sqrt(H * m),
-            "variance for standard deviation": np.sqrt(H) * q * m,
-            "root of H forgotten": H * np.sqrt(q * m),
-            "inverse": 1 / right,
-            "variances added": np.sqrt(H * (q + m)),
-            "H not used": np.sqrt(q * m),
-            "H not used|nor the root": q * m,
-        }
-        verdict = SAY["8.6"].compare(answer(H, q, m), right, "the number", wrong)
-        if not verdict.ok:
-            return verdict
-    return SAY["8.6"].right()
-
-
-@exercise("8.8", stars=1, title="Which can run ahead?")
-def _check_run_ahead(answer: Any) -> Verdict:
-    """Of which decoder the recurrent layer can run over all steps before any attention."""
-    return compare_choice(answer, "Luong", SAY["8.8"])
-
-
-# --- Both directions --------------------------------------------------------------------------
-
-
-def _real(got: Any, right: HostArray) -> Any:
-    """What was found, with the right numbers in the padding, where anything may stand."""
-    if np.shape(got) != right.shape:
-        return got
-    counts = (np.arange(right.shape[1]) < LENGTHS[:, None])[..., None]
-    return np.where(counts, got, right)
-
-
-def _two_layers() -> tuple[TimeRNN, TimeRNN]:
-    """Layers that read from left to right and from right to left, D = 3 and H = 4."""
-    weights = _drawn(89, (3, 4), (4, 4), (4,)), _drawn(98, (3, 4), (4, 4), (4,))
-    ahead, back = (TimeRNN(Wx, 0.7 * Wh, b) for Wx, Wh, b in weights)
-    return ahead, back
-
-
-TURNS: Ways = {
-    "turned": lambda a: reverse_by_length(a, LENGTHS),
-    "kept": lambda a: a,
-    "blind": lambda a: a[:, ::-1],
-}
-
-
-def _states(x: HostArray, turn_in: str, turn_out: str, lengths: Any) -> list[HostArray]:
-    ahead, back = _two_layers()
-    states = back.forward(TURNS[turn_in](x), lengths)
-    return [ahead.forward(x, lengths), TURNS[turn_out](states)]
-
-
-def _gradients(
-    x: HostArray,
-    dhs: list[HostArray],
-    turn_in: str = "turned",
-    turn_out: str = "turned",
-    lengths: Any = LENGTHS,
-) -> list[HostArray]:
-    """The dx of both layers, from the gradients of their states."""
-    ahead, back = _two_layers()
-    ahead.forward(x, lengths)
-    back.forward(TURNS["turned"](x), lengths)
-    one, other = dhs
-    return [ahead.backward(one), TURNS[turn_out](back.backward(TURNS[turn_in](other)))]
-
-
-@exercise("8.7", stars=3, title="From both ends, backward")
-def _check_both(answer: Any) -> Verdict:
-    """A class of (ahead, back): ``forward(x, lengths)``, ``backward(dhs) -> dx``."""
-    say = SAY["8.7"]
-    x, dhs = _drawn(99, (3, 5, 3), (3, 5, 8))
-    layer, given = answer(*_two_layers()), x.copy()
-    got = layer.forward(given, LENGTHS.copy())
-    if is_empty(got):
-        return Verdict.empty("forward returned None")
-    one, other = _states(x, "turned", "turned", LENGTHS)
-    right = np.concatenate([one, other], axis=2)
-    wrong: dict[str, Any] = {
-        name: np.concatenate(_states(x, *turns, LENGTHS), axis=2)
-        for name, turns in {
-            "states not turned back": ("turned", "kept"),
-            "input not turned": ("kept", "turned"),
-            "read from left to right twice": ("kept", "kept"),
-            "padding read first": ("blind", "blind"),
-            "padding read first|states by length": ("blind", "turned"),
-            "padding read first|states kept": ("blind", "kept"),
-            "padding read first|states only": ("turned", "blind"),
-        }.items()
-    }
-    wrong["padding read first|no lengths"] = np.concatenate(
-        _states(x, "blind", "blind", None), axis=2
-    )
-    wrong["halves swapped"] = np.concatenate([other, one], axis=2)
-    wrong["added, not joined"] = one + other
-    verdict = _compare_real(say, got, right, "the states", wrong)
-    if not verdict.ok:
-        return verdict
-    if not np.array_equal(given, x):
-        return say.wrong(c.INPUT_CHANGED)
-    halves = [dhs[..., :4], dhs[..., 4:]]
-    both = _gradients(x, halves)
-    wrong = {
-        name: sum(_gradients(x, halves, *turns))
-        for name, turns in {
-            "gradient not turned": ("kept", "kept"),
-            "gradient not turned on its way in": ("kept", "turned"),
-            "gradient not turned on its way out": ("turned", "kept"),
-            "gradient turned with its padding": ("blind", "blind"),
-            "gradient turned with its padding|in": ("blind", "turned"),
-            "gradient turned with its padding|out": ("turned", "blind"),
-        }.items()
-    }
-    wrong["lengths not handed on"] = sum(_gradients(x, halves, lengths=None))
-    wrong["one direction dropped|back"], wrong["one direction dropped|ahead"] = both
-    wrong["joined, not added"] = np.concatenate(both, axis=2)
-    wrong["halves of the gradient swapped"] = sum(_gradients(x, halves[::-1]))
-    got = layer.backward(dhs.copy())
-    if is_empty(got):
-        return Verdict.empty("backward returned None")
-    right = np.asarray(sum(both))
-    return first_failure(_compare_real(say, got, right, "dx", wrong), say.right())
-
-
-def _compare_real(
-    say: Texts, got: Any, right: HostArray, name: str, wrong: Mapping[str, Any]
+def _check_rows(
+    say: Texts, got: np.ndarray, rows: Sequence[Sequence[int]], name: str, wrong: Named
 ) -> Verdict:
-    """Compare what does not lie in the padding, with the right values and with the wrong ones."""
-    values = {key: _real(value, right) for key, value in wrong.items()}
-    return say.compare(_real(got, right), right, name, values)
+    """Rows of ids with any id as padding."""
+    if _holds(got, rows):
+        return say.wrong("no id as padding", name=name) if got.min() < 0 else Verdict.right()
+    for diagnosis, other in wrong:
+        if _holds(got, other):
+            return say.wrong(diagnosis, name=name)
+    if _holds(got, rows, front=True):
+        return say.wrong("padded at the front", name=name)
+    T = max(map(len, rows))
+    right = np.array([[*row, *[0] * (T - len(row))] for row in rows])
+    same = got.shape == right.shape
+    filled = np.array([len(row) for row in rows])[:, None] > np.arange(T)
+    return compare_values(np.where(filled, got, 0) if same else got, right, name)
+
+
+def _check_source(say: Texts, got: np.ndarray, sources: list[list[int]], end: int) -> Verdict:
+    wrong = [
+        ("marks in the source", [[*row, end] for row in sources]),
+        ("marks in the source", [[end, *row] for row in sources]),
+        ("source reversed", [row[::-1] for row in sources]),
+    ]
+    return _check_rows(say, got, sources, "source", wrong)
+
+
+def _check_lengths(say: Texts, got: Any, sources: list[list[int]], texts: Any) -> Verdict:
+    lengths = np.array([*map(len, sources)])
+    wrong = [
+        ("lengths of the padded rows", np.full(3, lengths.max())),
+        ("lengths of the targets", np.array([*map(len, texts)])),
+        ("lengths of the targets", np.array([1 + len(row) for row in texts])),
+    ]
+    return say.name(got, lengths, "lengths", wrong)
+
+
+def _check_inputs(
+    say: Texts, inputs: np.ndarray, targets: np.ndarray, texts: list[list[int]], end: int
+) -> Verdict:
+    """What may be wrong with the shift between inputs and targets."""
+    both = [[end, *row, end] for row in texts]
+    if _holds(inputs, [[*row, end] for row in texts]) or (
+        _holds(inputs, both) and _holds(targets, both)
+    ):
+        return say.wrong("targets not shifted")
+    if _holds(inputs, texts):
+        return say.wrong("start mark missing")
+    if _holds(inputs, [[end, *row[:-1]] for row in texts]):
+        return say.wrong("end mark missing")
+    first = inputs[:, 0]
+    others = [[int(mark), *row] for mark, row in zip(first, texts, strict=True)]
+    if (first != end).any() and _holds(inputs, others):
+        return say.wrong("another start mark", mark=int(first[0]), end=end)
+    return Verdict.right()
+
+
+def _check_targets(say: Texts, got: np.ndarray, wanted: Any, texts: Any) -> Verdict:
+    T = max(map(len, wanted))
+    right = np.array([[*row, *[-1] * (T - len(row))] for row in wanted])
+    if compare_values(got, right).ok:
+        return Verdict.right()
+    if _holds(got, wanted):
+        return say.wrong("padding counts as a target")
+    if _holds(got, texts):
+        return say.wrong("end mark missing")
+    if _holds(got, wanted, front=True):
+        return say.wrong("padded at the front", name="targets")
+    return compare_values(got, right, "targets")
+
+
+@exercise("8.2", stars=1, title="The last state")
+def _check_last_states(answer: Any) -> Verdict:
+    """``last_states(hs, lengths)``, from (N, S, H) to (N, H)."""
+    say, rng = SAY["8.2"], np.random.default_rng(2)
+    hs, lengths = rng.standard_normal((4, 6, 3)), np.array([5, 2, 4, 3])
+    rows, totals = np.arange(4), hs.sum(axis=1)
+    means = [row[:length].mean(axis=0) for row, length in zip(hs, lengths, strict=True)]
+    wrong = [
+        ("last step of the padded batch", hs[:, -1]),
+        ("last step of the padded batch", hs[:, lengths.max() - 1]),
+        ("one step too late", hs[rows, lengths]),
+        ("one step too early", hs[rows, lengths - 2]),
+        ("the first state", hs[:, 0]),
+        ("all rows at the steps of all lengths", hs[:, lengths - 1]),
+        ("mean over the steps", totals / 6),
+        ("mean over the steps", totals / lengths[:, None]),
+        ("mean over the steps", np.array(means)),
+        ("the shortest length for all", hs[:, 1]),
+        ("states of the first row", hs[0, lengths - 1]),
+    ]
+    got = answer(hs.copy(), lengths.copy())
+    verdict = say.name(got, hs[rows, lengths - 1], "last_states", wrong)
+    return first_failure(verdict, say.right())
+
+
+# --- The joint between encoder and decoder ----------------------------------------------------
+
+
+@exercise("8.3", stars=3, title="Back through the joint")
+def _check_joint(answer: Any) -> Verdict:
+    """A class of (encoder, decoder): ``forward(x, lengths, y)``, ``backward(dhs)``."""
+    say, rng = SAY["8.3"], np.random.default_rng(3)
+    N, T, D, H = 3, 4, 3, 2
+    weights: list[Any] = [
+        [rng.standard_normal(shape) for shape in ((D, 4 * H), (H, 4 * H), (4 * H,))]
+        for _ in range(2)
+    ]
+    x, y, lengths = *rng.standard_normal((2, N, T, D)), np.array([3, 4, 1])
+    dhs, zeros = rng.standard_normal((N, T, H)), np.zeros((N, T, H))
+
+    encoder, decoder, unused = (TimeLSTM(*weights[k]) for k in (0, 1, 1))
+    outputs = encoder.forward(x, lengths)
+    h, c = encoder.state
+
+    def decoded(*state: Any) -> Any:
+        if state:
+            decoder.set_state(*state)
+        return decoder.forward(y)
+
+    without_lengths = TimeLSTM(*weights[0])
+    without_lengths.forward(x)
+    wrong = [
+        ("decoder starts from zeros", decoded()),
+        ("memory cell not handed over", decoded(h)),
+        ("h and c swapped", decoded(c, h)),
+        ("last step of the padded batch", decoded(outputs[:, -1], c)),
+        ("last step of the padded batch", decoded(outputs[:, -1])),
+        ("lengths not used", decoded(*without_lengths.state)),
+    ]
+    decoder.set_state(h, c)
+    wrong.append(("the source's lengths given to the decoder", decoder.forward(y, lengths)))
+    mine = answer(TimeLSTM(*weights[0]), unused)
+    got = mine.forward(x.copy(), lengths.copy(), y.copy())
+    verdict = say.name(got, decoded(h, c), "the output of forward", wrong)
+    if not verdict.ok:
+        return verdict
+
+    dx, dy = parts(mine.backward(dhs.copy()), "dx", "dy")
+    right_dy = decoder.backward(dhs)
+    dh, dc = decoder.dstate0
+
+    def encoded(*gradients: Any) -> Any:
+        encoder.forward(x, lengths)
+        return encoder.backward(*gradients)
+
+    at_padded_end, at_all = zeros.copy(), zeros + dh[:, None]
+    at_padded_end[:, -1] = dh
+    wrong = [
+        ("no gradient through the state", zeros[..., :1] + np.zeros(D)),
+        ("dc forgotten", encoded(zeros, dh)),
+        ("dh forgotten", encoded(zeros, None, dc)),
+        ("dh and dc swapped", encoded(zeros, dc, dh)),
+        ("dh at the last step of the padded batch", encoded(at_padded_end, None, dc)),
+        ("dh at the last step of the padded batch", encoded(at_padded_end)),
+        ("dh counted twice", encoded(at_padded_end, dh, dc)),
+        ("dh counted twice", encoded(zeros, 2 * dh, dc)),
+        ("dh at every step", encoded(at_all, None, dc)),
+        ("dh at every step", encoded(at_all, dh, dc)),
+    ]
+    given = "gradients of the decoder's outputs given to the encoder"
+    states = [(), (dh,), (None, dc), (dh, dc)]
+    wrong += [(given, encoded(dhs, *some)) for some in states]
+    right_dx = encoded(zeros, dh, dc)
+    if compare_values(dx, right_dy).ok and compare_values(dy, right_dx).ok:
+        return say.wrong("dx and dy swapped")
+    return first_failure(
+        compare_values(dy, right_dy, "dy"), say.name(dx, right_dx, "dx", wrong), say.right()
+    )
+
+
+# --- What is measured -------------------------------------------------------------------------
+
+
+@exercise("8.4", stars=2, title="Two accuracies")
+def _check_accuracies(answer: Any) -> Verdict:
+    """``accuracies(predicted, targets)`` gives the shares of right tokens and of right texts."""
+    say = SAY["8.4"]
+    targets = np.array(
+        [
+            [4, 0, 0, 3, 9],
+            [2, 9, -1, -1, -1],
+            [6, 6, 1, 9, -1],
+            [5, 0, 9, -1, -1],
+            [8, 9, -1, -1, -1],
+        ]
+    )
+    predicted = np.where(targets < 0, 3, targets)
+    predicted[2, 1], predicted[2, 2], predicted[3, 2], predicted[4, 0] = 5, 2, 1, 7
+    counts, hit = targets >= 0, predicted == targets
+    words = counts & (targets != 9)  # all but the mark
+    n, N = counts.sum(), len(targets)
+    tokens, whole = (hit & counts).sum() / n, (hit | ~counts).all(axis=1)
+    texts = whole.mean()
+    got = parts(unpacked(answer(predicted.copy(), targets.copy())), "tokens", "texts")
+    pairs = [
+        ("the two swapped", (texts, tokens)),
+        ("percent", (100 * tokens, 100 * texts)),
+        ("counts instead of shares", (tokens * n, whole.sum())),
+        ("errors instead of hits", (1 - tokens, 1 - texts)),
+    ]
+    of_tokens = [
+        ("padding counted as wrong", hit.mean()),
+        ("padding counted as right", (hit | ~counts).mean()),
+        ("id 0 taken for padding", hit[targets > 0].mean()),
+        ("the mark not counted", hit[words].mean()),
+        ("divided by the number of texts", (hit & counts).sum() / N),
+        ("every text weighs the same", ((hit & counts).sum(axis=1) / counts.sum(axis=1)).mean()),
+    ]
+    of_texts = [
+        ("padding of a text counted as wrong", hit.all(axis=1).mean()),
+        ("the mark not counted", (hit | ~words).all(axis=1).mean()),
+        ("one right token is enough", (hit & counts).any(axis=1).mean()),
+        ("estimated from the tokens", tokens ** targets.shape[1]),
+        ("estimated from the tokens", tokens ** (n / N)),
+    ]
+    for diagnosis, pair in pairs:
+        if all(compare_values(a, b).ok for a, b in zip(got, pair, strict=True)):
+            return say.wrong(diagnosis)
+    return first_failure(
+        say.name(got[0], tokens, "the share of tokens", of_tokens),
+        say.name(got[1], texts, "the share of texts", of_texts),
+        say.right(),
+    )
+
+
+@exercise("8.5", stars=2, title="One vector, many uses")
+def _check_peeky(answer: Any) -> Verdict:
+    """``peeky_backward(dz, D)``, from (N, T, D + H) to dy (N, T, D) and dh (N, H)."""
+    say, D = SAY["8.5"], 3
+    dz = np.random.default_rng(6).standard_normal((2, 4, 2 * D))  # D = H, so that a swap is seen
+    dy, dhs = dz[..., :D], dz[..., D:]
+    got_dy, got_dh = parts(answer(dz.copy(), D), "dy", "dh")
+    of_dy = [
+        ("parts swapped", dhs),
+        ("dy summed as well", dy.sum(axis=1)),
+        ("dy and dh swapped", dhs.sum(axis=1)),
+    ]
+    of_dh = [
+        ("not summed over the steps", dhs),
+        ("the last step only", dhs[:, -1]),
+        ("the first step only", dhs[:, 0]),
+        ("mean over the steps", dhs.mean(axis=1)),
+        ("summed over the batch", dhs.sum(axis=0)),
+        ("summed over the batch", dhs.sum(axis=(0, 1))),
+    ]
+    return first_failure(
+        say.name(got_dy, dy, "dy", of_dy),
+        say.name(got_dh, dhs.sum(axis=1), "dh", of_dh),
+        say.right(),
+    )

@@ -1,4 +1,4 @@
-"""The drawings of lesson 8: a query that reads a memory, and three arrangements of a decoder."""
+"""The drawings of lesson 9: a query that reads a memory, and three arrangements of a decoder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Figures of lesson 7: encoder and decoder, and the tree of a beam search."""
+"""Figures of lesson 8: encoder and decoder, and the tree of a beam search."""
 
 from itertools import pairwise
 

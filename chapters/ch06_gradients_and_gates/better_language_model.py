@@ -2,7 +2,7 @@
 
 Each step changes one thing and trains from fresh weights; the table shows its effect.
 
-    python chapters/ch06_gated_networks/better_language_model.py
+    python chapters/ch06_gradients_and_gates/better_language_model.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
 Time: 6 minutes on one core.

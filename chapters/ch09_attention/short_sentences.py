@@ -4,7 +4,7 @@ Two models that differ in the score of their attention, general and concat, lear
 sentences. Beside the quality of the translations stands the weight that the decoder gives to the
 last place of the source, its full stop or question mark, on average over all tokens it writes.
 
-    python chapters/ch08_attention/short_sentences.py
+    python chapters/ch09_attention/short_sentences.py
 
 Data: Tatoeba, English and Spanish (datasets/README.md), sentences of at most 7 words, of the 800
 most frequent words of each language.
@@ -43,7 +43,7 @@ class Config:
     lr: float = 0.004
     seed: int = 0
     show: str = "We have a big dog."
-    out: str = "runs/ch08"
+    out: str = "runs/ch09"
 
 
 QUICK = Config(corpus="addition", vocab_size=100, size=6, epochs=1, batch=2000, show="1+2")

@@ -4,7 +4,7 @@ All have gated recurrent units of the same size and are trained for the same num
 the same dates. After each epoch they write the dates of the validation split, none of whose days
 is in the training split; a date is right if all of its characters are.
 
-    python chapters/ch08_attention/dates.py
+    python chapters/ch09_attention/dates.py
 
 Data: dates, made up by the package.
 Time: about a minute and a half on one core.
@@ -40,7 +40,7 @@ class Config:
     lr: float = 0.005
     max_norm: float = 5.0
     seeds: int = 2
-    out: str = "runs/ch08"
+    out: str = "runs/ch09"
 
 
 QUICK = Config(examples=100, D=4, H=6, epochs=1, seeds=1)

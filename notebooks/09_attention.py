@@ -12,9 +12,9 @@
 # ---
 
 # %% [markdown]
-# # Lesson 8 · Attention: reading the source again
+# # Lesson 9 · Attention: reading the source again
 #
-# **The question.** The decoder of lesson 7 knows of the source only the one vector that the
+# **The question.** The decoder of lesson 8 knows of the source only the one vector that the
 # encoder ends in. Could it not look at the source again, at each step, at the place that it needs?
 #
 # It can, if the encoder's states of all steps are kept. The decoder takes an average of them,
@@ -23,7 +23,7 @@
 #
 # In this lesson you build attention by hand, write its backward pass and put it into a decoder that
 # rewrites dates. You look at the alignments that it finds, test what they say, and end with a small
-# translation. You need lesson 7 (encoder, decoder, padded batches) and the softmax of lesson 1.
+# translation. You need lesson 8 (encoder, decoder, padded batches) and the softmax of lesson 1.
 # *Time.* To read and work: 90 minutes. To run from top to bottom: about three minutes, or some
 # seconds with `DEEPNLP_LESSON=short`. To build it with its outputs: `python -m notebooks.build 08`.
 
@@ -55,9 +55,9 @@ for source, target in pairs.train[:5]:
 
 # %% [markdown]
 # Each of the ten characters of an answer depends on a few places of the source. The encoder of
-# lesson 7 packs all of it into one vector, the state after its last step, which has the same size
+# lesson 8 packs all of it into one vector, the state after its last step, which has the same size
 # for `7/4/76` and for `Tuesday, September 27, 1994`, and the decoder has nothing else to go by.
-# (Here the encoder is a GRU, whose state is $H$ numbers; the LSTM of lesson 7 had $2H$.)
+# (Here the encoder is a GRU, whose state is $H$ numbers; the LSTM of lesson 8 had $2H$.)
 #
 # But the encoder has had a state after each character. We keep all of them as the **memory**
 # $m_1 \dots m_S$, vectors of $H$ numbers, one for each place of the source; for a padded batch
@@ -88,7 +88,7 @@ weighted_sum(["J", "u", "n", "(pad)"], memory, query, length=3, title=title)
 # score is far above the others it is nearly that place alone. Padding must have weight 0, whatever
 # its score. Since $\exp(-\infty) = 0$, its scores are set to $-\infty$ before the softmax.
 #
-# ### Exercise 8.1 ★★ The weights
+# ### Exercise 9.1 ★★ The weights
 #
 # Return the weights $a$ $(N, T, S)$ from queries $(N, T, H)$, a memory $(N, S, H)$ and lengths
 # $(N,)$. In sequence $n$ the places $s < \mathrm{lengths}_n$ (counted from 0, as in the array)
@@ -99,11 +99,11 @@ weighted_sum(["J", "u", "n", "(pad)"], memory, query, length=3, title=title)
 def attention_weights(query, memory, lengths): ...
 
 
-check("8.1", attention_weights)
+check("9.1", attention_weights)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution", "setup"]
-# Solution 8.1
+# Solution 9.1
 def attention_weights_solution(query, memory, lengths):
     e = query @ memory.swapaxes(1, 2)  # (N, T, H) (N, H, S) -> (N, T, S)
     counts = np.arange(memory.shape[1]) < lengths[:, None]  # (N, S)
@@ -112,7 +112,7 @@ def attention_weights_solution(query, memory, lengths):
     return e / e.sum(axis=2, keepdims=True)
 
 
-check("8.1", attention_weights_solution)
+check("9.1", attention_weights_solution)
 
 # %% [markdown]
 # The contexts are then `a @ memory`. Both together are the package's `DotAttention`:
@@ -147,7 +147,7 @@ print("the weights of sequence 1, which has two places:\n", a[1].round(2))
 # The sum in the brackets is the mean of $da$, weighted by $a$. A step against the gradient raises
 # the scores of the places whose $da$ lies below this mean, as these lower the loss more.
 #
-# ### Exercise 8.2 ★★ Back through the softmax
+# ### Exercise 9.2 ★★ Back through the softmax
 #
 # Return $de$ from $a$ and $da$, all three $(N, T, S)$. (What becomes of the padding, with $a = 0$?)
 
@@ -156,16 +156,16 @@ print("the weights of sequence 1, which has two places:\n", a[1].round(2))
 def softmax_backward(a, da): ...
 
 
-check("8.2", softmax_backward)
+check("9.2", softmax_backward)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution", "setup"]
-# Solution 8.2
+# Solution 9.2
 def softmax_backward_solution(a, da):
     return a * (da - np.sum(a * da, axis=2, keepdims=True))  # 0 in the padding
 
 
-check("8.2", softmax_backward_solution)
+check("9.2", softmax_backward_solution)
 
 # %% [markdown]
 # **The scores**, $e_{ts} = q_t \cdot m_s$, are products again:
@@ -174,7 +174,7 @@ check("8.2", softmax_backward_solution)
 # Note the two $\mathrel{+}=$. The memory is used twice, in the scores, which say where to look, and
 # in the sum, which says what is seen there. By the fork rule of lesson 1 both gradients are added.
 #
-# ### Exercise 8.3 ★★★ Attention, backward
+# ### Exercise 9.3 ★★★ Attention, backward
 #
 # Write the layer: `forward(query, memory, lengths)` gives the contexts, `backward(dc)` returns
 # `(dquery, dmemory)`. If a gradient is wrong, the check names the mistake.
@@ -187,11 +187,11 @@ class MyAttention:
     def backward(self, dc): ...
 
 
-check("8.3", MyAttention)
+check("9.3", MyAttention)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 8.3
+# Solution 9.3
 class AttentionSolution:
     def forward(self, query, memory, lengths):
         self.query, self.memory = query, memory
@@ -211,7 +211,7 @@ class AttentionSolution:
         return dquery, dmemory
 
 
-check("8.3", AttentionSolution)
+check("9.3", AttentionSolution)
 
 # %%
 mine, dc = AttentionSolution(), rng.standard_normal(c.shape)
@@ -228,12 +228,12 @@ for own, of_package in zip(mine.backward(dc), attention.backward(dc), strict=Tru
 # $$ y_t = \tanh([c_t, h_t]\, W), $$
 #
 # from which an affine layer and a softmax make the probabilities of the next character, as they did
-# from $h_t$ before. (From here on $y_t$ is this output; in lesson 7 it was the symbol written, and
+# from $h_t$ before. (From here on $y_t$ is this output; in lesson 8 it was the symbol written, and
 # $c_t$, here the context, was the memory cell.) The rows of $W$ $(2H, M)$ belong to the $2H$
 # numbers of $[c_t, h_t]$, the context's first. The state $h_t$ now has two uses as well: it stands
 # in $[c_t, h_t]$, and it is the query.
 #
-# ### Exercise 8.4 ★★ A state with two uses
+# ### Exercise 9.4 ★★ A state with two uses
 #
 # Write the layer, with a `DotAttention()` inside: `forward(h, memory, lengths)` takes states
 # $(N, T, H)$ and gives $y$ $(N, T, M)$; `backward(dy)` returns `(dh, dmemory)` and sets `self.dW`.
@@ -250,11 +250,11 @@ class MyStep:
     def backward(self, dy): ...
 
 
-check("8.4", MyStep)
+check("9.4", MyStep)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 8.4
+# Solution 9.4
 class StepSolution:
     def __init__(self, W):
         self.W, self.dW = W, None
@@ -275,10 +275,10 @@ class StepSolution:
         return dboth[..., H:] + dquery, dmemory
 
 
-check("8.4", StepSolution)
+check("9.4", StepSolution)
 
 # %% [markdown]
-# The rest is lesson 7. The encoder's states are the memory, its last state starts the decoder.
+# The rest is lesson 8. The encoder's states are the memory, its last state starts the decoder.
 # Going back, $dm$ enters the encoder at every step, and $dh_0$ of the decoder at the last one:
 # `encoder.backward(dmemory, dh0)`. The package's `Seq2Seq(attention="dot")` is this model. One
 # batch goes through its parts, with the layer that you have just written and with its own decoder:
@@ -346,13 +346,13 @@ curves(
 
 # %% [markdown]
 # This holds after so few epochs, all else equal. It does not show that a single vector could never
-# hold a date; with `chapters/ch08_attention/dates.py` you can train for longer.
+# hold a date; with `chapters/ch09_attention/dates.py` you can train for longer.
 #
 # ## 5 Looking at the weights
 #
 # The weights $(T, S)$ of a date make a picture, a row for each character that was written.
 #
-# ### Exercise 8.5 ★ June or July?
+# ### Exercise 9.5 ★ June or July?
 #
 # Before you look: the encoder reads from left to right. The source is `June 14, 2001`. Which
 # states of the memory can tell June from July: `"the letter J"`, `"from the third letter on"`,
@@ -360,12 +360,12 @@ curves(
 
 # %%
 my_choice = ...
-check("8.5", my_choice)
+check("9.5", my_choice)
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 8.5
+# Solution 9.5
 choice = "from the third letter on"
-check("8.5", choice)
+check("9.5", choice)
 
 
 # %%
@@ -469,7 +469,7 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
 # General is dot with the memory $m W^\top$, which is computed once for all steps. Concat is a small
 # network for each pair of a step and a place, and costs accordingly. `Seq2Seq` has all three.
 #
-# ### Exercise 8.6 ★★ How large is a score?
+# ### Exercise 9.6 ★★ How large is a score?
 #
 # Let the numbers in $q$ and $m$ be independent, with mean 0 and variances `var_q` and `var_m`. By
 # which number must $q \cdot m$, a sum of $H$ products, be divided to have variance 1?
@@ -479,16 +479,16 @@ for k, name in enumerate(["first", "second", "third", "fourth", "fifth"]):
 def divisor(H, var_q, var_m): ...
 
 
-check("8.6", divisor)
+check("9.6", divisor)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 8.6
+# Solution 9.6
 def divisor_solution(H, var_q, var_m):
     return np.sqrt(H * var_q * var_m)  # variances of independent terms add up
 
 
-check("8.6", divisor_solution)
+check("9.6", divisor_solution)
 
 # %% [markdown]
 # Scores that are far apart make one weight nearly 1 and all others nearly 0. Then
@@ -527,7 +527,7 @@ curves(
 # second layer must begin at the true end of its sequence: the input is reversed by its length,
 # read, and the states are reversed again.
 #
-# ### Exercise 8.7 ★★★ From both ends, backward
+# ### Exercise 9.7 ★★★ From both ends, backward
 #
 # `ahead` and `back` are recurrent layers such as `TimeRNN(Wx, Wh, b)`, with
 # `forward(x, lengths)` $(N, T, D) \to (N, T, H)$ and `backward(dhs)`. Write the layer that has
@@ -545,11 +545,11 @@ class MyBoth:
     def backward(self, dhs): ...
 
 
-check("8.7", MyBoth)
+check("9.7", MyBoth)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 8.7
+# Solution 9.7
 class BothSolution:
     def __init__(self, ahead, back):
         self.ahead, self.back = ahead, back
@@ -567,7 +567,7 @@ class BothSolution:
         return dx + reverse_by_length(dback, self.lengths)  # both read the same x
 
 
-check("8.7", BothSolution)
+check("9.7", BothSolution)
 
 # %%
 x, lengths = rng.standard_normal((2, 4, 3)), np.array([4, 2])
@@ -599,7 +599,7 @@ look(models["both ends"], "7/4/76")
 arrangements(title="Arrows in red lead from one step to the next by way of an attention")
 
 # %% [markdown]
-# ### Exercise 8.8 ★ Which can run ahead?
+# ### Exercise 9.8 ★ Which can run ahead?
 #
 # In training all inputs of the decoder are known. In which arrangement can its recurrent layer run
 # over all $T$ steps first, and the attention of all steps follow as one product: `"Luong"`,
@@ -607,12 +607,12 @@ arrangements(title="Arrows in red lead from one step to the next by way of an at
 
 # %%
 my_arrangement = ...
-check("8.8", my_arrangement)
+check("9.8", my_arrangement)
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 8.8
+# Solution 9.8
 arrangement = "Luong"
-check("8.8", arrangement)
+check("9.8", arrangement)
 
 # %% [markdown]
 # ## 9 A translation
@@ -677,7 +677,7 @@ look(translator, asked[-2])
 # The verb is wrong, and its row is spread over several words. A third of the validation sentences
 # are exact by greedy search, and of our six beam search corrects one. With the score general the
 # same model gets half as many sentences right: all rows look at the full stop, and attention is the
-# one vector of section 1 again (`chapters/ch08_attention/short_sentences.py`). This is a toy;
+# one vector of section 1 again (`chapters/ch09_attention/short_sentences.py`). This is a toy;
 # `deepnlp train --recipe tatoeba-en-es` trains on all sentences of the corpus.
 #
 # ### What came next
@@ -691,7 +691,7 @@ look(translator, asked[-2])
 # ## What to read next
 #
 # * **In this project**: `deepnlp/layers/`: `attention.py`, `decoders.py`, `feeding.py`,
-#   `bahdanau.py`; `deepnlp translate RUN "a text" --attention FILE`; `chapters/ch08_attention/`.
+#   `bahdanau.py`; `deepnlp translate RUN "a text" --attention FILE`; `chapters/ch09_attention/`.
 # * Bahdanau, Cho and Bengio, *Neural machine translation by jointly learning to align and
 #   translate* (2015). Luong, Pham and Manning, *Effective approaches to attention-based neural
 #   machine translation* (2015). Schuster and Paliwal, *Bidirectional recurrent neural networks*

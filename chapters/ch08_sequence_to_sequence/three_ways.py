@@ -1,9 +1,9 @@
 """Sums by an encoder and a decoder: plain, reversed, peeky, and both, with several seeds.
 
-The comparison of lesson 7 by the package's model and task: the same small model, the source in its
+The comparison of lesson 8 by the package's model and task: the same small model, the source in its
 own order or reversed, the encoder's state at the start of the decoder only or at every step.
 
-    python chapters/ch07_sequence_to_sequence/three_ways.py
+    python chapters/ch08_sequence_to_sequence/three_ways.py
 
 Data: 20,000 made-up sums of numbers with up to three digits; 1,000 of them for validation.
 Time: about four minutes on one core.
@@ -43,7 +43,7 @@ class Config:
     batch: int = 128
     lr: float = 0.005
     seeds: str = "0,1,2"
-    out: str = "runs/ch07"
+    out: str = "runs/ch08"
 
 
 QUICK = Config(examples=500, D=4, H=8, epochs=2, seeds="0")

@@ -12,7 +12,7 @@
 # ---
 
 # %% [markdown]
-# # Lesson 7 · Sequence to sequence
+# # Lesson 8 · Sequence to sequence
 #
 # **The question.** A language model continues a text. To translate, it has to read one text to its
 # end and then write another one, of another length. How can recurrent networks do that?
@@ -79,7 +79,7 @@ print(f"{len(pairs.train):,} sums to learn from, such as", pairs.train[:3])
 # is given the right symbol there, whatever it would have written itself. This is called **teacher
 # forcing**.
 #
-# ### Exercise 7.1 ★★ A batch of pairs
+# ### Exercise 8.1 ★★ A batch of pairs
 #
 # Return source, lengths, inputs and targets for `sources` and `targets`, two lists of lists of ids.
 
@@ -88,11 +88,11 @@ print(f"{len(pairs.train):,} sums to learn from, such as", pairs.train[:3])
 def make_batch(sources, targets, end): ...
 
 
-check("7.1", make_batch)
+check("8.1", make_batch)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.1
+# Solution 8.1
 def make_batch_solution(sources, targets, end):
     def padded(rows, fill):
         width = max(len(row) for row in rows)
@@ -103,7 +103,7 @@ def make_batch_solution(sources, targets, end):
     return padded(sources, 0), lengths, inputs, padded([[*row, end] for row in targets], -1)
 
 
-check("7.1", make_batch_solution)
+check("8.1", make_batch_solution)
 
 
 # %%
@@ -123,7 +123,7 @@ for (a, b), *rows in zip(pairs.train[:3], *batch_of(pairs.train[:3])):
 # want is the state after the last symbol. In a padded batch every sequence has its last symbol
 # somewhere else.
 #
-# ### Exercise 7.2 ★ The last state
+# ### Exercise 8.2 ★ The last state
 #
 # From outputs $(N, S, H)$ and lengths $(N,)$ return the states after the last symbols, $(N, H)$. (A
 # `TimeLSTM` that was told the lengths has them in `layer.h`.)
@@ -133,16 +133,16 @@ for (a, b), *rows in zip(pairs.train[:3], *batch_of(pairs.train[:3])):
 def last_states(hs, lengths): ...
 
 
-check("7.2", last_states)
+check("8.2", last_states)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.2
+# Solution 8.2
 def last_states_solution(hs, lengths):
     return hs[np.arange(len(hs)), lengths - 1]
 
 
-check("7.2", last_states_solution)
+check("8.2", last_states_solution)
 
 # %% [markdown]
 # ## 3 The decoder, and the joint
@@ -166,7 +166,7 @@ encoder_decoder("57+5", "62")
 #
 # All that the encoder learns comes through these $2H$ numbers.
 #
-# ### Exercise 7.3 ★★★ Back through the joint
+# ### Exercise 8.3 ★★★ Back through the joint
 #
 # Given are two `TimeLSTM`. `forward(x, lengths, y)` takes the embedded source $(N, S, D)$, its
 # lengths and the decoder's embedded inputs $(N, T, D)$, and returns the decoder's outputs
@@ -188,11 +188,11 @@ class Joint:
     def backward(self, dhs): ...
 
 
-check("7.3", Joint)
+check("8.3", Joint)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.3
+# Solution 8.3
 class JointSolution:
     def __init__(self, encoder, decoder):
         self.encoder, self.decoder = encoder, decoder
@@ -208,7 +208,7 @@ class JointSolution:
         return self.encoder.backward(unused, self.decoder.dh0, self.decoder.dc0), dy
 
 
-check("7.3", JointSolution)
+check("8.3", JointSolution)
 
 # %% [markdown]
 # With embeddings before it and the softmax after it, this is the whole model. For writing, `start`
@@ -267,7 +267,7 @@ np.testing.assert_allclose(package.forward(*batch), mine.forward(*batch), rtol=1
 # How good are answers? One figure is the share of **tokens** (here symbols) that are right, another
 # the share of texts that are right as a whole, the **exact match**. For sums the second one counts.
 #
-# ### Exercise 7.4 ★★ Two accuracies
+# ### Exercise 8.4 ★★ Two accuracies
 #
 # From `predicted` $(N, T)$ and `targets` $(N, T)$, padded with $-1$, return the share of right
 # tokens and the share of texts without a mistake, the mark included.
@@ -277,18 +277,18 @@ np.testing.assert_allclose(package.forward(*batch), mine.forward(*batch), rtol=1
 def accuracies(predicted, targets): ...
 
 
-check("7.4", accuracies)
+check("8.4", accuracies)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.4
+# Solution 8.4
 def accuracies_solution(predicted, targets):
     counts = targets != -1
     right = predicted == targets
     return right[counts].mean(), np.all(right | ~counts, axis=1).mean()
 
 
-check("7.4", accuracies_solution)
+check("8.4", accuracies_solution)
 
 # %% [markdown]
 # For the exact match the model has to write by itself. The simplest way is **greedy search**: take
@@ -389,7 +389,7 @@ encoder_decoder("5+75", "80", peeky=True)
 # source is not reversed. The input of step $t$ is now $z_t = [y_{t-1}, h]$ $(N, T, D + H)$, with
 # the same $h$ $(N, H)$ at all steps. In the backward pass that is the fork rule of lesson 1.
 #
-# ### Exercise 7.5 ★★ One vector, many uses
+# ### Exercise 8.5 ★★ One vector, many uses
 #
 # From $dz$ $(N, T, D + H)$ return $dy$ $(N, T, D)$ and $dh$ $(N, H)$.
 
@@ -398,16 +398,16 @@ encoder_decoder("5+75", "80", peeky=True)
 def peeky_backward(dz, D): ...
 
 
-check("7.5", peeky_backward)
+check("8.5", peeky_backward)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.5
+# Solution 8.5
 def peeky_backward_solution(dz, D):
     return dz[:, :, :D], dz[:, :, D:].sum(axis=1)
 
 
-check("7.5", peeky_backward_solution)
+check("8.5", peeky_backward_solution)
 
 # %%
 name = "reversed, peeky"  # the decoder is in deepnlp/layers/decoders.py
@@ -428,7 +428,7 @@ curves(
 # The book (*Deep Learning from Scratch 2*, chapter 7) trains for 25 epochs on 45,000 sums, with
 # $H = 128$ and a smaller learning rate, and finds about 10, 43 and 98 %; this project's runs are in
 # [docs/results/addition.md](../docs/results/addition.md). Seeds differ by a lot. By the means in
-# `chapters/ch07_sequence_to_sequence/three_ways.py` peeking alone gets 75 %, reversal alone 62 %.
+# `chapters/ch08_sequence_to_sequence/three_ways.py` peeking alone gets 75 %, reversal alone 62 %.
 #
 # Peeking helps the ones most: they come last, and the encoder's state is still there. What reversal
 # does is less plain: the ones gain too, although of their symbols one is nearer now (5 steps, not
@@ -468,7 +468,7 @@ for name, model in models.items():
 # update $i$: linearly, exponentially as $k^i$ with $k < 1$, or as an inverse sigmoid
 # $k / (k + e^{i/k})$ with $k \ge 1$.
 #
-# ### Exercise 7.6 ★★ Inputs of its own
+# ### Exercise 8.6 ★★ Inputs of its own
 #
 # Return what the decoder reads, $(N, T)$. `step(ids, state)` returns scores $(N, V)$ and the new
 # state, `inputs` $(N, T)$ are the right inputs, and `forced` $(N, T)$ is true where they should be
@@ -480,11 +480,11 @@ for name, model in models.items():
 def mixed_inputs(step, state, inputs, forced): ...
 
 
-check("7.6", mixed_inputs)
+check("8.6", mixed_inputs)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.6
+# Solution 8.6
 def mixed_inputs_solution(step, state, inputs, forced):
     read = [inputs[:, 0]]
     for t in range(1, inputs.shape[1]):
@@ -493,7 +493,7 @@ def mixed_inputs_solution(step, state, inputs, forced):
     return np.stack(read, axis=1)
 
 
-check("7.6", mixed_inputs_solution)
+check("8.6", mixed_inputs_solution)
 
 # %% [markdown]
 # The mixed inputs then go into `forward` like any others; no gradient passes through the choice.
@@ -520,7 +520,7 @@ for text, total, _ in sample_search(plain.step, plain.start(source, lengths), 4,
 # beginning, and another beginning none at all. So the decoder's states have to be put in order:
 # each kept beginning goes on from the state of its **parent**.
 #
-# ### Exercise 7.7 ★★★ One step of a beam search
+# ### Exercise 8.7 ★★★ One step of a beam search
 #
 # `totals` $(k,)$ are the log-probabilities of the beginnings so far, `log_p` $(k, V)$ those of the
 # next symbols, and `state` is the tuple $(h, c)$, each with a row for each beginning. Return the
@@ -532,11 +532,11 @@ for text, total, _ in sample_search(plain.step, plain.start(source, lengths), 4,
 def beam_step(totals, log_p, state, width): ...
 
 
-check("7.7", beam_step)
+check("8.7", beam_step)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.7
+# Solution 8.7
 def beam_step_solution(totals, log_p, state, width):
     sums = totals[:, None] + log_p  # (k, V)
     best = np.argsort(-sums, axis=None)[:width]
@@ -544,7 +544,7 @@ def beam_step_solution(totals, log_p, state, width):
     return sums.flat[best], ids, parents, tuple(array[parents] for array in state)
 
 
-check("7.7", beam_step_solution)
+check("8.7", beam_step_solution)
 
 # %% [markdown]
 # A text that has ended keeps its place: only a further mark may follow, with probability 1. `seen`
@@ -625,7 +625,7 @@ beam_tree(my_beam_search(plain, sources[k], 2)[1][: len(text) + 1], ways, title=
 # $$ \mathrm{score}(y) = \frac{1}{T^\alpha} \sum_{t=1}^{T} \log P(y_t \mid y_1 \dots y_{t-1}, x),
 #    \qquad 0 \le \alpha \le 1. $$
 #
-# ### Exercise 7.8 ★ Texts of different lengths
+# ### Exercise 8.8 ★ Texts of different lengths
 #
 # Return the score from `log_p` $(T,)$, the log-probabilities of a text's symbols, end included.
 # (The package's `beam_search` searches for many texts at once, scored in this way.)
@@ -635,16 +635,16 @@ beam_tree(my_beam_search(plain, sources[k], 2)[1][: len(text) + 1], ways, title=
 def score(log_p, alpha): ...
 
 
-check("7.8", score)
+check("8.8", score)
 
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 7.8
+# Solution 8.8
 def score_solution(log_p, alpha):
     return np.sum(log_p) / len(log_p) ** alpha
 
 
-check("7.8", score_solution)
+check("8.8", score_solution)
 
 # %% [markdown]
 # ## 8 What one vector cannot hold
@@ -687,7 +687,7 @@ curves(
 # %% [markdown]
 # Short rows are no problem; with their length the mistakes increase, and a wider state, trained as
 # long, only puts them off. The decoder needs a way to look at the source itself, at the place that
-# it is about to write: that is **attention**, the subject of lesson 8.
+# it is about to write: that is **attention**, the subject of lesson 9.
 #
 # ## What to read next
 #

@@ -1684,9 +1684,9 @@ bars(
 # On this toy of a text the perplexities are close together, L buys nothing yet, and a single run
 # decides nothing. What tying saves is plain: with 1,000 words a third of the parameters. With
 # more text and more words the order of the paper appears: on the whole of `pydocs`, with 5,000
-# words and 128 units, `chapters/ch06_gated_networks/tying.py` measures a validation perplexity of
-# 78.8 without tying, 70.5 tied and 68.5 tied+L. On the Penn Treebank (Table 1 of the paper) tying
-# is worth 4 to 5 points, and L up to 0.8 more.
+# words and 128 units, `chapters/ch06_gradients_and_gates/tying.py` measures a validation
+# perplexity of 78.8 without tying, 70.5 tied and 68.5 tied+L. On the Penn Treebank (Table 1 of the
+# paper) tying is worth 4 to 5 points, and L up to 0.8 more.
 #
 # The paper counts the savings, and slips once: tied+L with 600 units and embeddings of 400 has, it
 # says, 55 % of the parameters of the tied model with 600. By its own table it is 9.5 of 11.8
@@ -1911,8 +1911,8 @@ embeddings(groups, vectors, title="The rows of the tied matrix: words with like 
 # %% [markdown]
 # ## 9 · What to read next
 #
-# * At full size, from the shell: `chapters/ch06_gated_networks/` has `exploding_and_vanishing.py`,
-#   `clipping.py`, `cells.py`, `better_language_model.py` and `tying.py`, each with `--help`. They
+# * At full size, from the shell: `chapters/ch06_gradients_and_gates/` has
+#   `exploding_and_vanishing.py`, `clipping.py`, `cells.py`, `better_language_model.py` and `tying.py`, each with `--help`. They
 #   run on the Penn Treebank, too.
 # * `deepnlp/layers/lstm.py` and `deepnlp/kernels/`: the LSTM you grew, as the package has it.
 # * K. Saito, *Deep Learning from Scratch 2*, chapter 6, whose path this lesson follows.

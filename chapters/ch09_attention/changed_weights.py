@@ -5,7 +5,7 @@ equal weights, by the same weights in a random order. Then the source is changed
 begin with the name of a month one letter becomes an a. Beside the share of months that change with
 it stands the weight of this letter while the month is written.
 
-    python chapters/ch08_attention/changed_weights.py
+    python chapters/ch09_attention/changed_weights.py
 
 Data: dates, made up by the package.
 Time: about half a minute on one core.
@@ -46,7 +46,7 @@ class Config:
     batch: int = 64
     lr: float = 0.003
     seed: int = 0
-    out: str = "runs/ch08"
+    out: str = "runs/ch09"
 
 
 QUICK = Config(examples=100, D=4, H=6, epochs=1)

@@ -2,7 +2,7 @@
 
 Each cell of the table is one run of plain SGD from the same weights over the same text.
 
-    python chapters/ch06_gated_networks/clipping.py
+    python chapters/ch06_gradients_and_gates/clipping.py
 
 Data: pydocs, the documentation inside this Python; vocabulary 500.
 Time: 40 seconds on one core.

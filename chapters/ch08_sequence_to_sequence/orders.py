@@ -4,7 +4,7 @@ The source in its own order or reversed, the target too: a model that writes the
 carry from digit to digit, as people do on paper. For each of the four, the share of right digits by
 their place in answers of three digits.
 
-    python chapters/ch07_sequence_to_sequence/orders.py
+    python chapters/ch08_sequence_to_sequence/orders.py
 
 Data: 20,000 made-up sums of numbers with up to three digits; 1,000 of them for validation.
 Time: about two and a half minutes on one core.
@@ -41,7 +41,7 @@ class Config:
     batch: int = 128
     lr: float = 0.005
     seeds: str = "0,1"
-    out: str = "runs/ch07"
+    out: str = "runs/ch08"
 
 
 QUICK = Config(examples=500, D=4, H=8, epochs=2, seeds="0")

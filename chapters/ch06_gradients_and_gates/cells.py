@@ -3,7 +3,7 @@
 First the five cells of the lesson, fresh, over many steps. Then one language model for each cell,
 trained on the same text, under the gradient microscope.
 
-    python chapters/ch06_gated_networks/cells.py
+    python chapters/ch06_gradients_and_gates/cells.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus.
 Time: 1 minute on one core.

@@ -3,7 +3,7 @@
 The comparison of Gulordava, Aina and Boleda 2018 (Table 1) on a corpus of any size. Without
 tying or with L, the embedding may be smaller than the state.
 
-    python chapters/ch06_gated_networks/tying.py
+    python chapters/ch06_gradients_and_gates/tying.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
 Time: 9 minutes on one core.

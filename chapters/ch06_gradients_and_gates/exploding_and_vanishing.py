@@ -3,7 +3,7 @@
 The two experiments of the book with its numbers, the phase diagram for matrices of H units, and
 the singular values and spectral radius of fresh weights U(-1/sqrt(H), 1/sqrt(H)) at several H.
 
-    python chapters/ch06_gated_networks/exploding_and_vanishing.py
+    python chapters/ch06_gradients_and_gates/exploding_and_vanishing.py
 
 Data: random matrices.
 Time: 12 seconds on one core.

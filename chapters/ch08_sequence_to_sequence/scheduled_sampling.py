@@ -4,7 +4,7 @@ Models that read sums reversed, trained with scheduled sampling that falls in a 
 of right inputs. Counted are whole sums, and the digits that follow a wrong one, when the model
 reads what it has written.
 
-    python chapters/ch07_sequence_to_sequence/scheduled_sampling.py
+    python chapters/ch08_sequence_to_sequence/scheduled_sampling.py
 
 Data: 20,000 made-up sums of numbers with up to three digits; 1,000 of them for validation.
 Time: about three and a half minutes on one core.
@@ -40,7 +40,7 @@ class Config:
     lr: float = 0.005
     shares: str = "1,0.75,0.5"
     seeds: str = "0,1,2"
-    out: str = "runs/ch07"
+    out: str = "runs/ch08"
 
 
 QUICK = Config(examples=500, D=4, H=8, epochs=2, shares="1,0.5", seeds="0")

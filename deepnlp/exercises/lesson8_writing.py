@@ -1,4 +1,4 @@
-"""Checks of exercises 7.6 to 7.8, a decoder that writes: its own inputs, and beam search."""
+"""Checks of exercises 8.6 to 7.8, a decoder that writes: its own inputs, and beam search."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from deepnlp.exercises.texts import Texts, texts_of
 from deepnlp.exercises.values import compare_values, unpacked
 from deepnlp.exercises.verdict import Verdict, first_failure, is_empty, parts
 
-SAY = texts_of(7)
+SAY = texts_of(8)
 
 
 # --- Inputs of its own ------------------------------------------------------------------------
 
 
-@exercise("7.6", stars=2, title="Inputs of its own")
+@exercise("8.6", stars=2, title="Inputs of its own")
 def _check_mixed(answer: Any) -> Verdict:
     """``mixed_inputs(step, state, inputs, forced)`` gives what the decoder reads, (N, T)."""
-    say, rng = SAY["7.6"], np.random.default_rng(7)
+    say, rng = SAY["8.6"], np.random.default_rng(7)
     N, T, V, H = 8, 6, 9, 5
     W, U, out = (2 * rng.standard_normal(shape) for shape in ((V, H), (H, H), (H, V)))
     first = rng.standard_normal((N, H))
@@ -87,10 +87,10 @@ def _check_mixed(answer: Any) -> Verdict:
 # --- Beam search ------------------------------------------------------------------------------
 
 
-@exercise("7.7", stars=3, title="One step of a beam search")
+@exercise("8.7", stars=3, title="One step of a beam search")
 def _check_beam_step(answer: Any) -> Verdict:
     """``beam_step(totals, log_p, state, width)`` gives totals, ids, parents and the state."""
-    say, rng = SAY["7.7"], np.random.default_rng(3)
+    say, rng = SAY["8.7"], np.random.default_rng(3)
     for k, width in ((3, 3), (1, 3), (4, 2)):
         V = 6
         totals = np.sort(-rng.exponential(0.4, size=k))[::-1]
@@ -192,10 +192,10 @@ def _check_state(say: Texts, got: Any, state: Any, ids: Any, parents: Any) -> Ve
     )
 
 
-@exercise("7.8", stars=1, title="Texts of different lengths")
+@exercise("8.8", stars=1, title="Texts of different lengths")
 def _check_score(answer: Any) -> Verdict:
     """``score(log_p, alpha)``: the sum of log-probabilities (T,) over T to the power alpha."""
-    say = SAY["7.8"]
+    say = SAY["8.8"]
     log_p = np.log([0.5, 0.9, 0.2, 0.7, 0.8])
     T, total = len(log_p), log_p.sum()
     for alpha in (0.6, 1.0, 0.0):
