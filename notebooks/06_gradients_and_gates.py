@@ -1912,8 +1912,8 @@ embeddings(groups, vectors, title="The rows of the tied matrix: words with like 
 # ## 9 · What to read next
 #
 # * At full size, from the shell: `chapters/ch06_gradients_and_gates/` has
-#   `exploding_and_vanishing.py`, `clipping.py`, `cells.py`, `better_language_model.py` and `tying.py`, each with `--help`. They
-#   run on the Penn Treebank, too.
+#   `exploding_and_vanishing.py`, `clipping.py`, `cells.py`, `better_language_model.py` and
+#   `tying.py`, each with `--help`. They run on the Penn Treebank, too.
 # * `deepnlp/layers/lstm.py` and `deepnlp/kernels/`: the LSTM you grew, as the package has it.
 # * K. Saito, *Deep Learning from Scratch 2*, chapter 6, whose path this lesson follows.
 # * S. Hochreiter and J. Schmidhuber, *Long short-term memory*, 1997; F. Gers, J. Schmidhuber and
