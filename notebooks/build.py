@@ -2,6 +2,10 @@
 
 The source of a lesson is ``notebooks/NN_name.py`` (cells marked by ``# %%``); this writes the
 notebook of the same name beside it, with outputs. It needs the extra ``notebooks``.
+
+Solutions are folded (:mod:`notebooks.folding`). Numbers that the text quotes from the cells are
+compared with them (:mod:`notebooks.quoted`); if one differs the notebook is not written, but kept
+aside, and ``--text`` takes its outputs once the text is corrected.
 """
 
 from __future__ import annotations
@@ -14,6 +18,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from notebooks.folding import END, fold, is_solution
+from notebooks.quoted import QuotedError, add_probes, complaints, keep_values, take_probes
 
 FOLDER = Path(__file__).resolve().parent
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -80,16 +87,18 @@ def execute(source: Path, short: bool = False, timeout: float = 900.0) -> Any:
     Returns
     -------
     nbformat.NotebookNode
-        With outputs, and without traces of when and where it ran.
+        With outputs, the values of quoted numbers in its metadata, and no traces of when and
+        where it ran.
 
     Raises
     ------
     nbclient.exceptions.CellExecutionError
-        If a cell raises an error.
+        If a cell, or the expression of a quoted number, raises an error.
     """
     from nbclient import NotebookClient
 
     notebook = read(source)
+    add_probes(notebook)
     environment = os.environ | {"DEEPNLP_LESSON": "short" if short else "full"}
     client = NotebookClient(
         notebook,
@@ -102,11 +111,14 @@ def execute(source: Path, short: bool = False, timeout: float = 900.0) -> Any:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = _joined(cell.outputs)
+    take_probes(notebook)
     notebook.metadata["language_info"] = {"name": "python"}
     return notebook
 
 
-def build(source: Path, short: bool = False, output: Path | None = None) -> Path:
+def build(
+    source: Path, short: bool = False, output: Path | None = None, text: bool = False
+) -> Path:
     """Run a lesson and write its notebook.
 
     Parameters
@@ -116,19 +128,38 @@ def build(source: Path, short: bool = False, output: Path | None = None) -> Path
         In its short form.
     output : Path, optional
         Folder to write to; that of the source by default.
+    text : bool
+        Run nothing: take the outputs of the last run, whose code has to be the same.
 
     Returns
     -------
     Path
         The notebook.
+
+    Raises
+    ------
+    QuotedError
+        If the text quotes a number that the cells did not give. The notebook is then kept beside
+        the others, as ``NN_name.refused.ipynb``.
     """
     import nbformat
 
-    notebook = execute(source, short)
     folder = source.parent if output is None else output
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{source.stem}.ipynb"
-    nbformat.write(notebook, path)
+    refused = path.with_suffix(".refused.ipynb")
+    if text:
+        last = nbformat.read(refused if refused.exists() else path, as_version=4)
+        notebook = _with_outputs(read(source), last)
+    else:
+        notebook = execute(source, short)
+        fold(notebook)
+    notebook.metadata.pop("jupytext", None)  # else JupyterLab would save a reader's work to source
+    wrong = [] if short else complaints(notebook)
+    nbformat.write(notebook, refused if wrong else path)
+    if wrong:
+        raise QuotedError(f"{source.name} quotes other numbers:\n  " + "\n  ".join(wrong))
+    refused.unlink(missing_ok=True)
     return path
 
 
@@ -142,19 +173,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 if a cell raises an error; 2 if a name is unknown or a package is missing.
+        0; 1 if a cell raises an error or the text quotes a number that no cell gave; 2 if a name
+        is unknown or a package is missing.
     """
     parser = argparse.ArgumentParser(
         prog="python -m notebooks.build", description="Run the lessons, keep their outputs."
     )
     parser.add_argument("names", nargs="*", help="such as 01 or 01_layers_by_hand; all by default")
     parser.add_argument("--short", action="store_true", help="the short form")
+    parser.add_argument(
+        "--text", action="store_true", help="only the text has changed: take the last outputs"
+    )
     parser.add_argument("--output", type=Path, help="folder to write to; by default notebooks/")
     options = parser.parse_args(arguments)
     try:
         for source in sources(options.names):
             begun = time.perf_counter()
-            path = _build_or_complain(source, options.short, options.output)
+            path = _build_or_complain(source, options.short, options.output, options.text)
             if path is None:
                 return 1
             print(f"{path.name}: {time.perf_counter() - begun:.0f} s", flush=True)
@@ -179,13 +214,28 @@ def _joined(outputs: list[Any]) -> list[Any]:
     return joined
 
 
-def _build_or_complain(source: Path, short: bool, output: Path | None) -> Path | None:
-    """The notebook, or None if a cell raised an error, which is then shown."""
+def _with_outputs(notebook: Any, last: Any) -> Any:
+    """A lesson's present text between the cells, outputs and values of its last run."""
+    fold(notebook)
+    ran = [cell for cell in last.cells if cell.cell_type == "code" or is_solution(cell)]
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" or is_solution(cell):
+            old = ran.pop(0) if ran else {"source": ""}
+            if not old["source"].startswith(cell.source.removesuffix(END)):
+                raise QuotedError(f"this code has changed, the lesson has to run:\n{cell.source}")
+            old["id"] = cell.id
+            notebook.cells[place] = old
+    keep_values(notebook, last.metadata.get("quoted", []))
+    return notebook
+
+
+def _build_or_complain(source: Path, short: bool, output: Path | None, text: bool) -> Path | None:
+    """The notebook, or None if something was wrong, which is then shown."""
     from nbclient.exceptions import CellExecutionError
 
     try:
-        return build(source, short, output)
-    except CellExecutionError as error:
+        return build(source, short, output, text)
+    except (CellExecutionError, QuotedError) as error:
         print(f"error: {source.name}: {error}", file=sys.stderr)
         return None
 

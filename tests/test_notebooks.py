@@ -1,9 +1,11 @@
-"""The lessons: notebooks that equal their sources, hold outputs without errors, and still run."""
+"""The lessons: notebooks that equal their sources, quote what they hold, and still run."""
 
 import nbformat
 import pytest
 
 from notebooks.build import FOLDER, execute, plain_text, read, sources
+from notebooks.folding import END, fold, is_solution
+from notebooks.quoted import complaints, marks
 
 LESSONS = sources()
 IDS = [path.stem for path in LESSONS]
@@ -31,12 +33,33 @@ def test_there_are_lessons():
 
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)
 def test_a_notebook_equals_its_source(source):
-    of_source, of_notebook = read(source).cells, committed(source).cells
-    assert len(of_source) == len(of_notebook)
-    for written, built in zip(of_source, of_notebook, strict=True):
+    notebook, of_notebook = read(source), committed(source).cells
+    fold(notebook)
+    assert len(notebook.cells) == len(of_notebook)
+    for written, built in zip(notebook.cells, of_notebook, strict=True):
         rebuild = "make lessons rebuilds the notebook from its source"
-        assert (written.cell_type, written.source) == (built.cell_type, built.source), rebuild
+        assert written.cell_type == built.cell_type, rebuild
         assert written.metadata == built.metadata, rebuild
+        if is_solution(written):  # folded in a text, with its verdict at the end
+            assert built.source.startswith(written.source.removesuffix(END)), rebuild
+        else:
+            assert written.source == built.source, rebuild
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_the_text_quotes_the_numbers_that_the_cells_gave(source):
+    assert complaints(committed(source)) == []
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_no_solution_shows_before_it_is_unfolded(source):
+    for cell in filter(is_solution, committed(source).cells):
+        if cell.cell_type == "code":
+            assert cell.metadata["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
+            assert cell.outputs == []
+        else:
+            assert cell.source.startswith("<details><summary>Solution ")
+            assert ": right\n" in cell.source
 
 
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)
@@ -61,4 +84,7 @@ def test_a_notebook_says_nothing_of_the_machine_it_ran_on(source):
 @pytest.mark.slow
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)
 def test_the_short_form_runs(source):
-    assert_no_errors(execute(source, short=True, timeout=180))
+    notebook = execute(source, short=True, timeout=180)
+    assert_no_errors(notebook)
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert len(notebook.metadata["quoted"]) == sum(len(marks(text)) for text in texts)

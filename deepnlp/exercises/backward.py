@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any
 
 import numpy as np
 
 from deepnlp.backend import asarray
 from deepnlp.exercises.values import compare_values
-from deepnlp.exercises.verdict import ERROR, Verdict, is_empty
+from deepnlp.exercises.verdict import ERROR, WRONG_TYPE, Verdict, is_empty
 from deepnlp.gradcheck import CAUSES, Report, check_gradients
 from deepnlp.gradcheck.causes import ZERO
+
+IGNORED = "arriving gradient not used"
+ORDER = "gradients in another order"
 
 
 def check_backward(
@@ -74,6 +78,11 @@ def check_backward(
             set_ = ", ".join(f"d{name}" for name in kept)
             return Verdict.wrong("dx missing", f"backward set {set_}; it must also return dx.")
         return Verdict.empty("backward returned None")
+    verdict = _of_the_form(gradients, [x for x in inputs if np.asarray(x).dtype.kind in "fc"])
+    if not verdict.ok:
+        return verdict
+    if isinstance(gradients, list):
+        layer.__class__ = _with_a_tuple(type(layer))
     report = check_gradients(layer, *inputs)
     found = {row.name for row in report.rows}
     missing = [name for name in weights if name not in found]
@@ -84,7 +93,58 @@ def check_backward(
         )
     if report.ok:
         return Verdict.right(f"Every gradient agrees with the numbers, to {report.error:.0e}.")
+    if _ignores_what_arrives(tried, dys):
+        arriving = next(iter(inspect.signature(tried.backward).parameters), "dy")
+        return Verdict.wrong(
+            IGNORED,
+            f"backward gives the same for every {arriving}, the gradient that arrives. By the "
+            f"chain rule each gradient is {arriving} times a slope.",
+        )
     return _diagnosis(report, hints or {})
+
+
+def _of_the_form(gradients: Any, inputs: list[Any]) -> Verdict:
+    """Whether backward gives an array, or for several inputs one for each, in their order."""
+    several = isinstance(gradients, tuple | list)
+    if len(inputs) < 2:
+        if isinstance(gradients, list):
+            return Verdict.wrong(WRONG_TYPE, "backward gives a list; return dx itself, an array.")
+        return Verdict.right()
+    if not several or len(gradients) != len(inputs):
+        seen = f"{len(gradients)} values" if several else "one value"
+        return Verdict.wrong(
+            WRONG_TYPE,
+            f"forward takes {len(inputs)} inputs, so backward should return {len(inputs)} "
+            f"gradients, in the same order; got {seen}.",
+        )
+    shapes, wanted = [np.shape(g) for g in gradients], [np.shape(x) for x in inputs]
+    if shapes != wanted and sorted(shapes) == sorted(wanted):
+        return Verdict.wrong(
+            ORDER, f"The gradients should come in the order of forward's inputs, with shapes "
+            f"{', '.join(map(str, wanted))}; got {', '.join(map(str, shapes))}.",
+        )  # fmt: skip
+    return Verdict.right()
+
+
+def _with_a_tuple(owner: type) -> type:
+    """The reader's class, whose backward gives several gradients as a tuple and not as a list."""
+
+    def backward(self: Any, *dys: Any) -> tuple[Any, ...]:
+        return tuple(owner.backward(self, *dys))  # type: ignore[attr-defined]
+
+    return type(owner.__name__, (owner,), {"backward": backward, "__module__": owner.__module__})
+
+
+def _ignores_what_arrives(layer: Any, dys: list[Any]) -> bool:
+    """Whether the gradients with respect to the inputs do not depend on what is handed in."""
+
+    def given(scale: float) -> list[Any]:
+        gradients = copy.deepcopy(layer).backward(*(scale * dy for dy in dys))
+        several = gradients if isinstance(gradients, tuple | list) else (gradients,)
+        return [np.asarray(gradient) for gradient in several]
+
+    once, thrice = given(1.0), given(3.0)
+    return any(np.any(a) for a in once) and all(map(np.array_equal, once, thrice))
 
 
 def _compare_outputs(outputs: tuple[Any, ...], expected: Any, tolerance: float) -> Verdict:

@@ -57,9 +57,13 @@ def _check_softmax(answer: Any) -> Verdict:
         return verdict
     with np.errstate(all="ignore"):
         large = np.asarray(answer(np.array([[1000.0, 1001.0], [-1000.0, -1001.0]])))
+    right = np.array([[0.2689414, 0.7310586], [0.7310586, 0.2689414]])
+    if large.shape == right.shape and np.isnan(large[1]).all() and np.allclose(large[0], right[0]):
+        return SAY["1.3"].wrong("one maximum for all")
     if not np.all(np.isfinite(large)):
         return SAY["1.3"].wrong(c.NOT_A_NUMBER)
-    return compare_values(large, [[0.2689414, 0.7310586], [0.7310586, 0.2689414]], "softmax(s)")
+    wrong = {"scores clipped": np.full((2, 2), 0.5)}
+    return SAY["1.3"].compare(large, right, "softmax(s) of scores near 1000", wrong)
 
 
 @exercise("1.4", stars=1, title="The price of a guess")

@@ -236,14 +236,16 @@ def one_word_at_a_time(answer: Any) -> Verdict:
     """From a model, a list of ids and a length to the likeliest continuation, a list of ids."""
     model, prompt, length = _dreamer(), [3, 1, 4, 1, 5], 12
 
-    def used() -> SimpleRNNLM:
+    def used() -> _Counting:
         model.reset_state()
         model.logits(asarray([[7, 2, 9]]))
+        model.read = 0
         return model
 
     got = answer(used(), list(prompt), length)
     if is_empty(got):
         return Verdict.empty("no ids were returned")
+    read = model.read
     right = _continue(model, prompt, length)
     if [int(id_) for id_ in got] == [*prompt, *right]:
         return SAY["5.12"].wrong("wrong shape")
@@ -252,13 +254,31 @@ def one_word_at_a_time(answer: Any) -> Verdict:
         "prompt not read": _continue(model, prompt[-1:], length),
         "text fed again": _fed_again(model, prompt, length),
     }
-    return SAY["5.12"].compare(got, right, "the continuation", wrong)
+    verdict = SAY["5.12"].compare(got, right, "the continuation", wrong)
+    enough = len(prompt) + length  # the last one need not even be read
+    if verdict.ok and read > enough:
+        return SAY["5.12"].wrong("text read again", read=read, enough=enough)
+    return verdict
 
 
-def _dreamer() -> SimpleRNNLM:
+class _Counting(SimpleRNNLM):
+    """A model that counts the ids it reads."""
+
+    read = 0
+
+    def logits(self, ids: Any) -> Any:
+        self.read += int(np.size(ids))
+        return super().logits(asarray(ids))
+
+    def step(self, ids: Any, state: Any = None) -> Any:
+        self.read += int(np.size(ids))
+        return super().step(ids, state)
+
+
+def _dreamer() -> _Counting:
     """A small model with large random weights, whose likeliest words depend on the whole past."""
     rng = np.random.default_rng(512)
-    model = SimpleRNNLM(vocab_size=12, embed_size=6, hidden_size=16, dtype="float64", rng=rng)
+    model = _Counting(vocab_size=12, embed_size=6, hidden_size=16, dtype="float64", rng=rng)
     for parameter in model.parameters():
         parameter.value[...] = asarray(rng.normal(size=parameter.shape)) * 0.7
     return model

@@ -22,6 +22,7 @@ from deepnlp.plots.learning import learning_curve
 from deepnlp.plots.paths import vector_paths
 from deepnlp.plots.reach import gradient_reach
 from deepnlp.plots.regions import decision_regions
+from deepnlp.plots.sliders import explore
 from deepnlp.plots.story import long_link
 from deepnlp.plots.style import spread
 from deepnlp.plots.surprisal import SurprisalText, surprisal_text
@@ -34,9 +35,10 @@ from deepnlp.plots.words import next_words
 __all__ = [
     "Candidate", "SurprisalText", "against_chance", "arrangements", "attention_map",
     "axis_words", "bars", "beam_tree", "computation_graph", "curves", "decision_regions",
-    "embeddings", "encoder_decoder", "gate_traces", "gradient_flow", "gradient_heat_map",
-    "gradient_reach", "learning_curve", "long_link", "moving_window", "next_words", "spread",
-    "surprisal_text", "svd_plane", "unrolled", "vector_paths", "weighted_sum", "word_table",
+    "embeddings", "encoder_decoder", "explore", "gate_traces", "gradient_flow",
+    "gradient_heat_map", "gradient_reach", "learning_curve", "long_link", "moving_window",
+    "next_words", "spread", "surprisal_text", "svd_plane", "unrolled", "vector_paths",
+    "weighted_sum", "word_table",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

@@ -51,7 +51,7 @@ def test_a_lesson_is_run_and_kept(folder, tmp_path, capsys):
     assert [cell.cell_type for cell in notebook.cells] == ["markdown", "code", "code", "code"]
     assert [build.plain_text(o) for o in notebook.cells[2].outputs] == ["first\nshort\n"]
     assert [build.plain_text(o) for o in notebook.cells[3].outputs] == ["42"]
-    assert set(notebook.metadata) == {"jupytext", "kernelspec", "language_info"}
+    assert set(notebook.metadata) == {"kernelspec", "language_info", "quoted"}
 
 
 def test_a_cell_that_fails_is_shown(folder, capsys):

@@ -27,6 +27,17 @@ def softmax_that_overflows(s):
     return np.exp(s) / np.exp(s).sum(axis=1, keepdims=True)
 
 
+def softmax_with_one_maximum(s):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(s - s.max())
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def softmax_that_clips(s):
+    e = np.exp(np.clip(s, -500, 500))
+    return e / e.sum(axis=1, keepdims=True)
+
+
 def summed_cross_entropy(p, t):
     return -np.log(p[np.arange(len(t)), t]).sum()
 
@@ -59,6 +70,9 @@ def slope_over_h(f, x, h):
         ("1.3", softmax_without_keepdims, "missing keepdims"),
         ("1.3", softmax_that_overflows, "not a number"),
         ("1.3", lambda s: np.exp(s) / np.exp(s).sum(), "one sum for all"),
+        ("1.3", softmax_with_one_maximum, "one maximum for all"),
+        ("1.3", lambda s: softmax_with_one_maximum(s).tolist(), "one maximum for all"),
+        ("1.3", softmax_that_clips, "scores clipped"),
         ("1.4", summed_cross_entropy, "loss not averaged"),
         ("1.4", positive_cross_entropy, "sign"),
         ("1.4", lambda p, t: -np.log2(p[np.arange(len(t)), t]).mean(), "base of the logarithm"),
@@ -108,6 +122,22 @@ def keeping_the_input(self, x):
     return self.y
 
 
+def gradient_forgotten(self, dy):
+    return self.y * (1 - self.y)
+
+
+def in_a_list(self, dy):
+    return [dy * self.y * (1 - self.y)]
+
+
+def loss_gradient_forgotten(self, dloss=1):
+    return (self.p - np.eye(3)[self.t]) / len(self.t)
+
+
+def neither_loss_gradient_nor_mean(self, dloss=1):
+    return self.p - np.eye(3)[self.t]
+
+
 def not_averaged(self, dloss=1):
     return dloss * (self.p - np.eye(3)[self.t])
 
@@ -118,6 +148,14 @@ def probabilities_alone(self, dloss=1):
 
 def one_way_only(self, dy):
     return dy * self.gate
+
+
+def through_the_gate_only(self, dy):
+    return dy * self.x * self.gate * (1 - self.gate)
+
+
+def swish_gradient_forgotten(self, dy):
+    return self.gate + self.x * self.gate * (1 - self.gate)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +176,15 @@ def one_way_only(self, dy):
             "derivative of the activation missing or of another function",
         ),
         ("1.6", {"forward": lambda self, x: np.tanh(x)}, "wrong value"),
+        ("1.6", {"backward": gradient_forgotten}, "arriving gradient not used"),
+        ("1.6", {"backward": in_a_list}, "wrong type"),
+        ("1.7", {"backward": loss_gradient_forgotten}, "arriving gradient not used"),
+        ("1.7", {"backward": neither_loss_gradient_nor_mean}, "arriving gradient not used"),
         ("1.7", {"backward": not_averaged}, "loss not averaged"),
         ("1.7", {"backward": probabilities_alone}, "term of a sum or product missing"),
         ("1.8", {"backward": one_way_only}, "term of a sum or product missing"),
+        ("1.8", {"backward": through_the_gate_only}, "term of a sum or product missing"),
+        ("1.8", {"backward": swish_gradient_forgotten}, "arriving gradient not used"),
     ],
 )
 def test_a_wrong_layer_is_diagnosed(name, methods, diagnosis):

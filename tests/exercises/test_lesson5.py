@@ -124,6 +124,39 @@ def test_step_without_the_derivative():
     assert found == "derivative of the activation missing or of another function"
 
 
+def step_with(change):
+    """A solution of 5.4 whose gradients are changed on their way out."""
+
+    class Wrong(solution_of("5.4")):
+        def backward(self, dh):
+            return change(*super().backward(dh))
+
+    return Wrong
+
+
+def test_a_step_that_forgets_what_arrives():
+    class Wrong(solution_of("5.4")):
+        def backward(self, dh):
+            return super().backward(np.ones_like(dh))
+
+    verdict = check("5.4", Wrong)
+    assert verdict.diagnosis == "arriving gradient not used"
+    assert "for every dh" in verdict.text
+
+
+@pytest.mark.parametrize(
+    ("change", "diagnosis"),
+    [
+        (lambda dx, dh_prev: (dh_prev, dx), "gradients in another order"),
+        (lambda dx, dh_prev: dx, "wrong type"),
+        (lambda dx, dh_prev: (dx, dh_prev, dx), "wrong type"),
+        (lambda dx, dh_prev: [dx, 2 * dh_prev], "constant factor"),
+    ],
+)
+def test_the_form_of_what_a_step_returns(change, diagnosis):
+    assert check("5.4", step_with(change)).diagnosis == diagnosis
+
+
 def through_time(carry=True, accumulate=True):
     """A solution of 5.5 that forgets the path through time, or assigns for adding."""
 
@@ -301,7 +334,7 @@ def test_continuations(wrong, diagnosis):
     assert check("5.12", wrong).diagnosis == diagnosis
 
 
-def test_resetting_and_reading_the_whole_text_each_time_is_right_too():
+def test_reading_the_whole_text_again_is_refused():
     def slow(model, ids, length):
         text = list(ids)
         for _ in range(length):
@@ -309,4 +342,7 @@ def test_resetting_and_reading_the_whole_text_each_time_is_right_too():
             text.append(likeliest(model, text))
         return text[len(ids) :]
 
-    assert check("5.12", slow).ok
+    verdict = check("5.12", slow)
+    assert verdict.diagnosis == "text read again"
+    assert "126 ids" in verdict.text  # five at first, one more each time
+    assert "17 are enough" in verdict.text
