@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "run a demonstration: exploding and vanishing gradients, memory, clipping, tying",
     "vectors": "word vectors of a file or a trained model: neighbours, analogies, similarity",
     "reproduce": "run the rows of a table of results, and write its page",
+    "search": "search for the best options of a model, on the validation split",
     "bench": "time deepnlp against PyTorch and the machine's limit, and write the page on speed",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }

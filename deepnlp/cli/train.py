@@ -15,15 +15,18 @@ examples:
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Parser, add_json, at_least, several
+from deepnlp.cli.parser import Parser, add_json, at_least
+from deepnlp.cli.training_options import (
+    add_task_and_recipe,
+    add_training_options,
+    defaults_of,
+    given_options,
+)
 
 if TYPE_CHECKING:
-    from deepnlp.options import Option
     from deepnlp.training import Result, TrainConfig
 
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
@@ -31,24 +34,9 @@ WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 
 def configure(parser: Parser) -> None:
     """Add the options of this command and those of the task."""
-    from deepnlp.tasks import TASKS
-    from deepnlp.training.config import option_groups, recipe_names
-
-    defaults = _defaults(parser.arguments)
-    task = defaults.task
+    defaults = defaults_of(parser.arguments)
     parser.usage = "%(prog)s [option ...]"
-    parser.add_argument(
-        "--task",
-        choices=[*TASKS],
-        default=task,
-        help="what to train for; with --help after it, its options are shown (default lm)",
-    )
-    recipes = ", ".join(recipe_names())
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help=f"options of a run whose result is known: {recipes}, or the path of a .toml file",
-    )
+    add_task_and_recipe(parser, defaults.task)
     folder = parser.add_argument_group("run folder")
     folder.add_argument(
         "--out", metavar="DIR", help="the folder of the run; by default a new one, runs/NAME-TIME"
@@ -73,50 +61,7 @@ def configure(parser: Parser) -> None:
         f"gradient_flow.png (default {WATCH_EVERY})",
     )
     add_json(folder)
-    for heading, options in option_groups(task).items():
-        group = parser.add_argument_group(heading)
-        for option in options.values():
-            _add(group, option, defaults[option.name])
-    for other in TASKS:
-        for options in option_groups(other).values():
-            for name in ("--" + option.replace("_", "-") for option in options):
-                if name not in parser._option_string_actions:
-                    tasks = f"{parser.elsewhere[name]} or" if name in parser.elsewhere else "--task"
-                    parser.elsewhere[name] = f"{tasks} {other}"
-
-
-def _defaults(argv: Sequence[str]) -> "TrainConfig":
-    """The options of a call before its own: of the resumed run, the recipe or the task."""
-    from deepnlp.training import TrainConfig, configure
-
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for name in ("--task", "--recipe", "--out"):
-        parser.add_argument(name)
-    parser.add_argument("--resume", action="store_true")
-    try:
-        said, _ = parser.parse_known_args(argv)
-        if said.resume and said.out:
-            return TrainConfig.load(Path(said.out) / "config.toml")
-        return configure(said.recipe, task=said.task)
-    except (argparse.ArgumentError, ValueError, OSError):
-        return TrainConfig()  # the error is reported when the options are read again
-
-
-def _add(group: Any, option: "Option", default: Any) -> None:
-    """Add an option to a group; one that is not given is not in the namespace."""
-    help_text = option.help.replace("%", "%%")
-    details: dict[str, Any] = {"default": argparse.SUPPRESS}
-    if option.kind is bool:
-        details |= {"action": argparse.BooleanOptionalAction}
-    else:
-        kind = several(option.kind) if option.several else option.kind
-        details |= {"type": kind, "choices": option.choices or None}
-        if not option.choices:
-            details["metavar"] = option.metavar or {int: "N", float: "X"}.get(option.kind)
-    if default is not None:
-        shown = {True: "yes", False: "no"}[default] if option.kind is bool else default
-        help_text += f" (default {shown})"
-    group.add_argument("--" + option.name.replace("_", "-"), help=help_text, **details)
+    add_training_options(parser, defaults)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -156,10 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _config(arguments: argparse.Namespace) -> "TrainConfig":
     """The options of the run: from its folder to resume it, else from recipe and command line."""
     from deepnlp.training import configure, recipe, resumed_config
-    from deepnlp.training.config import option_groups
 
-    names = [name for group in option_groups(arguments.task).values() for name in group]
-    explicit = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    explicit = given_options(arguments)
     if not arguments.resume:
         return configure(arguments.recipe, explicit, arguments.task)
     if arguments.out is None:

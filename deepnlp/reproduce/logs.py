@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +80,12 @@ class Logs:
                 )
 
     def take(self, job: Job, run: RunFolder) -> None:
-        """Copy the logs of a finished run, ``result.json`` last and without the run's place."""
-        result = _finished(job, run)
-        here = self.of(job)
-        here.path.mkdir(parents=True, exist_ok=True)
-        here.result.unlink(missing_ok=True)
-        for name in LOG_FILES[:2]:
-            with replacing(here.path / name) as file:
-                file.write((run.path / name).read_bytes())
-        here.write_result({key: value for key, value in result.items() if key not in PLACES})
+        """Copy the logs of a finished run."""
+        whole_result(run)
+        changes = changed_options(run, job)
+        if changes:
+            raise DeepNLPError(changed_message(run.path, changes))
+        copy_logs(run, self.of(job))
 
     def remove(self, job: Job) -> None:
         """Forget a run, ``result.json`` first."""
@@ -116,20 +113,28 @@ def changed_message(path: Path, changes: list[str]) -> str:
     )
 
 
-def _finished(job: Job, run: RunFolder) -> Mapping[str, Any]:
-    """The result of a run, or an error unless it is whole and that of the job."""
+def whole_result(run: RunFolder, ended: Sequence[str] = ("finished",)) -> dict[str, Any]:
+    """The result of a run that has ended, or an error unless its logs are whole."""
     for name in LOG_FILES:
         if not (run.path / name).is_file():
             raise FileNotFoundError(f"{run.path} holds no finished run: it has no {name}")
-    changes = changed_options(run, job)
-    if changes:
-        raise DeepNLPError(changed_message(run.path, changes))
     result = run.read_result() or {}
     rows = run.read_metrics()
-    if result.get("status") != "finished":
+    if result.get("status") not in ended:
         raise DeepNLPError(f"{run.path} holds a run that has not finished: go on with it first")
-    if not rows or rows[-1]["epoch"] != result["epochs"]:
+    if (rows[-1]["epoch"] if rows else 0) != result["epochs"]:
         raise DeepNLPError(
             f"{run.path} is damaged: its metrics.jsonl does not end with epoch {result['epochs']}"
         )
     return result
+
+
+def copy_logs(run: RunFolder, to: RunFolder) -> None:
+    """Copy the logs of a run, ``result.json`` last and without the run's place."""
+    result = run.read_result() or {}
+    to.path.mkdir(parents=True, exist_ok=True)
+    to.result.unlink(missing_ok=True)
+    for name in LOG_FILES[:2]:
+        with replacing(to.path / name) as file:
+            file.write((run.path / name).read_bytes())
+    to.write_result({key: value for key, value in result.items() if key not in PLACES})

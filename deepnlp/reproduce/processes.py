@@ -1,15 +1,79 @@
-"""What the processes that run a table share: exit codes and locks."""
+"""Training in processes of their own: how they are started, exit codes and locks."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import deepnlp
+from deepnlp.datasets.files import data_folder
 
 BUSY = 75  # exit code: another process has this run
 FAILED = 2
 INTERRUPTED = 130
+
+told_to_stop = threading.Event()
+"""Set in a process that was started here, when it is interrupted."""
+
+
+def start(module: str, job: Mapping[str, Any], **options: Any) -> subprocess.Popen[str]:
+    """Start ``python -m MODULE``, whose first line of standard input is a job in JSON.
+
+    An interruption from the keyboard does not reach it unless it is passed on.
+    """
+    source = str(Path(deepnlp.__file__).parents[1])
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {
+        **os.environ,
+        "DEEPNLP_DATA": str(data_folder().resolve()),
+        "PYTHONPATH": os.pathsep.join(paths),
+        **options.pop("env", {}),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+        **options,
+    )
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # its exit code says that it has ended
+        process.stdin.write(json.dumps(job) + "\n")
+        process.stdin.flush()
+    return process
+
+
+def read_job() -> dict[str, Any]:
+    """The job, in the process that was started, which from now on ends when its parent does."""
+    job: dict[str, Any] = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    return job
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, which comes when the parent ends, in whatever way."""
+    while os.read(0, 4096):
+        told_to_stop.set()
+    os._exit(FAILED)
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Pass an interruption on: to the run at hand, and to what may follow it in the process."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):  # it has ended
+        process.stdin.write("stop\n")
+        process.stdin.flush()
+    process.send_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
@@ -34,7 +98,7 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
+            except BlockingIOError:
                 if time.monotonic() > end:
                     yield False
                     return

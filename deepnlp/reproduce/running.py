@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import deepnlp
 from deepnlp import backend
-from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
 from deepnlp.reproduce.logs import Logs, LogState, changed_message, changed_options
 from deepnlp.reproduce.page import write_page
-from deepnlp.reproduce.processes import BUSY, INTERRUPTED, locked
+from deepnlp.reproduce.processes import BUSY, INTERRUPTED, interrupt, locked, start
 from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import RunFolder
 
@@ -164,30 +157,13 @@ def _run(job: Job, folder: Path) -> int:
         "backend": backend.name(),
         "patience": PATIENCE,
     }
-    source = str(Path(deepnlp.__file__).parents[1])
-    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "DEEPNLP_DATA": str(data_folder().resolve()),
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
-    with subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.reproduce.worker"],
-        stdin=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-        env=environment,
-        start_new_session=True,  # a Ctrl-C reaches it only through this process
-    ) as process:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(task) + "\n")
-        process.stdin.flush()
+    with start("deepnlp.reproduce.worker", task, cwd=folder) as process:
         interrupted = False
         while True:
             try:
                 code = process.wait()
             except KeyboardInterrupt:
                 interrupted = True
-                process.send_signal(signal.SIGINT)
+                interrupt(process)
             else:  # a run that was ending took no notice; what follows it must not begin
                 return INTERRUPTED if interrupted and code == 0 else code

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
-from deepnlp.options import read_toml
+from deepnlp.reproduce.declared import made, names_in, read_declaration
 from deepnlp.training import TrainConfig, configure
 
 TABLES = resources.files("deepnlp").joinpath("reproduce", "tables")
@@ -154,8 +152,7 @@ def table_names() -> list[str]:
     >>> "glove" in table_names()
     True
     """
-    names = (file.name for file in TABLES.iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return names_in(TABLES)
 
 
 def load_table(name: str) -> Table:
@@ -180,16 +177,7 @@ def load_table(name: str) -> Table:
     >>> load_table("glove").name
     'glove'
     """
-    if name.endswith(".toml"):
-        content, source, name = read_toml(name), name, Path(name).stem
-    elif name in table_names():
-        content = tomllib.loads(TABLES.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-        source = f"table {name}"
-    else:
-        raise ValueError(
-            f"unknown table {name!r}: expected one of {', '.join(table_names())}, or the path of a "
-            ".toml file"
-        )
+    name, content, source = read_declaration(name, TABLES, "table")
     try:
         return _table(name, content)
     except (TypeError, ValueError) as error:
@@ -199,12 +187,12 @@ def load_table(name: str) -> Table:
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
     figure = _figure(parts.pop("figure", None))
-    columns = [_made(Column, part, "a column") for part in parts.pop("columns", [])]
-    rows = [_made(Row, part, "a row") for part in parts.pop("rows", [])]
+    columns = [made(Column, part, "a column") for part in parts.pop("columns", [])]
+    rows = [made(Row, part, "a row") for part in parts.pop("rows", [])]
     if not rows or not columns:
         raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
     parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
-    table = _made(Table, parts, "the table")
+    table = made(Table, parts, "the table")
     names = [job.name for job in table.jobs()]  # which checks the options of each
     for one in names:
         if not NAME.fullmatch(one):
@@ -224,20 +212,8 @@ def _figure(part: Mapping[str, Any] | None) -> FigureOf | CurvesOf | None:
     if part is None:
         return None
     if "panels" not in part:
-        curves: CurvesOf = _made(CurvesOf, part, "the figure")
+        curves: CurvesOf = made(CurvesOf, part, "the figure")
         return curves
-    panels = [_made(Panel, panel, "a panel") for panel in part["panels"]]
-    dots: FigureOf = _made(FigureOf, {**part, "panels": panels}, "the figure")
+    panels = [made(Panel, panel, "a panel") for panel in part["panels"]]
+    dots: FigureOf = made(FigureOf, {**part, "panels": panels}, "the figure")
     return dots
-
-
-def _made(kind: Any, part: Mapping[str, Any], what: str) -> Any:
-    """A dataclass from a table of TOML, or an error that names the wrong key."""
-    known = {one.name for one in fields(kind)}
-    for key in part:
-        if key not in known:
-            raise ValueError(f"{what} has no {key!r}: expected {', '.join(sorted(known))}")
-    try:
-        return kind(**part)
-    except TypeError as error:
-        raise ValueError(f"{what}: {str(error).replace('__init__() ', '')}") from error

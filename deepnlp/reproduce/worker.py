@@ -7,19 +7,15 @@ when its standard input does, so that it does not outlive a parent that was kill
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import threading
 from pathlib import Path
 
-from deepnlp.reproduce.processes import BUSY, FAILED, INTERRUPTED, locked
+from deepnlp.reproduce.processes import BUSY, FAILED, INTERRUPTED, locked, read_job
 
 
 def main() -> int:
     """Train as the parent says; gives the exit code."""
-    job = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    job = read_job()
 
     from deepnlp import backend
     from deepnlp.errors import DeepNLPError
@@ -38,13 +34,6 @@ def main() -> int:
             print(f"deepnlp: error: {said}", file=sys.stderr)
             return FAILED
     return 0 if result.status == "finished" else INTERRUPTED
-
-
-def _end_with_parent() -> None:
-    """Wait for the end of standard input, which comes when the parent ends, in whatever way."""
-    while os.read(0, 4096):
-        pass
-    os._exit(FAILED)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ class SequenceToSequence(Task):
             require_sacrebleu()
         self.pairs, self.name = pairs, pairs.name
         self.batch_size, self.pool, self.max_length = batch_size, pool, max_length
-        self.metric, self.higher_is_better = metric, metric != "perplexity"
+        self.metric, self.higher_is_better = self.judged_by({"metric": metric})
         self.teacher_forcing = teacher_forcing
         self.teacher_forcing_epochs = teacher_forcing_epochs
         self.beam, self.length_penalty = beam, length_penalty
@@ -289,6 +289,11 @@ class SequenceToSequence(Task):
         return self.pairs.describe()
 
     # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
+        """The metric of the option, and whether more of it is better."""
+        return options["metric"], options["metric"] != "perplexity"
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> SequenceToSequence:

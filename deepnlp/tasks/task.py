@@ -93,6 +93,10 @@ class Task:
 
     def final(self, model: Any) -> dict[str, Any]:
         """Figures of the best weights, for ``result.json``: by name and then by split."""
+        return self.on_validation(model)
+
+    def on_validation(self, model: Any) -> dict[str, Any]:
+        """As :meth:`final`, of the validation split alone, as it is measured after an epoch."""
         return {name: {"valid": value} for name, value in self.evaluate(model).items()}
 
     def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
@@ -134,6 +138,11 @@ class Task:
         )
 
     # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
+        """:attr:`metric` and :attr:`higher_is_better` of the task that options describe."""
+        return cls.metric, cls.higher_is_better
 
     @classmethod
     def load(cls, options: Mapping[str, Any]) -> Task:

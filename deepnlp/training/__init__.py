@@ -15,13 +15,14 @@ from deepnlp.training.schedules import (
     Schedule,
     Step,
 )
-from deepnlp.training.trainer import Trainer
+from deepnlp.training.trainer import DivergedError, Trainer
 from deepnlp.training.watching import Hook
 
 __all__ = [
     "BPTTBatches",
     "Constant",
     "Cosine",
+    "DivergedError",
     "Exponential",
     "Hook",
     "Linear",

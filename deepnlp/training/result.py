@@ -22,7 +22,7 @@ class Result:
     Parameters
     ----------
     status : str
-        ``"finished"``, or ``"interrupted"``.
+        ``"finished"``, ``"interrupted"``, or ``"pruned"`` where a hook ended the run.
     epochs, steps : int
         Epochs finished, and updates made.
     best_epoch : int or None

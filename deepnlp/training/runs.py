@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -17,6 +17,7 @@ from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
+from deepnlp.training.watching import Hook
 
 
 def train(
@@ -27,6 +28,8 @@ def train(
     overwrite: bool = False,
     progress: bool = True,
     name: str | None = None,
+    hooks: Sequence[Hook] = (),
+    test: bool = True,
 ) -> Result:
     """Train as the options say.
 
@@ -42,6 +45,8 @@ def train(
         Show progress on standard error.
     name : str, optional
         NAME of a new folder; that of the corpus by default.
+    hooks, test
+        As for :class:`Trainer`.
 
     Returns
     -------
@@ -55,7 +60,9 @@ def train(
     """
     if out is not None:
         RunFolder(out).check(resume=resume, overwrite=overwrite)  # before the work begins
-    trainer = build_trainer(config, out, overwrite=overwrite, progress=progress, name=name)
+    trainer = build_trainer(
+        config, out, overwrite=overwrite, progress=progress, name=name, hooks=hooks, test=test
+    )
     return trainer.fit(resume=resume)
 
 
@@ -108,6 +115,8 @@ def build_trainer(
     progress: bool = True,
     name: str | None = None,
     watch_gradients: int | None = None,
+    hooks: Sequence[Hook] = (),
+    test: bool = True,
 ) -> Trainer:
     """Seed, load the data, build the model, and put a trainer around them.
 
@@ -116,7 +125,7 @@ def build_trainer(
     config : TrainConfig
     out, overwrite, progress, name
         As for :func:`train`.
-    watch_gradients : int, optional
+    watch_gradients, hooks, test
         As for :class:`Trainer`.
 
     Returns
@@ -141,6 +150,8 @@ def build_trainer(
         overwrite=overwrite,
         config=config,
         watch_gradients=watch_gradients,
+        hooks=hooks,
+        test=test,
     )
 
 

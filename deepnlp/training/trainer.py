@@ -38,6 +38,16 @@ EVERY = "updates between checkpoints, beside one each epoch; 0 for none between"
 SEED = "the same seed gives the same run"
 
 
+class DivergedError(DeepNLPError):
+    """The loss, the gradient or the validation of a run is no longer finite.
+
+    Examples
+    --------
+    >>> issubclass(DivergedError, DeepNLPError)
+    True
+    """
+
+
 class Trainer:
     """Trains a model on a task, and resumes a run bit for bit.
 
@@ -78,6 +88,9 @@ class Trainer:
         bit.
     hooks : sequence of Hook
         Called between backward pass and clipping, and at other points of the run.
+    test : bool
+        At the end measure the best weights on the test split too, and before the beginning the
+        baselines. Without it, as long as options are chosen, only the validation split is used.
     **task_options
         Beside a corpus: ``batch_size``, ``time_size``, ``eval_batch_size`` and ``baselines`` of
         :class:`~deepnlp.tasks.LanguageModelling`.
@@ -127,6 +140,7 @@ class Trainer:
         config: Mapping[str, Any] | None = None,
         watch_gradients: int | None = None,
         hooks: Sequence[Hook] = (),
+        test: bool = True,
         **task_options: Any,
     ) -> None:
         check_options(Trainer, locals())
@@ -144,7 +158,7 @@ class Trainer:
         self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
         self.out, self.overwrite, self.name = out, overwrite, name or self.task.name
         self.progress, self.config = progress, config
-        self.hooks = list(hooks)
+        self.hooks, self.test = list(hooks), test
         if watch_gradients:
             self.hooks.append(GradientWatch(watch_gradients, *self.task.watched()))
 
@@ -154,11 +168,12 @@ class Trainer:
         self.history: list[dict[str, Any]] = []  # a row of figures an epoch
         self.baselines: dict[str, dict[str, float]] = {}
         self.folder: RunFolder | None = None
+        self._ended_by_hook = False
         self._speed = Speed()
         self._earlier_seconds = 0.0  # of the epochs that earlier sessions finished
 
     def fit(self, resume: bool = False) -> Result:
-        """Train until the last epoch, an early stop, or Ctrl-C.
+        """Train until the last epoch, an early stop, a hook that ends the run, or Ctrl-C.
 
         Afterwards the model holds the weights that were best on the validation split, and a state
         of zeros. After the first Ctrl-C the current step is finished, a checkpoint is written and
@@ -177,9 +192,11 @@ class Trainer:
 
         Raises
         ------
+        DivergedError
+            If the loss, the gradient or the validation is no longer finite; the last checkpoint is
+            kept.
         DeepNLPError
-            If the loss or the gradient is no longer finite; the last checkpoint is kept. If the
-            folder holds a run and neither ``resume`` nor ``overwrite`` is set.
+            If the folder holds a run and neither ``resume`` nor ``overwrite`` is set.
         FileNotFoundError
             If there is no run to resume.
         ValueError
@@ -198,9 +215,10 @@ class Trainer:
             np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # told by _diverged
         ):
             progress.line(self._introduction())
-            self.baselines = self.baselines or self.task.measure_baselines()
+            if self.test:
+                self.baselines = self.baselines or self.task.measure_baselines()
             self.model.train()
-            while not self.is_over() and not interrupt.requested:
+            while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
                 if self.state.batch == 0:
                     self._begin_epoch()
                 self._train_epoch(interrupt, progress)
@@ -209,8 +227,8 @@ class Trainer:
             if not self.is_over():
                 self._save_checkpoint()
                 progress.line(
-                    f"interrupted at step {self.state.step}; now the best weights are evaluated "
-                    "(interrupt again to stop at once)"
+                    f"{self._status()} at step {self.state.step}; now the best weights are "
+                    "evaluated (interrupt again to stop at once)"
                 )
             return self._finish(started)
 
@@ -223,6 +241,17 @@ class Trainer:
         """
         stopped_early = 0 < self.early_stop <= self.state.epochs_without
         return stopped_early or self.state.epoch >= self.epochs
+
+    def _is_ended_by_hook(self) -> bool:
+        """Whether a hook ends the run here, between two epochs."""
+        if self.history and self.state.batch == 0:
+            self._ended_by_hook = any(hook.ends(self.history) for hook in self.hooks)
+        return self._ended_by_hook
+
+    def _status(self) -> str:
+        if self.is_over():
+            return "finished"
+        return "pruned" if self._ended_by_hook else "interrupted"
 
     # --- An epoch ----------------------------------------------------------------------------
 
@@ -271,7 +300,7 @@ class Trainer:
 
         Raises
         ------
-        DeepNLPError
+        DivergedError
             If either is not finite; the weights are not updated then.
         """
         loss = self.task.learn(self.model, batch)
@@ -282,7 +311,7 @@ class Trainer:
         lr = self.first_lr * self.schedule.scale(self.state.step)
         self.optimizer.lr = lr * self.task.lr_scale(batch)
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise DeepNLPError(self._diverged(f"loss {loss:g}, gradient norm {norm:g}"))
+            raise DivergedError(self._diverged(f"loss {loss:g}, gradient norm {norm:g}"))
         self.optimizer.step()
         self.optimizer.lr = lr
         return loss, norm
@@ -306,7 +335,7 @@ class Trainer:
                 figures = task.evaluate(self.model)
             valid = figures[task.metric]
             if not math.isfinite(valid):
-                raise DeepNLPError(self._diverged(f"validation {task.metric} {valid:g}"))
+                raise DivergedError(self._diverged(f"validation {task.metric} {valid:g}"))
             is_best = state.judge(valid, task.higher_is_better)
             if is_best:
                 self.best = get_parameters(self.model)
@@ -346,9 +375,10 @@ class Trainer:
         self._load_best()
         metric = self.task.metric
         with evaluating(self.model):
-            figures = self.task.final(self.model)
+            measure = self.task.final if self.test else self.task.on_validation
+            figures = measure(self.model)
         result = Result(
-            status="finished" if self.is_over() else "interrupted",
+            status=self._status(),
             epochs=self.state.epoch,
             steps=self.state.step,
             best_epoch=self.state.best_epoch,

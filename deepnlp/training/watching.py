@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,6 +32,13 @@ class Hook:
 
     def draw(self, folder: RunFolder) -> None:
         """Called at the end of an epoch."""
+
+    def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether to end the run, asked after every epoch but the last, and when it is resumed.
+
+        ``history`` has the row of figures of each finished epoch.
+        """
+        return False
 
 
 class GradientWatch(Hook):
