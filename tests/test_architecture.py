@@ -35,6 +35,7 @@ FLOORS = [
         "experiments/",
         "exercises/",
         "reproduce/",
+        "search/",
     },
     {"cli/", "__main__.py"},
 ]

@@ -1,0 +1,134 @@
+"""The page of a search: from its declaration and logs; every committed page is what they say."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deepnlp import DeepNLPError
+from deepnlp.search import load_search, read_trials, search_names, take
+from deepnlp.search.figure import draw_parameters, draw_trials
+from deepnlp.search.importance import importances
+from deepnlp.search.page import render, write_page
+from deepnlp.search.trials import folder_of, logs_of
+from tests.search.tools import tiny_search
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]
+STATES = ["finished", "finished", "pruned", "diverged", "finished", "finished"]
+
+
+def fake_study(search, folder, count=6):
+    """The logs of ended trials, made by hand."""
+    for number, (curve, status) in enumerate(zip(CURVES[:count], STATES, strict=False)):
+        run = folder_of(folder, number)
+        run.path.mkdir(parents=True)
+        values = {"dropout": 0.1 * (number % 3), "lr": 0.001 * 2**number}
+        run.write_config(search.options(values).to_toml())
+        run.write_metrics(
+            [{"epoch": k + 1, "valid_perplexity": value} for k, value in enumerate(curve)]
+        )
+        result = {"status": status, "epochs": len(curve), "folder": str(run.path), "files": []}
+        if status != "diverged":
+            corpus = {"name": "a", "vocabulary": 9, "fingerprint": "b"}
+            result |= {"seconds": 90.0, "corpus": corpus}
+        run.write_result(result)
+
+
+@pytest.fixture
+def search(tmp_path):
+    return tiny_search(tmp_path, trials=6, text="What is asked.", pruner="median")
+
+
+def test_the_page_has_a_line_for_each_trial(search, tmp_path):
+    fake_study(search, tmp_path / "study")
+    assert take(search, tmp_path / "study", tmp_path / "results") == [0, 1, 2, 3, 4, 5]
+    text = render(search, tmp_path / "results")
+    lines = [line for line in text.splitlines() if re.match(r"\| \[\d\]", line)]
+    log = "(search-tiny/trial-00{}/metrics.jsonl)"
+    assert [line.replace(log.format(k), "") for k, line in enumerate(lines)] == [
+        "| [0] | 0 | 0.001 | 5.00 | 3 | 3 | 1.5 | finished |",
+        "| [1] | 0.1 | 0.002 | 6.50 | 3 | 3 | 1.5 | finished |",
+        "| [2] | 0.2 | 0.004 | 12.00 | 2 | 2 | 1.5 | pruned |",
+        "| [3] | 0 | 0.008 | - | - | 0 | - | diverged |",
+        "| [4] | 0.1 | 0.016 | **4.00** | 2 | 3 | 1.5 | finished |",
+        "| [5] | 0.2 | 0.032 | 5.25 | 3 | 3 | 1.5 | finished |",
+    ]
+    assert "All 6 trials have ended: 4 finished, 1 pruned, 1 diverged." in text
+    assert "trial 4, with dropout 0.1, lr 0.016: validation perplexity 4.00 after epoch 2" in text
+    assert "| `dropout` | 0, 0.1, 0.2 |" in text
+    assert "What is asked." in text
+    assert "deepnlp search tiny" in text
+    result = folder_of(tmp_path / "results" / "search-tiny", 0).read_result()
+    assert not {"folder", "files"} & {*result}
+
+
+def test_a_page_of_some_trials_says_so(search, tmp_path):
+    fake_study(search, tmp_path / "study", count=3)
+    take(search, tmp_path / "study", tmp_path / "results")
+    assert "3 of 6 trials have ended." in render(search, tmp_path / "results")
+
+
+def test_without_trials_there_is_no_page(search, tmp_path):
+    with pytest.raises(DeepNLPError, match="holds no logs of trials"):
+        write_page(search, tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_figures(search, tmp_path):
+    fake_study(search, tmp_path / "study")
+    trials = read_trials(search, tmp_path / "study")
+    left, right = draw_trials(search, trials).axes
+    curves = [line.get_ydata() for line in left.get_lines() if len(line.get_ydata()) > 1]
+    assert sorted(map(list, curves)) == sorted(curve for curve in CURVES if curve)
+    best_so_far = right.get_lines()[-1].get_ydata()
+    assert list(best_so_far) == [5.0, 5.0, 4.0, 4.0, 4.0]
+    dropout, lr = draw_parameters(search, trials).axes
+    assert dropout.get_title(loc="left").startswith("dropout")
+    drawn = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lr.get_lines()}
+    assert drawn == {(t.values["lr"], t.best) for t in trials if t.best is not None}
+    take(search, tmp_path / "study", tmp_path / "results")
+    page = write_page(search, tmp_path / "results")
+    for name in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
+        assert (tmp_path / "results" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_importance_needs_several_trials_and_parameters(search, tmp_path):
+    fake_study(search, tmp_path / "study")
+    trials = read_trials(search, tmp_path / "study")
+    assert importances(search, trials) == {}
+    finished = [trial for trial in trials if trial.status == "finished"]
+    found = importances(search, finished * 2)
+    assert {*found} == {"dropout", "lr"}
+    assert sum(found.values()) == pytest.approx(1.0)
+
+
+def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
+    options = {"task": "tag", "corpus": "text8", "epochs": 3}
+    from deepnlp.search import best_of
+    from deepnlp.search.declaration import search as declared
+
+    search = declared("tags", {"space": {"dropout": {"choices": [0.1, 0.2]}}, "options": options})
+    for number, curve in enumerate([[90.0, 95.0], [94.0, 93.0]]):
+        run = folder_of(tmp_path, number)
+        run.path.mkdir()
+        run.write_config(search.options({"dropout": [0.1, 0.2][number]}).to_toml())
+        run.write_metrics([{"epoch": k + 1, "valid_accuracy": v} for k, v in enumerate(curve)])
+        run.write_result({"status": "finished", "epochs": 2})
+    trials = read_trials(search, tmp_path)
+    assert [trial.best for trial in trials] == [95.0, 94.0]
+    assert best_of(search, trials).number == 0
+
+
+@pytest.mark.parametrize("name", search_names())
+def test_the_committed_page_is_what_the_committed_logs_say(name):
+    search = load_search(name)
+    logs = logs_of(search, RESULTS)
+    page = RESULTS / f"search-{name}.md"
+    assert page.exists() == logs.exists()
+    if logs.exists():
+        assert page.read_text(encoding="utf-8") == render(search, RESULTS)
+        names = {folder_of(logs, number).path for number in range(search.trials)}
+        assert {*logs.iterdir()} <= names
+        for figure in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
+            assert (RESULTS / figure).exists()
