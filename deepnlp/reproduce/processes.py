@@ -46,10 +46,7 @@ def start(module: str, job: Mapping[str, Any], **options: Any) -> subprocess.Pop
         start_new_session=True,
         **options,
     )
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # its exit code says that it has ended
-        process.stdin.write(json.dumps(job) + "\n")
-        process.stdin.flush()
+    _tell(process, json.dumps(job))
     return process
 
 
@@ -69,11 +66,15 @@ def _end_with_parent() -> None:
 
 def interrupt(process: subprocess.Popen[str]) -> None:
     """Pass an interruption on: to the run at hand, and to what may follow it in the process."""
-    assert process.stdin is not None
-    with contextlib.suppress(OSError):  # it has ended
-        process.stdin.write("stop\n")
-        process.stdin.flush()
+    _tell(process, "stop")
     process.send_signal(signal.SIGINT)
+
+
+def _tell(process: subprocess.Popen[str], line: str) -> None:
+    """Write a line to the standard input of a process; one that has ended takes no notice."""
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        os.write(process.stdin.fileno(), f"{line}\n".encode())
 
 
 @contextlib.contextmanager

@@ -12,18 +12,25 @@ from deepnlp.search.trials import FINISHED, Trial
 FEWEST = 5  # finished trials from which anything can be said
 
 
+def can_be_estimated(search: Search, trials: Sequence[Trial]) -> bool:
+    """Whether there are several parameters, and trials enough."""
+    finished = [trial for trial in trials if trial.status == FINISHED]
+    return len(search.space) > 1 and len(finished) >= FEWEST
+
+
 def importances(search: Search, trials: Sequence[Trial]) -> dict[str, float]:
     """A share for each parameter, 1 together (PED-ANOVA: Watanabe et al. 2023); {} if too few."""
-    optuna = require_optuna()
-    finished = [trial for trial in trials if trial.status == FINISHED]
-    if len(search.space) < 2 or len(finished) < FEWEST:
+    if not can_be_estimated(search, trials):
         return {}
+    optuna = require_optuna()
     study = optuna.create_study(
         direction="maximize" if search.higher_is_better else "minimize",
         sampler=optuna.samplers.RandomSampler(),
     )
     spaces = spaces_of(search)
-    for trial in finished:
+    for trial in trials:
+        if trial.status != FINISHED:
+            continue
         study.add_trial(
             optuna.trial.create_trial(
                 params=dict(trial.values), distributions=spaces, value=trial.best

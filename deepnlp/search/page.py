@@ -10,6 +10,7 @@ from deepnlp.files import replacing
 from deepnlp.reproduce.found import NO_VALUE
 from deepnlp.reproduce.page import markdown
 from deepnlp.search.declaration import Search
+from deepnlp.search.importance import can_be_estimated
 from deepnlp.search.parameter import text
 from deepnlp.search.trials import ENDED, Trial, best_of, folder_of, logs_of, read_trials
 from deepnlp.training.result import figure_text
@@ -29,6 +30,12 @@ PRUNERS = {
     "none": "No trial is ended before its last epoch.",
 }
 
+IMPORTANCE = (
+    "The importance of a parameter is the share of the difference between the finished trials that "
+    "Optuna ascribes to it (PED-ANOVA: Watanabe, Bansal and Hutter 2023); of so few trials it is a "
+    "rough estimate."
+)
+
 
 def render(search: Search, results: Path) -> str:
     """The text of the page; ``results`` is the folder of all results, such as ``docs/results``."""
@@ -44,6 +51,7 @@ def render(search: Search, results: Path) -> str:
         markdown(["option", "values"], space, ["left", "left"]),
         f"{_progress(search, trials)} {_best(search, best)}".rstrip(),
         *(figures if trials else []),
+        IMPORTANCE if can_be_estimated(search, trials) else "",
         search.notes.strip(),
         "## The trials",
         "Each links to its log, a line of figures an epoch; beside it are the options "

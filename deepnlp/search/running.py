@@ -69,7 +69,7 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
             reader.join()
     if errors:
         raise DeepNLPError(errors[0])
-    if interrupted or INTERRUPTED in codes:
+    if interrupted or {INTERRUPTED, -signal.SIGINT} & {*codes}:
         return "finished" if study.is_over() else "interrupted"
     if not study.is_over():
         ended = f"{study.ended()} of {search.trials} trials have ended"
