@@ -1,4 +1,4 @@
-"""The exception that is deepnlp's own."""
+"""The exceptions that are deepnlp's own."""
 
 
 class DeepNLPError(Exception):
@@ -7,3 +7,7 @@ class DeepNLPError(Exception):
     The command line prints it on one line and exits with code 2. Where a built-in exception says
     the same (``ValueError``, ``TypeError``, ``FileNotFoundError``), that one is raised instead.
     """
+
+
+class DivergedError(DeepNLPError):
+    """A loss, a gradient or a validation that is no longer finite ended a training run."""

@@ -121,7 +121,8 @@ def _add(group: Any, option: "Option", default: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, or with ``--dry-run`` only show what would be trained."""
-    from deepnlp.training import RunFolder, build_trainer, plan
+    from deepnlp.training import RunFolder, plan
+    from deepnlp.training.runs import build_run
 
     config = _config(arguments)
     if arguments.dry_run:
@@ -133,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.out is not None:  # before the work begins
         RunFolder(arguments.out).check(resume=arguments.resume, overwrite=arguments.overwrite)
-    trainer = build_trainer(
+    trainer = build_run(
         config,
         arguments.out,
         overwrite=arguments.overwrite,

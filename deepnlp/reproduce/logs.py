@@ -14,6 +14,7 @@ from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import RunFolder, TrainConfig
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
+ENDED = ("finished", "diverged")  # a run that diverged would do so again
 PLACES = ("folder", "files")  # keys of result.json that say where the run was made
 
 
@@ -126,9 +127,9 @@ def _finished(job: Job, run: RunFolder) -> Mapping[str, Any]:
         raise DeepNLPError(changed_message(run.path, changes))
     result = run.read_result() or {}
     rows = run.read_metrics()
-    if result.get("status") != "finished":
+    if result.get("status") not in ENDED:
         raise DeepNLPError(f"{run.path} holds a run that has not finished: go on with it first")
-    if not rows or rows[-1]["epoch"] != result["epochs"]:
+    if (rows[-1]["epoch"] if rows else 0) != result["epochs"]:
         raise DeepNLPError(
             f"{run.path} is damaged: its metrics.jsonl does not end with epoch {result['epochs']}"
         )

@@ -14,7 +14,7 @@ import deepnlp
 from deepnlp import backend
 from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
-from deepnlp.reproduce.logs import Logs, LogState, changed_message, changed_options
+from deepnlp.reproduce.logs import ENDED, Logs, LogState, changed_message, changed_options
 from deepnlp.reproduce.page import write_page
 from deepnlp.reproduce.processes import BUSY, INTERRUPTED, locked
 from deepnlp.reproduce.table import Job, Table
@@ -119,7 +119,7 @@ def take(table: Table, source: Path, results: Path) -> list[str]:
     logs, taken = Logs(table, results), []
     for job in table.jobs():
         run = RunFolder(source / job.name)
-        if (run.read_result() or {}).get("status") == "finished":
+        if (run.read_result() or {}).get("status") in ENDED:
             logs.take(job, run)
             taken.append(job.name)
     if not taken:

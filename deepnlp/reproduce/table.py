@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from deepnlp.options import read_toml
+from deepnlp.options import read_toml, to_toml
+from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 
 TABLES = resources.files("deepnlp").joinpath("reproduce", "tables")
@@ -24,7 +26,8 @@ class Column:
 
     A figure is the path of a number in ``result.json``; ``config.NAME`` is an option of the run and
     ``row.NAME`` a key of the row in the TOML file, such as ``published``. ``{a - b:+.1f}`` is a
-    difference. Where runs with different seeds differ, their mean and spread are shown.
+    difference; ``before.perplexity.test`` is a figure of the row that this one comes after. Where
+    runs with different seeds differ, their mean and spread are shown.
     """
 
     heading: str
@@ -34,11 +37,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a figure: the number of each row that it shows, and that of the source, if any."""
+    """A part of a figure: the number of each row that it shows, and that of the source, if any.
+
+    A number above ``highest`` is written, not drawn.
+    """
 
     value: str
     xlabel: str
     published: str = ""
+    highest: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -77,10 +84,16 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     seeds: Sequence[int] | None = None
     own: bool = False  # the options of the table do not hold for it
+    after: str = ""  # a row above it, whose options it has too
     needs: Sequence[str] = ()  # runs of the table whose folders this row reads
     shown: bool = True  # in the table; else only among the runs
     line: str = ""
     published: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def new(self) -> str:
+        """The options that it states itself."""
+        return to_toml(self.options).strip().replace("\n", ", ")
 
 
 @dataclass(frozen=True)
@@ -99,7 +112,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results; its ``options``, ``recipe`` and ``seeds`` hold where a row has none.
+    """A table of results; its ``options``, ``recipe``, ``seeds`` hold where a row has none.
 
     ``seeded`` names the options that the seed of a run sets.
     """
@@ -132,9 +145,17 @@ class Table:
     def job(self, row: Row, seed: int) -> Job:
         """The run of a row with a seed."""
         shared = {} if row.own else self.options
-        options = {**shared, **row.options, **dict.fromkeys(self.seeded, seed)}
-        task = options.pop("task", None)
-        return Job(row, seed, configure(row.recipe or self.recipe or None, options, task))
+        own, shared = self._options(row), {**shared, **dict.fromkeys(self.seeded, seed)}
+        task = own.pop("task", shared.pop("task", None))
+        base = configure(row.recipe or self.recipe or None, task=task)
+        if TASKS[base.task].counted:  # there are no sizes, nothing is drawn
+            shared = {name: value for name, value in shared.items() if name in base}
+        return Job(row, seed, base.replace(**{**shared, **own}))
+
+    def _options(self, row: Row) -> dict[str, Any]:
+        """The options of a row, over those of the rows that it comes after."""
+        before = next((one for one in self.rows if one.name == row.after), None)
+        return {**(self._options(before) if before else {}), **row.options}
 
     def needed_by(self, job: Job) -> list[Job]:
         """The runs whose folders a run reads."""
@@ -182,22 +203,30 @@ def load_table(name: str) -> Table:
     """
     if name.endswith(".toml"):
         content, source, name = read_toml(name), name, Path(name).stem
-    elif name in table_names():
-        content = tomllib.loads(TABLES.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-        source = f"table {name}"
     else:
-        raise ValueError(
-            f"unknown table {name!r}: expected one of {', '.join(table_names())}, or the path of a "
-            ".toml file"
-        )
+        content, source = _own(name), f"table {name}"
     try:
         return _table(name, content)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{source}: {error}") from error
 
 
+def _own(name: str) -> dict[str, Any]:
+    """The content of a table that comes with deepnlp."""
+    if name not in table_names():
+        raise ValueError(
+            f"unknown table {name!r}: expected one of {', '.join(table_names())}, or the path of a "
+            ".toml file"
+        )
+    return tomllib.loads(TABLES.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
+    if "like" in parts:  # all of another table, except for what stands here
+        other = _own(parts.pop("like"))
+        parts["options"] = {**other.get("options", {}), **parts.get("options", {})}
+        parts = {**other, **parts}
     figure = _figure(parts.pop("figure", None))
     columns = [_made(Column, part, "a column") for part in parts.pop("columns", [])]
     rows = [_made(Row, part, "a row") for part in parts.pop("rows", [])]
@@ -205,6 +234,11 @@ def _table(name: str, content: Mapping[str, Any]) -> Table:
         raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
     parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
     table = _made(Table, parts, "the table")
+    above: list[str] = [""]
+    for row in rows:
+        if row.after not in above:
+            raise ValueError(f"row {row.name} comes after {row.after!r}, which is no row above it")
+        above.append(row.name)
     names = [job.name for job in table.jobs()]  # which checks the options of each
     for one in names:
         if not NAME.fullmatch(one):
