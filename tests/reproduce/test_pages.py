@@ -10,8 +10,6 @@ from deepnlp.reproduce import Logs, load_table, render, table_names, write_page
 from deepnlp.reproduce.figure import draw
 from deepnlp.reproduce.found import Found, found_in
 from deepnlp.reproduce.table import CurvesOf
-
-
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
