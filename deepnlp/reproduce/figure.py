@@ -64,19 +64,22 @@ def _draw_curves(of: CurvesOf, found: Sequence[Found], path: Path | None) -> Fig
 
 def _draw_dots(of: FigureOf, found: Sequence[Found], path: Path | None) -> Figure:
     """The runs of every row as small dots and their mean as a large one."""
-    count = len(of.panels)
-    width, height = 7.2, 1.35 + 0.3 * len(found)
+    several = any(len(one.runs) > 1 for one in found)
+    legend = several or any(panel.published for panel in of.panels)
+    top = 0.7 if legend else 0.4
+    width, height = 7.2, 0.65 + top + 0.3 * len(found)
     labels = (0.15 + 0.083 * max(len(one.row.label) for one in found)) / width
-    low, high = 0.6 / height, 1 - 0.7 / height
-    each, gap = (1 - labels) / count, 0.035
+    low, high = 0.6 / height, 1 - top / height
+    unit, gap, left = (1 - labels) / sum(panel.share for panel in of.panels), 0.035, labels
+    narrow = len(of.panels) >= MANY
     figure = Figure(figsize=(width, height), dpi=150)
     published = False
     for place, panel in enumerate(of.panels):
-        axes = figure.add_axes((labels + place * each, low, each - gap, high - low))
-        published = _draw_panel(axes, panel, found, 4 if count < MANY else 3) or published
+        axes = figure.add_axes((left, low, unit * panel.share - gap, high - low))
+        left += unit * panel.share
+        published = _draw_panel(axes, panel, found, narrow) or published
         axes.set_yticklabels([one.row.label for one in found] if place == 0 else [], fontsize=9.5)
     figure.text(0.02, 1 - 0.1 / height, of.title, fontsize=11, weight="bold", va="top")
-    several = any(len(one.runs) > 1 for one in found)
     marks = [("● mean", BLUE), ("• one run", BLUE)] if several else [("● ours", BLUE)] * published
     marks += [("◇ published", VERMILLION)] * published
     for place, (text, colour) in enumerate(marks):
@@ -85,7 +88,7 @@ def _draw_dots(of: FigureOf, found: Sequence[Found], path: Path | None) -> Figur
     return saved(figure, path)
 
 
-def _draw_panel(axes: Axes, panel: Panel, found: Sequence[Found], ticks: int) -> bool:
+def _draw_panel(axes: Axes, panel: Panel, found: Sequence[Found], narrow: bool) -> bool:
     """The rows of one panel, the first at the top; gives whether the source has a number."""
     published = False
     for y, one in enumerate(found):
@@ -103,7 +106,8 @@ def _draw_panel(axes: Axes, panel: Panel, found: Sequence[Found], ticks: int) ->
             published = True
     axes.set(yticks=range(len(found)), xlabel=panel.xlabel, ylim=(len(found) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(ticks))
+    axes.xaxis.set_major_locator(MaxNLocator(round(3 * panel.share) if narrow else 4))
+    axes.margins(x=0.12 if narrow else 0.05)
     if axes.get_xlim()[1] > THOUSANDS:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     plain(axes)

@@ -39,13 +39,14 @@ class Column:
 class Panel:
     """A part of a figure: the number of each row that it shows, and that of the source, if any.
 
-    A number above ``highest`` is written, not drawn.
+    A number above ``highest`` is written, not drawn; ``share`` is its part of the width.
     """
 
     value: str
     xlabel: str
     published: str = ""
     highest: float = math.inf
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
