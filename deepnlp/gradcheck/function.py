@@ -131,7 +131,9 @@ class Function:
 
     # --- Slopes -----------------------------------------------------------------------------
 
-    def numeric_gradient(self, name: str, method: str) -> HostArray:
+    def numeric_gradient(
+        self, name: str, method: str, expected: HostArray | None = None
+    ) -> HostArray:
         """Gradient of the weighted sum of the outputs with respect to one variable, by forwards."""
         variable = self.variables[name]
         original = variable.get()
@@ -141,7 +143,7 @@ class Function:
             return self.loss()
 
         with self._in_numbers(method):
-            return numerical_gradient(f, original, method, self.rounding)
+            return numerical_gradient(f, original, method, self.rounding, expected)
 
     def slope(self, directions: dict[str, HostArray], method: str) -> float:
         """Derivative of the weighted sum along one direction in several variables."""

@@ -123,17 +123,15 @@ class Held(NamedTuple):
 
 
 def gradient_names(key: Any) -> list[str]:
-    """The usual names of the gradient of something.
+    """The usual names of the gradient of something, the likeliest first.
 
-    >>> gradient_names("W")
-    ['dW', 'grad_W', 'W_grad', 'd_W', 'dw', 'grad_w', 'w_grad', 'd_w']
+    >>> gradient_names("W")[:4]
+    ['dW', 'grad_W', 'W_grad', 'd_W']
     """
-    both = dict.fromkeys([str(key), str(key).lower()])
-    return [
-        name
-        for k in both
-        for name in (f"d{k}", f"grad_{k}", f"{k}_grad", f"d_{k}")
-    ]  # fmt: skip
+    key = str(key)
+    both = dict.fromkeys([key, key.strip("_"), key.lower(), key.strip("_").lower()])
+    forms = ("d{}", "grad_{}", "{}_grad", "d_{}", "grad{}", "_d{}", "dL_d{}", "dLd{}")
+    return [form.format(one) for one in both for form in forms]
 
 
 def held_arrays(layer: Any) -> Iterator[Held]:

@@ -13,11 +13,16 @@ from deepnlp.gradcheck.walking import HostArray
 
 _COMPLEX_STEP = 1e-30
 _CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
+_QUICK_STEP = 1e-4
 _KINK_STEPS = (1e-4, 1e-6)
 
 
 def numerical_gradient(
-    f: Callable[[HostArray], Any], x: Any, method: str = "central", rounding: float = 1e-15
+    f: Callable[[HostArray], Any],
+    x: Any,
+    method: str = "central",
+    rounding: float = 1e-15,
+    expected: HostArray | None = None,
 ) -> HostArray:
     r"""Gradient of a scalar function of an array, entry by entry.
 
@@ -35,6 +40,9 @@ def numerical_gradient(
     method : {"central", "complex"}
     rounding : float
         Relative error of f: central differences do not take it for a kink.
+    expected : array of the shape of ``x``, optional
+        Where D_k(1e-4) is as expected, to 1e-7 of the largest entry, it is not refined: a quarter
+        of the cost for a gradient that is right.
 
     Returns
     -------
@@ -59,6 +67,9 @@ def numerical_gradient(
     gradient = numpy.zeros(x.shape)
     probe = x.astype("complex128" if method == "complex" else "float64")
     steps = _steps(x)
+    if expected is None or expected.shape != x.shape:
+        expected = numpy.full(x.shape, math.nan)
+    near_enough = 1e-7 * float(numpy.abs(expected).max(initial=0.0))
     for index in numpy.ndindex(x.shape):
         here = probe[index]
 
@@ -69,7 +80,10 @@ def numerical_gradient(
         if method == "complex":
             gradient[index] = numpy.imag(along(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
         else:
-            gradient[index] = _central_slope(along, rounding, steps)
+            guess = float(expected[index])
+            gradient[index] = _quick_slope(along, guess, near_enough)
+            if math.isnan(gradient[index]):
+                gradient[index] = _central_slope(along, rounding, steps)
         probe[index] = here
     return gradient
 
@@ -89,6 +103,14 @@ def _steps(x: HostArray) -> tuple[float, ...]:
     """Steps of central differences: a hundredth or less; of large numbers first a larger one."""
     size = typical_size(x)
     return ((1e-2 * size,) if size > 100 else ()) + _CENTRAL_STEPS
+
+
+def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float) -> float:
+    """A single central difference at 0, if it confirms a guess; else nan."""
+    if not (math.isfinite(guess) and near_enough > 0):
+        return math.nan
+    slope = float((along(_QUICK_STEP) - along(-_QUICK_STEP)) / (2 * _QUICK_STEP))
+    return slope if abs(slope - guess) <= near_enough else math.nan
 
 
 def _central_slope(

@@ -250,10 +250,13 @@ class Subject(Function):
                 variable.returned = kept_gradient(self.layer, variable.key)
 
     def _fits(self, returned: Any) -> bool:
-        """Whether the first thing that backward returned has the shape of the first input."""
+        """Whether what backward returned can be gradients, the first one of the first input."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
         given = parts(returned, None, None)
-        return not inputs or not given or numpy.shape(given[0][1]) == inputs[0].get().shape
+        if not inputs or not given:
+            return True
+        as_many = len(given) <= len(self.inputs) + len(self._held)
+        return as_many and numpy.shape(given[0][1]) == inputs[0].get().shape
 
     def _is_constant(self, held: Held) -> bool:
         return held.name in self.constants or str(held.key) in self.constants

@@ -502,3 +502,36 @@ def test_a_forward_that_returns_nothing_is_told():
 
     with pytest.raises(TypeError, match=r"Silent\.forward should return an array"):
         check_gradients(Silent(), np.ones((2, 2)))
+
+
+# --- How often forward runs ---------------------------------------------------------------------
+
+
+class CountedRNN(BookTimeRNN):
+    calls = 0
+
+    def forward(self, xs):
+        CountedRNN.calls += 1
+        return super().forward(xs)
+
+
+class CountedInReals(CountedRNN):
+    def forward(self, xs):
+        hs = np.zeros((*xs.shape[:2], len(self.params[1])))
+        hs[...] = super().forward(xs)
+        return hs
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "forwards"), [(CountedRNN, "complex", 1), (CountedInReals, "central", 2)]
+)
+def test_a_right_layer_needs_few_forwards_for_each_entry(kind, method, forwards):
+    rng = np.random.default_rng(0)
+    layer = kind(rng.normal(size=(8, 8)) / 3, rng.normal(size=(8, 8)) / 3)
+    x = rng.normal(size=(4, 10, 8))
+    CountedRNN.calls = 0
+    report = check_gradients(layer, x)
+    assert report.ok, report
+    assert report.method == method
+    entries = sum(row.numeric.size for row in report.rows)
+    assert CountedRNN.calls < forwards * entries + 90

@@ -1,6 +1,7 @@
 """The verdict that programs read."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,3 +103,12 @@ def test_numbers_of_any_kind_become_json(size):
     report = check_gradients(Cube(), np.ones(size, dtype="float32"))
     text = json.dumps(report.to_dict(), allow_nan=False)
     assert json.loads(text)["rows"][0]["error"] is None
+
+
+def test_the_schema_is_documented():
+    text = (Path(__file__).parents[2] / "docs" / "diagnosis.md").read_text(encoding="utf-8")
+    section = text.split("## For programs")[1].split("\n## ")[0]
+    found = affine().to_dict()
+    keys = {*found, *found["rows"][0], *found["checks"][0], *found["causes"][0]}
+    assert [key for key in keys if f"`{key}`" not in section] == []
+    assert f"its version {VERSION};" in section
