@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.walking import Holder, holders, items
+from deepnlp.gradcheck.walking import Holder, entries_of, holders, items
 from deepnlp.parameter import View
 
 
@@ -36,7 +36,8 @@ class Carried:
         forward()
         once = _snapshot(owner)
         forward()
-        for number, (entries, values) in before.items():
+        for number, (holder, values) in before.items():
+            entries = holder.entries
             if isinstance(entries, list) and len(entries) != len(values):
                 self._lists.append((entries, [kept for kept, _ in values.values()]))
                 entries[:] = self._lists[-1][1]
@@ -45,31 +46,32 @@ class Carried:
                 now, kept = _get(entries, key), values.get(key, (_Gone, None))
                 is_made = isinstance(now, numpy.ndarray) and (kept[0] is None or kept[0] is _Gone)
                 if _differs(now, kept) and not (is_made and not _differs(now, after_one.get(key))):
-                    self._entries.append((entries, key, *kept))
+                    self._entries.append((holder.owner, key, *kept))
         self.restore()
 
     def holds(self, holder: Holder, key: Any) -> bool:
         """Whether an attribute is among what is carried."""
-        return any(holder.entries is entries and key == k for entries, k, _, _ in self._entries)
+        return any(holder.owner is owner and key == k for owner, k, _, _ in self._entries)
 
     def restore(self) -> None:
         """Put everything back."""
         for entries, kept in self._lists:
             entries[:] = kept
-        for holder, key, kept, content in self._entries:
+        for owner, key, kept, content in self._entries:
+            entries = entries_of(owner)
             if kept is _Gone:
-                holder.pop(key, None)
+                entries.pop(key, None)
                 continue
             if content is not None:
                 kept[...] = content
-            holder[key] = kept
+            entries[key] = kept
 
 
-def _snapshot(owner: Any) -> dict[int, tuple[Any, dict[Any, tuple[Any, Any]]]]:
+def _snapshot(owner: Any) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
     """All values as they are, each with a copy of it if it is an array."""
     return {
         id(holder.entries): (
-            holder.entries,
+            holder,
             {
                 key: (value, value.copy() if isinstance(value, numpy.ndarray) else None)
                 for key, value in items(holder.entries)

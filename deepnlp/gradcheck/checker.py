@@ -283,6 +283,6 @@ def _reason_for_shape(subject: Subject, row: Row) -> tuple[str, str]:
 
 def _missing(subject: Subject, held: Any) -> Row:
     """The row of a weight for which no gradient was found."""
-    told = Cause(c.ZERO, f"{subject.name}: {held.told_missing(subject.layer)}")
+    told = Cause(c.ZERO, f"{subject.name}: {held.told_missing()}")
     shape = numpy.zeros(held.value.shape)
     return Row(held.name, math.inf, (), False, numpy.zeros(()), shape, [told], NO_GRADIENT)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from deepnlp.gradcheck.walking import Holder, HostArray, holders, is_real, items
+from deepnlp.gradcheck.walking import Holder, HostArray, entries_of, holders, is_real, items
 from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter, View
 
@@ -65,7 +65,7 @@ class Held(NamedTuple):
 
     def gradient(self) -> Any:
         """Its gradient, under any of the usual names; None if there is none."""
-        entries, parent = self.holder.entries, self.holder.parent
+        entries, parent = self.holder.entries, entries_of(self.holder.parent)
         names = [*gradient_names(self.key)]
         found = _of_names(entries, names)
         if found is None and isinstance(entries, dict):
@@ -96,16 +96,11 @@ class Held(NamedTuple):
                 return found
         return None
 
-    def owner(self, layer: Any) -> Any:
-        """The object whose attribute it is, or whose attribute its list is."""
-        own = [h.owner for h in holders(layer) if h.entries is (self.holder.parent or 0)]
-        plain = isinstance(self.holder.owner, list | dict | tuple)
-        return own[0] if plain and own else self.holder.owner
-
-    def told_missing(self, layer: Any) -> str:
+    def told_missing(self) -> str:
         """A sentence on what was looked for, where there is no gradient."""
         key = self.key if isinstance(self.key, str) else self.name
-        owner = self.owner(layer)
+        in_list = isinstance(self.holder.owner, list | dict | tuple)
+        owner = self.holder.parent if in_list else self.holder.owner
         local = _local_names(getattr(owner, "backward", None)) & set(gradient_names(key))
         if local:
             name = min(local)

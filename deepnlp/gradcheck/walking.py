@@ -17,41 +17,50 @@ _CLOSED = (type, numpy.ndarray, numpy.generic, Generator, numpy.random.RandomSta
 
 
 class Holder(NamedTuple):
-    """A dictionary of attributes, a list, a tuple or a dict.
+    """An object with attributes, a list, a tuple or a dict.
 
     Attributes
     ----------
     path : str
         Such as ``"layers.0."``; empty for the object itself.
     owner : object
-        Whose attributes they are, or the list itself.
-    entries : dict, list or tuple
-    parent, key : dict, list or tuple, and where it stands there
-        None for the object itself.
+    parent, key : object, str or int
+        What it stands in, and where; None for the object itself.
     """
 
     path: str
     owner: Any
-    entries: Any
     parent: Any = None
     key: Any = None
+
+    @property
+    def entries(self) -> Any:
+        """Its attributes, as a dict, or the list itself."""
+        # Not kept: the attributes of a copied object are not the copied dict of its attributes.
+        return entries_of(self.owner)
+
+
+def entries_of(owner: Any) -> Any:
+    """The attributes of an object, as a dict; a list, tuple or dict itself; None of others."""
+    if isinstance(owner, list | dict | tuple):
+        return owner
+    return getattr(owner, "__dict__", None)
 
 
 def holders(owner: Any, depth: int = 4) -> list[Holder]:
     """All of an object, the outer ones first."""
     found: dict[int, Holder] = {}
 
-    def walk(path: str, value: Any, depth: int, parent: Any, key: Any) -> None:
-        is_plain = isinstance(value, list | dict | tuple)
-        entries = value if is_plain else getattr(value, "__dict__", None)
+    def walk(holder: Holder, depth: int) -> None:
+        value, entries = holder.owner, holder.entries
         closed = isinstance(value, _CLOSED) or inspect.isroutine(value) or inspect.ismodule(value)
         if entries is None or closed or id(entries) in found or depth == 0:
             return
-        found[id(entries)] = Holder(path, value, entries, parent, key)
-        for inner, one in list(items(entries)):
-            walk(f"{path}{inner}.", one, depth - 1, entries, inner)
+        found[id(entries)] = holder
+        for key, one in list(items(entries)):
+            walk(Holder(f"{holder.path}{key}.", one, value, key), depth - 1)
 
-    walk("", owner, depth, None, None)
+    walk(Holder("", owner), depth)
     return list(found.values())
 
 

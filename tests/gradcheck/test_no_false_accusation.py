@@ -1,11 +1,13 @@
 """Right layers that a careless check would accuse."""
 
+import copy
 import random
 
 import numpy as np
 import pytest
 
 from deepnlp.gradcheck import check_gradients
+from deepnlp.gradcheck.subject import Subject
 
 RNG = np.random.default_rng(3)
 
@@ -569,3 +571,21 @@ def test_what_an_object_keeps(layer, names):
     report = check_gradients(layer, RNG.normal(size=(5, 4)))
     assert report.ok, report
     assert [row.name for row in report.rows] == names
+
+
+@pytest.mark.parametrize("kind", [KeepsItsInput, SharedArrays, StateByHasattr])
+def test_a_subject_may_be_copied(kind):
+    """As the diagnosis does, to try what a changed backward gives."""
+    arrays = {KeepsItsInput: [(4, 3), (3,)], SharedArrays: [(4, 3)]}.get(kind, [])
+    layer = kind(*(RNG.normal(size=size) for size in arrays))
+    subject = Subject(layer, (RNG.normal(size=(5, 4)),))
+    subject.draw_weights(RNG)
+    analytic = subject.analytic_gradients()
+    other = copy.deepcopy(subject)
+    other.weights = [2 * w for w in other.weights]
+    twice = other.analytic_gradients()
+    again = subject.analytic_gradients()
+    for name, gradient in analytic.items():
+        assert np.allclose(twice[name], 2 * gradient)
+        assert np.array_equal(again[name], gradient)
+        assert np.allclose(other.numeric_gradient(name, "complex"), twice[name])
