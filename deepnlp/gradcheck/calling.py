@@ -100,11 +100,25 @@ class Caller:
         self._context = [Context()] if self.code.has_context else []
         self._inputs = inputs
         positional, named = self.split(inputs)
-        result = self._call_forward([*self._context, *positional], named)
+        try:
+            result = self._call_forward([*self._context, *positional], named)
+        except Exception as error:
+            if self._outputs or not (absent := self._absent()):
+                raise
+            how = ", ".join(f"{name}=..." for name in absent)
+            raise TypeError(
+                f"check_gradients: {self.title('forward')} ended in {type(error).__name__}: "
+                f"{error}; does it need what was not given? check_gradients(layer, ..., {how})"
+            ) from error
         self._results = list(result) if isinstance(result, tuple | list) else [result]
         if not self._outputs:
             self._look_at(result)
         return [self._results[k] for k in self._outputs]
+
+    def _absent(self) -> list[str]:
+        """Names of what forward may be given, and is None here."""
+        parameters = _parameters(self.code.forward)
+        return [p.name for p in parameters if p.default is None and p.name not in self.input_names]
 
     def split(self, inputs: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         """Those that forward takes by position, and those by name."""

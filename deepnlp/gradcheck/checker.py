@@ -15,7 +15,7 @@ from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.behaviour import check_behaviour
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.comparing import compare_all
-from deepnlp.gradcheck.direction import compare_directions
+from deepnlp.gradcheck.direction import ALL, compare_directions
 from deepnlp.gradcheck.linearity import ignores_dout
 from deepnlp.gradcheck.outputs import compare_forward, not_finite
 from deepnlp.gradcheck.randomness import private
@@ -126,7 +126,7 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
     if method != "direction":
         checks, failed = check_behaviour(subject, analytic, rng, is_linear=not remarks)
     used, rows = _compare(subject, analytic, method, rng, tolerance)
-    kinks = _kinks(subject, rows)
+    kinks = _kinks(subject, rows, rng)
     if kinks:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
@@ -195,11 +195,11 @@ def _compare_aside(
         subject.move(values, steps, 1 - 2 * (number % 2))
         used, rows = _compare(subject, subject.analytic_gradients(), method, rng, tolerance)
         is_wrong = not all(row.ok for row in rows)
-        if (number % 2 and not is_wrong) or (is_wrong and not _kinks(subject, rows)):
+        if (number % 2 and not is_wrong) or (is_wrong and not _kinks(subject, rows, rng)):
             break
     else:  # there is a kink wherever one looks
-        for row in rows:
-            row.ok = row.ok or all(subject.has_kink(row.name, index) for index in _worst(row))
+        for row in rows if method != "direction" else []:
+            row.ok = row.ok or all(subject.has_kink_at(row.name, index) for index in _worst(row))
     return used, rows
 
 
@@ -233,16 +233,18 @@ def _not_analytic(subject: Subject) -> ValueError:
     )
 
 
-def _kinks(subject: Subject, rows: list[Row]) -> list[str]:
+def _kinks(subject: Subject, rows: list[Row], rng: Generator) -> list[str]:
     """An entry of every wrong gradient at which forward has no slope, such as ``"x[0, 1]"``."""
     found = []
     for row in rows:
-        # Neither a direction nor a gradient of another shape has entries to look at.
+        if not row.ok and row.name == ALL and not row.note:
+            return ["this input"] if subject.has_kink(subject.random_directions(rng)) else []
+        # A gradient of another shape has no entries to look at.
         is_own = row.name in subject.variables and (
             row.analytic.shape == row.numeric.shape == subject.variables[row.name].get().shape
         )
         if is_own and not row.ok:
-            kinks = (index for index in _worst(row) if subject.has_kink(row.name, index))
+            kinks = (index for index in _worst(row) if subject.has_kink_at(row.name, index))
             found += [f"{row.name}{list(index)}" for index in islice(kinks, 1)]
     return found
 

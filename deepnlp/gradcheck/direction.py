@@ -14,13 +14,16 @@ from deepnlp.gradcheck.shapes import told_shapes
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray
 
+ALL = "all gradients"
+"""Name of the row for all together."""
+
 
 def compare_directions(
     subject: Subject, analytic: dict[str, HostArray], step: str, tolerance: float, rng: Generator
 ) -> list[Row]:
     """A row for all gradients together; one for each alone only where these disagree."""
     directions = subject.random_directions(rng)
-    rows = [_row(subject, analytic, directions, "all gradients", list(directions), step, tolerance)]
+    rows = [_row(subject, analytic, directions, ALL, list(directions), step, tolerance)]
     if not rows[0].ok:
         for name in directions:
             rows.append(_row(subject, analytic, directions, name, [name], step, tolerance))

@@ -174,19 +174,24 @@ class Function:
             return False
         return bool(abs(complex_ - central) <= 1e-4 * max(abs(central), 1e-4 * self.scale()))
 
-    def has_kink(self, name: str, index: tuple[int, ...]) -> bool:
-        """Whether the slopes along one entry of a variable differ on its two sides."""
-        variable = self.variables[name]
-        original = variable.get()
+    def has_kink(self, directions: dict[str, HostArray]) -> bool:
+        """Whether the slopes along a direction differ on its two sides."""
+        originals = {name: self.variables[name].get() for name in directions}
 
         def along(step: float) -> Any:
-            value = original.copy()
-            value[index] += step
-            variable.set(value)
+            for name, direction in directions.items():
+                self.variables[name].set(originals[name] + step * direction)
             return self.loss()
 
         with self._in_numbers("central"):
-            return has_kink(along, self.rounding, typical_size(original))
+            return has_kink(along, self.rounding)
+
+    def has_kink_at(self, name: str, index: tuple[int, ...]) -> bool:
+        """Whether the slopes along one entry of a variable differ on its two sides."""
+        value = self.variables[name].get()
+        direction = numpy.zeros(value.shape)
+        direction[index] = min(typical_size(value), 1.0)
+        return self.has_kink({name: direction})
 
     def values(self) -> dict[str, HostArray]:
         """The value of every variable."""

@@ -132,12 +132,11 @@ def _central_slope(
     return best
 
 
-def has_kink(along: Callable[[float], Any], precision: float, size: float) -> bool:
+def has_kink(along: Callable[[float], Any], precision: float) -> bool:
     """Whether the slopes of a function of one number at 0, from both sides, differ."""
     here = along(0.0)
     apart = []
-    for step in _KINK_STEPS:
-        h = step * min(size, 1.0)
+    for h in _KINK_STEPS:
         # One-sided slopes of second order, so that mere curvature is no difference.
         right = (4 * along(h) - along(2 * h) - 3 * here) / (2 * h)
         left = (3 * here - 4 * along(-h) + along(-2 * h)) / (2 * h)

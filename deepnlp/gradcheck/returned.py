@@ -33,7 +33,7 @@ def parts(
     if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
         return [("", returned)]
     found = list(_flat(returned))
-    names = _names_returned(backward) if isinstance(returned, tuple | list) else []
+    names = _names_returned(backward)
     if len(names) == len(found):
         found = [(old or name, value) for name, (old, value) in zip(names, found, strict=True)]
     return found
@@ -115,15 +115,14 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def _names_returned(function: Callable[..., Any] | None) -> list[str]:
-    """Names in the last ``return a, b, self.c``; empty ones for expressions."""
+    """Names in the last ``return a, b, self.c`` or ``return a``; empty ones for expressions."""
     try:
         source = textwrap.dedent(inspect.getsource(inspect.unwrap(function or (lambda: None))))
         tree = ast.parse(source)
     except (OSError, TypeError, SyntaxError, ValueError):
         return []
     returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    tuples = [value for value in returns if isinstance(value, ast.Tuple | ast.List)]
-    return list(map(_name_of, _leaves(tuples[-1]))) if tuples else []
+    return list(map(_name_of, _leaves(returns[-1]))) if returns and returns[-1] else []
 
 
 def _leaves(node: ast.expr) -> Iterator[ast.expr]:

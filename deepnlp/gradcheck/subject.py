@@ -295,7 +295,7 @@ class Subject(Function):
         if grad is None:
             return numpy.zeros_like(like)
         try:
-            return numpy.array(asnumpy(grad), dtype="float64")
+            return numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"check_gradients: {self.caller.title('backward')} gave a {type(grad).__name__} "

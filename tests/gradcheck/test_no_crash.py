@@ -128,6 +128,20 @@ class Forgets(Tanh):
         dx = dy * (1 - self.y**2)  # noqa: F841
 
 
+class ReturnsOnlyTheWeights(Product):
+    def backward(self, dy):
+        dW = self.x.T @ dy
+        return dW
+
+
+def test_a_backward_that_returns_the_gradient_of_a_weight_alone():
+    report = check_gradients(
+        ReturnsOnlyTheWeights(RNG.normal(size=(4, 3))), RNG.normal(size=(5, 4))
+    )
+    assert [row.name for row in report.rows if not row.ok] == ["x"]
+    assert report.causes[0].name == "zero or missing"
+
+
 class Text(Tanh):
     def backward(self, dy):
         return "dx"
@@ -201,6 +215,17 @@ def test_an_argument_that_is_missing():
         report = check_gradients(layer, *inputs, **named)
         assert report.ok, report
         assert [row.name for row in report.rows] == ["x"]
+
+
+def test_a_mask_that_is_not_given():
+    class Optional(Masked):
+        def forward(self, x, mask=None):
+            return super().forward(x, mask)
+
+    x = RNG.normal(size=(2, 3))
+    with pytest.raises(TypeError, match=r"Optional\.forward ended in TypeError: .*mask=\.\.\."):
+        check_gradients(Optional(), x)
+    assert check_gradients(Optional(), x, mask=x > 0).ok
 
 
 class Switched:

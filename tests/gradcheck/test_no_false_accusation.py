@@ -88,7 +88,7 @@ def zeros_among(shape):
         (AffineReLU(np.eye(4)[:, :3], np.zeros(3)), np.round(RNG.normal(size=(5, 4)))),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["auto", "central"])
+@pytest.mark.parametrize("method", ["auto", "central", "direction"])
 def test_a_kink_is_not_wrong(layer, x, method):
     report = check_gradients(layer, x, method=method)
     assert report.ok, report
