@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy
 
+from deepnlp.diagnosis.edits import EDITS
 from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
 from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem, distance
 from deepnlp.gradcheck import causes as c
@@ -77,11 +78,12 @@ def explain_together(problem: Problem) -> list[Guess]:
         gradients = {name: array for part in parts for name, array in part.gradients.items()}
         told = "; ".join(part.evidence for part in parts)
         found.append(Guess(cause, told, gradients))
-    for stage in OF_ALL_ROWS:
+    for stage in OF_ALL_ROWS + EDITS:
         if found and stage is not OF_ALL_ROWS[0]:
             break
         for hypothesis in stage:
-            found += [guess for guess in _guesses(hypothesis(problem)) if problem.fits(guess)]
+            guesses = problem.resolved(_guesses(hypothesis(problem)))
+            found += [guess for guess in guesses if problem.fits(guess)]
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.trace import Trace, trace
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
@@ -24,13 +25,20 @@ class Guess:
     cause : str
         A name of the list.
     evidence : str
-    gradients : dict of str to array
-        Of those that the mistake changes; the others stay right.
+    gradients : dict of str to array, or Edit
+        Of those that the mistake changes; the others stay right. Or the edit of the reverse pass
+        that would give them.
+    edit : Edit, optional
+        The same mistake as an edit, where the gradients are known already.
+    tier : int
+        Of guesses that explain equally much, those of the lowest tier come first.
     """
 
     cause: str
     evidence: str
-    gradients: dict[str, HostArray] = field(repr=False)
+    gradients: Any = field(repr=False)
+    edit: Edit | None = field(default=None, repr=False)
+    tier: int = 0
 
 
 class NotFollowedError(ValueError):
@@ -69,9 +77,50 @@ class Problem:
         found = trace(self.subject)
         if found is None:
             return None
-        gradients = found.gradients()
+        gradients = found.right
         agrees = all(distance(gradients[name], self.right[name]) < 1e-5 for name in self.right)
         return found if agrees else None
+
+    def resolved(self, guesses: Iterable[Guess]) -> Iterator[Guess]:
+        """The guesses with their gradients; edited reverse passes are run side by side."""
+        waiting = []
+        for guess in guesses:
+            if isinstance(guess.gradients, Edit):
+                guess.edit = guess.gradients
+                waiting.append(guess)
+            else:
+                yield guess
+        waiting.sort(key=lambda guess: guess.edit.passes)
+        edits = [guess.edit for guess in waiting]
+        for guess, gradients in zip(waiting, self.followed.reverse.run(edits) if edits else ()):
+            guess.gradients = gradients
+            yield guess
+
+    @cached_property
+    def must_stay(self) -> frozenset[str]:
+        """The rows that are right, and would not be if something on their way were changed."""
+        return frozenset(n for n in self.right if n not in self.bad and self.right[n].any())
+
+    @cached_property
+    def _dependence(self) -> tuple[list[str], HostArray]:
+        """Names of the variables, and by ticket the set of those it depends on, as bits."""
+        trace = self.followed
+        names = list(trace.variables)
+        bits = numpy.zeros(trace.tape.size, dtype=numpy.int64)
+        for k, name in enumerate(names[:62]):
+            bits[trace.variables[name]] = 1 << k
+        for node in trace.nodes:
+            of_operands = [numpy.bitwise_or.reduce(bits[t], axis=None) for _, t in node.operands]
+            bits[node.tickets] = numpy.bitwise_or.reduce(of_operands)
+        return names, bits
+
+    def reached(self, tickets: list[HostArray]) -> frozenset[str]:
+        """Names of the variables that numbers depend on."""
+        names, bits = self._dependence
+        found = 0
+        for one in tickets:
+            found |= int(numpy.bitwise_or.reduce(bits[one], axis=None))
+        return frozenset(name for k, name in enumerate(names) if found >> k & 1)
 
     @property
     def followed(self) -> Trace:

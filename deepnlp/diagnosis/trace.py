@@ -5,21 +5,20 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
 import numpy
 
 from deepnlp import backend
-from deepnlp.diagnosis.tape import Adjoints, Node, Tape, Traced, TracingNumpy, numpy_replaced
+from deepnlp.diagnosis.reverse import Edit, Reverse
+from deepnlp.diagnosis.standin import TracingNumpy, numpy_replaced
+from deepnlp.diagnosis.tape import Adjoints, Node, Tape
+from deepnlp.diagnosis.traced import Traced
+from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import containers
-
-Mistake = Callable[[int, Node, HostArray], "Adjoints | None"]
-"""Takes the number of a node, the node, and the gradient with respect to its result; returns what
-is passed on to the operands, or None where the node is differentiated correctly."""
 
 
 class Trace:
@@ -55,41 +54,32 @@ class Trace:
         self.owner = numpy.full(tape.size, -1)
         for number, node in enumerate(self.nodes):
             self.owner[node.tickets] = number
-        self._partials: dict[int, list[tuple[HostArray, HostArray]]] = {}
 
     # --- Backwards --------------------------------------------------------------------------
 
-    def gradients(
-        self,
-        mistake: Mistake | None = None,
-        weights: list[HostArray] | None = None,
-        at: Collection[int] | None = None,
-    ) -> dict[str, HostArray]:
-        """Gradient of every variable.
+    @cached_property
+    def reverse(self) -> Reverse:
+        """The reverse pass, made ready to run with many edits."""
+        return Reverse(self.tape, self.variables, self.outputs, self.weights)
 
-        Parameters
-        ----------
-        mistake : callable, optional
-            The mistake of all nodes, or of those in ``at``.
-        weights : list of array, optional
-            Other gradients with respect to the outputs.
-        """
-        adjoint = numpy.zeros(self.tape.size)
-        for tickets, weight in zip(self.outputs, self.weights if weights is None else weights):
-            numpy.add.at(adjoint, tickets, weight)
-        for number in reversed(range(len(self.nodes))):
-            node = self.nodes[number]
-            g = adjoint[node.tickets]
-            if not g.any():
-                continue
-            passed = None
-            if mistake is not None and (at is None or number in at):
-                passed = mistake(number, node, g)
-            for tickets, value in self.backward(number, g) if passed is None else passed:
-                if tickets.shape != value.shape:
-                    tickets = numpy.broadcast_to(tickets, value.shape)
-                numpy.add.at(adjoint, tickets, value)
-        return {name: adjoint[tickets] for name, tickets in self.variables.items()}
+    @cached_property
+    def right(self) -> dict[str, HostArray]:
+        """Gradient of every variable."""
+        return {n: place.take(self.adjoint[:, None])[..., 0] for n, place in self.reverse.variables.items()}
+
+    @cached_property
+    def adjoint(self) -> HostArray:
+        """Gradient with respect to every ticket."""
+        return self.reverse.adjoint([Edit()])[:, 0]
+
+    def gradient_at(self, number: int) -> HostArray:
+        """Gradient with respect to the result of a node."""
+        found: HostArray = self.adjoint[self.nodes[number].tickets]
+        return found
+
+    def gradients(self, edit: Edit | None = None) -> dict[str, HostArray]:
+        """Gradient of every variable under one edit."""
+        return next(iter(self.reverse.run([edit or Edit()])))
 
     def backward(self, number: int, g: HostArray) -> Adjoints:
         """What a node passes on to its operands, by the chain rule.
@@ -100,15 +90,33 @@ class Trace:
         g : array
             Gradient with respect to its result.
         """
-        node = self.nodes[number]
-        if node.op in ("matmul", "sum", "einsum"):
+        node, found = self.nodes[number], self.reverse.partials[number]
+        if found is None:
             return node.passed(g, [v for v, _ in node.operands], node.values)
-        partials = self._partials.get(number)
-        if partials is None:
-            ones = numpy.ones(node.values.shape)
-            partials = node.passed(ones, [v for v, _ in node.operands], node.values)
-            self._partials[number] = partials
-        return [(t, g * v) for t, v in partials]
+        return [
+            (t, g * (p if isinstance(p, float) else p[..., 0]))
+            for (_, t), p in zip(node.operands, found)
+            if t.any()
+        ]
+
+    @cached_property
+    def users(self) -> list[list[int]]:
+        """By ticket, the numbers of the nodes that take it."""
+        found: list[list[int]] = [[] for _ in range(self.tape.size)]
+        for number, node in enumerate(self.nodes):
+            for _, tickets in node.operands:
+                for ticket in numpy.unique(tickets).tolist():
+                    if ticket and (not found[ticket] or found[ticket][-1] != number):
+                        found[ticket].append(number)
+        return found
+
+    def nodes_with(self, marked: HostArray) -> list[int]:
+        """Numbers of the nodes that take or make one of the tickets that are marked."""
+        return [
+            number
+            for number, node in enumerate(self.nodes)
+            if marked[node.tickets].any() or any(marked[t].any() for _, t in node.operands)
+        ]
 
     # --- Which input a number depends on --------------------------------------------------------
 
@@ -285,7 +293,7 @@ def trace(subject: Subject) -> Trace | None:
         with numpy_replaced(_namespaces(subject.layer), stand_in), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name, variable in subject.variables.items():
-                followed[name] = tape.variable(originals[name])
+                followed[name] = variable_of(tape, originals[name])
                 variable.set(followed[name])
             # Parameters may have been written into by the forward: remember the first tickets.
             tickets = {name: one.tickets.copy() for name, one in followed.items()}

@@ -49,7 +49,7 @@ OF_ALL_ROWS = (
     ),
     (activations.wrong_derivatives, edges.transposed_products, blocks.swapped_gates),
     (values.neighbouring_step, values.one_step_ahead, values.overwritten),
-    (edges.scaled_terms, blocks.swapped_activations, values.other_values),
+    (blocks.swapped_activations, values.other_values),
 )
 """Hypotheses about all gradients together; a later stage is tried if no earlier one fits."""
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.tape import UNARY, Adjoints, Node
-from deepnlp.diagnosis.trace import Mistake, Trace
+from deepnlp.diagnosis.derivatives import UNARY
+from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
@@ -251,7 +253,7 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
             continue
         statement = trace.line(found[0].number)
         for cause, told, derivative in _mistakes(function):
-            gradients = trace.gradients(_replace(found, derivative))
+            gradients = _replace(found, derivative)
             evidence = f"behind `{statement}` ({function}), {told}"
             yield Guess(cause, evidence, gradients)
     # The same mistake at every call of a function, as where a helper holds the derivative.
@@ -260,18 +262,16 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
         if len({trace.nodes[one.number].site.call for one in found}) < 2:
             continue
         for cause, told, derivative in _mistakes(function):
-            gradients = trace.gradients(_replace(found, derivative))
+            gradients = _replace(found, derivative)
             yield Guess(cause, f"behind every {function}, {told}", gradients)
 
 
-def _replace(found: list[Activation], derivative: Derivative) -> Mistake:
+def _replace(found: list[Activation], derivative: Derivative) -> Edit:
     by_number = {one.number: one for one in found}
 
-    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        one = by_number.get(number)
-        if one is None:
-            return None
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
+        one = by_number[number]
         value = numpy.asarray(derivative(g, one.x, node.values))
         return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
 
-    return mistake
+    return Edit(mistake, by_number)

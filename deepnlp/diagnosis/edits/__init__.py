@@ -1,0 +1,12 @@
+"""Single edits of the reverse pass, tried one after the other over all operations of the tape.
+
+A reverse pass is a graph: nodes are the values of the forward, edges their local derivatives. A
+mistake is an edit of a node or an edge, the same wherever a loop runs the statement.
+"""
+
+from deepnlp.diagnosis.edits import terms
+
+EDITS = ((terms.scaled_terms,), (terms.some_runs, terms.one_user))
+"""Families of edits; a later stage is tried if no earlier one explains everything."""
+
+__all__ = ["EDITS"]
