@@ -225,7 +225,7 @@ def test_a_forward_that_cannot_be_followed_is_still_diagnosed():
     class Through:
         def forward(self, x):
             self.x = x
-            return np.array([[float(v) ** 2 for v in row] for row in x])
+            return np.fft.ifft(np.fft.fft(x**2)).real
 
         def backward(self, dy):
             return -2 * self.x * dy

@@ -43,10 +43,7 @@ class Site:
     @property
     def text(self) -> str:
         """The statement, on one line."""
-        node = statement_at(self.file, self.number)
-        if node is None or isinstance(node, ast.If | ast.For | ast.While | ast.With):
-            return linecache.getline(self.file, self.number).strip()
-        return shortened(source_of(self.file, node))
+        return _statement_text(self.file, self.number)
 
     @property
     def target(self) -> str | None:
@@ -122,6 +119,14 @@ def _parsed(file: str) -> tuple[dict[int, ast.stmt], dict[tuple[int, int, int, i
     return statements, expressions
 
 
+@cache
+def _statement_text(file: str, line: int) -> str:
+    node = statement_at(file, line)
+    if node is None or isinstance(node, ast.If | ast.For | ast.While | ast.With):
+        return linecache.getline(file, line).strip()
+    return shortened(source_of(file, node))
+
+
 def statement_at(file: str, line: int) -> ast.stmt | None:
     """The innermost statement of a file that covers a line."""
     return _parsed(file)[0].get(line)
@@ -132,11 +137,14 @@ def expression_at(span: Span) -> ast.expr | None:
     return _parsed(span[0])[1].get(span[1:])
 
 
-def source_of(file: str, node: ast.AST) -> str:
+def source_of(file: str, node: ast.stmt | ast.expr) -> str:
     """The text of a node of the syntax tree, on one line."""
-    lines = linecache.getlines(file)
-    text = ast.get_source_segment("".join(lines), node) or ""
-    return " ".join(text.split())
+    lines = linecache.getlines(file)[node.lineno - 1 : node.end_lineno]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+    lines[0] = lines[0].encode()[node.col_offset :].decode()
+    return " ".join(" ".join(lines).split())
 
 
 def shortened(text: str) -> str:

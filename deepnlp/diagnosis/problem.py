@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.reverse import Edit, Joined
 from deepnlp.diagnosis.trace import Trace, trace
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
@@ -63,6 +64,9 @@ class Problem:
         self.bad = [row.name for row in rows if not row.ok]
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
+        self.work = WORK
+        self.partial: list[tuple[set[str], Guess]] = []  # guesses that explain a part
+        self.base: Joined | None = None  # edits that are known already
         self.explained: dict[str, list[Guess]] = {}  # by row, once computed
 
     def recall(self, what: str, compute: Callable[[], Any]) -> Any:
@@ -82,17 +86,26 @@ class Problem:
         return found if agrees else None
 
     def resolved(self, guesses: Iterable[Guess]) -> Iterator[Guess]:
-        """The guesses with their gradients; edited reverse passes are run side by side."""
+        """The guesses with their gradients; edited reverse passes are run side by side.
+
+        Guesses without an edit of their own are passed through. When the work that a diagnosis
+        may cost is done, the remaining edits are left out.
+        """
         waiting = []
         for guess in guesses:
-            if isinstance(guess.gradients, Edit):
+            if isinstance(guess.gradients, Edit | Joined):
                 guess.edit = guess.gradients
+                self.work -= self.followed.tape.size * (getattr(guess.edit, "passes", 1) + 1) // 2
+                if self.work < 0:
+                    break
                 waiting.append(guess)
             else:
                 yield guess
-        waiting.sort(key=lambda guess: guess.edit.passes)
-        edits = [guess.edit for guess in waiting]
-        for guess, gradients in zip(waiting, self.followed.reverse.run(edits) if edits else ()):
+        if not waiting:
+            return
+        waiting.sort(key=lambda guess: getattr(guess.edit, "passes", 1))
+        edits = [guess.edit if self.base is None else self.base + guess.edit for guess in waiting]
+        for guess, gradients in zip(waiting, self.followed.reverse.run(edits)):
             guess.gradients = gradients
             yield guess
 
@@ -182,17 +195,46 @@ class Problem:
             return TOLERANCE
         return min(TOLERANCE, 0.1 * distance(self.wrong[name], self.right[name]))
 
-    def fits(self, guess: Guess) -> bool:
-        """Whether a guess predicts what was found, in all rows."""
+    def explained_by(self, guess: Guess) -> set[str]:
+        """The wrong gradients that a guess predicts; none if it makes a right one wrong."""
+        explained = set()
         for name in self.wrong:
             predicted = guess.gradients.get(name)
             if predicted is None:
+                continue
+            if distance(self.wrong[name], predicted) <= self.tolerance(name):
                 if name in self.bad:
-                    return False
-            elif distance(self.wrong[name], predicted) > self.tolerance(name):
-                return False
-        return True
+                    explained.add(name)
+            elif name not in self.bad:
+                return set()
+        return explained
 
+    def changed_by(self, guess: Guess) -> set[str]:
+        """The gradients that a guess changes."""
+        return {
+            name
+            for name, predicted in guess.gradients.items()
+            if distance(self.right[name], predicted) > 1e-9
+        }
+
+    def after(self, edit: Edit | Joined) -> Problem:
+        """What remains to be explained if a mistake is known."""
+        rest = copy.copy(self)
+        rest.base = Joined([edit]) if isinstance(edit, Edit) else edit
+        trace = copy.copy(self.followed)
+        for name in ("adjoint", "right"):
+            vars(trace).pop(name, None)
+        vars(trace)["adjoint"] = trace.reverse.adjoint([rest.base])[:, 0]
+        vars(rest).pop("must_stay", None)
+        vars(rest)["trace"] = trace
+        rest.right = trace.right
+        rest.bad = [n for n in self.bad if distance(self.wrong[n], rest.right[n]) > TOLERANCE]
+        rest.work, rest.partial, rest.explained, rest._remembered = WORK // 4, [], {}, {}
+        return rest
+
+
+WORK = 60_000_000
+"""Numbers that all edited passes of one diagnosis may compute: what takes a second or two."""
 
 TOLERANCE = 3e-6
 """A prediction this close to what was found explains it."""

@@ -41,6 +41,11 @@ class Edit:
     scaled : tuple (number of an operand, factor), optional
         In place of ``mistake``: multiply what is passed on to this operand, or to all (-1), by a
         number or by an array of the shape of the result.
+    partial : tuple (number of an operand, arrays by number of the node), optional
+        The derivative with respect to this operand that is used in place of the right one.
+    instead : tuple (number of an operand, tickets by number of the node), optional
+        What is passed on to this operand, or to all (-1), is computed from the gradient with
+        respect to these numbers, in place of that with respect to the result.
     passes, between : int, callable
         How often to run, and what to do after each run, where an edit needs gradients of values
         that are reached only later.
@@ -50,35 +55,33 @@ class Edit:
     at: Collection[int] | None = None
     weights: list[HostArray] | None = None
     scaled: tuple[int, Any] | None = None
+    partial: tuple[int, dict[int, HostArray]] | None = None
+    instead: tuple[int, dict[int, HostArray]] | None = None
     passes: int = 1
     between: Callable[[], None] | None = None
 
-    def __add__(self, other: Edit) -> Edit:
-        """Both; they must not alter the same nodes."""
-        mine, its = self._as_mistake(), other._as_mistake()
-        first = set(self.at or ())
+    def __add__(self, other: Edit) -> Joined:
+        """Both."""
+        return Joined([self, other])
 
-        def either(number: int, node: Node, g: HostArray) -> Adjoints | None:
-            one = mine if number in first else its
-            return None if one is None else one(number, node, g)
+    def alters(self) -> bool:
+        """Whether it alters what nodes pass on."""
+        return not self.mistake is self.scaled is self.partial is self.instead is None
 
-        at = [*first, *(other.at or ())]
-        return Edit(either, at, self.weights or other.weights)
 
-    def _as_mistake(self) -> Mistake | None:
-        if self.scaled is None:
-            return self.mistake
-        j, factor = self.scaled
+@dataclass
+class Joined:
+    """Several edits in one pass; where two alter a node, the last does.
 
-        def scale(number: int, node: Node, g: HostArray) -> Adjoints:
-            found = node.vjp(g, [v for v, _ in node.operands], node.values)
-            return [
-                (t, v * factor if k == j or j < 0 else v)
-                for k, ((_, t), v) in enumerate(zip(node.operands, found))
-                if t.any()
-            ]
+    Attributes
+    ----------
+    edits : list of Edit
+    """
 
-        return scale
+    edits: list[Edit]
+
+    def __add__(self, other: Edit) -> Joined:
+        return Joined([*self.edits, other])
 
 
 class Place:
@@ -157,39 +160,41 @@ class Reverse:
         ]
         self.partials = [_partials(node) for node in self.nodes]
 
-    def run(self, edits: Sequence[Edit]) -> Iterator[dict[str, HostArray]]:
+    def run(self, edits: Sequence[Edit | Joined]) -> Iterator[dict[str, HostArray]]:
         """The gradients of all variables under each edit."""
         columns = int(numpy.clip(_NUMBERS // max(self.size, 1), 1, 128))
         for start in range(0, len(edits), columns):
             batch = edits[start : start + columns]
-            for _ in range(max((edit.passes for edit in batch), default=1) - 1):
+            parts = [part for edit in batch for part in _parts(edit)]
+            for _ in range(max((part.passes for part in parts), default=1) - 1):
                 self.adjoint(batch)
-                for edit in batch:
-                    if edit.between is not None:
-                        edit.between()
+                for part in parts:
+                    if part.between is not None:
+                        part.between()
             adjoint = self.adjoint(batch)
             found = {name: place.take(adjoint) for name, place in self.variables.items()}
             for k in range(len(batch)):
                 yield {name: values[..., k].copy() for name, values in found.items()}
 
-    def adjoint(self, edits: Sequence[Edit]) -> HostArray:
+    def adjoint(self, edits: Sequence[Edit | Joined]) -> HostArray:
         """Gradient with respect to every ticket (tickets, edits)."""
         adjoint = numpy.zeros((self.size, len(edits)))
         for k, place in enumerate(self.outputs):
-            ways = [e.weights[k] if e.weights is not None else self.weights[k] for e in edits]
-            place.add(adjoint, numpy.stack(ways, axis=-1))
-        edited: dict[int, list[int]] = {}
-        for column, edit in enumerate(edits):
-            if edit.mistake is not None or edit.scaled is not None:
-                for number in range(len(self.nodes)) if edit.at is None else edit.at:
-                    edited.setdefault(number, []).append(column)
+            place.add(adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1))
+        edited: dict[int, dict[int, Edit]] = {}
+        for column, one in enumerate(edits):
+            for edit in _parts(one):
+                if edit.alters():
+                    for number in range(len(self.nodes)) if edit.at is None else edit.at:
+                        edited.setdefault(number, {})[column] = edit
         for number in reversed(range(len(self.nodes))):
             g = self._results[number].take(adjoint)
             values = self._passed(number, g)
             columns = edited.get(number)
             if columns:
                 values = [v.copy() if v is g or not v.flags.writeable else v for v in values]
-                self._edit(adjoint, number, g, values, columns, edits)
+                for column, edit in columns.items():
+                    self._edit(adjoint, number, g, values, column, edit)
             for (_, place), value in zip(self._operands[number], values):
                 place.add(adjoint, value)
         return adjoint
@@ -211,27 +216,47 @@ class Reverse:
         number: int,
         g: HostArray,
         values: list[HostArray],
-        columns: list[int],
-        edits: Sequence[Edit],
+        column: int,
+        edit: Edit,
     ) -> None:
-        node = self.nodes[number]
-        for column in columns:
-            edit = edits[column]
-            if edit.scaled is not None:
-                j, factor = edit.scaled
-                for (k, _), value in zip(self._operands[number], values):
-                    if j in (-1, k):
-                        value[..., column] *= factor
-                continue
-            assert edit.mistake is not None
-            passed = edit.mistake(number, node, g[..., column])
-            if passed is None:
-                continue
+        """Alter one column of what a node passes on."""
+        node, operands = self.nodes[number], self._operands[number]
+        if edit.scaled is not None:
+            j, factor = edit.scaled
+            for (k, _), value in zip(operands, values):
+                if j in (-1, k):
+                    value[..., column] *= factor
+        elif edit.partial is not None:
+            j, by_number = edit.partial
+            for (k, _), value in zip(operands, values):
+                if j == k:
+                    value[..., column] = g[..., column] * by_number[number]
+        elif edit.instead is not None:
+            j, tickets = edit.instead
+            other = adjoint[tickets[number], column].reshape(g.shape[:-1])
+            passed = self._passed(number, numpy.ascontiguousarray(other)[..., None])
+            for (k, _), value, new in zip(operands, values, passed):
+                if j in (-1, k):
+                    value[..., column] = new[..., 0]
+        elif edit.mistake is not None:
+            passed_on = edit.mistake(number, node, g[..., column])
+            if passed_on is None:
+                return
             for value in values:
                 value[..., column] = 0.0
             own = adjoint[:, column]
-            for tickets, value in passed:
-                numpy.add.at(own, numpy.broadcast_to(tickets, value.shape), value)
+            for where, what in passed_on:
+                numpy.add.at(own, numpy.broadcast_to(where, what.shape), what)
+
+
+def _parts(edit: Edit | Joined) -> list[Edit]:
+    return edit.edits if isinstance(edit, Joined) else [edit]
+
+
+def _weight(edit: Edit | Joined, k: int, right: HostArray) -> HostArray:
+    """The gradient with respect to output k under an edit."""
+    altered = [part.weights[k] for part in _parts(edit) if part.weights is not None]
+    return altered[-1] if altered else right
 
 
 def _partials(node: Node) -> list[Any] | None:

@@ -116,19 +116,14 @@ def _of_math(function: Any) -> Any:
     if getattr(math, name, None) is not function:
         return None
     same = {"fabs": "absolute", "pow": "power", "atan": "arctan", "atan2": "arctan2"}.get(name, name)
-    ufunc = getattr(numpy, same, None) or getattr(scipy_special(), same, None)
 
     def call(*args: Any) -> Any:
-        if ufunc is None or not any(isinstance(one, Traced) for one in args):
-            return function(*strip(args))
-        return ufunc(*args)
+        if not any(isinstance(one, Traced) for one in args):
+            return function(*args)
+        ufunc = getattr(numpy, same, None) or getattr(import_module("scipy.special"), same, None)
+        return function(*args) if ufunc is None else ufunc(*args)
 
     return call
-
-
-def scipy_special() -> Any:
-    """``scipy.special``, which is imported only when a forward needs it."""
-    return import_module("scipy.special")
 
 
 class _MathForTraced:

@@ -28,8 +28,9 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
     Right: ``dz = dh * (h_prev - n)``.
     """
     found = list(edges(problem))
-    drops = [Edit(scaled=(edge.j, 0.0), at=edge.numbers) for edge in found]
-    for edge, edit, without in zip(found, drops, problem.followed.reverse.run(drops)):
+    drops = [Guess(TERM_MISSING, "", Edit(scaled=(edge.j, 0.0), at=edge.numbers)) for edge in found]
+    for edge, dropped in zip(found, problem.resolved(drops)):
+        without, edit = dropped.gradients, dropped.edit
         place = f"behind {edge.line}, the gradient {_what(edge)}"
         yield Guess(_dropped(problem, edge), f"{place} is left out", without, edit)
         factor = _factor(problem, without)

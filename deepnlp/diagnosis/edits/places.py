@@ -1,0 +1,53 @@
+"""A gradient that is taken at another point of the graph than it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deepnlp.diagnosis.edits.edge import Edge, edges
+from deepnlp.diagnosis.edits.values import is_whole_statement
+from deepnlp.diagnosis.hypotheses.activations import activations
+from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.reverse import Edit
+from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, WRONG_VALUE
+
+
+def other_gradients(problem: Problem) -> Iterator[Guess]:
+    """The gradient with respect to a later value is passed on.
+
+    Wrong: ``dW = x.T @ dh`` for h = tanh(x W). Right: ``dW = x.T @ (dh * (1 - h ** 2))``.
+    """
+    trace = problem.followed
+    sites = list(trace.sites.values())
+    known = {one.number for ones in activations(trace).values() for one in ones}
+    for edge in edges(problem):
+        shape, runs = edge.first.values.shape, len(edge.numbers)
+        for numbers in sites:
+            later = trace.nodes[numbers[0]]
+            if later.values.shape != shape or len(numbers) not in (1, runs):
+                continue
+            taken = dict(zip(edge.numbers, numbers if len(numbers) == runs else numbers * runs))
+            if not is_whole_statement(problem, numbers[0]) or any(m <= n for n, m in taken.items()):
+                continue
+            name = later.site.target or f"`{later.site.text}`"
+            what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
+            told = (
+                f"behind {edge.line}, the gradient {what} is computed from the gradient with respect "
+                f"to {name}, which comes later"
+            )
+            tickets = {n: trace.nodes[m].tickets for n, m in taken.items()}
+            cause = _cause(problem, edge, numbers[0], known)
+            yield Guess(cause, told, Edit(instead=(edge.j, tickets), at=taken), tier=1)
+
+
+def _cause(problem: Problem, edge: Edge, later: int, known: set[int]) -> str:
+    """What lies between the two values: an activation, a mask, or something else."""
+    trace = problem.followed
+    if later in known:
+        return DERIVATIVE_MISSING
+    node = trace.nodes[later]
+    if node.op in ("maximum", "minimum"):
+        return DERIVATIVE_MISSING
+    if node.op == "multiply" and not all(t.any() for _, t in node.operands):
+        return MASK_MISSING
+    return WRONG_VALUE
