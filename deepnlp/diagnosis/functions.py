@@ -170,8 +170,14 @@ def _take(x: Any, indices: Any, axis: Any = None, **options: Any) -> Any:
     return record(x.tape, "gather", found.values_, found)
 
 
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    tape = a.tape if isinstance(a, Traced) else b.tape
+def _where(condition: Any, a: Any = None, b: Any = None) -> Any:
+    condition = strip(condition)
+    if a is None:
+        return numpy.where(condition)
+    followed = [one for one in (a, b) if isinstance(one, Traced)]
+    if not followed:
+        return numpy.where(condition, a, b)
+    tape = followed[0].tape
     (va, ta), (vb, tb) = pair(a), pair(b)
     return Traced(tape, numpy.where(condition, va, vb), numpy.where(condition, ta, tb))
 

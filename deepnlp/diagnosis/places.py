@@ -171,3 +171,8 @@ def assigned_name(node: ast.stmt | None) -> str | None:
     if isinstance(target, ast.Attribute):
         return target.attr
     return target.id if isinstance(target, ast.Name) else None
+
+
+def is_of_the_package(file: str) -> bool:
+    """Whether a file belongs to the package itself."""
+    return os.path.abspath(file).startswith(os.path.dirname(_OWN))

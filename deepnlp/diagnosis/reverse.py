@@ -234,7 +234,7 @@ class Reverse:
         elif edit.instead is not None:
             j, tickets = edit.instead
             other = adjoint[tickets[number], column].reshape(g.shape[:-1])
-            passed = self._passed(number, numpy.ascontiguousarray(other)[..., None])
+            passed = self._passed(number, numpy.array(other)[..., None])
             for (k, _), value, new in zip(operands, values, passed):
                 if j in (-1, k):
                     value[..., column] = new[..., 0]

@@ -280,6 +280,14 @@ def trace(subject: Subject) -> Trace | None:
     Trace or None
         None where the forward cannot be followed.
     """
+    try:
+        return follow(subject)
+    except Exception:
+        return None
+
+
+def follow(subject: Subject) -> Trace:
+    """The same; the error is raised."""
     subject.restore()  # generators of random numbers that are not the object's own
     subject = copy.deepcopy(subject)
     tape = Tape()
@@ -298,8 +306,6 @@ def trace(subject: Subject) -> Trace | None:
             # Parameters may have been written into by the forward: remember the first tickets.
             tickets = {name: one.tickets.copy() for name, one in followed.items()}
             outputs = [_output_tickets(y) for y in subject.raw_forward()]
-    except Exception:
-        return None
     finally:
         backend.use_module(module)
     return Trace(tape, tickets, outputs, subject.weights, inputs)

@@ -95,7 +95,9 @@ class Traced:
         return self._move(lambda a: a.transpose(*axes))
 
     def astype(self, dtype: Any, **options: Any) -> Any:
-        """A copy; the number type stays."""
+        """A copy; of floating-point numbers the type stays, others have no gradient."""
+        if dtype is bool or dtype is int or numpy.dtype(dtype).kind in "biu":
+            return self.values_.astype(dtype)
         return self.copy()
 
     def fill(self, value: Any) -> None:

@@ -1,0 +1,100 @@
+"""Trying the changes: which makes wrong gradients right?"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import time
+import warnings
+from collections.abc import Iterator
+
+import numpy
+
+from deepnlp.diagnosis.places import shortened
+from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.diagnosis.rewriting.changes import changes
+from deepnlp.diagnosis.rewriting.functions import Ran, functions_run
+from deepnlp.diagnosis.rewriting.slots import Change
+from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.subject import Subject
+
+CLOSE = 1e-6
+"""Gradients this close, relative to the largest entry, are the same."""
+
+MOST, SECONDS = 2500, 1.2
+"""As many changes are tried, and about as many seconds are spent, by the time that one takes."""
+
+
+def repairs(problem: Problem) -> Iterator[Guess]:
+    """Changes of the learner's backward that make wrong gradients right and no right one wrong.
+
+    Wrong: ``db = dy.sum(axis=1)``. Right with ``axis=0``, and with no other small change.
+    """
+    if problem.base is not None:
+        return
+    subject = copy.deepcopy(problem.subject)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        ran = functions_run(subject)
+        started = time.perf_counter()
+        subject.analytic_gradients()
+        spent = time.perf_counter() - started + 5e-4
+        most = int(numpy.clip(SECONDS / spent, 150, MOST))
+        for function, change in itertools.islice(_in_turns(ran), most):
+            now = _gradients(subject, function, change)
+            if now is None or (repaired := _repaired(problem, now)) is None:
+                continue
+            told = _told(problem, change, repaired)
+            gradients = {name: problem.wrong[name] for name in repaired}
+            yield Guess(change.cause, told, gradients)
+
+
+def _in_turns(ran: list[Ran]) -> Iterator[tuple[Ran, Change]]:
+    """The changes of all functions, the likelier ones of each first."""
+    levels = [list(changes(function)) for function in ran]
+    for level in itertools.zip_longest(*levels, fillvalue=[]):
+        for function, found in zip(ran, level):
+            for change in found:
+                yield function, change
+
+
+def _gradients(subject: Subject, function: Ran, change: Change) -> dict[str, HostArray] | None:
+    """The gradients that backward gives with a change; None if it fails."""
+    with change.applied():
+        code = function.compiled()
+    if code is None:
+        return None
+    try:
+        with function.replaced_by(code):
+            return subject.analytic_gradients()
+    except Exception:
+        return None
+
+
+def _repaired(problem: Problem, now: dict[str, HostArray]) -> set[str] | None:
+    """The wrong gradients that are right now; None if there is none, or if a right one is wrong."""
+    repaired = set()
+    for name, right in problem.right.items():
+        if name not in now:
+            return None
+        is_right = distance(now[name], right) <= CLOSE
+        if not is_right and name not in problem.bad:
+            return None
+        if is_right and name in problem.bad:
+            repaired.add(name)
+    return repaired or None
+
+
+def _told(problem: Problem, change: Change, repaired: set[str]) -> str:
+    slot = change.statement
+    line = slot.node.lineno
+    old = _text(slot.node)
+    with change.applied():
+        new = _text(ast.fix_missing_locations(slot.node))
+    rows = ", ".join(name for name in problem.bad if name in repaired)
+    return f"in line {line}, `{old}`, should be `{new}`: with it the gradient of {rows} is right"
+
+
+def _text(node: ast.AST) -> str:
+    return shortened(ast.unparse(node).split("\n")[0])
