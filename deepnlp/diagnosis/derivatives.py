@@ -63,7 +63,7 @@ BINARY: dict[str, Callable[[HostArray, HostArray, HostArray], tuple[Any, Any]]] 
 }
 """Derivatives of y = f(a, b) with respect to a and to b."""
 
-LINEAR = ("matmul", "sum", "einsum")
+LINEAR = ("matmul", "sum", "einsum", "extreme")
 """Operations whose derivative is more than a product entry by entry."""
 
 
@@ -91,6 +91,8 @@ def linear_vjp(node: Any, g: HostArray, operands: list[HostArray]) -> list[HostA
     """
     if node.op == "matmul":
         return _matmul(g, *operands)
+    if node.op == "extreme":
+        return [numpy.expand_dims(g, node.axes) * node.chosen[..., None]]
     if node.op == "sum":
         kept = numpy.expand_dims(g, node.axes)
         return [numpy.broadcast_to(kept, (*operands[0].shape, g.shape[-1]))]

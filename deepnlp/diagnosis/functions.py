@@ -45,12 +45,17 @@ def _extreme(name: str) -> Any:
     pick = {"max": numpy.argmax, "min": numpy.argmin}[name]
 
     def extreme(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-        if axis is None:
-            found = x.reshape(-1)._move(lambda a: a[pick(x.values_)])
-            return found.reshape((1,) * x.ndim) if keepdims else found
-        where = numpy.expand_dims(pick(x.values_, axis=axis), axis)
-        found = x._move(lambda a: numpy.take_along_axis(a, where, axis))
-        return found if keepdims else found._move(lambda a: a.squeeze(axis))
+        axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = tuple(k % x.ndim for k in axes)
+        last = numpy.moveaxis(x.values_, axes, range(-len(axes), 0))
+        flat = last.reshape((*last.shape[: x.ndim - len(axes)], -1))
+        where = numpy.expand_dims(pick(flat, axis=-1), -1)
+        chosen = numpy.zeros(flat.shape)
+        numpy.put_along_axis(chosen, where, 1.0, -1)
+        chosen = numpy.moveaxis(chosen.reshape(last.shape), range(-len(axes), 0), axes)
+        values = numpy.take_along_axis(flat, where, -1)[..., 0]
+        found = record(x.tape, "extreme", values, x, axes=axes, chosen=chosen)
+        return found.reshape(numpy.expand_dims(values, axes).shape) if keepdims else found
 
     return extreme
 

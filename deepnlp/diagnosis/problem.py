@@ -233,7 +233,7 @@ class Problem:
         return rest
 
 
-WORK = 60_000_000
+WORK = 40_000_000
 """Numbers that all edited passes of one diagnosis may compute: what takes a second or two."""
 
 TOLERANCE = 3e-6

@@ -105,7 +105,7 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
     return found
 
 
-STAGES = (*OF_ALL_ROWS, EDITS[0], (repairs,), *EDITS[1:])
+STAGES = (*OF_ALL_ROWS, *EDITS[:-1], (repairs,), EDITS[-1])
 """Families of hypotheses about all gradients; a later one is tried if no earlier one fits."""
 
 MOST_BASES = 3

@@ -46,7 +46,9 @@ class Node:
     subscripts : str
         Of an ``einsum``.
     axes : tuple of int
-        Of a ``sum``.
+        Of a ``sum`` or of a maximum.
+    chosen : array, optional
+        1 where a maximum stands, 0 elsewhere.
     """
 
     op: str
@@ -56,6 +58,7 @@ class Node:
     site: Site
     subscripts: str = ""
     axes: tuple[int, ...] = ()
+    chosen: HostArray | None = None
 
     def vjp(self, g: HostArray, operands: list[HostArray], y: HostArray) -> list[HostArray]:
         """Gradient with respect to each operand, from values of the operands and of the result.

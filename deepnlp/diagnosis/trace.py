@@ -142,7 +142,7 @@ class Trace:
                 B = B[:, None] if B.ndim == 1 else B
                 found = numpy.maximum(A.max(-1)[..., :, None], B.max(-2)[..., None, :])
                 found = found.reshape(node.tickets.shape)
-            elif node.op == "sum":
+            elif node.op in ("sum", "extreme"):
                 found = parts[0].max(axis=node.axes) if node.axes else parts[0]
             elif node.op == "einsum":
                 found = numpy.full(node.tickets.shape, max(int(p.max()) for p in parts))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import LINEAR, UNARY
-from deepnlp.diagnosis.edits.edge import Edge, edges
+from deepnlp.diagnosis.derivatives import LINEAR, UNARY, partials
+from deepnlp.diagnosis.edits.edge import Edge, edges, name_of_ticket
 from deepnlp.diagnosis.edits.values import Value, is_whole_statement, values_of
 from deepnlp.diagnosis.hypotheses.activations import activations
 from deepnlp.diagnosis.problem import Guess, Problem
@@ -110,47 +110,94 @@ def other_factors(problem: Problem) -> Iterator[Guess]:
                 yield from _other_factor(problem, edge, value, shift)
 
 
+def lacking_factors(problem: Problem) -> Iterator[Guess]:
+    """A factor of the forward is left out of all the terms that it belongs to.
+
+    Wrong: ``dx = g - g.mean() - xn * (g * xn).mean()``. Right: all of it divided by ``std``.
+    """
+    yield from _besides(problem, lacking=True)
+
+
 def extra_factors(problem: Problem) -> Iterator[Guess]:
     """The gradient of a statement's result is multiplied once more.
 
     Wrong: ``dx = dxn * gamma / std`` where dxn holds gamma already. Right: ``dx = dxn / std``.
     """
+    yield from _besides(problem, lacking=False)
+
+
+def _besides(problem: Problem, lacking: bool) -> Iterator[Guess]:
     trace = problem.followed
-    known = {one.number: name for (name, _), ones in activations(trace).items() for one in ones}
+    known = {one.number for ones in activations(trace).values() for one in ones}
+    multipliers, divisors = _factors_of(problem)
     for edge in edges(problem):
         whole = is_whole_statement(problem, edge.numbers[0])
         alone = edge.j < 0 or len(edge.first.operands) == 1 or edge.first.op in ("add", "subtract")
-        if not whole or not alone:
+        reaches_variable = edge.j >= 0 and name_of_ticket(
+            problem, int(edge.tickets(edge.numbers[0]).max())
+        )
+        if not (whole and alone) and not reaches_variable:
             continue
-        shape = edge.first.values.shape
+        to_operand = edge.first.operands[edge.j][0].shape if edge.j >= 0 else None
+        shape = edge.first.values.shape if not reaches_variable or not to_operand else to_operand
         for value in values_of(problem):
             own = value.arrays[0]
             if own.size < 2 or own.ndim > len(shape) or not _broadcasts(own.shape, shape):
                 continue
-            forms = [(value.name, lambda v: v), (f"1 / {value.name}", lambda v: 1 / v)]
+            v = value.name
+            forms: list[tuple[bool, str, str, Any]] = [
+                (id(value) in divisors, f"is not divided by {v}", f"is multiplied by {v} besides", _same),
+                (id(value) in multipliers, f"lacks the factor {v}", f"is divided by {v} besides", _inverse),
+            ]
             if not value.is_constant and own.shape == shape:
-                forms.append((f"1 - {value.name}^2", lambda v: 1 - v * v))
-                forms.append((f"{value.name} (1 - {value.name})", lambda v: v * (1 - v)))
-            for told, form in forms:
-                factors = [value.at(k, len(edge.numbers)) for k in range(len(edge.numbers))]
-                if any(f is None for f in factors):
-                    break
-                arrays = dict(zip(edge.numbers, [form(f) for f in factors]))
-                if not all(numpy.isfinite(v).all() for v in arrays.values()):
+                forms.append((False, "", f"is multiplied by 1 - {v}^2 besides", lambda a: 1 - a * a))
+                forms.append((False, "", f"is multiplied by {v} (1 - {v}) besides", lambda a: a * (1 - a)))
+            for missing, lacks, told, form in forms:
+                found = [value.at(k, len(edge.numbers)) for k in range(len(edge.numbers))]
+                if missing is not lacking or any(f is None for f in found):
+                    continue
+                factors = dict(zip(edge.numbers, [form(f) for f in found]))
+                if not all(numpy.isfinite(f).all() for f in factors.values()):
                     continue
                 what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
-                evidence = f"behind {edge.line}, the gradient {what} is multiplied by {told} besides"
-                cause = c.MASK_SCALE if _is_mask(own) else c.WRONG_VALUE
-                if known.get(edge.numbers[0]) and "(1 -" in told or "1 - " in told:
+                evidence = f"behind {edge.line}, the gradient {what} {lacks if lacking else told}"
+                cause = c.TERM_MISSING if lacking else c.MASK_SCALE if _is_mask(own) else c.WRONG_VALUE
+                if "1 - " in told and edge.numbers[0] in known:
                     cause = c.DERIVATIVE_MISSING
-                yield Guess(cause, evidence, _times(edge, arrays))
+                yield Guess(cause, evidence, _times(edge, factors, bool(reaches_variable)))
 
 
-def _times(edge: Edge, factors: dict[int, HostArray]) -> Edit:
+def _same(a: HostArray) -> HostArray:
+    return a
+
+
+def _inverse(a: HostArray) -> HostArray:
+    return numpy.asarray(1 / a)
+
+
+def _factors_of(problem: Problem) -> tuple[set[int], set[int]]:
+    """Values by which the forward multiplies, and by which it divides, by ``id``."""
+    multipliers, divisors = set(), set()
+    nodes = problem.followed.nodes
+    for value in values_of(problem):
+        own = value.arrays[0]
+        for node in nodes:
+            if node.op in ("multiply", "divide"):
+                for j, (other, _) in enumerate(node.operands):
+                    if other.shape == own.shape and numpy.array_equal(other, own):
+                        (divisors if node.op == "divide" and j else multipliers).add(id(value))
+    return multipliers, divisors
+
+
+def _times(edge: Edge, factors: dict[int, HostArray], after: bool) -> Edit:
+    """Multiply what goes into a node, or what it passes on."""
     trace, j = edge.problem.followed, edge.j
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
         right = trace.backward(number, g)
+        if after:
+            own = node.operands[j][1]
+            return [(t, _reduced(v, t) * factors[number]) if t is own else (t, v) for t, v in right]
         wrong = trace.backward(number, g * factors[number])
         if j < 0:
             return wrong
@@ -158,6 +205,14 @@ def _times(edge: Edge, factors: dict[int, HostArray]) -> Edit:
         return [w if w[0] is own else r for r, w in zip(right, wrong)]
 
     return Edit(mistake, factors)
+
+
+def _reduced(value: HostArray, tickets: HostArray) -> HostArray:
+    """What is passed on to an operand that was broadcast, in the operand's shape."""
+    while value.ndim > tickets.ndim:
+        value = value.sum(axis=0)
+    axes = tuple(k for k, n in enumerate(tickets.shape) if n == 1 and value.shape[k] != 1)
+    return numpy.broadcast_to(value.sum(axis=axes, keepdims=True) if axes else value, tickets.shape)
 
 
 def _other_factor(problem: Problem, edge: Edge, value: Value, shift: int) -> Iterator[Guess]:
@@ -185,7 +240,16 @@ def _other_factor(problem: Problem, edge: Edge, value: Value, shift: int) -> Ite
         f"behind {edge.line}, in the gradient with respect to {edge.operand}, {value.name}{when} is "
         f"used in place of {edge.partner()}"
     )
-    yield Guess(c.TIME_SHIFTED if shift else c.WRONG_VALUE, told, Edit(mistake, replaced))
+    late = shift or _is_neighbour(others, list(replaced.values()))
+    yield Guess(c.TIME_SHIFTED if late else c.WRONG_VALUE, told, Edit(mistake, replaced))
+
+
+def _is_neighbour(own: list[HostArray], other: list[HostArray]) -> bool:
+    """Whether one sequence is the other, a step earlier or later."""
+    pairs = [(own[1:], other[:-1]), (own[:-1], other[1:])]
+    return len(own) > 1 and any(
+        all(numpy.array_equal(a, b) for a, b in zip(one, two)) for one, two in pairs
+    )
 
 
 def _mistakes(op: str, j: int) -> list[tuple[str, str, Local]]:
@@ -200,8 +264,6 @@ def _mistakes(op: str, j: int) -> list[tuple[str, str, Local]]:
 
 def _local(node: Node, j: int) -> tuple[HostArray, HostArray, HostArray]:
     """An operand, the other one, and the right derivative."""
-    from deepnlp.diagnosis.derivatives import partials
-
     operands = [numpy.asarray(v, dtype="float64") for v, _ in node.operands]
     right = numpy.asarray(partials(node.op, operands, node.values)[j])
     return operands[j], operands[1 - j] if len(operands) > 1 else operands[0], right

@@ -52,9 +52,10 @@ def other_runs(problem: Problem) -> Iterator[Guess]:
 def moved_axes(problem: Problem) -> Iterator[Guess]:
     """An operand, or what is passed on to it, is reversed, shifted or transposed."""
     for edge in edges(problem):
-        if edge.j < 0 or len(edge.numbers) > 1 and edge.first.values.ndim < 3:
-            continue
         node = edge.first
+        deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
+        if edge.j < 0 or len(edge.numbers) > 1 and deep < 3:
+            continue
         own = node.operands[edge.j][1].shape
         for cause, told, move in moves(own):
             evidence = f"behind {edge.line}, the gradient with respect to {edge.operand} {told}"

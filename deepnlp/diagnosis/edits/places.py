@@ -9,7 +9,9 @@ from deepnlp.diagnosis.edits.values import is_whole_statement
 from deepnlp.diagnosis.hypotheses.activations import activations
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, WRONG_VALUE
+from deepnlp.gradcheck.numeric import HostArray
 
 
 def other_gradients(problem: Problem) -> Iterator[Guess]:
@@ -38,6 +40,27 @@ def other_gradients(problem: Problem) -> Iterator[Guess]:
             tickets = {n: trace.nodes[m].tickets for n, m in taken.items()}
             cause = _cause(problem, edge, numbers[0], known)
             yield Guess(cause, told, Edit(instead=(edge.j, tickets), at=taken), tier=1)
+
+
+def unused_conditions(problem: Problem) -> Iterator[Guess]:
+    """The gradient that comes in is used where a condition should have cut it off.
+
+    Wrong: ``da = (dy * x).sum(0)`` for a rectifier that leaks. Right: ``(dy * x * (x <= 0)).sum(0)``.
+    """
+    trace = problem.followed
+    for edge in edges(problem):
+        for dy in trace.weights:
+            if dy.shape != edge.first.values.shape or dy.ndim == 0 or len(edge.numbers) > 1:
+                continue
+
+            def mistake(number: int, node: Node, g: HostArray, dy: HostArray = dy, edge: Edge = edge) -> Adjoints:
+                right, other = trace.backward(number, g), trace.backward(number, dy)
+                own = node.operands[edge.j][1]
+                return [o if edge.j < 0 or o[0] is own else r for r, o in zip(right, other)]
+
+            what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
+            told = f"behind {edge.line}, the gradient {what} is computed from dy as it comes in"
+            yield Guess(DERIVATIVE_MISSING, told, Edit(mistake, edge.numbers), tier=1)
 
 
 def _cause(problem: Problem, edge: Edge, later: int, known: set[int]) -> str:

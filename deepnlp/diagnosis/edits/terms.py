@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.diagnosis.edits.edge import Edge, edges
+from deepnlp.diagnosis.edits.values import is_whole_statement
 from deepnlp.diagnosis.hypotheses.paths import letter_of
 from deepnlp.diagnosis.hypotheses.patterns import is_one
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
-from deepnlp.gradcheck.causes import ASSIGNED, C_PATH, FACTOR, H_PATH, SIGN, TERM_MISSING
+from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.gradcheck.causes import ASSIGNED, C_PATH, FACTOR, H_PATH, SIGN, TERM_MISSING, TIME_SHIFTED
 from deepnlp.gradcheck.numeric import HostArray
 
 _PARTS = ("first", "last", "all but the first", "all but the last")
@@ -55,7 +57,42 @@ def some_runs(problem: Problem) -> Iterator[Guess]:
                 f"of the {len(n)} runs of {edge.line}, only {told} counts in the gradient "
                 f"{_what(edge)}"
             )
-            yield Guess(ASSIGNED, evidence, Edit(scaled=(edge.j, 0.0), at=dropped))
+            cause = TIME_SHIFTED if "all but" in told and len(n) > 2 else ASSIGNED
+            yield Guess(cause, evidence, Edit(scaled=(edge.j, 0.0), at=dropped))
+
+
+def some_entries(problem: Problem) -> Iterator[Guess]:
+    """Of a gradient, only the first or the last entry along an axis counts, or one is left out.
+
+    Wrong: ``np.add.at(dE, ids, ds[:, :1] * O)``. Right: with all columns of ``ds``.
+    """
+    for edge in edges(problem):
+        node = edge.first
+        if edge.j >= 0 and node.op not in ("multiply", "sum", "einsum", "matmul"):
+            continue
+        for axis, size in enumerate(node.values.shape):
+            for told, kept in zip(_PARTS, (slice(0, 1), slice(-1, None), slice(1, None), slice(0, -1))):
+                if size < 2:
+                    continue
+                mask = numpy.zeros(node.values.shape)
+                mask[tuple(kept if k == axis else slice(None) for k in range(mask.ndim))] = 1.0
+                cause = TIME_SHIFTED if "all but" in told and size > 2 else TERM_MISSING
+                evidence = (
+                    f"behind {edge.line}, of the {size} entries along axis {axis}, only {told} counts "
+                    f"in the gradient {_what(edge)}"
+                )
+                yield Guess(cause, evidence, _masked(edge, mask))
+
+
+def _masked(edge: Edge, mask: HostArray) -> Edit:
+    trace = edge.problem.followed
+
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
+        right, masked = trace.backward(number, g), trace.backward(number, g * mask)
+        own = node.operands[edge.j][1]
+        return [m if edge.j < 0 or m[0] is own else r for r, m in zip(right, masked)]
+
+    return Edit(mistake, edge.numbers)
 
 
 def one_user(problem: Problem) -> Iterator[Guess]:

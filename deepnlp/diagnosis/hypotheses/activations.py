@@ -82,7 +82,7 @@ def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
     single = Activation(node.op, number, *node.operands[0]) if node.op in SINGLE else None
     if node.op not in ("divide", "reciprocal", "multiply", "add", "log", "power", "log1p"):
         return single
-    if not y.size or y.min() <= 0:
+    if not y.size or y.min() < 0 or not y.any():
         return single
     sums = y.sum(axis=-1) if y.ndim else y
     may_be = ["softplus"] if y.max() >= 1 else ["sigmoid", "softplus"]
@@ -105,12 +105,13 @@ def _furthest_source(
     while waiting and len(seen) < 16:
         one = waiting.pop()
         for values, tickets in one.operands:
-            if values.shape != node.values.shape or not tickets.all():
+            if values.shape != node.values.shape or not tickets.any():
                 continue
             close = numpy.allclose(function(values), node.values, rtol=1e-9, atol=1e-12)
-            if close and (best is None or tickets.flat[0] < best[0]):
-                best = (int(tickets.flat[0]), values, tickets)
-            owner = int(trace.owner[tickets.flat[0]])
+            first = int(tickets.max())
+            if close and (best is None or first < best[0]):
+                best = (first, values, tickets)
+            owner = int(trace.owner[first])
             if owner >= 0 and owner not in seen and trace.nodes[owner].op != "matmul":
                 seen.add(owner)
                 waiting.append(trace.nodes[owner])

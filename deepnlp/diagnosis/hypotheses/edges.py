@@ -28,6 +28,21 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
                 continue
             told = f"behind `{trace.line(numbers[0])}`, a matrix is not transposed"
             yield Guess(TRANSPOSED, told, Edit(_transposed(j), numbers))
+        shape = first.values.shape
+        if first.values.ndim >= 2 and shape[-1] == shape[-2]:
+            for j in range(2):
+                told = f"behind `{trace.line(numbers[0])}`, the gradient that comes in is transposed"
+                yield Guess(TRANSPOSED, told, Edit(_turned(j), numbers))
+
+
+def _turned(j: int) -> Mistake:
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
+        values = [v for v, _ in node.operands]
+        right = node.vjp(g, values, node.values)
+        right[j] = node.vjp(numpy.swapaxes(g, -1, -2), values, node.values)[j]
+        return [(t, v) for (_, t), v in zip(node.operands, right) if t.any()]
+
+    return mistake
 
 
 def _transposed(j: int) -> Mistake:

@@ -234,7 +234,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
         parts.append((found[own], touched[own]))
         sites.add(trace.site_of(number))
     parts.reverse()
-    in_whole = all(touched.all() for _, touched in parts) and len(sites) > 1
+    in_whole = len(sites) == len(parts) > 1
     cause = c.TERM_MISSING if in_whole else c.ASSIGNED
     for ordered in (parts, parts[::-1]) if len(parts) > 1 else ():
         kept = numpy.zeros(own.shape)

@@ -31,12 +31,19 @@ def changes(ran: Ran) -> Iterator[list[Change]]:
     signs, order, wholes = [], [], []
     for statement in all_statements:
         wholes += list(_of_statement(statement))
+        inside = indices(statement.node)
         for slot in expressions(statement.node):
-            signs += list(_of_expression(statement, slot))
-            order += list(_of_order(statement, slot))
+            if id(slot.node) not in inside:
+                signs += list(_of_expression(statement, slot))
+            elif isinstance(slot.node, ast.Constant) and type(slot.node.value) is int:
+                signs += [
+                    Change(c.TIME_SHIFTED, statement, [(slot, ast.Constant(slot.node.value + step))])
+                    for step in (1, -1)
+                ]
+            order += list(_of_order(ran, statement, slot))
     yield signs + wholes
-    yield [one for statement in all_statements for one in renamed(ran, statement)]
     yield order
+    yield [one for statement in all_statements for one in renamed(ran, statement)]
     yield [one for statement in all_statements for one in inserted(ran, statement)]
     yield list(_of_two_statements(ran, all_statements))
 
@@ -66,6 +73,12 @@ def _of_statement(statement: Slot) -> Iterator[Change]:
         yield Change(c.NOT_SUMMED_T, statement, [(statement, always)])
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield Change(c.WRONG_VALUE, statement, [(statement, ast.copy_location(ast.Pass(), node))])
+
+
+def indices(node: ast.AST) -> set[int]:
+    """What stands in the brackets of a subscript, by ``id``."""
+    brackets = [n.slice for n in ast.walk(node) if isinstance(n, ast.Subscript)]
+    return {id(inner) for one in brackets for inner in ast.walk(one)}
 
 
 def _added_at(statement: Slot, target: ast.Subscript, value: ast.expr) -> Change:
@@ -221,7 +234,7 @@ def _of_subscripts(change: Any, node: ast.Call) -> Iterator[Change]:
                 yield change(c.TRANSPOSED, ast.Call(node.func, args, node.keywords))
 
 
-def _of_order(statement: Slot, slot: Slot) -> Iterator[Change]:
+def _of_order(ran: Ran, statement: Slot, slot: Slot) -> Iterator[Change]:
     """An index off by one, an array the other way round, a slice that is too short."""
     node = slot.node
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load | ast.Store):
@@ -244,13 +257,21 @@ def _of_order(statement: Slot, slot: Slot) -> Iterator[Change]:
     elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
         if isinstance(slot.parent, ast.Attribute | ast.Subscript) or slot.field == "func":
             return
-        for text in ("[::-1]", "[:, ::-1]", "[..., ::-1]", "[..., ::-1, ::-1]"):
-            new = parsed(ast.unparse(node) + text)
+        name = ast.unparse(node)
+        shape = getattr(ran.scope.get(name), "shape", ())
+        flips = [k for k, n in enumerate(shape) if n > 1]
+        for k in flips:
+            new = parsed(f"{name}[{':, ' * k}::-1]")
             yield Change(c.TIME_REVERSED, statement, [(slot, new)])
-        for text in ("np.swapaxes({}, -1, -2)", "np.swapaxes({}, 0, 1)", "({}).copy()"):
-            cause = c.CACHE if "copy" in text else c.TRANSPOSED
-            new = parsed(text.format(ast.unparse(node)))
-            yield Change(cause, statement, [(slot, new)])
+        if len(flips) > 2:
+            yield Change(c.TIME_REVERSED, statement, [(slot, parsed(f"{name}[..., ::-1, ::-1]"))])
+        for k, n in enumerate(shape):
+            for m in range(k):
+                if shape[m] == n > 1:
+                    new = parsed(f"{name}.swapaxes({m}, {k})")
+                    yield Change(c.TRANSPOSED, statement, [(slot, new)])
+        if shape:
+            yield Change(c.CACHE, statement, [(slot, parsed(f"{name}.copy()"))])
 
 
 def _of_slice(statement: Slot, index: ast.Slice) -> Iterator[Change]:

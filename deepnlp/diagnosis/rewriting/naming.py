@@ -38,7 +38,18 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
             continue
         puts = [(slot, parsed(other)) for slot in found[one]]
         puts += [(slot, parsed(one)) for slot in found[other]]
-        yield Change(c.GATES_SWAPPED, statement, puts)
+        yield Change(_of_exchange(statement), statement, puts)
+
+
+def _of_exchange(statement: Slot) -> str:
+    """What mistake it is to have two names in each other's place."""
+    text = ast.unparse(statement.node)
+    if "@" in text or "dot(" in text:
+        return c.TRANSPOSED
+    in_blocks = re.search(r"stack\(|concatenate\(|split\(", text) or "=" in text and isinstance(
+        getattr(statement.node, "value", None), ast.Tuple | ast.List
+    )
+    return c.GATES_SWAPPED if in_blocks else c.WRONG_VALUE
 
 
 def name_in(ran: Ran, slot: Slot) -> str | None:
