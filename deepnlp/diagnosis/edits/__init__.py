@@ -8,7 +8,7 @@ from deepnlp.diagnosis.edits import closed, factors, moves, places, terms
 
 EDITS = (
     (terms.scaled_terms, factors.wrong_factors, closed.wrong_maxima),
-    (closed.loss_gradients, closed.updated_weights),
+    (closed.loss_gradients, closed.updated_weights, places.forgotten_gradients),
     (places.other_gradients, factors.other_factors, factors.lacking_factors),
     (terms.some_runs, terms.one_user, moves.other_runs, places.unused_conditions),
     (terms.some_entries,),

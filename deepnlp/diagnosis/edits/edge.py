@@ -66,14 +66,16 @@ class Edge:
 
 def quoted(node: Node) -> str:
     """The statement of a node and its line, as evidence quotes it."""
-    return f"`{node.site.text}` (line {node.site.number})"
+    text = node.site.text
+    return f"`{text}` (line {node.site.number})" if text else f"line {node.site.number}"
 
 
 def edges(problem: Problem) -> Iterator[Edge]:
     """All edges that may matter: those that lead to a wrong gradient and to no right one."""
     for numbers in problem.followed.sites.values():
-        operands = problem.followed.nodes[numbers[0]].operands
-        followed = [j for j, (_, tickets) in enumerate(operands) if tickets.any()]
+        nodes = [problem.followed.nodes[n] for n in numbers]
+        count = len(nodes[0].operands)  # a state may be a constant in the first run alone
+        followed = [j for j in range(count) if any(n.operands[j][1].any() for n in nodes)]
         for j in [*([-1] if len(followed) > 1 else []), *followed]:
             edge = Edge(problem, numbers, j)
             if edge.reaches & set(problem.bad) and not edge.reaches & problem.must_stay:

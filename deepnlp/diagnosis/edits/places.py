@@ -10,7 +10,7 @@ from deepnlp.diagnosis.hypotheses.activations import activations
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, WRONG_VALUE
+from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, TERM_MISSING, WRONG_VALUE
 from deepnlp.gradcheck.numeric import HostArray
 
 
@@ -61,6 +61,25 @@ def unused_conditions(problem: Problem) -> Iterator[Guess]:
             what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
             told = f"behind {edge.line}, the gradient {what} is computed from dy as it comes in"
             yield Guess(DERIVATIVE_MISSING, told, Edit(mistake, edge.numbers), tier=1)
+
+
+def forgotten_gradients(problem: Problem) -> Iterator[Guess]:
+    """A local derivative is passed on without the gradient that comes in.
+
+    Wrong: ``do = tanh_c``. Right: ``do = dh * tanh_c``.
+    """
+    trace = problem.followed
+
+    for edge in edges(problem):
+
+        def mistake(number: int, node: Node, g: HostArray, edge: Edge = edge) -> Adjoints:
+            right, other = trace.backward(number, g), trace.backward(number, 0 * g + 1)
+            own = node.operands[edge.j][1]
+            return [o if edge.j < 0 or o[0] is own else r for r, o in zip(right, other)]
+
+        what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
+        told = f"behind {edge.line}, the gradient {what} lacks the gradient that comes in"
+        yield Guess(TERM_MISSING, told, Edit(mistake, edge.numbers))
 
 
 def _cause(problem: Problem, edge: Edge, later: int, known: set[int]) -> str:

@@ -172,7 +172,8 @@ def _of_constant(change: Any, slot: Slot, value: Any) -> Iterator[Change]:
     for other in (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1):
         if other != value and (other == int(other) or isinstance(value, float) or other == 0.5):
             kept = int(other) if isinstance(value, int) and other == int(other) else other
-            yield change(c.SIGN if kept == -value else cause, ast.Constant(kept))
+            told = c.SIGN if kept == -value else c.WRONG_VALUE if kept == 0 else cause
+            yield change(told, ast.Constant(kept))
 
 
 def _of_call(change: Any, node: ast.Call) -> Iterator[Change]:
