@@ -95,7 +95,7 @@ class Problem:
         for guess in guesses:
             if isinstance(guess.gradients, Edit | Joined):
                 guess.edit = guess.gradients
-                self.work -= self.followed.tape.size * (getattr(guess.edit, "passes", 1) + 1) // 2
+                self.work -= self.followed.tape.size * (guess.edit.passes + 1) // 2
                 if self.work < 0:
                     break
                 waiting.append(guess)
@@ -103,7 +103,7 @@ class Problem:
                 yield guess
         if not waiting:
             return
-        waiting.sort(key=lambda guess: getattr(guess.edit, "passes", 1))
+        waiting.sort(key=lambda guess: guess.edit.passes)
         edits = [guess.edit if self.base is None else self.base + guess.edit for guess in waiting]
         for guess, gradients in zip(waiting, self.followed.reverse.run(edits)):
             guess.gradients = gradients

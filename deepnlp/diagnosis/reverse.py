@@ -60,9 +60,9 @@ class Edit:
     passes: int = 1
     between: Callable[[], None] | None = None
 
-    def __add__(self, other: Edit) -> Joined:
+    def __add__(self, other: Edit | Joined) -> Joined:
         """Both."""
-        return Joined([self, other])
+        return Joined([self, *_parts(other)])
 
     def alters(self) -> bool:
         """Whether it alters what nodes pass on."""
@@ -71,7 +71,7 @@ class Edit:
 
 @dataclass
 class Joined:
-    """Several edits in one pass; where two alter a node, the last does.
+    """Several edits in one pass; where two alter a node, the last does, and numbers multiply.
 
     Attributes
     ----------
@@ -80,8 +80,13 @@ class Joined:
 
     edits: list[Edit]
 
-    def __add__(self, other: Edit) -> Joined:
-        return Joined([*self.edits, other])
+    @property
+    def passes(self) -> int:
+        """As often as the one that needs most."""
+        return max(edit.passes for edit in self.edits)
+
+    def __add__(self, other: Edit | Joined) -> Joined:
+        return Joined([*self.edits, *_parts(other)])
 
 
 class Place:
@@ -181,20 +186,20 @@ class Reverse:
         adjoint = numpy.zeros((self.size, len(edits)))
         for k, place in enumerate(self.outputs):
             place.add(adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1))
-        edited: dict[int, dict[int, Edit]] = {}
+        edited: dict[int, dict[int, list[Edit]]] = {}
         for column, one in enumerate(edits):
             for edit in _parts(one):
                 if edit.alters():
                     for number in range(len(self.nodes)) if edit.at is None else edit.at:
-                        edited.setdefault(number, {})[column] = edit
+                        edited.setdefault(number, {}).setdefault(column, []).append(edit)
         for number in reversed(range(len(self.nodes))):
             g = self._results[number].take(adjoint)
             values = self._passed(number, g)
             columns = edited.get(number)
             if columns:
                 values = [v.copy() if v is g or not v.flags.writeable else v for v in values]
-                for column, edit in columns.items():
-                    self._edit(adjoint, number, g, values, column, edit)
+                for column, several in columns.items():
+                    self._edit(adjoint, number, g[..., column], values, column, several)
             for (_, place), value in zip(self._operands[number], values):
                 place.add(adjoint, value)
         return adjoint
@@ -217,29 +222,32 @@ class Reverse:
         g: HostArray,
         values: list[HostArray],
         column: int,
-        edit: Edit,
+        edits: list[Edit],
     ) -> None:
         """Alter one column of what a node passes on."""
         node, operands = self.nodes[number], self._operands[number]
-        if edit.scaled is not None:
-            j, factor = edit.scaled
+        edit = next((e for e in reversed(edits) if e.scaled is None), edits[-1])
+        for scaled in (e.scaled for e in edits if e.scaled is not None):
+            j, factor = scaled
+            if j < 0:
+                g = g * factor
             for (k, _), value in zip(operands, values):
                 if j in (-1, k):
                     value[..., column] *= factor
-        elif edit.partial is not None:
+        if edit.partial is not None:
             j, by_number = edit.partial
             for (k, _), value in zip(operands, values):
                 if j == k:
-                    value[..., column] = g[..., column] * by_number[number]
+                    value[..., column] = g * by_number[number]
         elif edit.instead is not None:
             j, tickets = edit.instead
-            other = adjoint[tickets[number], column].reshape(g.shape[:-1])
+            other = adjoint[tickets[number], column].reshape(g.shape)
             passed = self._passed(number, numpy.array(other)[..., None])
             for (k, _), value, new in zip(operands, values, passed):
                 if j in (-1, k):
                     value[..., column] = new[..., 0]
         elif edit.mistake is not None:
-            passed_on = edit.mistake(number, node, g[..., column])
+            passed_on = edit.mistake(number, node, g)
             if passed_on is None:
                 return
             for value in values:

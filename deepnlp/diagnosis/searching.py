@@ -74,23 +74,23 @@ def explain_in_groups(problem: Problem) -> dict[str, list[Guess]]:
     cause, and a second mistake on top of it is another.
     """
     best = {name: explain_row(problem, name) for name in problem.bad}
-    tried = 0
+    tried: set[frozenset[str]] = set()
     for explained, guess in sorted(problem.partial, key=_most_first):
         rest = set(problem.bad) - explained
         changed = problem.changed_by(guess)
+        alone = best if len(explained) == 1 else {}  # what explains this gradient alone competes
+        chosen = {name: [guess, *alone.get(name, [])] for name in explained}
         if not changed & rest and all(best[name] for name in rest):
-            chosen = {name: [guess] for name in explained}
             return _better(best, {**{name: best[name] for name in rest}, **chosen})
-        if guess.edit is None or tried >= MOST_BASES:
+        if guess.edit is None or changed in tried or len(tried) >= MOST_BASES:
             continue
-        tried += 1
+        tried.add(frozenset(changed))
         after = problem.after(guess.edit)
         if not after.bad:
             continue
         second = explain_together(after)
         found = {name: second for name in after.bad} if second else explain_in_rows(after)
-        chosen = {name: [guess] for name in explained} | found
-        best = _better(best, {name: chosen.get(name, []) for name in problem.bad})
+        best = _better(best, {name: (chosen | found).get(name, []) for name in problem.bad})
         if all(best.values()):
             break
     return best
@@ -108,7 +108,7 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
 STAGES = (*OF_ALL_ROWS, *EDITS[:-1], (repairs,), EDITS[-1])
 """Families of hypotheses about all gradients; a later one is tried if no earlier one fits."""
 
-MOST_BASES = 3
+MOST_BASES = 4
 """As many mistakes are taken as known, one after the other, to search for a second."""
 
 
