@@ -170,7 +170,9 @@ def built(kind):
     rng = np.random.default_rng(5)
     draw = rng.normal
     if issubclass(kind, MLP):
-        return kind(draw(size=(3, 5)), draw(size=5), draw(size=(5, 3)), draw(size=3)), draw(size=(4, 3))
+        return kind(draw(size=(3, 5)), draw(size=5), draw(size=(5, 3)), draw(size=3)), draw(
+            size=(4, 3)
+        )
     if issubclass(kind, GLU):
         return kind(draw(size=(3, 5)), draw(size=(3, 5))), draw(size=(4, 3))
     if issubclass(kind, BatchNorm | LayerNorm2):
@@ -181,9 +183,9 @@ def built(kind):
         return kind(draw(size=(3, 2, 4)), draw(size=4)), draw(size=(2, 7, 2))
     if issubclass(kind, Bilinear):
         return kind(draw(size=(4, 3, 3))), draw(size=(2, 3)), draw(size=(2, 3))
-    return kind(
-        draw(size=(3, 16)), draw(size=(4, 16)) / 2, draw(size=16), draw(size=(3, 4))
-    ), draw(size=(2, 5, 3))
+    return kind(draw(size=(3, 16)), draw(size=(4, 16)) / 2, draw(size=16), draw(size=(3, 4))), draw(
+        size=(2, 5, 3)
+    )
 
 
 @pytest.mark.parametrize("kind", PAIRS, ids=lambda kind: kind.__name__)

@@ -45,7 +45,9 @@ def _extreme(name: str) -> Any:
     pick = {"max": numpy.argmax, "min": numpy.argmin}[name]
 
     def extreme(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
-        axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = (
+            tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        )
         axes = tuple(k % x.ndim for k in axes)
         last = numpy.moveaxis(x.values_, axes, range(-len(axes), 0))
         flat = last.reshape((*last.shape[: x.ndim - len(axes)], -1))
@@ -131,7 +133,7 @@ def _cumsum(x: Any, axis: Any = None, **options: Any) -> Any:
     return numpy.stack(list(accumulate(rows, numpy.add)), axis=axis or 0)
 
 
-def _pad(x: Any, width: Any, mode: str = "constant", **options: Any) -> Any:
+def _pad(x: Any, width: Any, mode: Any = "constant", **options: Any) -> Any:
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
         raise TraceError(f"numpy.pad with mode {mode!r} is not followed")
     values = numpy.pad(x.values_, width, mode, **options)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-_OWN = os.path.dirname(os.path.abspath(__file__))
+_OWN = str(Path(__file__).resolve().parent)
 _LONGEST = 90
 
 Span = tuple[str, int, int, int, int]
@@ -69,9 +69,7 @@ def site_of_caller() -> Site:
         frame = frame.f_back
     if not frames:
         return Site((), (), "", 0)
-    return _site(
-        tuple((f.f_code, f.f_lasti) for f in frames), tuple(f.f_lineno for f in frames)
-    )
+    return _site(tuple((f.f_code, f.f_lasti) for f in frames), tuple(f.f_lineno for f in frames))
 
 
 @cache
@@ -175,4 +173,4 @@ def assigned_name(node: ast.stmt | None) -> str | None:
 
 def is_of_the_package(file: str) -> bool:
     """Whether a file belongs to the package itself."""
-    return os.path.abspath(file).startswith(os.path.dirname(_OWN))
+    return Path(file).resolve().is_relative_to(Path(_OWN).parent)

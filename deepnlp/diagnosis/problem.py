@@ -38,7 +38,7 @@ class Guess:
     cause: str
     evidence: str
     gradients: Any = field(repr=False)
-    edit: Edit | None = field(default=None, repr=False)
+    edit: Edit | Joined | None = field(default=None, repr=False)
     tier: int = 0
 
 
@@ -91,21 +91,23 @@ class Problem:
         Guesses without an edit of their own are passed through. When the work that a diagnosis
         may cost is done, the remaining edits are left out.
         """
-        waiting = []
+        waiting: list[tuple[int, int, Guess]] = []
+        edits: list[Edit | Joined] = []
         for guess in guesses:
             if isinstance(guess.gradients, Edit | Joined):
-                guess.edit = guess.gradients
-                self.work -= self.followed.tape.size * (guess.edit.passes + 1) // 2
+                guess.edit = edit = guess.gradients
+                self.work -= self.followed.tape.size * (edit.passes + 1) // 2
                 if self.work < 0:
                     break
-                waiting.append(guess)
+                waiting.append((edit.passes, len(waiting), guess))
+                edits.append(edit if self.base is None else self.base + edit)
             else:
                 yield guess
         if not waiting:
             return
-        waiting.sort(key=lambda guess: guess.edit.passes)
-        edits = [guess.edit if self.base is None else self.base + guess.edit for guess in waiting]
-        for guess, gradients in zip(waiting, self.followed.reverse.run(edits)):
+        waiting.sort(key=lambda one: one[:2])  # those that need several passes side by side
+        ordered = [edits[place] for _, place, _ in waiting]
+        for (_, _, guess), gradients in zip(waiting, self.followed.reverse.run(ordered)):
             guess.gradients = gradients
             yield guess
 

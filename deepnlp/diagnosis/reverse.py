@@ -1,7 +1,7 @@
 """Reverse passes over a tape, side by side, each with one edit.
 
-The gradient of f = sum of w * y is J^T w, and the reverse pass computes it from the last operation to
-the first: what an operation receives, g, it passes on to its operands as g times its derivatives.
+The gradient of f = sum of w * y is J^T w, and the reverse pass computes it from the last operation
+to the first: what an operation receives, g, it passes on to its operands, times its derivatives.
 An edit alters what some operations pass on. Since a pass is a list of a few hundred small NumPy
 operations, hundreds of edited passes are run at once, in the columns of the same arrays: the
 adjoint has one row for each ticket and one column for each edit.
@@ -185,7 +185,9 @@ class Reverse:
         """Gradient with respect to every ticket (tickets, edits)."""
         adjoint = numpy.zeros((self.size, len(edits)))
         for k, place in enumerate(self.outputs):
-            place.add(adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1))
+            place.add(
+                adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1)
+            )
         edited: dict[int, dict[int, list[Edit]]] = {}
         for column, one in enumerate(edits):
             for edit in _parts(one):
@@ -272,4 +274,6 @@ def _partials(node: Node) -> list[Any] | None:
     if node.op in LINEAR:
         return None
     found = partials(node.op, [v for v, _ in node.operands], node.values)
-    return [p if isinstance(p, float) else numpy.asarray(p, dtype="float64")[..., None] for p in found]
+    return [
+        p if isinstance(p, float) else numpy.asarray(p, dtype="float64")[..., None] for p in found
+    ]

@@ -89,7 +89,7 @@ def explain_in_groups(problem: Problem) -> dict[str, list[Guess]]:
         if not after.bad:
             continue
         second = explain_together(after)
-        found = {name: second for name in after.bad} if second else explain_in_rows(after)
+        found = dict.fromkeys(after.bad, second) if second else explain_in_rows(after)
         best = _better(best, {name: (chosen | found).get(name, []) for name in problem.bad})
         if all(best.values()):
             break

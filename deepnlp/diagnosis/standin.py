@@ -115,9 +115,12 @@ def _of_math(function: Any) -> Any:
     name = getattr(function, "__name__", "")
     if getattr(math, name, None) is not function:
         return None
-    same = {"fabs": "absolute", "pow": "power", "atan": "arctan", "atan2": "arctan2"}.get(name, name)
+    same = {"fabs": "absolute", "pow": "power", "atan": "arctan", "atan2": "arctan2"}.get(
+        name, name
+    )
 
     def call(*args: Any) -> Any:
+        assert function is not None
         if not any(isinstance(one, Traced) for one in args):
             return function(*args)
         ufunc = getattr(numpy, same, None) or getattr(import_module("scipy.special"), same, None)
@@ -169,7 +172,9 @@ def numpy_replaced(namespaces: list[dict[str, Any]], stand_in: TracingNumpy) -> 
         id(getattr(numpy, name)): getattr(stand_in, name)
         for name in ("zeros", "ones", "empty", "full", "array", "asarray", "vectorize")
     }
-    changed = [(names, key, v) for names in namespaces for key, v in names.items() if id(v) in others]
+    changed = [
+        (names, key, v) for names in namespaces for key, v in names.items() if id(v) in others
+    ]
     added = [names for names in namespaces if "float" not in names]
     for names, key, value in changed:
         names[key] = others[id(value)]

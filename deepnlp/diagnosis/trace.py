@@ -13,7 +13,7 @@ import numpy
 from deepnlp import backend
 from deepnlp.diagnosis.reverse import Edit, Reverse
 from deepnlp.diagnosis.standin import TracingNumpy, numpy_replaced
-from deepnlp.diagnosis.tape import Adjoints, Node, Tape
+from deepnlp.diagnosis.tape import Adjoints, Tape
 from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
@@ -65,7 +65,10 @@ class Trace:
     @cached_property
     def right(self) -> dict[str, HostArray]:
         """Gradient of every variable."""
-        return {n: place.take(self.adjoint[:, None])[..., 0] for n, place in self.reverse.variables.items()}
+        return {
+            n: place.take(self.adjoint[:, None])[..., 0]
+            for n, place in self.reverse.variables.items()
+        }
 
     @cached_property
     def adjoint(self) -> HostArray:

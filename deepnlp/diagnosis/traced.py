@@ -15,6 +15,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 _REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod"}
 
+
 class Traced:
     """An array whose numbers carry tickets; a forward uses it like a NumPy array.
 
@@ -234,6 +235,7 @@ def _apply_to_both(tape: Tape, function: Any, args: Any, options: Any) -> Any:
 
 
 def strip(args: Any) -> Any:
+    """The numbers without their tickets."""
     if isinstance(args, Traced):
         return args.values_
     if isinstance(args, list | tuple):
@@ -255,6 +257,7 @@ def tickets_in(args: Any) -> Any:
 
 
 def pair(value: Any) -> tuple[HostArray, HostArray]:
+    """Numbers and their tickets; those of constants are 0."""
     if isinstance(value, Traced):
         return value.values_, value.tickets
     if isinstance(value, list | tuple) and any(isinstance(one, Traced) for one in value):
@@ -272,6 +275,7 @@ def _looks_up(index: Any) -> bool:
         or (isinstance(part, numpy.ndarray) and part.dtype.kind in "iu" and part.ndim > 0)
         for part in parts
     )
+
 
 def variable(tape: Tape, values: HostArray) -> Traced:
     """An array in which every number has its own ticket."""

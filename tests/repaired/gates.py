@@ -15,13 +15,18 @@ def softmax(x):
 
 
 def two(kind, rng, s):
-    return kind(rng.normal(size=(s.D, s.H)), rng.normal(size=(s.D, s.H))), (rng.normal(size=(s.N, s.D)),)
+    return kind(rng.normal(size=(s.D, s.H)), rng.normal(size=(s.D, s.H))), (
+        rng.normal(size=(s.N, s.D)),
+    )
 
 
 def peep(kind, rng, s):
     H = s.H
     return kind(
-        rng.normal(size=(s.D, 4 * H)), rng.normal(size=(H, 4 * H)) / H**0.5, rng.normal(size=4 * H), rng.normal(size=(3, H))
+        rng.normal(size=(s.D, 4 * H)),
+        rng.normal(size=(H, 4 * H)) / H**0.5,
+        rng.normal(size=4 * H),
+        rng.normal(size=(3, H)),
     ), (rng.normal(size=(s.N, s.T, s.D)),)
 
 
@@ -124,7 +129,7 @@ class Peephole:
         return hs
 
     def backward(self, dhs):
-        Wx, Wh, b, p = self.params
+        Wx, Wh, _b, p = self.params
         for grad in self.grads:
             grad[...] = 0
         dxs = np.zeros((dhs.shape[0], dhs.shape[1], len(Wx)))
@@ -142,7 +147,9 @@ class Peephole:
             self.grads[0] += x.T @ da
             self.grads[1] += h_prev.T @ da
             self.grads[2] += da.sum(axis=0)
-            self.grads[3] += np.stack([(di * c_prev).sum(0), (df * c_prev).sum(0), (do * self.seen(c, c_prev)).sum(0)])
+            self.grads[3] += np.stack(
+                [(di * c_prev).sum(0), (df * c_prev).sum(0), (do * self.seen(c, c_prev)).sum(0)]
+            )
             dxs[:, t] = da @ Wx.T
             dh_next = da @ Wh.T
         return dxs

@@ -116,7 +116,15 @@ class LayerNorm2:
         self.dg = (dy * self.xhat).sum(0)
         self.db = dy.sum(0)
         d = dy * self.g
-        return self.inv / D * (D * d - d.sum(-1, keepdims=True) - self.xhat * (d * self.xhat).sum(-1, keepdims=True))
+        return (
+            self.inv
+            / D
+            * (
+                D * d
+                - d.sum(-1, keepdims=True)
+                - self.xhat * (d * self.xhat).sum(-1, keepdims=True)
+            )
+        )
 
 
 @exhibit("term of a sum or product missing", "", "self.inv", rows)
@@ -132,7 +140,11 @@ class LayerNormAxis(LayerNorm2):
         self.dg = (dy * self.xhat).sum(0)
         self.db = dy.sum(0)
         d = dy * self.g
-        return self.inv / D * (D * d - d.sum(0, keepdims=True) - self.xhat * (d * self.xhat).sum(-1, keepdims=True))
+        return (
+            self.inv
+            / D
+            * (D * d - d.sum(0, keepdims=True) - self.xhat * (d * self.xhat).sum(-1, keepdims=True))
+        )
 
 
 @exhibit("term of a sum or product missing", "", "dy * self.g", rows)
@@ -151,7 +163,11 @@ class LayerNormInnerOnly(LayerNorm2):
         self.dg = (dy * self.xhat).sum(0)
         self.db = dy.sum(0)
         d = dy * self.g
-        return self.inv / D * (D * d - d.sum(-1, keepdims=True) - (d * self.xhat).sum(-1, keepdims=True))
+        return (
+            self.inv
+            / D
+            * (D * d - d.sum(-1, keepdims=True) - (d * self.xhat).sum(-1, keepdims=True))
+        )
 
 
 class RMSNorm:
@@ -237,7 +253,7 @@ class Cosine:
 @exhibit("term of a sum or product missing", "", "- cos a / na**2", pairs)
 class CosineNoNorm(Cosine):
     def backward(self, dy):
-        na, nb, cos = self.na[:, None], self.nb[:, None], self.cos[:, None]
+        na, nb, _cos = self.na[:, None], self.nb[:, None], self.cos[:, None]
         _, db = super().backward(dy)
         return dy[:, None] * self.b / (na * nb), db
 

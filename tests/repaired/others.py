@@ -30,19 +30,22 @@ def classes(kind, rng, s):
 
 
 def words(kind, rng, s):
-    E, O = rng.normal(size=(9, s.D)), rng.normal(size=(9, s.D))
-    return kind(E, O), (rng.integers(0, 9, s.N + 1), rng.integers(0, 9, (s.N + 1, 4)))
+    E, V = rng.normal(size=(9, s.D)), rng.normal(size=(9, s.D))
+    return kind(E, V), (rng.integers(0, 9, s.N + 1), rng.integers(0, 9, (s.N + 1, 4)))
 
 
 def bilinear(kind, rng, s):
-    return kind(rng.normal(size=(s.H, s.D, s.D))), (rng.normal(size=(s.N, s.D)), rng.normal(size=(s.N, s.D)))
+    return kind(rng.normal(size=(s.H, s.D, s.D))), (
+        rng.normal(size=(s.N, s.D)),
+        rng.normal(size=(s.N, s.D)),
+    )
 
 
 def mlp(kind, rng, s):
     D, H = s.D, s.H
-    return kind(rng.normal(size=(D, H)), rng.normal(size=H), rng.normal(size=(H, D)), rng.normal(size=D)), (
-        rng.normal(size=(s.N, D)),
-    )
+    return kind(
+        rng.normal(size=(D, H)), rng.normal(size=H), rng.normal(size=(H, D)), rng.normal(size=D)
+    ), (rng.normal(size=(s.N, D)),)
 
 
 class Huber:
@@ -210,13 +213,13 @@ class SwishNoX(Swish):
 class SkipGram:
     """Negative sampling: the first column of ids is right, the others are drawn."""
 
-    def __init__(self, E, O):
-        self.E, self.O = E, O
+    def __init__(self, E, V):
+        self.E, self.V = E, V
 
     def forward(self, ids, outputs):
         self.ids, self.outputs = ids, outputs
         self.h = self.E[ids]
-        self.s = (self.O[outputs] * self.h[:, None]).sum(axis=2)
+        self.s = (self.V[outputs] * self.h[:, None]).sum(axis=2)
         self.label = np.zeros_like(self.s)
         self.label[:, 0] = 1
         p = sigmoid(self.s)
@@ -224,9 +227,9 @@ class SkipGram:
 
     def backward(self, dout=1.0):
         ds = dout * (sigmoid(self.s) - self.label)
-        self.dE, self.dO = np.zeros_like(self.E), np.zeros_like(self.O)
-        np.add.at(self.dO, self.outputs, ds[:, :, None] * self.h[:, None])
-        np.add.at(self.dE, self.ids, (ds[:, :, None] * self.O[self.outputs]).sum(axis=1))
+        self.dE, self.dV = np.zeros_like(self.E), np.zeros_like(self.V)
+        np.add.at(self.dV, self.outputs, ds[:, :, None] * self.h[:, None])
+        np.add.at(self.dE, self.ids, (ds[:, :, None] * self.V[self.outputs]).sum(axis=1))
 
 
 @exhibit("repeated ids overwritten", "", "np.add.at", words)
@@ -234,8 +237,8 @@ class SkipGramAssigns(SkipGram):
     def backward(self, dout=1.0):
         super().backward(dout)
         ds = dout * (sigmoid(self.s) - self.label)
-        self.dO = np.zeros_like(self.O)
-        self.dO[self.outputs] += ds[:, :, None] * self.h[:, None]
+        self.dV = np.zeros_like(self.V)
+        self.dV[self.outputs] += ds[:, :, None] * self.h[:, None]
 
 
 @exhibit("term of a sum or product missing", "", "sum", words)
@@ -244,7 +247,7 @@ class SkipGramRightOnly(SkipGram):
         super().backward(dout)
         ds = dout * (sigmoid(self.s) - self.label)
         self.dE = np.zeros_like(self.E)
-        np.add.at(self.dE, self.ids, ds[:, 0, None] * self.O[self.outputs[:, 0]])
+        np.add.at(self.dE, self.ids, ds[:, 0, None] * self.V[self.outputs[:, 0]])
 
 
 @exhibit("term of a sum or product missing", "", "- label", words)
@@ -264,13 +267,15 @@ class Bilinear:
 
     def backward(self, g):
         self.dW = np.einsum("nh,nd,ne->hde", g, self.x, self.y)
-        return np.einsum("nh,hde,ne->nd", g, self.W, self.y), np.einsum("nh,hde,nd->ne", g, self.W, self.x)
+        return np.einsum("nh,hde,ne->nd", g, self.W, self.y), np.einsum(
+            "nh,hde,nd->ne", g, self.W, self.x
+        )
 
 
 @exhibit("transposed", "", "W", bilinear)
 class BilinearTransposed(Bilinear):
     def backward(self, g):
-        dx, dy = super().backward(g)
+        _dx, dy = super().backward(g)
         return np.einsum("nh,hed,ne->nd", g, self.W, self.y), dy
 
 

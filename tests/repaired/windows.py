@@ -115,14 +115,16 @@ class Conv2d:
 
     def forward(self, x):
         self.x = x
-        N, C, H, W = x.shape
+        N, _C, H, W = x.shape
         F, _, kh, kw = self.W.shape
         y = np.zeros((N, F, H - kh + 1, W - kw + 1))
         for n in range(N):
             for f in range(F):
                 for i in range(H - kh + 1):
                     for j in range(W - kw + 1):
-                        y[n, f, i, j] = np.sum(x[n, :, i : i + kh, j : j + kw] * self.W[f]) + self.b[f]
+                        y[n, f, i, j] = (
+                            np.sum(x[n, :, i : i + kh, j : j + kw] * self.W[f]) + self.b[f]
+                        )
         return y
 
     def backward(self, dy):
@@ -205,7 +207,9 @@ class MaxPoolLate(MaxPool1d):
         dx = np.zeros_like(self.x)
         for t in range(dy.shape[2]):
             w = self.x[:, :, 2 * t : 2 * t + 2]
-            dx[:, :, 2 * t + 1 : 2 * t + 3] = (w == w.max(axis=2, keepdims=True)) * dy[:, :, t : t + 1]
+            dx[:, :, 2 * t + 1 : 2 * t + 3] = (w == w.max(axis=2, keepdims=True)) * dy[
+                :, :, t : t + 1
+            ]
         return dx
 
 

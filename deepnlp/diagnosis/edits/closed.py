@@ -101,7 +101,7 @@ def updated_weights(problem: Problem) -> Iterator[Guess]:
                 continue
             if not (tickets == weight).all():
                 continue
-            step = {n: problem.wrong[name] for n in edge.numbers}
+            step = dict.fromkeys(edge.numbers, problem.wrong[name])
             if problem.wrong[name].shape != tickets.shape:
                 continue
 
@@ -123,7 +123,7 @@ def updated_weights(problem: Problem) -> Iterator[Guess]:
             if numpy.count_nonzero(one) < _FEWEST:
                 continue
             rate = float((one * rest).sum() / (one * one).sum())
-            told = f"behind {edge.line}, {name} was changed by {rate:.6g} times its gradient before its use"
+            told = f"behind {edge.line}, {name} was changed by {rate:.6g} times its gradient"
             yield Guess(CACHE, told, {n: trace.right[n] + rate * change[n] for n in trace.right})
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.derivatives import LINEAR, UNARY, partials
-from deepnlp.diagnosis.edits.edge import Edge, edges, name_of_ticket
-from deepnlp.diagnosis.edits.values import Value, is_whole_statement, values_of
-from deepnlp.diagnosis.hypotheses.activations import activations
+from deepnlp.diagnosis.edits.edge import Edge, edges
+from deepnlp.diagnosis.edits.values import Value, is_mask, values_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
@@ -84,8 +83,15 @@ def wrong_factors(problem: Problem) -> Iterator[Guess]:
                 partial[number] = numpy.broadcast_to(value, node.values.shape)
             if not all(numpy.isfinite(v).all() for v in partial.values()):
                 continue
-            names = {"own": edge.operand, "other": edge.partner() if len(edge.first.operands) > 1 else ""}
-            of = "" if "derivative" in told and "{" not in told else f" with respect to {edge.operand}"
+            names = {
+                "own": edge.operand,
+                "other": edge.partner() if len(edge.first.operands) > 1 else "",
+            }
+            of = (
+                ""
+                if "derivative" in told and "{" not in told
+                else f" with respect to {edge.operand}"
+            )
             evidence = f"behind {edge.line}, in the gradient{of}, {told.format(**names)}"
             if not of:
                 evidence = f"behind {edge.line}, {told.format(**names)}"
@@ -103,6 +109,9 @@ def other_factors(problem: Problem) -> Iterator[Guess]:
         if len(edge.first.operands) != 2:
             continue
         shape = edge.first.operands[1 - edge.j][0].shape
+        if edge.first.op == "einsum":
+            ones = Value("1", [numpy.ones(shape)], None, True)
+            yield from _other_factor(problem, edge, ones, 0)
         for value in values_of(problem):
             if value.arrays[0].shape != shape or not value.arrays[0].size > 1:
                 continue
@@ -110,109 +119,22 @@ def other_factors(problem: Problem) -> Iterator[Guess]:
                 yield from _other_factor(problem, edge, value, shift)
 
 
-def lacking_factors(problem: Problem) -> Iterator[Guess]:
-    """A factor of the forward is left out of all the terms that it belongs to.
+def other_slopes(problem: Problem) -> Iterator[Guess]:
+    """The derivative of a function of one number is another value of its shape.
 
-    Wrong: ``dx = g - g.mean() - xn * (g * xn).mean()``. Right: all of it divided by ``std``.
+    Wrong: ``dy * np.where(x > 0, 1, y)`` for y = exp(x) - 1. Right: with ``y + 1``.
     """
-    yield from _besides(problem, lacking=True)
-
-
-def extra_factors(problem: Problem) -> Iterator[Guess]:
-    """The gradient of a statement's result is multiplied once more.
-
-    Wrong: ``dx = dxn * gamma / std`` where dxn holds gamma already. Right: ``dx = dxn / std``.
-    """
-    yield from _besides(problem, lacking=False)
-
-
-def _besides(problem: Problem, lacking: bool) -> Iterator[Guess]:
-    trace = problem.followed
-    known = {one.number for ones in activations(trace).values() for one in ones}
-    multipliers, divisors = _factors_of(problem)
     for edge in edges(problem):
-        whole = is_whole_statement(problem, edge.numbers[0])
-        alone = edge.j < 0 or len(edge.first.operands) == 1 or edge.first.op in ("add", "subtract")
-        reaches_variable = edge.j >= 0 and name_of_ticket(
-            problem, int(edge.tickets(edge.numbers[0]).max())
-        )
-        if not (whole and alone) and not reaches_variable:
+        if edge.first.op not in UNARY or edge.first.op in ("gather", "negative"):
             continue
-        to_operand = edge.first.operands[edge.j][0].shape if edge.j >= 0 else None
-        shape = edge.first.values.shape if not reaches_variable or not to_operand else to_operand
         for value in values_of(problem):
-            own = value.arrays[0]
-            if own.size < 2 or own.ndim > len(shape) or not _broadcasts(own.shape, shape):
+            arrays = [value.at(k, len(edge.numbers)) for k in range(len(edge.numbers))]
+            if any(a is None or a.shape != edge.first.values.shape for a in arrays):
                 continue
-            v = value.name
-            forms: list[tuple[bool, str, str, Any]] = [
-                (id(value) in divisors, f"is not divided by {v}", f"is multiplied by {v} besides", _same),
-                (id(value) in multipliers, f"lacks the factor {v}", f"is divided by {v} besides", _inverse),
-            ]
-            if not value.is_constant and own.shape == shape:
-                forms.append((False, "", f"is multiplied by 1 - {v}^2 besides", lambda a: 1 - a * a))
-                forms.append((False, "", f"is multiplied by {v} (1 - {v}) besides", lambda a: a * (1 - a)))
-            for missing, lacks, told, form in forms:
-                found = [value.at(k, len(edge.numbers)) for k in range(len(edge.numbers))]
-                if missing is not lacking or any(f is None for f in found):
-                    continue
-                factors = dict(zip(edge.numbers, [form(f) for f in found]))
-                if not all(numpy.isfinite(f).all() for f in factors.values()):
-                    continue
-                what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
-                evidence = f"behind {edge.line}, the gradient {what} {lacks if lacking else told}"
-                cause = c.TERM_MISSING if lacking else c.MASK_SCALE if _is_mask(own) else c.WRONG_VALUE
-                if "1 - " in told and edge.numbers[0] in known:
-                    cause = c.DERIVATIVE_MISSING
-                yield Guess(cause, evidence, _times(edge, factors, bool(reaches_variable)))
-
-
-def _same(a: HostArray) -> HostArray:
-    return a
-
-
-def _inverse(a: HostArray) -> HostArray:
-    return numpy.asarray(1 / a)
-
-
-def _factors_of(problem: Problem) -> tuple[set[int], set[int]]:
-    """Values by which the forward multiplies, and by which it divides, by ``id``."""
-    multipliers, divisors = set(), set()
-    nodes = problem.followed.nodes
-    for value in values_of(problem):
-        own = value.arrays[0]
-        for node in nodes:
-            if node.op in ("multiply", "divide"):
-                for j, (other, _) in enumerate(node.operands):
-                    if other.shape == own.shape and numpy.array_equal(other, own):
-                        (divisors if node.op == "divide" and j else multipliers).add(id(value))
-    return multipliers, divisors
-
-
-def _times(edge: Edge, factors: dict[int, HostArray], after: bool) -> Edit:
-    """Multiply what goes into a node, or what it passes on."""
-    trace, j = edge.problem.followed, edge.j
-
-    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
-        right = trace.backward(number, g)
-        if after:
-            own = node.operands[j][1]
-            return [(t, _reduced(v, t) * factors[number]) if t is own else (t, v) for t, v in right]
-        wrong = trace.backward(number, g * factors[number])
-        if j < 0:
-            return wrong
-        own = node.operands[j][1]
-        return [w if w[0] is own else r for r, w in zip(right, wrong)]
-
-    return Edit(mistake, factors)
-
-
-def _reduced(value: HostArray, tickets: HostArray) -> HostArray:
-    """What is passed on to an operand that was broadcast, in the operand's shape."""
-    while value.ndim > tickets.ndim:
-        value = value.sum(axis=0)
-    axes = tuple(k for k, n in enumerate(tickets.shape) if n == 1 and value.shape[k] != 1)
-    return numpy.broadcast_to(value.sum(axis=axes, keepdims=True) if axes else value, tickets.shape)
+            told = f"behind {edge.line}, {value.name} stands in place of the derivative"
+            partial = {n: a for n, a in zip(edge.numbers, arrays) if a is not None}
+            edit = Edit(partial=(edge.j, partial), at=edge.numbers)
+            yield Guess(c.DERIVATIVE_MISSING, told, edit)
 
 
 def _other_factor(problem: Problem, edge: Edge, value: Value, shift: int) -> Iterator[Guess]:
@@ -237,11 +159,14 @@ def _other_factor(problem: Problem, edge: Edge, value: Value, shift: int) -> Ite
 
     when = {0: "", -1: " of the step before", 1: " of the step after"}[shift]
     told = (
-        f"behind {edge.line}, in the gradient with respect to {edge.operand}, {value.name}{when} is "
-        f"used in place of {edge.partner()}"
+        f"behind {edge.line}, in the gradient with respect to {edge.operand}, {value.name}{when} "
+        f"is used in place of {edge.partner()}"
     )
     late = shift or _is_neighbour(others, list(replaced.values()))
-    yield Guess(c.TIME_SHIFTED if late else c.WRONG_VALUE, told, Edit(mistake, replaced))
+    cause = c.TIME_SHIFTED if late else c.WRONG_VALUE
+    if value.name == "1":
+        cause, told = c.TERM_MISSING, f"behind {edge.line}, {edge.partner()} is left out"
+    yield Guess(cause, told, Edit(mistake, replaced))
 
 
 def _is_neighbour(own: list[HostArray], other: list[HostArray]) -> bool:
@@ -278,15 +203,6 @@ def _cause(edge: Edge, cause: str) -> str:
         return cause
     if other.size == 1:
         return c.FACTOR
-    if _is_mask(other):
+    if is_mask(other):
         return c.MASK_MISSING if cause == c.TERM_MISSING else c.MASK_SCALE
     return cause
-
-
-def _is_mask(array: HostArray) -> bool:
-    kinds = numpy.unique(numpy.asarray(array, dtype="float64").round(12))
-    return len(kinds) == 2 and kinds[0] == 0
-
-
-def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    return all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))

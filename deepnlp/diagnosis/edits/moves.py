@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy
 
@@ -44,7 +45,11 @@ def other_runs(problem: Problem) -> Iterator[Guess]:
                     continue
                 evidence = (
                     f"behind {edge.line}, in the gradient with respect to {edge.operand}, "
-                    + (f"{edge.partner()} is that {told}" if what == "value" else f"the place is that {told}")
+                    + (
+                        f"{edge.partner()} is that {told}"
+                        if what == "value"
+                        else f"the place is that {told}"
+                    )
                 )
                 yield Guess(cause, evidence, _rerun(problem, edge, replaced, what))
 
@@ -54,7 +59,7 @@ def moved_axes(problem: Problem) -> Iterator[Guess]:
     for edge in edges(problem):
         node = edge.first
         deep = max(node.values.ndim, *(v.ndim for v, _ in node.operands))
-        if edge.j < 0 or len(edge.numbers) > 1 and deep < 3:
+        if edge.j < 0 or (len(edge.numbers) > 1 and deep < 3):
             continue
         own = node.operands[edge.j][1].shape
         for cause, told, move in moves(own):
@@ -74,20 +79,20 @@ def moves(shape: tuple[int, ...]) -> Iterator[tuple[str, str, Move]]:
     for axis, size in enumerate(shape):
         if size < 2:
             continue
-        yield TIME_REVERSED, f"is reversed along axis {axis}", lambda a, k=axis: numpy.flip(a, k)
+        yield TIME_REVERSED, f"is reversed along axis {axis}", partial(numpy.flip, axis=axis)
         for step, word in ((1, "later"), (-1, "earlier")):
             told = f"stands one place {word} along axis {axis}"
-            yield TIME_SHIFTED, told, lambda a, k=axis, s=step: numpy.roll(a, s, k)
+            yield TIME_SHIFTED, told, partial(numpy.roll, shift=step, axis=axis)
             if size > 2:
-                yield TIME_SHIFTED, told, lambda a, k=axis, s=step: shifted(a, s, k)
+                yield TIME_SHIFTED, told, partial(shifted, step=step, axis=axis)
         for other in range(axis):
             if shape[other] == size:
                 told = f"is transposed (axes {other} and {axis})"
-                yield TRANSPOSED, told, lambda a, k=axis, m=other: numpy.swapaxes(a, k, m)
+                yield TRANSPOSED, told, partial(numpy.swapaxes, axis1=axis, axis2=other)
     if sum(n > 1 for n in shape) > 2:
         axes = tuple(range(len(shape) - 2, len(shape)))
         told = "is reversed along its last two axes"
-        yield TIME_REVERSED, told, lambda a: numpy.flip(a, axes)
+        yield TIME_REVERSED, told, partial(numpy.flip, axis=axes)
 
 
 def shifted(array: HostArray, step: int, axis: int) -> HostArray:
@@ -108,9 +113,11 @@ def shifted(array: HostArray, step: int, axis: int) -> HostArray:
 def _periods(edge: Edge) -> list[int]:
     """Lengths of an inner loop: after so many runs an operand's place comes again."""
     first = [edge.problem.followed.nodes[n].operands[edge.j][0] for n in edge.numbers]
-    other = [edge.problem.followed.nodes[n].operands[1 - edge.j][0] for n in edge.numbers] if len(
-        edge.first.operands
-    ) > 1 else first
+    other = (
+        [edge.problem.followed.nodes[n].operands[1 - edge.j][0] for n in edge.numbers]
+        if len(edge.first.operands) > 1
+        else first
+    )
     n = len(first)
     return [
         p
@@ -127,7 +134,7 @@ def _compatible(edge: Edge, replaced: dict[int, Node], what: str) -> bool:
 
 
 def _rerun(problem: Problem, edge: Edge, replaced: dict[int, Node], what: str) -> Edit:
-    j, trace = edge.j, problem.followed
+    j, _trace = edge.j, problem.followed
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
         operands, other = [v for v, _ in node.operands], replaced[number]

@@ -34,8 +34,8 @@ def other_gradients(problem: Problem) -> Iterator[Guess]:
             name = later.site.target or f"`{later.site.text}`"
             what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
             told = (
-                f"behind {edge.line}, the gradient {what} is computed from the gradient with respect "
-                f"to {name}, which comes later"
+                f"behind {edge.line}, the gradient {what} is computed from the gradient with "
+                f"respect to {name}, which comes later"
             )
             tickets = {n: trace.nodes[m].tickets for n, m in taken.items()}
             cause = _cause(problem, edge, numbers[0], known)
@@ -45,7 +45,8 @@ def other_gradients(problem: Problem) -> Iterator[Guess]:
 def unused_conditions(problem: Problem) -> Iterator[Guess]:
     """The gradient that comes in is used where a condition should have cut it off.
 
-    Wrong: ``da = (dy * x).sum(0)`` for a rectifier that leaks. Right: ``(dy * x * (x <= 0)).sum(0)``.
+    Wrong: ``da = (dy * x).sum(0)`` for a rectifier that leaks.
+    Right: ``da = (dy * x * (x <= 0)).sum(0)``.
     """
     trace = problem.followed
     for edge in edges(problem):
@@ -53,7 +54,9 @@ def unused_conditions(problem: Problem) -> Iterator[Guess]:
             if dy.shape != edge.first.values.shape or dy.ndim == 0 or len(edge.numbers) > 1:
                 continue
 
-            def mistake(number: int, node: Node, g: HostArray, dy: HostArray = dy, edge: Edge = edge) -> Adjoints:
+            def mistake(
+                number: int, node: Node, g: HostArray, dy: HostArray = dy, edge: Edge = edge
+            ) -> Adjoints:
                 right, other = trace.backward(number, g), trace.backward(number, dy)
                 own = node.operands[edge.j][1]
                 return [o if edge.j < 0 or o[0] is own else r for r, o in zip(right, other)]

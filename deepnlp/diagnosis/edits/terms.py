@@ -7,13 +7,20 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.diagnosis.edits.edge import Edge, edges
-from deepnlp.diagnosis.edits.values import is_whole_statement
 from deepnlp.diagnosis.hypotheses.paths import letter_of
 from deepnlp.diagnosis.hypotheses.patterns import is_one
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.reverse import Edit, Joined
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.gradcheck.causes import ASSIGNED, C_PATH, FACTOR, H_PATH, SIGN, TERM_MISSING, TIME_SHIFTED
+from deepnlp.gradcheck.causes import (
+    ASSIGNED,
+    C_PATH,
+    FACTOR,
+    H_PATH,
+    SIGN,
+    TERM_MISSING,
+    TIME_SHIFTED,
+)
 from deepnlp.gradcheck.numeric import HostArray
 
 _PARTS = ("first", "last", "all but the first", "all but the last")
@@ -71,15 +78,17 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
         if edge.j >= 0 and node.op not in ("multiply", "sum", "einsum", "matmul"):
             continue
         for axis, size in enumerate(node.values.shape):
-            for told, kept in zip(_PARTS, (slice(0, 1), slice(-1, None), slice(1, None), slice(0, -1))):
+            for told, kept in zip(
+                _PARTS, (slice(0, 1), slice(-1, None), slice(1, None), slice(0, -1))
+            ):
                 if size < 2:
                     continue
                 mask = numpy.zeros(node.values.shape)
                 mask[tuple(kept if k == axis else slice(None) for k in range(mask.ndim))] = 1.0
                 cause = TIME_SHIFTED if "all but" in told and size > 2 else TERM_MISSING
                 evidence = (
-                    f"behind {edge.line}, of the {size} entries along axis {axis}, only {told} counts "
-                    f"in the gradient {_what(edge)}"
+                    f"behind {edge.line}, of the {size} entries along axis {axis}, only {told} "
+                    f"counts in the gradient {_what(edge)}"
                 )
                 yield Guess(cause, evidence, _masked(edge, mask))
 
@@ -118,9 +127,7 @@ def one_user(problem: Problem) -> Iterator[Guess]:
                 len(edge.numbers) for edge in others
             ):
                 continue
-            edit = Edit(scaled=(others[0].j, 0.0), at=others[0].numbers)
-            for edge in others[1:]:
-                edit = edit + Edit(scaled=(edge.j, 0.0), at=edge.numbers)
+            edit = Joined([Edit(scaled=(edge.j, 0.0), at=edge.numbers) for edge in others])
             told = (
                 f"of the {len(found)} uses of {kept.operand}, only that in {kept.line} "
                 "counts in its gradient"
@@ -158,7 +165,8 @@ def _factor(problem: Problem, without: dict[str, HostArray]) -> float | None:
     names = [
         n
         for n in problem.bad
-        if wrong[n].shape == right[n].shape and not numpy.allclose(without[n], right[n], 1e-9, 1e-13)
+        if wrong[n].shape == right[n].shape
+        and not numpy.allclose(without[n], right[n], 1e-9, 1e-13)
     ]
     if not names:
         return None
@@ -169,7 +177,9 @@ def _factor(problem: Problem, without: dict[str, HostArray]) -> float | None:
         if numpy.count_nonzero(term) < 2 or not numpy.isfinite(rest).all():
             continue
         factor = float((term * rest).sum() / (term * term).sum())
-        if numpy.abs(rest - factor * term).max() <= 1e-6 * numpy.abs(wrong[name]).max(initial=1e-300):
+        if numpy.abs(rest - factor * term).max() <= 1e-6 * numpy.abs(wrong[name]).max(
+            initial=1e-300
+        ):
             fits.append(factor)
     return fits[0] if fits else None
 

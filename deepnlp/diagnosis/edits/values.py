@@ -50,7 +50,9 @@ def _collect(problem: Problem) -> list[Value]:
 
     def add(name: str, arrays: list[HostArray], call: object, is_constant: bool) -> None:
         key = b"".join(numpy.ascontiguousarray(a).tobytes() for a in arrays)
-        found.setdefault(key + str(arrays[0].shape).encode(), Value(name, arrays, call, is_constant))
+        found.setdefault(
+            key + str(arrays[0].shape).encode(), Value(name, arrays, call, is_constant)
+        )
 
     values = trace.tape.values
     for name, tickets in trace.variables.items():
@@ -61,8 +63,8 @@ def _collect(problem: Problem) -> list[Value]:
             continue
         call = nodes[0].site.call
         if is_whole_statement(problem, numbers[0]):
-            name = nodes[0].site.target
-            add(name or f"`{nodes[0].site.text}`", [n.values for n in nodes], call, False)
+            made = nodes[0].site.target or f"`{nodes[0].site.text}`"
+            add(made, [n.values for n in nodes], call, False)
         for j, (_, tickets) in enumerate(nodes[0].operands):
             arrays = [numpy.asarray(node.operands[j][0], dtype="float64") for node in nodes]
             if len({a.shape for a in arrays}) == 1:
@@ -85,3 +87,9 @@ def _last(problem: Problem) -> dict[object, int]:
         call = problem.followed.nodes[numbers[0]].site.call
         found[call] = max(found.get(call, -1), numbers[0])
     return found
+
+
+def is_mask(array: HostArray) -> bool:
+    """Whether it holds zeros and one other number."""
+    kinds = numpy.unique(numpy.asarray(array, dtype="float64").round(12))
+    return len(kinds) == 2 and kinds[0] == 0

@@ -24,6 +24,7 @@ OF_ONE_ROW = (
     patterns.transposed,
     patterns.unsummed,
     patterns.passed_through,
+    patterns.moved_by_one,
     patterns.other_slopes,
     sums.repeated_ids,
     sums.tied,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.derivatives import UNARY
-from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
@@ -60,6 +60,7 @@ FUNCTIONS: dict[str, Callable[[HostArray], HostArray]] = {
     "sigmoid": _sigmoid,
     "softplus": _softplus,
     "softmax": _softmax,
+    "log-softmax": lambda x: x - numpy.logaddexp.reduce(x, axis=-1, keepdims=True),
 }
 """Functions that take several operations."""
 
@@ -80,6 +81,10 @@ def activations(trace: Trace) -> dict[tuple[str, object], list[Activation]]:
 def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
     y = node.values
     single = Activation(node.op, number, *node.operands[0]) if node.op in SINGLE else None
+    may_be_log = node.op == "subtract" and y.ndim and y.shape[-1] > 1 and y.size and y.max() <= 0
+    if may_be_log and numpy.allclose(numpy.exp(y).sum(axis=-1), 1):
+        source = _furthest_source(trace, node, FUNCTIONS["log-softmax"])
+        return None if source is None else Activation("log-softmax", number, *source)
     if node.op not in ("divide", "reciprocal", "multiply", "add", "log", "power", "log1p"):
         return single
     if not y.size or y.min() < 0 or not y.any():
@@ -159,8 +164,8 @@ OTHERS: dict[str, Slope] = {
 
 def _mistakes(function: str) -> Iterator[tuple[str, str, Derivative]]:
     """Wrong derivatives of a function, each with its cause and its description."""
-    if function == "softmax":
-        yield from SOFTMAX_MISTAKES
+    if function in COMPOSITE:
+        yield from COMPOSITE[function]
         return
     right = RIGHT[function]
     wrong: list[tuple[str, str, Slope]] = [
@@ -242,6 +247,43 @@ SOFTMAX_MISTAKES: list[tuple[str, str, Derivative]] = [
 ]
 
 
+LOG_SOFTMAX_MISTAKES: list[tuple[str, str, Derivative]] = [
+    (c.TERM_MISSING, "dy is not summed: dx = dy - p dy", lambda g, x, y: g - numpy.exp(y) * g),
+    (c.SIGN, "the sum is added", lambda g, x, y: g + numpy.exp(y) * g.sum(axis=-1, keepdims=True)),
+    (
+        c.DERIVATIVE_AT_INPUT,
+        "y stands in place of exp(y)",
+        lambda g, x, y: g - y * g.sum(axis=-1, keepdims=True),
+    ),
+    (
+        c.DERIVATIVE_AT_INPUT,
+        "exp(x) stands in place of exp(y)",
+        lambda g, x, y: g - numpy.exp(x) * g.sum(axis=-1, keepdims=True),
+    ),
+    (
+        c.WRONG_AXIS,
+        "the sum runs over axis 0",
+        lambda g, x, y: g - numpy.exp(y) * g.sum(axis=0, keepdims=True),
+    ),
+    (c.WRONG_AXIS, "the sum runs over all axes", lambda g, x, y: g - numpy.exp(y) * g.sum()),
+    (c.TERM_MISSING, "exp(y) is left out", lambda g, x, y: g - g.sum(axis=-1, keepdims=True)),
+    (
+        c.FACTOR,
+        "the mean is taken, not the sum",
+        lambda g, x, y: g - numpy.exp(y) * g.mean(axis=-1, keepdims=True),
+    ),
+    (c.TERM_MISSING, "dy is passed on without p sum(dy)", lambda g, x, y: g),
+    (
+        c.TERM_MISSING,
+        "only the second term is there",
+        lambda g, x, y: -numpy.exp(y) * g.sum(axis=-1, keepdims=True),
+    ),
+]
+
+COMPOSITE = {"softmax": SOFTMAX_MISTAKES, "log-softmax": LOG_SOFTMAX_MISTAKES}
+"""Functions of a whole row."""
+
+
 def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     """The derivative of an activation, taken at the wrong place or left out.
 
@@ -250,7 +292,7 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     trace = problem.followed
     places = activations(trace)
     for (function, _), found in places.items():
-        if function not in RIGHT and function != "softmax":
+        if function not in RIGHT and function not in COMPOSITE:
             continue
         statement = trace.line(found[0].number)
         for cause, told, derivative in _mistakes(function):

@@ -31,7 +31,9 @@ def transposed_products(problem: Problem) -> Iterator[Guess]:
         shape = first.values.shape
         if first.values.ndim >= 2 and shape[-1] == shape[-2]:
             for j in range(2):
-                told = f"behind `{trace.line(numbers[0])}`, the gradient that comes in is transposed"
+                told = (
+                    f"behind `{trace.line(numbers[0])}`, the gradient that comes in is transposed"
+                )
                 yield Guess(TRANSPOSED, told, Edit(_turned(j), numbers))
 
 

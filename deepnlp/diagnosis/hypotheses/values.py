@@ -234,9 +234,7 @@ def _activations_by_node(trace: Trace) -> dict[int, Activation]:
     }
 
 
-def _with_operand(
-    problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]
-) -> Edit:
+def _with_operand(problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]) -> Edit:
     trace = problem.followed
     values_of = trace.tape.values
     order = {number: k for k, number in enumerate(numbers)}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from deepnlp.diagnosis.rewriting.calls import of_call, of_product
 from deepnlp.diagnosis.rewriting.functions import Ran
 from deepnlp.diagnosis.rewriting.inserting import inserted
 from deepnlp.diagnosis.rewriting.naming import renamed
@@ -17,11 +19,6 @@ PRODUCTS = {ast.Mult: ast.Div, ast.Div: ast.Mult}
 COMPARISONS = {
     ast.Gt: (ast.Lt, ast.LtE), ast.Lt: (ast.Gt, ast.GtE), ast.GtE: (ast.Lt, ast.LtE),
     ast.LtE: (ast.Gt, ast.GtE), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,),
-}  # fmt: skip
-FUNCTIONS = {
-    "mean": "sum", "sum": "mean", "sin": "cos", "cos": "sin", "max": "sum", "log": "exp",
-    "exp": "log", "argmax": "argmin", "maximum": "minimum", "minimum": "maximum", "tanh": "cosh",
-    "square": "sqrt", "sqrt": "square", "repeat": "tile", "tile": "repeat",
 }  # fmt: skip
 
 
@@ -37,7 +34,9 @@ def changes(ran: Ran) -> Iterator[list[Change]]:
                 signs += list(_of_expression(statement, slot))
             elif isinstance(slot.node, ast.Constant) and type(slot.node.value) is int:
                 signs += [
-                    Change(c.TIME_SHIFTED, statement, [(slot, ast.Constant(slot.node.value + step))])
+                    Change(
+                        c.TIME_SHIFTED, statement, [(slot, ast.Constant(slot.node.value + step))]
+                    )
                     for step in (1, -1)
                 ]
             order += list(_of_order(ran, statement, slot))
@@ -115,7 +114,7 @@ def _of_expression(statement: Slot, slot: Slot) -> Iterator[Change]:
             if isinstance(op, ast.Mult):
                 yield change(cause, right)
         if isinstance(op, ast.MatMult):
-            yield from _of_product(change, left, right)
+            yield from of_product(change, left, right)
         if isinstance(op, ast.Pow):
             yield change(c.WRONG_VALUE, left)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -129,31 +128,16 @@ def _of_expression(statement: Slot, slot: Slot) -> Iterator[Change]:
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield from _of_constant(change, slot, node.value)
     elif isinstance(node, ast.Call):
-        yield from _of_call(change, node)
+        yield from of_call(change, node)
     if _is_term(slot):
         yield change(c.SIGN, ast.UnaryOp(ast.USub(), node))
 
 
 def _is_term(slot: Slot) -> bool:
     """Whether an expression is assigned, returned, or an entry of what is."""
-    return slot.field == "value" and isinstance(
-        slot.parent, ast.Assign | ast.AugAssign | ast.Return
+    return (
+        slot.field == "value" and isinstance(slot.parent, ast.Assign | ast.AugAssign | ast.Return)
     ) or (slot.field == "elts" and isinstance(slot.node, ast.BinOp | ast.Name | ast.Call))
-
-
-def _of_product(change: Any, left: ast.expr, right: ast.expr) -> Iterator[Change]:
-    """Matrices that are transposed, or stand the other way round."""
-    one, other = _turned(left), _turned(right)
-    product = ast.MatMult()
-    for a, b in ((one, right), (left, other), (one, other), (right, left), (other, one), (right, one), (other, left)):
-        yield change(c.TRANSPOSED, ast.BinOp(a, product, b))
-
-
-def _turned(node: ast.expr) -> ast.expr:
-    if isinstance(node, ast.Attribute) and node.attr == "T":
-        return node.value
-    text = ast.unparse(node)
-    return parsed(f"({text}).swapaxes(-1, -2)" if ".transpose" in text else f"({text}).T")
 
 
 def _of_constant(change: Any, slot: Slot, value: Any) -> Iterator[Change]:
@@ -176,65 +160,6 @@ def _of_constant(change: Any, slot: Slot, value: Any) -> Iterator[Change]:
             yield change(told, ast.Constant(kept))
 
 
-def _of_call(change: Any, node: ast.Call) -> Iterator[Change]:
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else ""
-    keywords = [k for k in node.keywords if k.arg is not None]
-    if name in FUNCTIONS and isinstance(function, ast.Attribute):
-        other = ast.Attribute(function.value, FUNCTIONS[name], ast.Load())
-        cause = c.NOT_SUMMED_N if name == "mean" else c.WRONG_VALUE
-        yield change(cause, ast.Call(other, node.args, node.keywords))
-        for k, keyword in enumerate(keywords):
-            if keyword.arg == "axis" and isinstance(keyword.value, ast.Tuple | ast.UnaryOp):
-                for axis in ("0", "1", "-1", "2", "None", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
-                    new = [*keywords[:k], ast.keyword("axis", parsed(axis)), *keywords[k + 1 :]]
-                    yield change(c.WRONG_AXIS, ast.Call(function, node.args, new))
-        if not any(k.arg == "axis" for k in keywords):
-            is_method = not (isinstance(function.value, ast.Name) and function.value.id in ("np", "numpy"))
-            rest = node.args if not is_method else []
-            for axis in ("0", "1", "-1", "(0, 1)"):
-                new = [*keywords, ast.keyword("axis", parsed(axis))]
-                yield change(c.WRONG_AXIS, ast.Call(function, rest[:1], new))
-    if name in ("sum", "mean", "clip", "abs", "sign", "copy", "flip", "squeeze"):
-        inner = node.args[0] if isinstance(function.value, ast.Name) and node.args else function.value
-        yield change(c.WRONG_VALUE, inner)
-    if isinstance(function, ast.Name) and function.id == "reversed" and node.args:
-        yield change(c.TIME_REVERSED, node.args[0])
-    if isinstance(function, ast.Name) and function.id == "range":
-        yield change(c.TIME_REVERSED, ast.Call(ast.Name("reversed", ast.Load()), [node], []))
-        for k, arg in enumerate(node.args):
-            for step in (1, -1):
-                moved = ast.BinOp(arg, ast.Add(), ast.Constant(step))
-                new = [*node.args[:k], moved, *node.args[k + 1 :]]
-                yield change(c.TIME_SHIFTED, ast.Call(function, new, []))
-    if name == "transpose":
-        value = function.value if not isinstance(function.value, ast.Name) else None
-        yield change(c.TRANSPOSED, function.value if value is None and not node.args else value or function.value)
-    if name in ("dot", "matmul") and len(node.args) == 2:
-        a, b = node.args
-        one, other = _turned(a), _turned(b)
-        for new in ([one, b], [a, other], [one, other], [b, a], [other, one]):
-            yield change(c.TRANSPOSED, ast.Call(function, new, []))
-    if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
-        yield from _of_subscripts(change, node)
-
-
-def _of_subscripts(change: Any, node: ast.Call) -> Iterator[Change]:
-    """Two letters of one operand of an ``einsum`` exchanged."""
-    text = str(node.args[0].value)  # type: ignore[attr-defined]
-    left, arrow, right = text.partition("->")
-    parts = [*left.split(","), right]
-    for k, part in enumerate(parts):
-        for i in range(len(part)):
-            for j in range(i + 1, len(part)):
-                turned = list(part)
-                turned[i], turned[j] = turned[j], turned[i]
-                new = [*parts[:k], "".join(turned), *parts[k + 1 :]]
-                told = ",".join(new[:-1]) + arrow + new[-1]
-                args = [ast.Constant(told), *node.args[1:]]
-                yield change(c.TRANSPOSED, ast.Call(node.func, args, node.keywords))
-
-
 def _of_order(ran: Ran, statement: Slot, slot: Slot) -> Iterator[Change]:
     """An index off by one, an array the other way round, a slice that is too short."""
     node = slot.node
@@ -254,7 +179,8 @@ def _of_order(ran: Ran, statement: Slot, slot: Slot) -> Iterator[Change]:
             elif isinstance(index, ast.Slice):
                 yield from _of_slice(statement, index)
         if isinstance(node.ctx, ast.Load):
-            yield Change(c.WRONG_VALUE, statement, [(slot, node.value)])
+            cause = c.TIME_REVERSED if "::-1" in ast.unparse(node.slice) else c.WRONG_VALUE
+            yield Change(cause, statement, [(slot, node.value)])
     elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
         if isinstance(slot.parent, ast.Attribute | ast.Subscript) or slot.field == "func":
             return
@@ -278,13 +204,16 @@ def _of_order(ran: Ran, statement: Slot, slot: Slot) -> Iterator[Change]:
 def _of_slice(statement: Slot, index: ast.Slice) -> Iterator[Change]:
     bounds = [Slot(index, name) for name in ("lower", "upper") if getattr(index, name) is not None]
     for step in (1, -1):
-        moved = [
-            (slot, ast.BinOp(slot.node, ast.Add(), ast.Constant(step))) for slot in bounds
-        ]
+        moved = [(slot, ast.BinOp(slot.node, ast.Add(), ast.Constant(step))) for slot in bounds]
         for put in moved:
             yield Change(c.TIME_SHIFTED, statement, [put])
         if len(moved) == 2:
             yield Change(c.TIME_SHIFTED, statement, moved)
+    lower, upper = (None if one is None else ast.unparse(one) for one in (index.lower, index.upper))
+    if (lower is None) != (upper is None):
+        other = ("1", f"({upper}) + 1") if lower is None else (f"({lower}) - 1", "-1")
+        ends = [(Slot(index, name), parsed(end)) for name, end in zip(("lower", "upper"), other)]
+        yield Change(c.TIME_SHIFTED, statement, list(ends))
     if index.lower is None and index.upper is None and index.step is None:
         yield Change(c.TIME_REVERSED, statement, [(Slot(index, "step"), ast.Constant(-1))])
     if index.step is not None:
@@ -293,14 +222,15 @@ def _of_slice(statement: Slot, index: ast.Slice) -> Iterator[Change]:
 
 def _of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
     """Two statements in the wrong order, or two values under each other's names."""
-    for slot, following in zip(found, found[1:]):
+    for slot, following in itertools.pairwise(found):
         if slot.parent is following.parent and slot.field == following.field:
             puts = [(slot, following.node), (following, slot.node)]
             yield Change(c.CACHE, slot, puts)
     assigned = [
         slot
         for slot in found
-        if isinstance(slot.node, ast.Assign) and isinstance(slot.node.targets[0], ast.Name | ast.Attribute)
+        if isinstance(slot.node, ast.Assign)
+        and isinstance(slot.node.targets[0], ast.Name | ast.Attribute)
     ]
     shapes = {slot: _shape(ran, slot.node.targets[0]) for slot in assigned}
     for k, one in enumerate(assigned):

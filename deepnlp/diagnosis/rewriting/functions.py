@@ -1,4 +1,4 @@
-"""The functions that a backward runs: their source, what they see, and how to exchange their code."""
+"""The functions that a backward runs: their source, what they see, and exchanging their code."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def _codes(call: Any) -> dict[CodeType, dict[str, Any]]:
 @cache
 def _is_foreign(code: CodeType) -> bool:
     name = code.co_filename
-    return "<frozen" in name or "numpy" in name or "site-packages" in name or is_of_the_package(name)
+    return (
+        "<frozen" in name or "numpy" in name or "site-packages" in name or is_of_the_package(name)
+    )
 
 
 def _scope(frame: FrameType) -> dict[str, Any]:

@@ -30,6 +30,8 @@ SUMS = [
     (c.FACTOR, "({0}) / 2"),
     (c.WRONG_VALUE, "({0}) ** 2"),
     (c.WRONG_VALUE, "1 - {0}"),
+    (c.DERIVATIVE_MISSING, "({0}) + 1"),
+    (c.DERIVATIVE_MISSING, "({0}) - 1"),
     (c.WRONG_VALUE, "np.sqrt({0})"),
     (c.WRONG_VALUE, "np.log({0})"),
     (c.WRONG_VALUE, "np.exp({0})"),
@@ -79,7 +81,9 @@ def _places(statement: Slot) -> Iterator[Slot]:
         in_product = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
         in_call = isinstance(parent, ast.Call) and slot.field == "args"
         of_method = (
-            isinstance(parent, ast.Attribute) and parent.attr in ("sum", "mean") and slot.field == "value"
+            isinstance(parent, ast.Attribute)
+            and parent.attr in ("sum", "mean")
+            and slot.field == "value"
         )
         is_plain = not isinstance(slot.node, ast.Constant | ast.Slice | ast.Tuple | ast.List)
         if (in_sum or in_product or in_call or of_method) and is_plain:

@@ -46,8 +46,8 @@ def _of_exchange(statement: Slot) -> str:
     text = ast.unparse(statement.node)
     if "@" in text or "dot(" in text:
         return c.TRANSPOSED
-    in_blocks = re.search(r"stack\(|concatenate\(|split\(", text) or "=" in text and isinstance(
-        getattr(statement.node, "value", None), ast.Tuple | ast.List
+    in_blocks = re.search(r"stack\(|concatenate\(|split\(", text) or (
+        "=" in text and isinstance(getattr(statement.node, "value", None), ast.Tuple | ast.List)
     )
     return c.GATES_SWAPPED if in_blocks else c.WRONG_VALUE
 
