@@ -113,6 +113,22 @@ class Trace:
                         found[ticket].append(number)
         return found
 
+    @cached_property
+    def is_used(self) -> HostArray:
+        """By ticket, whether an operation takes it or an output holds it."""
+        used = numpy.zeros(self.tape.size, dtype=bool)
+        for node in self.nodes:
+            for _, tickets in node.operands:
+                used[tickets] = True
+        for tickets in self.outputs:
+            used[tickets] = True
+        return used
+
+    def is_chosen_from(self, number: int) -> bool:
+        """Whether some entries of a result are used and others not, as ``np.where`` does."""
+        used = self.is_used[self.nodes[number].tickets]
+        return bool(used.any() and not used.all())
+
     def nodes_with(self, marked: HostArray) -> list[int]:
         """Numbers of the nodes that take or make one of the tickets that are marked."""
         return [

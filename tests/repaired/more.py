@@ -173,7 +173,7 @@ class LogSoftmaxNoSum(LogSoftmax):
         return dy - np.exp(self.y) * dy
 
 
-@exhibit("term of a sum or product missing", "", "- p sum", rows)
+@exhibit("derivative of the activation missing or of another function", "", "- p sum", rows)
 class LogSoftmaxPassed(LogSoftmax):
     def backward(self, dy):
         return dy
@@ -209,13 +209,6 @@ class Maxout:
         dz[:, half : 2 * half] = dy * ~self.first
         self.dW, self.db = self.x.T @ dz, dz.sum(axis=0)
         return dz @ self.W.T
-
-
-@exhibit("another value in its place", "", "~", dense)
-class MaxoutSwapped(Maxout):
-    def backward(self, dy):
-        self.first = ~self.first
-        return super().backward(dy)
 
 
 @exhibit("derivative of the activation missing or of another function", "", "first", dense)

@@ -187,7 +187,7 @@ class RMSNorm:
         return d / self.r - self.x * inner / self.r**3
 
 
-@exhibit("another value in its place", "", "r**3", rows)
+@exhibit("term of a sum or product missing", "", "r**3", rows)
 class RMSNormSquare(RMSNorm):
     def backward(self, dy):
         super().backward(dy)

@@ -91,7 +91,7 @@ class LogisticNoTarget(Logistic):
         return dout * self.p / len(self.t)
 
 
-@exhibit("another value in its place", "", "p - t", binary)
+@exhibit("derivative of the activation missing or of another function", "", "p - t", binary)
 class LogisticExtraSlope(Logistic):
     def backward(self, dout=1.0):
         return dout * (self.p - self.t) * self.p * (1 - self.p) / len(self.t)
@@ -147,7 +147,7 @@ class PReLUAsReLU(PReLU):
         return dy * (self.x > 0)
 
 
-@exhibit("another value in its place", "", "x <= 0", slopes)
+@exhibit("derivative of the activation missing or of another function", "", "x <= 0", slopes)
 class PReLUAllOfX(PReLU):
     def backward(self, dy):
         dx = super().backward(dy)
@@ -332,14 +332,5 @@ class MLPUpdatesFirst(MLP):
         self.db2, self.dW2 = dy.sum(0), self.h.T @ dy
         W2 = self.W2 - 0.1 * self.dW2
         dz = dy @ W2.T * (self.z > 0)
-        self.db1, self.dW1 = dz.sum(0), self.x.T @ dz
-        return dz @ self.W1.T + dy
-
-
-@exhibit("derivative of the activation missing or of another function", "", "z > 0", mlp)
-class MLPWrongMask(MLP):
-    def backward(self, dy):
-        self.db2, self.dW2 = dy.sum(0), self.h.T @ dy
-        dz = dy @ self.W2.T * (self.x @ self.W1 > 0)
         self.db1, self.dW1 = dz.sum(0), self.x.T @ dz
         return dz @ self.W1.T + dy

@@ -90,7 +90,7 @@ class Conv1dLate(Conv1d):
         return dx
 
 
-@exhibit("bias gradient not summed over T", "", "sum", conv)
+@exhibit("assigned instead of accumulated", "", "sum", conv)
 class Conv1dBias(Conv1d):
     def backward(self, dy):
         dx = super().backward(dy)
@@ -169,7 +169,7 @@ class Conv2dSwapped(Conv2d):
         dx[n, :, i : i + kh, j : j + kw] += self.W[f].transpose(0, 2, 1) * d
 
 
-@exhibit("bias gradient not summed over T", "", "sum", image)
+@exhibit("constant factor", "", "sum", image)
 class Conv2dBiasMean(Conv2d):
     def bias(self, d):
         return d.mean()

@@ -15,6 +15,7 @@ from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck.causes import (
     ASSIGNED,
     C_PATH,
+    DERIVATIVE_MISSING,
     FACTOR,
     H_PATH,
     SIGN,
@@ -149,6 +150,8 @@ def _what(edge: Edge) -> str:
 
 def _dropped(problem: Problem, edge: Edge) -> str:
     """What the cause is called where a term is left out."""
+    if problem.followed.is_chosen_from(edge.numbers[0]):
+        return DERIVATIVE_MISSING  # one of the pieces of a function
     if edge.j < 0:
         return TERM_MISSING
     tickets = edge.tickets(edge.numbers[0])
