@@ -31,7 +31,9 @@ RIGHT = [one for one in EXHIBITS.values() if not one.answer] + provided_layers()
 # What the diagnosis can say besides, of which the museum need not show two.
 BESIDES = {
     "another value in its place",
+    "forward is wrong",
     "not a number",
+    "not linear in dy",
     "second backward not refused",
     "state is not the last output",
     "term of a sum or product missing",
@@ -124,9 +126,10 @@ def test_what_is_not_known_is_said_to_be():
             return dx
 
     report = check_gradients(Strange(), np.random.default_rng(0).normal(size=(3, 4)))
-    (row,) = report.rows
-    assert [cause.name for cause in row.causes] == ["unknown"]
-    evidence = row.causes[0].evidence
+    row, linear = report.rows
+    assert [cause.name for cause in row.causes] == ["not linear in dy", "unknown"]
+    assert linear.causes == row.causes[:1]
+    evidence = row.causes[1].evidence
     assert "1 of 12 entries" in evidence
     assert "axis 1 only at [1]" in evidence
 
@@ -260,6 +263,7 @@ def test_the_checks_of_a_right_layer():
         "two passes": "added up",
         "inputs": "left as they were",
         "outputs": "left as they were",
+        "linear in dy": "the gradient for a sum of two dy is the sum",
         "state": "h is the last output",
     }
 

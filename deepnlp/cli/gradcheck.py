@@ -7,13 +7,14 @@ examples:
   deepnlp gradcheck
   deepnlp gradcheck --layer TimeLSTM --method central --seed 3
   deepnlp gradcheck mylayer.py:MyLayer --input "N=3,D=4"
+  deepnlp gradcheck layers.py:affine --input "N=3,D=4"      # affine_forward and affine_backward
   deepnlp gradcheck mylayer.py:MyLSTM --input "N=3,T=4,D=2" --weight "Wx=D,4H" --weight "Wh=H,4H"
   deepnlp gradcheck --museum
 """
 
 import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deepnlp.cli.checkout import from_checkout
 from deepnlp.cli.output import aside, print_json
@@ -21,7 +22,6 @@ from deepnlp.cli.parser import add_json, at_least
 
 if TYPE_CHECKING:
     from deepnlp.examples import Example
-    from deepnlp.gradcheck import Report, Row
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target",
         nargs="?",
-        metavar="FILE.py:CLASS",
-        help="a class of your own, with forward and backward",
+        metavar="FILE.py:NAME",
+        help="a class of yours with forward and backward, or functions NAME_forward, NAME_backward",
     )
     parser.add_argument(
         "--input",
@@ -45,6 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=SHAPE",
         help="shape of what its constructor takes, such as Wx=D,4H; may be repeated",
+    )
+    parser.add_argument(
+        "--constant",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an array that is no weight and needs no gradient; may be repeated",
     )
     parser.add_argument(
         "--museum",
@@ -96,17 +103,18 @@ def _run_own(arguments: argparse.Namespace) -> int:
     """Check one class in a file."""
     import numpy
 
-    from deepnlp.cli.own import build_own, failures_in_one_line, load_class
+    from deepnlp.cli.own import build_own, failures_in_one_line, load_own
     from deepnlp.gradcheck import check_gradients
 
     rng = numpy.random.default_rng(arguments.seed)
-    kind = load_class(arguments.target)
-    with failures_in_one_line(kind):
-        layer, inputs = build_own(kind, arguments.input, arguments.weight, rng)
-        report = check_gradients(layer, *inputs, method=arguments.method, rng=rng)
+    own = load_own(arguments.target)
+    with failures_in_one_line(own):
+        layer, inputs, named = build_own(own, arguments.input, arguments.weight, rng)
+        options = {"method": arguments.method, "rng": rng, "constants": arguments.constant}
+        report = check_gradients(layer, *inputs, **options, **named)
     print(report, file=aside(arguments))
     if arguments.json:
-        print_json(_to_dict(report.subject, report))
+        print_json(report.to_dict())
     return 0 if report.ok else 1
 
 
@@ -115,6 +123,7 @@ def _run_table(arguments: argparse.Namespace) -> int:
     if arguments.method == "direction":
         raise ValueError("--method direction is for a class of your own: name its file and class")
     from deepnlp.examples import EXAMPLES
+    from deepnlp.gradcheck import SCHEMA, VERSION
 
     names = _chosen(arguments.layer, EXAMPLES)
     width = max(map(len, ["layer", *names]))
@@ -143,8 +152,9 @@ def _run_table(arguments: argparse.Namespace) -> int:
         file=out,
     )
     if arguments.json:
-        cases = [_to_dict(name, report) for name, report in reports]
-        print_json({"ok": not wrong, "gradients": count, "wrong": len(wrong), "cases": cases})
+        cases = [{"case": name, **report.to_dict()} for name, report in reports]
+        counts = {"ok": not wrong, "gradients": count, "wrong": len(wrong)}
+        print_json({"schema": SCHEMA, "version": VERSION, **counts, "cases": cases})
     return 1 if wrong else 0
 
 
@@ -158,27 +168,3 @@ def _chosen(wanted: list[str] | None, cases: "Mapping[str, Example]") -> list[st
             raise ValueError(f"unknown layer {layer!r}: expected one of {known}")
         names += [name for name in found if name not in names]
     return names or list(cases)
-
-
-def _to_dict(name: str, report: "Report") -> dict[str, Any]:
-    return {
-        "case": name,
-        "method": report.method,
-        "tolerance": report.tolerance,
-        "ok": report.ok,
-        "gradients": [_row_to_dict(row) for row in report.rows],
-        "checks": [
-            {"name": check.name, "ok": check.ok, "note": check.note} for check in report.checks
-        ],
-    }
-
-
-def _row_to_dict(row: "Row") -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "shape": list(row.numeric.shape),
-        "error": row.error,
-        "index": list(row.index),
-        "ok": row.ok,
-        "causes": [{"name": cause.name, "evidence": cause.evidence} for cause in row.causes],
-    }

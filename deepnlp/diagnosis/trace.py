@@ -18,7 +18,7 @@ from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
-from deepnlp.gradcheck.variables import containers
+from deepnlp.gradcheck.walking import containers
 
 
 class Trace:
@@ -317,7 +317,10 @@ def follow(subject: Subject) -> Trace:
     module = backend.xp._module
     backend.use_module(stand_in)
     try:
-        with numpy_replaced(_namespaces(subject.layer), stand_in), warnings.catch_warnings():
+        with (
+            numpy_replaced(_namespaces(subject.layer, subject.functions), stand_in),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             for name, variable in subject.variables.items():
                 followed[name] = variable_of(tape, originals[name])
@@ -336,7 +339,7 @@ def _output_tickets(y: Any) -> HostArray:
     return numpy.zeros(numpy.shape(y), dtype=int)
 
 
-def _namespaces(layer: Any) -> list[dict[str, Any]]:
+def _namespaces(layer: Any, functions: list[Any]) -> list[dict[str, Any]]:
     """Global names of the modules in which an object's methods and their helpers are written."""
     found: dict[int, dict[str, Any]] = {}
 
@@ -355,8 +358,10 @@ def _namespaces(layer: Any) -> list[dict[str, Any]]:
                     if inspect.isfunction(method):
                         add(method, depth - 1)
 
+    for function in functions:
+        add(getattr(function, "__func__", function), 4)
     objects = [layer] + [v for h in containers(layer) if isinstance(h, dict) for v in h.values()]
-    objects += [v for h in containers(layer) if isinstance(h, list) for v in h]
+    objects += [v for h in containers(layer) if isinstance(h, list | tuple) for v in h]
     for one in objects:
         for base in type(one).__mro__:
             for method in vars(base).values():

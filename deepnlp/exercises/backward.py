@@ -11,8 +11,9 @@ import numpy as np
 from deepnlp.backend import asarray
 from deepnlp.exercises.values import compare_values
 from deepnlp.exercises.verdict import ERROR, WRONG_TYPE, Verdict, is_empty
-from deepnlp.gradcheck import CAUSES, Report, check_gradients
+from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.gradcheck.causes import ZERO
+from deepnlp.gradcheck.report import NO_GRADIENT
 
 IGNORED = "arriving gradient not used"
 ORDER = "gradients in another order"
@@ -84,7 +85,7 @@ def check_backward(
     if isinstance(gradients, list):
         layer.__class__ = _with_a_tuple(type(layer))
     report = check_gradients(layer, *inputs)
-    found = {row.name for row in report.rows}
+    found = {row.name for row in report.rows if row.note != NO_GRADIENT}
     missing = [name for name in weights if name not in found]
     if missing and not any(name.startswith("params") for name in found):
         named = ", ".join(f"d{name}" for name in missing)
@@ -163,14 +164,20 @@ def _compare_outputs(outputs: tuple[Any, ...], expected: Any, tolerance: float) 
 
 def _diagnosis(report: Report, hints: dict[str, str]) -> Verdict:
     """The verdict on a wrong backward: the rows that are off, and the likeliest cause."""
-    wrong = [row for row in report.rows if not row.ok]
-    right = [row.name for row in report.rows if row.ok]
-    names = ", ".join(row.name for row in wrong)
-    off = f"Wrong: {names}." + (f" Right: {', '.join(right)}." if right else "")
-    if not report.causes:
+    found = report.to_dict()
+    wrong = [row["name"] for row in found["rows"] if not row["ok"]]
+    gradients = [row["name"] for row in found["rows"] if row["kind"] == "gradient"]
+    names = [name for name in wrong if name in gradients] or wrong
+    right = [name for name in gradients if name not in wrong]
+    off = f"Wrong: {', '.join(names)}." + (f" Right: {', '.join(right)}." if right else "")
+    if not found["causes"]:
         return Verdict.wrong(ERROR, off)
-    cause = report.causes[0]
-    lines = [off, f"Likely cause: {cause}.", CAUSES[cause.name]]
-    if cause.name in hints:
-        lines.append(hints[cause.name])
-    return Verdict.wrong(cause.name, "\n".join(lines))
+    cause = found["causes"][0]
+    told = f"Likely cause: {cause['name']}: {cause['evidence']}."
+    lines = [
+        off,
+        told,
+        cause["sentence"],
+        *([hints[cause["name"]]] if cause["name"] in hints else []),
+    ]
+    return Verdict.wrong(cause["name"], "\n".join(lines))

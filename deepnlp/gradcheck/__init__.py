@@ -18,11 +18,12 @@ gradient that was found.
 """
 
 from deepnlp.gradcheck.causes import CAUSES, Cause
-from deepnlp.gradcheck.checker import METHODS, TOLERANCES, check_gradients, compare
+from deepnlp.gradcheck.checker import METHODS, TOLERANCES, check_gradients
+from deepnlp.gradcheck.comparing import compare
 from deepnlp.gradcheck.numeric import numerical_gradient
-from deepnlp.gradcheck.report import Check, Report, Row
+from deepnlp.gradcheck.report import SCHEMA, VERSION, Check, Report, Row
 
 __all__ = [
-    "CAUSES", "METHODS", "TOLERANCES", "Cause", "Check", "Report", "Row", "check_gradients",
-    "compare", "numerical_gradient",
+    "CAUSES", "METHODS", "SCHEMA", "TOLERANCES", "VERSION", "Cause", "Check", "Report", "Row",
+    "check_gradients", "compare", "numerical_gradient",
 ]  # fmt: skip

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 
 import numpy
 
-from deepnlp.backend import asnumpy
+from deepnlp.backend import Generator, asnumpy
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
-from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.linearity import check_linearity
 from deepnlp.gradcheck.report import Check, Row
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.variables import Weight
+from deepnlp.gradcheck.walking import HostArray
 from deepnlp.layers.recurrent import TimeRecurrent
 
 
 def check_behaviour(
-    subject: Subject, analytic: dict[str, HostArray]
+    subject: Subject, analytic: dict[str, HostArray], rng: Generator, is_linear: bool = True
 ) -> tuple[list[Check], list[Row]]:
     """All checks except those of the gradients.
 
@@ -28,6 +29,10 @@ def check_behaviour(
         Which has just gone backward.
     analytic : dict of str to array
         The gradients it gave.
+    rng : numpy.random.Generator
+        For a second dy.
+    is_linear : bool
+        Whether backward should be linear in dy: not that of a loss that ignores dout = 1.
 
     Returns
     -------
@@ -36,21 +41,31 @@ def check_behaviour(
         One for each check that failed, with its cause.
     """
     checks, failed = [], []
-    for check, cause in _all(subject, analytic):
+    for check, cause in _all(subject, analytic, rng, is_linear):
         checks.append(check)
         if not check.ok:
-            evidence = Cause(cause, f"{subject.name}: {check.note}")
-            nothing = numpy.zeros(())
-            failed.append(Row(check.name, math.inf, (), False, nothing, nothing, [evidence]))
+            failed.append(failed_row(subject, check, cause))
     return checks, failed
 
 
-def _all(subject: Subject, analytic: dict[str, HostArray]) -> Iterator[tuple[Check, str]]:
+def failed_row(subject: Subject, check: Check, cause: str) -> Row:
+    """The row of a check that failed."""
+    nothing = numpy.zeros(())
+    told = Cause(cause, f"{subject.name}: {check.note}")
+    return Row(check.name, math.inf, (), False, nothing, nothing, [told])
+
+
+def _all(
+    subject: Subject, analytic: dict[str, HostArray], rng: Generator, is_linear: bool
+) -> Iterator[tuple[Check, str]]:
     # The order matters: the second backward must follow the first.
     yield _second_backward(subject), c.TWO_BACKWARDS
     yield _accumulation(subject, analytic), c.ASSIGNED
     yield _inputs(subject), c.INPUT_CHANGED
     yield _outputs(subject), c.CACHE
+    linear = check_linearity(subject, analytic, rng) if is_linear else None
+    if linear is not None:
+        yield linear, c.NOT_LINEAR
     state = _state(subject)
     if state is not None:
         yield state, c.STATE_WRONG

@@ -2,83 +2,95 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.variables import containers
+from deepnlp.gradcheck.walking import Holder, entries_of, holders, items
+from deepnlp.parameter import View
+
+
+class _Gone:
+    """Stands for an attribute that is not there."""
 
 
 class Carried:
-    """Hidden states, counters and random generators of any object.
+    """Hidden states, counters and lists of any object.
 
-    What a forward changes of the attributes that were there before it is what it carries.
+    What a forward changes of the attributes that were there before it is what it carries. An array
+    that the first forward makes and the second leaves alone, such as a weight whose shape follows
+    from the first input, belongs to the object and stays.
 
     Parameters
     ----------
     owner : object
-        Left as it was.
     forward : callable
         Runs one forward of it.
     """
 
     def __init__(self, owner: Any, forward: Callable[[], Any]) -> None:
-        self._generators = [
-            (one, copy.deepcopy(one.bit_generator.state)) for one in _generators(owner)
-        ]
-        legacy = numpy.random.get_state()
-        before = [(holder, _copied(holder)) for holder in containers(owner)]
+        self._lists: list[tuple[list[Any], list[Any]]] = []
+        self._entries: list[tuple[Any, Any, Any, Any]] = []
+        before = _snapshot(owner)
         forward()
-        self._entries = [
-            (holder, key, value)
-            for holder, values in before
-            for key, value in values.items()
-            if _differs(_get(holder, key), value)
-        ]
-        numpy_draws = not _same_state(legacy, numpy.random.get_state())
-        self._legacy: Any = legacy if numpy_draws else None
+        once = _snapshot(owner)
+        forward()
+        for number, (holder, values) in before.items():
+            entries = holder.entries
+            if isinstance(entries, list) and len(entries) != len(values):
+                self._lists.append((entries, [kept for kept, _ in values.values()]))
+                entries[:] = self._lists[-1][1]
+            after_one = once[number][1] if number in once else {}
+            for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
+                now, kept = _get(entries, key), values.get(key, (_Gone, None))
+                is_made = isinstance(now, numpy.ndarray) and (kept[0] is None or kept[0] is _Gone)
+                if _differs(now, kept) and not (is_made and not _differs(now, after_one.get(key))):
+                    self._entries.append((holder.owner, key, *kept))
         self.restore()
+
+    def holds(self, holder: Holder, key: Any) -> bool:
+        """Whether an attribute is among what is carried."""
+        return any(holder.owner is owner and key == k for owner, k, _, _ in self._entries)
 
     def restore(self) -> None:
         """Put everything back."""
-        for holder, key, value in self._entries:
-            holder[key] = copy.deepcopy(value)
-        for generator, state in self._generators:
-            generator.bit_generator.state = copy.deepcopy(state)
-        if self._legacy is not None:
-            numpy.random.set_state(self._legacy)
+        for entries, kept in self._lists:
+            entries[:] = kept
+        for owner, key, kept, content in self._entries:
+            entries = entries_of(owner)
+            if kept is _Gone:
+                entries.pop(key, None)
+                continue
+            if content is not None:
+                kept[...] = content
+            entries[key] = kept
 
 
-def _same_state(a: Any, b: Any) -> bool:
-    """Whether NumPy's own generator was left alone."""
-    return bool(a[2] == b[2] and a[3] == b[3] and (a[1] == b[1]).all())
+def _snapshot(owner: Any) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
+    """All values as they are, each with a copy of it if it is an array."""
+    return {
+        id(holder.entries): (
+            holder,
+            {
+                key: (value, value.copy() if isinstance(value, numpy.ndarray) else None)
+                for key, value in items(holder.entries)
+            },
+        )
+        for holder in holders(owner)
+        if not isinstance(holder.owner, View) and not isinstance(holder.entries, tuple)
+    }
 
 
-def _copied(holder: Any) -> dict[Any, Any]:
-    items = holder.items() if isinstance(holder, dict) else enumerate(holder)
-    plain = (numpy.ndarray, bool, int, float, str, type(None))
-    return {k: copy.deepcopy(v) for k, v in items if isinstance(v, plain)}
+def _get(entries: Any, key: Any) -> Any:
+    return entries.get(key, _Gone) if isinstance(entries, dict) else entries[key]
 
 
-def _get(holder: Any, key: Any) -> Any:
-    try:
-        return holder[key]
-    except (KeyError, IndexError):
-        return Carried  # gone: no array equals this
-
-
-def _differs(now: Any, before: Any) -> bool:
-    if isinstance(now, numpy.ndarray) and isinstance(before, numpy.ndarray):
-        return not numpy.array_equal(now, before, equal_nan=now.dtype.kind == "f")
-    return type(now) is not type(before) or (not isinstance(now, numpy.ndarray) and now != before)
-
-
-def _generators(owner: Any) -> list[Any]:
-    """Generators held by the object, by the objects inside, and by the module of its class."""
-    holders = [*containers(owner), vars(inspect.getmodule(type(owner)) or owner)]
-    values = [v for h in holders for v in (h.values() if isinstance(h, dict) else h)]
-    found = {id(v): v for v in values if isinstance(v, numpy.random.Generator)}
-    return list(found.values())
+def _differs(now: Any, before: tuple[Any, Any] | None) -> bool:
+    """Whether a value is another object, or an array with other contents."""
+    if before is None or now is not before[0]:
+        return True
+    content = before[1]
+    return content is not None and not numpy.array_equal(
+        now, content, equal_nan=content.dtype.kind == "f"
+    )

@@ -35,6 +35,8 @@ NOT_A_NUMBER = "not a number"
 TWO_BACKWARDS = "second backward not refused"
 STATE_WRONG = "state is not the last output"
 EPSILON = "epsilon added inside a function"
+NOT_LINEAR = "not linear in dy"
+FORWARD = "forward is wrong"
 FLOAT32 = "float32 round-off and not a bug"
 UNKNOWN = "unknown"
 
@@ -70,6 +72,8 @@ CAUSES: dict[str, str] = {
     TWO_BACKWARDS: "A layer lets backward run twice for one forward.",
     STATE_WRONG: "The state a layer over time ends in is not its last output.",
     EPSILON: "The gradient is off by a trace: log(y + 1e-7) differentiated as if it were log(y).",
+    NOT_LINEAR: "A mask or a clip on dy, or dy left out: backward is a linear function of dy.",
+    FORWARD: "The outputs differ from those of the reference, whatever the gradient is.",
     FLOAT32: "The layer computes in float32; the difference is no larger than its rounding.",
     UNKNOWN: "None of the above explains it; the evidence says where and how it differs.",
 }
@@ -89,6 +93,8 @@ class Cause:
     distance : float
         How far the gradient that this mistake would give is from the one that was found,
         relative to the largest entry; nan where nothing was predicted.
+    place : str
+        The line of the code where it is, if that is known: ``"lstm.py:34: do = dh * tc"``.
 
     Examples
     --------
@@ -99,6 +105,7 @@ class Cause:
     name: str
     evidence: str
     distance: float = float("nan")
+    place: str = ""
 
     def __post_init__(self) -> None:
         if self.name not in CAUSES:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator
+from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.behaviour import check_behaviour
-from deepnlp.gradcheck.causes import FLOAT32, Cause
-from deepnlp.gradcheck.numeric import HostArray
-from deepnlp.gradcheck.report import Check, Report, Row
+from deepnlp.gradcheck.causes import Cause
+from deepnlp.gradcheck.comparing import compare_all
+from deepnlp.gradcheck.direction import ALL, compare_directions
+from deepnlp.gradcheck.linearity import ignores_dout
+from deepnlp.gradcheck.outputs import compare_forward, not_finite
+from deepnlp.gradcheck.randomness import private
+from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
+from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.walking import HostArray
 
 DIAGNOSIS = "deepnlp.diagnosis"
 """The package that names the causes of wrong gradients; it is imported by name when needed."""
@@ -21,14 +30,8 @@ DIAGNOSIS = "deepnlp.diagnosis"
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
 
-# A gradient this many times smaller than |f| is rounding: it counts as zero.
-# (Where the analytic gradient is the one that is rounded, see Subject.rounding_of_slopes.)
-_NOISE = {"complex": 1e-15, "central": 1e-12}
-# Of saturated functions; what a difference loses is divided by the step besides.
-_SLOPE_ROUNDING = {"complex": 1.0, "central": 1e3}
-# What a chain of operations in float32 may lose, relative to the largest entry.
-_FLOAT32_TOLERANCE = 2e-4
-_KEEP = "a weight W is checked if it is a Parameter, has dW beside it, or is in params and grads"
+_MOVES = 3  # how often the variables are moved away from kinks
+_ENTRIES = 24  # of a wrong gradient, looked at for kinks
 
 
 def check_gradients(
@@ -37,6 +40,9 @@ def check_gradients(
     method: str = "auto",
     rng: Generator | None = None,
     tolerance: float | None = None,
+    reference: Any = None,
+    constants: Collection[str] = (),
+    **named: Any,
 ) -> Report:
     """Check every gradient that a backward gives: of inputs, parameters and initial states.
 
@@ -48,8 +54,11 @@ def check_gradients(
     Parameters
     ----------
     layer : Layer, model, or any object with ``forward`` and ``backward``
-        A class of your own may hold its gradients as Parameters, as two lists or dicts ``params``
-        and ``grads``, or as pairs of attributes ``W`` and ``dW``.
+        Also a pair of functions ``(forward, backward)``, of which the first may give a cache
+        behind its outputs, a class whose forward and backward take a context ``ctx``, or a
+        function that gives a loss and its gradients. The gradient of a weight ``W`` is found in a
+        Parameter, in ``dW``, ``grad_W`` or ``W_grad``, in lists or dicts ``params`` and ``grads``,
+        or among what backward returns; a float array without one is reported as wrong.
     *inputs : arrays
         What forward takes. Integers (ids, targets) have no gradient, and neither do the
         arguments called ``targets``, ``labels`` or ``t``.
@@ -58,9 +67,16 @@ def check_gradients(
         random direction, that is, where the forward is analytic. ``"direction"`` is for large
         models: all gradients together, along one random direction, at the cost of a few forwards.
     rng : numpy.random.Generator, optional
-        For the weights of the outputs; a fixed one by default.
+        For the weights of the outputs; they are fixed by default. They follow from it, but are
+        none of its own numbers, which the inputs may be made of.
     tolerance : float, optional
         Largest error that is ok: 1e-10 for the complex step, 1e-6 for central differences.
+    reference : callable or layer, optional
+        Gives the right outputs for the same inputs; forward is compared with it.
+    constants : collection of str
+        Names of float arrays that are no weights and need no gradient.
+    **named
+        What forward takes by name, such as ``mask=mask``.
 
     Returns
     -------
@@ -69,10 +85,10 @@ def check_gradients(
     Raises
     ------
     TypeError
-        If the object has no forward or backward.
+        If the object has no forward or backward, or forward does not take these inputs.
     ValueError
-        If the method is unknown, if there is no gradient to check, or if the complex step is
-        requested and the forward is not analytic.
+        If the method is unknown, if there is no gradient to check, if forward gives something
+        else each time, or if the complex step is requested and the forward is not analytic.
 
     Examples
     --------
@@ -83,154 +99,192 @@ def check_gradients(
     """
     if method not in METHODS:
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
-    for name in ("forward", "backward"):
-        if not callable(getattr(layer, name, None)):
-            raise TypeError(f"check_gradients: a {type(layer).__name__} has no {name}")
-    rng = numpy.random.default_rng(0) if rng is None else rng
-    subject = Subject(layer, inputs)
-    subject.draw_states(rng)
-    subject.draw_weights(rng)
+    rng = private(rng)
+    subject = Subject(layer, inputs, named, constants)
+    try:
+        subject.draw_states(rng)
+        subject.draw_weights(rng)
+        report = not_finite(subject, method) or _check(subject, method, rng, tolerance)
+        if reference is not None:
+            compare_forward(report, subject, reference)
+        return report
+    finally:
+        subject.restore()  # generators that are not the object's own are left as they were
+
+
+def _check(subject: Subject, method: str, rng: Generator, tolerance: float | None) -> Report:
+    """Everything but the outputs."""
     analytic = subject.analytic_gradients()
-    unchecked = subject.without_gradient()
-    if not analytic:
-        weights = f"; no gradient was found for {', '.join(unchecked)}" if unchecked else ""
+    _expect_something(subject)
+    remarks = []
+    if ignores_dout(subject, analytic):
+        subject.weights = [numpy.ones_like(w) for w in subject.weights]
+        analytic = subject.analytic_gradients()
+        remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
+    checks: list[Check] = []
+    failed: list[Row] = []
+    if method != "direction":
+        checks, failed = check_behaviour(subject, analytic, rng, is_linear=not remarks)
+    used, rows = _compare(subject, analytic, method, rng, tolerance)
+    kinks = _kinks(subject, rows, rng)
+    if kinks:
+        told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
+        remarks.append(Check("kinks", True, told))
+        used, rows = _compare_aside(subject, method, rng, tolerance)
+    tolerance = TOLERANCES[used] if tolerance is None else tolerance
+    _explain(subject, rows, failed, method)
+    rows += [_missing(subject, held) for held in subject.missing] + failed
+    if subject.not_checked:
+        notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
+        remarks.append(Check("not checked", True, ", ".join(notes)))
+    shown = "direction" if method == "direction" else used
+    return Report(subject.name, shown, tolerance, rows, checks + remarks)
+
+
+def _expect_something(subject: Subject) -> None:
+    if not subject.variables and not subject.missing:
+        listed = ", ".join(f"{n} ({reason})" for n, reason in subject.not_checked.items())
         raise ValueError(
             f"check_gradients: nothing to check: {subject.name} takes no input of floating-point "
-            f"numbers and holds no gradient that is found{weights}; {_KEEP}"
+            "numbers and holds no weight" + (f"; not checked: {listed}" if listed else "")
         )
-    note = f"no gradient found for {', '.join(unchecked)}: {_KEEP}"
-    notes = [Check("not checked", True, note)] if unchecked else []
+
+
+def _compare(
+    subject: Subject,
+    analytic: dict[str, HostArray],
+    method: str,
+    rng: Generator,
+    tolerance: float | None,
+) -> tuple[str, list[Row]]:
+    """The rows, and the kind of step that was taken."""
     if method == "direction":
-        report = _check_direction(subject, analytic, rng, tolerance)
-        report.checks += notes
-        return report
-    checks, failed = check_behaviour(subject, analytic)
-    checks += notes
-    method, numeric = _numeric_gradients(subject, method, rng)
-    tolerance = TOLERANCES[method] if tolerance is None else tolerance
-    noise = _NOISE[method] * subject.scale()
-    rows = []
-    for name in subject.variables:
-        row = compare(name, analytic[name], numeric[name], tolerance, noise)
-        rounding = _SLOPE_ROUNDING[method] * subject.rounding_of_slopes(name)
-        row.ok = row.ok or _is_rounding(row, rounding)
-        rows.append(row)
-    _forgive_float32(rows, subject.in_single)
-    if not all(row.ok for row in rows):
-        import_module(DIAGNOSIS).diagnose(subject, rows, failed)
-    return Report(subject.name, method, tolerance, rows + failed, checks)
+        step = "complex" if subject.is_analytic(rng) else "central"
+        tolerance = TOLERANCES[step] if tolerance is None else tolerance
+        return step, compare_directions(subject, analytic, step, tolerance, rng)
+    step, numeric = _numeric_gradients(subject, analytic, method, rng)
+    limit = TOLERANCES[step] if tolerance is None else tolerance
+    rows = compare_all(subject, analytic, numeric, step, limit)
+    if method == "auto" and step == "complex" and any(_is_doubtful(subject, row) for row in rows):
+        return _compare(subject, analytic, "central", rng, tolerance)
+    return step, rows
+
+
+def _is_doubtful(subject: Subject, row: Row) -> bool:
+    """Whether a central difference contradicts the complex step where a gradient seems wrong.
+
+    A forward may lose the imaginary part, as np.var does, in terms that are too small to be seen
+    beside others.
+    """
+    if row.ok or row.analytic.shape != row.numeric.shape:
+        return False
+    direction = numpy.zeros(row.numeric.shape)
+    direction[row.index] = 1.0
+    apart = subject.slope({row.name: direction}, "central") - row.numeric[row.index]
+    return bool(abs(apart) > 0.5 * abs(row.analytic - row.numeric)[row.index])
+
+
+def _compare_aside(
+    subject: Subject, method: str, rng: Generator, tolerance: float | None
+) -> tuple[str, list[Row]]:
+    """The same beside a point at which forward has a kink: on one side, then on the other."""
+    values = subject.values()
+    for number in range(2 * _MOVES):
+        if number % 2 == 0:
+            steps = subject.random_directions(rng)
+        subject.move(values, steps, 1 - 2 * (number % 2))
+        used, rows = _compare(subject, subject.analytic_gradients(), method, rng, tolerance)
+        is_wrong = not all(row.ok for row in rows)
+        if (number % 2 and not is_wrong) or (is_wrong and not _kinks(subject, rows, rng)):
+            break
+    else:  # there is a kink wherever one looks
+        for row in rows if method != "direction" else []:
+            row.ok = row.ok or all(subject.has_kink_at(row.name, index) for index in _worst(row))
+    return used, rows
+
+
+def _worst(row: Row) -> list[tuple[int, ...]]:
+    """The entries of a wrong gradient that are furthest off, the worst first."""
+    off = numpy.abs(row.analytic - row.numeric)
+    order = numpy.argsort(-off, axis=None)[:_ENTRIES]
+    places = [numpy.unravel_index(int(k), off.shape) for k in order if off.flat[k] > 0]
+    return [tuple(map(int, place)) for place in places]
 
 
 def _numeric_gradients(
-    subject: Subject, method: str, rng: Generator
+    subject: Subject, analytic: dict[str, HostArray], method: str, rng: Generator
 ) -> tuple[str, dict[str, HostArray]]:
     """All gradients by one method, and the method that was used."""
-    if method != "central":
-        # A forward may lose or refuse the imaginary part anywhere.
+    if method != "central" and subject.is_analytic(rng):
         try:
-            if subject.is_analytic(rng):
-                found = {n: subject.numeric_gradient(n, "complex") for n in subject.variables}
-                return "complex", found
-        except (TypeError, ValueError, Warning):
-            pass
-        if method == "complex":
-            raise ValueError(
-                f"check_gradients: the forward of {subject.name} is not analytic, or loses the "
-                "imaginary part on the way (as np.abs, np.linalg.norm and float32 do): use "
-                "method='central'"
-            )
-    return "central", {n: subject.numeric_gradient(n, "central") for n in subject.variables}
+            return "complex", {n: subject.numeric_gradient(n, "complex") for n in subject.variables}
+        except Exception as error:  # a forward may lose or refuse the imaginary part anywhere
+            if method == "complex":
+                raise _not_analytic(subject) from error
+    if method == "complex":
+        raise _not_analytic(subject)
+    return "central", {n: subject.numeric_gradient(n, "central", g) for n, g in analytic.items()}
 
 
-def _is_rounding(row: Row, rounding: float) -> bool:
-    """Whether two gradients of one shape differ by no more than rounding."""
-    if row.analytic.shape != row.numeric.shape:
-        return False
-    return bool(numpy.abs(row.analytic - row.numeric).max(initial=0.0) <= rounding)
+def _not_analytic(subject: Subject) -> ValueError:
+    return ValueError(
+        f"check_gradients: the forward of {subject.name} is not analytic, or loses the imaginary "
+        "part on the way (as np.abs, np.linalg.norm and float32 do): use method='central'"
+    )
 
 
-def compare(
-    name: str, analytic: HostArray, numeric: HostArray, tolerance: float, noise: float = 0.0
-) -> Row:
-    """One row: how far two gradients are apart, relative to the largest numeric entry.
-
-    Parameters
-    ----------
-    name : str
-    analytic, numeric : numpy.ndarray of one shape
-    tolerance : float
-        Largest error that is ok.
-    noise : float
-        Rounding: where both gradients stay below it, they are zero.
-
-    Returns
-    -------
-    Row
-    """
-    if analytic.shape != numeric.shape:
-        return Row(name, math.inf, (), False, analytic, numeric)
-    if numeric.size == 0:
-        return Row(name, 0.0, (), True, analytic, numeric)
-    difference = numpy.abs(analytic - numeric)
-    difference = numpy.where(numpy.isnan(difference), math.inf, difference)
-    worst = numpy.unravel_index(int(difference.argmax()), difference.shape)
-    index = tuple(int(i) for i in worst)
-    largest, scale = float(difference[index]), float(numpy.abs(numeric).max())
-    if max(largest, scale) <= noise:
-        return Row(name, 0.0, index, True, analytic, numeric)
-    error = largest / scale if scale > 0 else math.inf
-    return Row(name, error, index, error <= tolerance, analytic, numeric)
-
-
-def _check_direction(
-    subject: Subject, analytic: dict[str, HostArray], rng: Generator, tolerance: float | None
-) -> Report:
-    """All gradients along one random direction; each alone only where that disagrees."""
-    step = "complex" if subject.is_analytic(rng) else "central"
-    tolerance = TOLERANCES[step] if tolerance is None else tolerance
-    directions = subject.random_directions(rng)
-    groups = [("all gradients", list(directions))]
-    rows = [_directional_row(subject, analytic, directions, *groups[0], step, tolerance)]
-    if not rows[0].ok:
-        for name in directions:
-            row = _directional_row(subject, analytic, directions, name, [name], step, tolerance)
-            rows.append(row)
-    return Report(subject.name, "direction", tolerance, rows)
-
-
-def _directional_row(
-    subject: Subject,
-    analytic: dict[str, HostArray],
-    directions: dict[str, HostArray],
-    title: str,
-    names: list[str],
-    step: str,
-    tolerance: float,
-) -> Row:
-    """One number: the slope along a direction, relative to the size of its terms."""
-    if any(analytic[name].shape != directions[name].shape for name in names):
-        nothing = numpy.zeros(())
-        return Row(title, math.inf, (), False, nothing, nothing)
-    found = sum(float((analytic[name] * directions[name]).sum()) for name in names)
-    size = sum(float((analytic[name] ** 2).sum()) for name in names) ** 0.5
-    slope = subject.slope({name: directions[name] for name in names}, step)
-    error = abs(found - slope) / max(abs(slope), size, _NOISE[step] * subject.scale(), 1e-300)
-    rounding = _SLOPE_ROUNDING[step] * max(subject.rounding_of_slopes(name) for name in names)
-    ok = bool(error <= tolerance or abs(found - slope) <= rounding)
-    return Row(title, error, (), ok, numpy.array(found), numpy.array(slope))
-
-
-def _forgive_float32(rows: list[Row], single: bool) -> None:
-    """Gradients made of float32 numbers cannot be better than float32."""
-    tolerance = _FLOAT32_TOLERANCE * (10 if single else 1)
+def _kinks(subject: Subject, rows: list[Row], rng: Generator) -> list[str]:
+    """An entry of every wrong gradient at which forward has no slope, such as ``"x[0, 1]"``."""
+    found = []
     for row in rows:
-        with numpy.errstate(all="ignore"):
-            rounded = row.analytic.astype("float32").astype("float64")
-        in_float32 = row.analytic.size > 0 and numpy.array_equal(rounded, row.analytic)
-        if not row.ok and row.error <= tolerance and (in_float32 or single):
-            row.ok = True
-            evidence = (
-                f"the gradient of {row.name} was computed in float32, and it is off by "
-                f"{row.error:.0e}, about what float32 loses; here {tolerance:.0e} is tolerated"
-            )
-            row.causes = [Cause(FLOAT32, evidence, row.error)]
+        if not row.ok and row.name == ALL and not row.note:
+            return ["this input"] if subject.has_kink(subject.random_directions(rng)) else []
+        # A gradient of another shape has no entries to look at.
+        is_own = row.name in subject.variables and (
+            row.analytic.shape == row.numeric.shape == subject.variables[row.name].get().shape
+        )
+        if is_own and not row.ok:
+            kinks = (index for index in _worst(row) if subject.has_kink_at(row.name, index))
+            found += [f"{row.name}{list(index)}" for index in islice(kinks, 1)]
+    return found
+
+
+def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) -> None:
+    """Give wrong rows their causes."""
+    bad = [row for row in rows if not row.ok]
+    known = [row for row in rows if not (row.note and row.name in subject.input_names)]
+    if method != "direction" and any(not row.ok for row in known):
+        _diagnose(subject, known, failed)
+    not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
+    for row in bad:
+        unknown = not row.causes or row.causes[0].name == c.UNKNOWN
+        if subject.returns_nothing and row.name in subject.input_names:
+            told = f"backward returned None for the gradient of {row.name}: end it with return dx"
+            row.causes = [Cause(c.ZERO, f"{subject.name}: {told}")]
+        elif row.note and unknown:
+            cause, reason = _reason_for_shape(subject, row)
+            row.causes = [Cause(cause, f"{subject.name}: {row.note}; {reason}")]
+        elif unknown and not_linear:
+            row.causes = not_linear + row.causes
+
+
+def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
+    """Look for causes; a gradient that the diagnosis cannot work with has none."""
+    try:
+        import_module(DIAGNOSIS).diagnose(subject, rows, failed)
+    except Exception as error:  # the verdict on the gradients stands without it
+        told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
+        for row in rows:
+            row.causes = row.causes or ([] if row.ok else [Cause(c.UNKNOWN, told)])
+
+
+def _reason_for_shape(subject: Subject, row: Row) -> tuple[str, str]:
+    analytic, numeric = row.analytic.shape, row.numeric.shape
+    return reason_for_shape(analytic, numeric, [numpy.shape(w) for w in subject.weights])
+
+
+def _missing(subject: Subject, held: Any) -> Row:
+    """The row of a weight for which no gradient was found."""
+    told = Cause(c.ZERO, f"{subject.name}: {held.told_missing()}")
+    shape = numpy.zeros(held.value.shape)
+    return Row(held.name, math.inf, (), False, numpy.zeros(()), shape, [told], NO_GRADIENT)

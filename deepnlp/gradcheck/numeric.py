@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import asnumpy
+from deepnlp.gradcheck.walking import HostArray
 
 _COMPLEX_STEP = 1e-30
-_CENTRAL_STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
-
-HostArray = numpy.ndarray[Any, Any]
+_CENTRAL_STEPS = (1e-2, *(10.0**-k for k in range(4, 11)))
+_QUICK_STEP = 1e-4
+_KINK_STEPS = (1e-4, 1e-6)
 
 
 def numerical_gradient(
-    f: Callable[[HostArray], Any], x: Any, method: str = "central", rounding: float = 1e-15
+    f: Callable[[HostArray], Any],
+    x: Any,
+    method: str = "central",
+    rounding: float = 1e-15,
+    expected: HostArray | None = None,
 ) -> HostArray:
     r"""Gradient of a scalar function of an array, entry by entry.
 
@@ -34,6 +40,9 @@ def numerical_gradient(
     method : {"central", "complex"}
     rounding : float
         Relative error of f: central differences do not take it for a kink.
+    expected : array of the shape of ``x``, optional
+        Where D_k(1e-4) is as expected, to 1e-7 of the largest entry, it is not refined: a quarter
+        of the cost for a gradient that is right.
 
     Returns
     -------
@@ -57,6 +66,10 @@ def numerical_gradient(
     x = asnumpy(x)
     gradient = numpy.zeros(x.shape)
     probe = x.astype("complex128" if method == "complex" else "float64")
+    steps = _steps(x)
+    if expected is None or expected.shape != x.shape:
+        expected = numpy.full(x.shape, math.nan)
+    near_enough = 1e-7 * float(numpy.abs(expected).max(initial=0.0))
     for index in numpy.ndindex(x.shape):
         here = probe[index]
 
@@ -67,18 +80,68 @@ def numerical_gradient(
         if method == "complex":
             gradient[index] = numpy.imag(along(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
         else:
-            gradient[index] = _central_slope(along, rounding)
+            guess = float(expected[index])
+            gradient[index] = _quick_slope(along, guess, near_enough)
+            if math.isnan(gradient[index]):
+                gradient[index] = _central_slope(along, rounding, steps)
         probe[index] = here
     return gradient
 
 
-def _central_slope(along: Callable[[float], Any], precision: float) -> float:
+def typical_size(x: HostArray) -> float:
+    """The root of the mean square; 1 for zeros.
+
+    >>> typical_size(numpy.array([3.0, -3.0])), typical_size(numpy.zeros(2))
+    (3.0, 1.0)
+    """
+    with numpy.errstate(over="ignore"):
+        size = float(numpy.sqrt(numpy.mean(numpy.square(x)))) if x.size else 1.0
+    return size if 0 < size < numpy.inf else 1.0
+
+
+def _steps(x: HostArray) -> tuple[float, ...]:
+    """Steps of central differences: a hundredth or less; of large numbers first a larger one."""
+    size = typical_size(x)
+    return ((1e-2 * size,) if size > 100 else ()) + _CENTRAL_STEPS
+
+
+def _quick_slope(along: Callable[[float], Any], guess: float, near_enough: float) -> float:
+    """A single central difference at 0, if it confirms a guess; else nan."""
+    if not (math.isfinite(guess) and near_enough > 0):
+        return math.nan
+    slope = float((along(_QUICK_STEP) - along(-_QUICK_STEP)) / (2 * _QUICK_STEP))
+    return slope if abs(slope - guess) <= near_enough else math.nan
+
+
+def _central_slope(
+    along: Callable[[float], Any], precision: float, steps: tuple[float, ...] = _CENTRAL_STEPS
+) -> float:
     """Slope at 0 of a function of one number, stepping around kinks."""
-    for h in _CENTRAL_STEPS:
+    best, least = math.nan, math.inf
+    for h in steps:
         above, below = along(h), along(-h)
         near = (above - below) / (2 * h)
         far = (along(2 * h) - along(-2 * h)) / (4 * h)
-        rounding = precision * max(abs(above), abs(below)) / h
-        if abs(near - far) <= 1e-5 * abs(near) + 10 * rounding:
+        # What was added up on the way may have been larger than f, as in log(1 + e^-20).
+        rounding = precision * max(abs(above), abs(below), 1.0) / h
+        apart = abs(near - far)
+        if apart <= 1e-7 * abs(near) + 10 * rounding:
             return float((4 * near - far) / 3)
-    return float(near)
+        if apart + rounding < least:
+            best, least = float(near), float(apart + rounding)
+    return best
+
+
+def has_kink(along: Callable[[float], Any], precision: float) -> bool:
+    """Whether the slopes of a function of one number at 0, from both sides, differ."""
+    here = along(0.0)
+    apart = []
+    for h in _KINK_STEPS:
+        # One-sided slopes of second order, so that mere curvature is no difference.
+        right = (4 * along(h) - along(2 * h) - 3 * here) / (2 * h)
+        left = (3 * here - 4 * along(-h) + along(-2 * h)) / (2 * h)
+        rounding = 100 * precision * max(abs(here), 1e-300) / h
+        if not abs(right - left) > rounding + 1e-3 * max(abs(right), abs(left)):
+            return False
+        apart.append(right - left)
+    return bool(abs(apart[0] - apart[1]) <= 0.2 * abs(apart[1]))

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
-from deepnlp.gradcheck.causes import Cause
-from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.gradcheck.causes import CAUSES, UNKNOWN, Cause
+from deepnlp.gradcheck.walking import HostArray
+
+SCHEMA = "deepnlp.gradcheck"
+"""What :meth:`Report.to_dict` gives; docs/diagnosis.md describes it."""
+
+VERSION = 1
+"""Of the schema: another number where a key is dropped or changes its meaning."""
+
+NO_GRADIENT = "no gradient found"
+"""The note of a weight for which there is none."""
 
 
 @dataclass
@@ -25,6 +36,8 @@ class Row:
     causes : list of Cause
         Likely causes of a wrong gradient, the likeliest first. A gradient that is right has none,
         except one whose error comes from float32.
+    note : str
+        What is wrong besides numbers: a shape, or that there is no gradient.
     """
 
     name: str
@@ -34,6 +47,7 @@ class Row:
     analytic: HostArray = field(repr=False)
     numeric: HostArray = field(repr=False)
     causes: list[Cause] = field(default_factory=list)
+    note: str = ""
 
 
 @dataclass
@@ -93,6 +107,42 @@ class Report:
         first = [row.causes[0] for row in self.rows if row.causes and not row.ok]
         return list(dict.fromkeys(first))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict for programs, of dicts, lists, texts and numbers.
+
+        Returns
+        -------
+        dict
+            ``schema`` and ``version``; ``subject``, ``method``, ``tolerance``, ``ok``, ``error``;
+            ``rows``, one for each gradient and each check that failed, with its ``causes``;
+            ``checks``; and ``causes``, the likeliest of each mistake, without repetitions. An error
+            that is not finite is None.
+
+        Examples
+        --------
+        >>> Report("Affine", "complex", 1e-10, []).to_dict()["ok"]
+        True
+        """
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "subject": self.subject,
+            "method": self.method,
+            "tolerance": self.tolerance,
+            "ok": self.ok,
+            "error": _finite(self.error),
+            "rows": [_row_to_dict(row, self._kind(row)) for row in self.rows],
+            "checks": [{"name": c.name, "ok": c.ok, "note": c.note} for c in self.checks],
+            "causes": [self._cause_to_dict(cause) for cause in self.causes],
+        }
+
+    def _kind(self, row: Row) -> str:
+        return "check" if row.name in {check.name for check in self.checks} else "gradient"
+
+    def _cause_to_dict(self, cause: Cause) -> dict[str, Any]:
+        rows = [row for row in self.rows if row.causes and row.causes[0] == cause and not row.ok]
+        return {**_cause_to_dict(cause, rows[0]), "rows": [row.name for row in rows]}
+
     def __str__(self) -> str:
         gradients = [row for row in self.rows if row.name not in {c.name for c in self.checks}]
         names = [row.name for row in gradients] + [check.name for check in self.checks]
@@ -100,7 +150,13 @@ class Report:
         lines = [f"{self.subject}: {self.method} step, tolerance {self.tolerance:.0e}"]
         for row in gradients:
             shape = " x ".join(map(str, row.numeric.shape)) or "number"
-            verdict = "ok" if row.ok else f"WRONG at {list(row.index)}"
+            verdict = (
+                "ok"
+                if row.ok
+                else f"WRONG: {row.note}"
+                if row.note
+                else f"WRONG at {list(row.index)}"
+            )
             if row.ok and row.causes:
                 verdict = f"ok ({row.causes[0].name})"
             lines.append(f"  {row.name:<{width}}  {shape:>12}  {row.error:8.1e}  {verdict}")
@@ -118,3 +174,39 @@ class Report:
             lines.append(f"  likely cause: {first}")
             lines += [f"      or: {cause}" for cause in others]
         return "\n".join(lines)
+
+
+def _row_to_dict(row: Row, kind: str) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "kind": kind,
+        "shape": list(row.numeric.shape),
+        "error": _finite(row.error),
+        "index": list(row.index),
+        "ok": row.ok,
+        "note": row.note,
+        "causes": [_cause_to_dict(cause, row) for cause in row.causes],
+    }
+
+
+def _cause_to_dict(cause: Cause, row: Row) -> dict[str, Any]:
+    return {
+        "name": cause.name,
+        "sentence": CAUSES[cause.name],
+        "evidence": cause.evidence,
+        "place": cause.place or row.name,
+        "confidence": _confidence(cause, row),
+    }
+
+
+def _confidence(cause: Cause, row: Row) -> str:
+    """How sure a cause is: ``seen``, ``likely``, ``possible`` or ``none``."""
+    if cause.name == UNKNOWN:
+        return "none"
+    if math.isnan(cause.distance):
+        return "seen"  # it was not inferred from numbers
+    return "likely" if cause == row.causes[0] else "possible"
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,121 +1,150 @@
-"""An object under test: its variables by name, its forward as a scalar function of them."""
+"""Code under test: its variables by name, and the gradients that its backward gives."""
 
 from __future__ import annotations
 
-import copy
-import inspect
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import contextlib
+from collections.abc import Collection
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.carried import Carried
-from deepnlp.gradcheck.numeric import HostArray, numerical_gradient
-from deepnlp.gradcheck.variables import (
-    Attribute,
-    Input,
-    State,
-    Variable,
-    containers,
-    find_parameters,
-    is_real,
-    named_arrays,
-)
-from deepnlp.layer import Layer, no_backward
-from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.parameter import Parameter
+from deepnlp.gradcheck.conventions import read_code
+from deepnlp.gradcheck.function import Function
+from deepnlp.gradcheck.gradients import Held, held_arrays, held_views, kept_gradient
+from deepnlp.gradcheck.returned import hand_over, parts
+from deepnlp.gradcheck.states import draw_states
+from deepnlp.gradcheck.variables import Attribute, Input, Weight
+from deepnlp.gradcheck.walking import HostArray, is_real
 
-LABELS = ("targets", "labels", "t")
+LABELS = ("targets", "target", "labels", "label", "t", "ts", "y_true", "one_hot", "onehot")
 """Names of inputs that have no gradient."""
 
 
-class Subject:
-    """An object under test: its variables by name, its forward as a scalar function of them.
+class Subject(Function):
+    """Code under test: its variables by name, and the gradients that its backward gives.
 
     Parameters
     ----------
-    layer : object with ``forward`` and ``backward``
+    layer : object with ``forward`` and ``backward``, or another form of the two
         Copied.
     inputs : tuple
-        What forward takes.
+        What forward takes by position.
+    named : dict, optional
+        What it takes by name.
+    constants : collection of str
+        Names of arrays that have no gradient.
+
+    Attributes
+    ----------
+    missing : list of Held
+        Weights for which no gradient was found.
+    not_checked : dict of str to str
+        What has no gradient, and the reason.
+    changed : list of str
+        Arrays of the caller that were changed in place.
+    returns_nothing : bool
+        Whether backward returned None, though an input has a gradient.
     """
 
-    def __init__(self, layer: Any, inputs: tuple[Any, ...]) -> None:
-        self.name = type(layer).__name__
-        self.layer = copy.deepcopy(layer)
-        self.is_ours = isinstance(self.layer, Layer)
-        if self.is_ours:
-            self.layer.astype("float64")
-        else:
-            _widen(self.layer)
-        self.inputs = [_as_double(value) for value in inputs]
-        self.input_names = _input_names(self.layer, len(self.inputs))
-        self.variables: dict[str, Variable] = {}
-        self.weights: list[Any] = []
-        self._snapshot = self.layer.snapshot() if self.is_ours else None
-        self._carried = None if self.is_ours else Carried(self.layer, self._call_forward)
-        self.in_single = False  # whether an output is in float32, whatever goes in
-        self.changed: list[str] = []  # arrays of the caller that were changed in place
-        for position, name in enumerate(self.input_names):
-            if is_real(self.inputs[position]) and name not in LABELS:
-                self.variables[name] = Input(self.inputs, position)
+    def __init__(
+        self,
+        layer: Any,
+        inputs: tuple[Any, ...],
+        named: dict[str, Any] | None = None,
+        constants: Collection[str] = (),
+    ) -> None:
+        super().__init__(read_code(layer), inputs, named or {})
+        self.constants = constants
+        self.missing: list[Held] = []
+        self.not_checked: dict[str, str] = {}
+        self.changed: list[str] = []
+        self.returns_nothing = self._is_sorted = False
+        self._returnable: list[Attribute] = []  # weights whose gradient backward returns
+        self._without: list[Held] = []  # arrays that have none
+        self._held = [h for h in held_arrays(self.layer) if not self._is_carried(h)]
+        self._parameters = {name: Weight(base) for name, base in held_views(self.layer)}
+        self._expect_constants()
+        for position, (name, value) in enumerate(zip(self.input_names, self.inputs, strict=True)):
+            self._add_input(position, name, value)
 
-    # --- Analytic ---------------------------------------------------------------------------
+    def _is_carried(self, held: Held) -> bool:
+        is_input = held.name in self.input_names
+        return is_input or (self._carried is not None and self._carried.holds(*held[1:3]))
+
+    def _expect_constants(self) -> None:
+        known = [*self.input_names, *(held.name for held in self._held)]
+        keys = [*known, *(str(held.key) for held in self._held)]
+        if strange := [name for name in self.constants if name not in keys]:
+            raise ValueError(
+                f"check_gradients: constants should be names of arrays, got {strange[0]!r}; there "
+                f"are {', '.join(known)}"
+            )
+
+    def _add_input(self, position: int, name: str, value: Any) -> None:
+        if is_real(value) and name not in LABELS and name not in self.constants:
+            self.variables[name] = Input(self.inputs, position, name)
+        elif isinstance(value, numpy.ndarray):
+            kinds = {"i": "integers", "u": "integers", "b": "truth values"}
+            of_floats = "a constant" if name in self.constants else "labels"
+            self.not_checked[name] = kinds.get(value.dtype.kind, of_floats)
+
+    # --- Backwards --------------------------------------------------------------------------
 
     def draw_states(self, rng: Generator) -> None:
         """Give recurrent layers that carry no state a random one, and list all states."""
-        if not self.is_ours:
-            return
-        named = [
-            (p, one) for p, one in self.layer._named_layers() if isinstance(one, TimeRecurrent)
-        ]
-        if not named:
-            return
-        given: list[
-            TimeRecurrent
-        ] = []  # layers that the forward itself gives a state, as an encoder a decoder
-        for _, one in named:
-            one.set_state = _noting(one, given)  # type: ignore[method-assign]
-        self.forward()
-        for _, one in named:
-            del one.set_state
-        named = [(path, one) for path, one in named if one not in given]
-        found = {path: tuple(one.h.shape) for path, one in named if one.h is not None}
-        self.layer.restore(self._snapshot)
-        for path, one in named:
-            if path not in found:
-                continue
-            if one.h is None or not (one.stateful or one._given):
-                one.set_state(*(asarray(rng.normal(size=found[path])) for _ in one._states))
-        self._snapshot = self.layer.snapshot()
-        for path, one in named:
-            for state in one._states if path in found else ():
-                key = f"{path}.{state}" if path else state
-                self.variables[f"{key}0"] = State(self._snapshot, key, one)
-
-    def draw_weights(self, rng: Generator) -> None:
-        """Weight the outputs at random; all by 1 if backward takes no gradient."""
-        outputs = self.forward()
-        if any(y.dtype.kind not in "fiub" for y in outputs):
-            raise TypeError(
-                f"check_gradients: {self.name}.forward should return an array of numbers, or "
-                "several; does it end in a return?"
-            )
-        self.in_single = any(y.dtype == numpy.float32 for y in outputs)
-        takes_gradients = len(inspect.signature(self.layer.backward).parameters) > 0
-        self.weights = [
-            rng.normal(size=numpy.shape(y)) if takes_gradients else numpy.ones(()) for y in outputs
-        ]
+        if self.is_ours:
+            draw_states(self, rng)
 
     def analytic_gradients(self) -> dict[str, HostArray]:
         """One forward, one backward: the gradient of every variable."""
+        if self._is_sorted:
+            self._hand_over(self._pass())
+            return self.read_gradients()
+        self._sort(self._first_pass())
+        found = self.read_gradients()
+        for held in self._without:  # forwards, which may touch gradients, so after the reading
+            self._look_at(held)
+        return found
+
+    def gradients_for(self, weights: list[Any]) -> dict[str, HostArray]:
+        """The gradient of every variable, for other gradients with respect to the outputs."""
+        own, self.weights = self.weights, weights
+        try:
+            return self.analytic_gradients()
+        finally:
+            self.weights = own
+
+    def read_gradients(self) -> dict[str, HostArray]:
+        """The gradients as they stand now, copied."""
+        return {name: self._as_host(name, v.grad(), v.get()) for name, v in self.variables.items()}
+
+    def _first_pass(self) -> Any:
+        """The first backward, which shows how it takes its gradients."""
+        weights, errors, usable = self.weights, [], []
+        for way in self.caller.ways:
+            self.caller.use(way)
+            self.weights = weights[: self.caller.count_of_outputs]
+            try:
+                returned = self._pass()
+            except Exception as error:
+                errors.append(error)
+                continue
+            if len(self.caller.ways) == 1 or self._fits(returned):
+                return returned
+            usable.append(way)
+        if not usable:
+            raise errors[0]
+        self.caller.use(usable[0])
+        self.weights = weights[: self.caller.count_of_outputs]
+        return self._pass()
+
+    def _pass(self) -> Any:
+        """One forward and one backward, noting what they change in place."""
         self.restore()
         self.zero_grad()
-        given = self._given_inputs()
-        outputs = self._as_tuple(self.layer.forward(*given))
+        given = self.fresh_inputs()
+        outputs = self.caller.forward(given)
         self._note_changes(given, self.inputs, self.input_names, "forward")
         kept = [numpy.array(asnumpy(y)) for y in outputs]
         dys = self._output_gradients()
@@ -123,31 +152,14 @@ class Subject:
         names = [f"dy{k}" if len(dys) > 1 else "dy" for k in range(len(dys))]
         self._note_changes(given, self.inputs, self.input_names, "backward")
         self._note_changes(dys, self.weights, names, "backward")
-        outputs_named = [f"output {k}" for k in range(len(kept))]
-        self._note_changes(outputs, kept, outputs_named, "backward")
-        for name, variable in find_parameters(self.layer):
-            self.variables[name] = variable
-        self._hand_over(self._as_tuple(returned))
-        return self.read_gradients()
-
-    def _hand_over(self, returned: tuple[Any, ...]) -> None:
-        """What backward returned, to the inputs it belongs to."""
-        inputs = [v for v in self.variables.values() if isinstance(v, Input)]
-        # One for each input, such as (None, dx) for (ids, x); or one for each that has a gradient.
-        if len(returned) == len(self.inputs):
-            returned = tuple(returned[variable.position] for variable in inputs)
-        for variable, dx in zip(inputs, returned, strict=False):
-            variable.gradient = dx
-
-    def read_gradients(self) -> dict[str, HostArray]:
-        """The gradients as they stand now, copied."""
-        return {name: _as_host(v.grad(), v.get()) for name, v in self.variables.items()}
+        self._note_changes(outputs, kept, [f"output {k}" for k in range(len(kept))], "backward")
+        return returned
 
     def pass_again(self, times: int = 1) -> None:
         """Forward and backward once more (or more often), without forgetting gradients."""
         for _ in range(times):
             self.restore()
-            self.layer.forward(*self._given_inputs())
+            self.caller.forward(self.fresh_inputs())
             self._backward(self._output_gradients())
 
     def backward_again(self) -> bool:
@@ -158,244 +170,134 @@ class Subject:
             return isinstance(error, RuntimeError) or not self.is_ours
         return False
 
+    def _backward(self, dys: list[Any]) -> Any:
+        self._is_updated = True
+        return self.caller.backward(dys)
+
+    def _output_gradients(self) -> list[Any]:
+        # A number goes back as a number, an array as an array of the backend.
+        return [float(w) if w.ndim == 0 else asarray(w.copy()) for w in self.weights]
+
     def earlier_output_is_kept(self) -> bool:
         """Whether an output stays what it was while another forward runs."""
         self.restore()
-        outputs = self._as_tuple(self.layer.forward(*self._given_inputs()))
+        outputs = self.caller.forward(self.fresh_inputs())
         kept = [numpy.array(asnumpy(y)) for y in outputs]
-        other = [1.5 * v + 0.25 if is_real(v) else v for v in self._given_inputs()]
-        self.layer.forward(*other)
-        return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in zip(outputs, kept))
+        other = [
+            1.5 * value + 0.25 if name in self.variables else value
+            for name, value in zip(self.input_names, self.fresh_inputs(), strict=True)
+        ]
+        with contextlib.suppress(Exception), numpy.errstate(all="ignore"):
+            self.caller.forward(other)
+        same = zip(outputs, kept, strict=True)
+        return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in same)
 
     def zero_grad(self) -> None:
         """Set all gradients to zero, in whatever form they are held."""
         if self.is_ours:
             self.layer.zero_grad()
             return
-        for holder in containers(self.layer):
-            if isinstance(holder, list):
-                continue
-            for name, value in holder.items():
-                if isinstance(value, Parameter):
-                    value.zero_grad()
-                elif name == "grads" and isinstance(value, list | dict):
-                    for grad in value.values() if isinstance(value, dict) else value:
-                        if isinstance(grad, numpy.ndarray):
-                            grad[...] = 0
-                elif name.startswith("d") and name[1:] in holder and is_real(value):
-                    value[...] = 0
-
-    def _backward(self, dys: list[Any]) -> Any:
-        takes_gradients = len(inspect.signature(self.layer.backward).parameters) > 0
-        return self.layer.backward(*dys) if takes_gradients else self.layer.backward()
-
-    def _output_gradients(self) -> list[Any]:
-        # A number goes back as a number, an array as an array of the backend.
-        return [float(w) if w.ndim == 0 else asarray(w.copy()) for w in self.weights]
+        for weight in self._parameters.values():
+            weight.parameter.zero_grad()
+        for held in self._held:
+            gradient = held.gradient()
+            if isinstance(gradient, numpy.ndarray) and gradient.flags.writeable:
+                gradient[...] = 0
 
     def _note_changes(self, now: Any, before: Any, names: list[str], by: str) -> None:
         for value, original, name in zip(now, before, names, strict=False):
-            text = f"{name} by {by}"
             if not isinstance(original, numpy.ndarray) or original.ndim == 0:
                 continue
             if any(told.startswith(f"{name} by") for told in self.changed):
                 continue
-            if not numpy.array_equal(asnumpy(value), original, equal_nan=True):
-                self.changed.append(text)
+            if not numpy.array_equal(
+                asnumpy(value), original, equal_nan=original.dtype.kind == "f"
+            ):
+                self.changed.append(f"{name} by {by}")
 
-    # --- Numeric ----------------------------------------------------------------------------
+    # --- Which gradient belongs to what -------------------------------------------------------
 
-    def numeric_gradient(self, name: str, method: str) -> HostArray:
-        """Gradient of the weighted sum of the outputs with respect to one variable, by forwards."""
-        variable = self.variables[name]
-        original = variable.get()
+    def _sort(self, returned: Any) -> None:
+        """Tell the weights that have a gradient after backward from the other arrays."""
+        self._is_sorted = True
+        self.variables |= self._parameters
+        for held in self._held:
+            own = held.gradient() is not None
+            if own and held.is_float and not self._is_constant(held):
+                self.variables[held.name] = Attribute(self.layer, held)
+        without = [h for h in self._held if h.is_array and h.name not in self.variables]
+        self._returnable = [Attribute(self.layer, h) for h in without if h.is_float]
+        self._hand_over(returned)
+        self._returnable = [v for v in self._returnable if v.returned is not None]
+        self.variables |= {v.held.name: v for v in self._returnable}
+        self._without = [h for h in without if h.name not in self.variables]
+        for name, variable in list(self.variables.items()):
+            if isinstance(variable, Input) and variable.returned is None:
+                is_label = name == "y" and all(w.ndim == 0 for w in self.weights)
+                if is_label or "mask" in name.lower():
+                    self.not_checked[name] = "labels" if is_label else "a constant"
+                    del self.variables[name]
 
-        def f(value: HostArray) -> Any:
-            variable.set(value)
-            return self.loss()
+    def _hand_over(self, returned: Any) -> None:
+        """What backward returned, to the inputs and weights it belongs to."""
+        inputs = [v for v in self.variables.values() if isinstance(v, Input)]
+        shape = inputs[0].get().shape if len(inputs) == 1 else None
+        given = parts(returned, self.caller.code.backward, shape)
+        hand_over(given, inputs, len(self.inputs), self._returnable)
+        self.returns_nothing = all(value is None for _, value in given)
+        for variable in inputs:
+            if variable.returned is None:
+                variable.returned = kept_gradient(self.layer, variable.key)
 
-        with self._in_numbers(method), warnings.catch_warnings():
-            # A complex number that lands in a real buffer loses its derivative.
-            warnings.simplefilter("error", numpy.exceptions.ComplexWarning)
-            return numerical_gradient(f, original, method, self.rounding)
+    def _fits(self, returned: Any) -> bool:
+        """Whether what backward returned can be gradients, the first one of the first input."""
+        inputs = [v for v in self.variables.values() if isinstance(v, Input)]
+        given = parts(returned, None, None)
+        if not inputs or not given:
+            return True
+        as_many = len(given) <= len(self.inputs) + len(self._held)
+        return as_many and numpy.shape(given[0][1]) == inputs[0].get().shape
 
-    def slope(self, directions: dict[str, HostArray], method: str) -> float:
-        """Derivative of the weighted sum along one direction in several variables."""
-        originals = {name: self.variables[name].get() for name in directions}
+    def _is_constant(self, held: Held) -> bool:
+        return held.name in self.constants or str(held.key) in self.constants
 
-        def along(s: HostArray) -> Any:
-            for name, direction in directions.items():
-                self.variables[name].set(originals[name] + s * direction)
-            return self.loss()
+    def _look_at(self, held: Held) -> None:
+        """An array without a gradient: a constant, or a weight whose gradient is missing."""
+        if not self._influences(held):
+            return
+        if not held.is_float:
+            self.not_checked[held.name] = "integers"
+        elif self._is_constant(held) or held.is_constant:
+            self.not_checked[held.name] = "a constant"
+        else:
+            self.missing.append(held)
 
-        with self._in_numbers(method):
-            return float(numerical_gradient(along, numpy.zeros(()), method, self.rounding))
-
-    def random_directions(self, rng: Generator) -> dict[str, HostArray]:
-        """A random direction in every variable."""
-        return {name: rng.normal(size=numpy.shape(v.get())) for name, v in self.variables.items()}
-
-    def is_analytic(self, rng: Generator) -> bool:
-        """Whether the complex step agrees with a central difference along a random direction."""
-        directions = self.random_directions(rng)
-        slopes = {}
-        for method in ("central", "complex"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                try:
-                    slopes[method] = self.slope(directions, method)
-                except (TypeError, ValueError, Warning):
-                    return False
-        difference = abs(slopes["complex"] - slopes["central"])
-        return bool(difference <= 1e-4 * max(abs(slopes["central"]), 1e-4 * self.scale()))
-
-    @property
-    def rounding(self) -> float:
-        """Relative error of the outputs."""
-        return 1e-6 if self.in_single else 1e-15
-
-    def loss(self) -> Any:
-        """Sum of all outputs times their weights."""
-        return sum((w * y).sum() for w, y in zip(self.weights, self.forward(), strict=True))
-
-    def forward(self) -> list[HostArray]:
-        """Outputs on the host, from the state that was carried at the start."""
-        self.restore()
-        with no_backward():
-            return [asnumpy(y) for y in self._as_tuple(self._call_forward())]
-
-    def raw_forward(self) -> tuple[Any, ...]:
-        """Outputs as they come, from the state that was carried at the start."""
-        self.restore()
-        with no_backward():
-            return self._as_tuple(self._call_forward())
-
-    def scale(self) -> float:
-        """Size of the numbers that the weighted sum adds up."""
-        terms = zip(self.weights, self.forward(), strict=True)
-        return max((float(numpy.abs(w * y).sum()) for w, y in terms), default=0.0)
-
-    def rounding_of_slopes(self, name: str) -> float:
-        """The rounding error of an analytic gradient where a function is saturated.
-
-        A backward computes 1 - y^2 from a y near 1: right to an absolute eps, however small the
-        result is. That error is weighted by dy and multiplied by the other variables.
-        """
-        others = [v.get() for other, v in self.variables.items() if other != name]
-        largest = max((float(numpy.abs(v).max(initial=1.0)) for v in others), default=1.0)
-        weighted = sum(float(numpy.abs(w).sum()) for w in self.weights)
-        return 100 * float(numpy.finfo("float64").eps) * max(weighted * largest, self.scale())
-
-    def without_gradient(self) -> list[str]:
-        """Names of the float arrays that change the outputs, and have no gradient beside them."""
-        known = {id(v.array) for v in self.variables.values() if isinstance(v, Attribute)}
-        before = self.forward()
-        found = []
-        for name, array in named_arrays(self.layer):
-            if id(array) in known or not array.flags.writeable:
-                continue
-            known.add(id(array))
-            original = array.copy()
-            array *= 1.25
-            array += 0.125
-            try:
-                after = self.forward()
-            except Exception:  # with other numbers in it, it may be of no use to the forward
-                after = before
-            array[...] = original
-            if not all(map(numpy.array_equal, after, before)):
-                found.append(name)
-        return found
-
-    def restore(self) -> None:
-        """Put back hidden states, counters and random generators."""
-        if self.is_ours:
-            self.layer.restore(self._snapshot)
-        elif self._carried is not None:
-            self._carried.restore()
-
-    # --- Helpers ----------------------------------------------------------------------------
-
-    def _call_forward(self) -> Any:
-        return self.layer.forward(*self._given_inputs())
-
-    def _given_inputs(self) -> list[Any]:
-        """Copies, because a forward may change its arguments."""
-        return [
-            asarray(value.copy()) if isinstance(value, numpy.ndarray) else value
-            for value in self.inputs
-        ]
-
-    @staticmethod
-    def _as_tuple(outputs: Any) -> tuple[Any, ...]:
-        return outputs if isinstance(outputs, tuple) else (outputs,)
-
-    @contextmanager
-    def _in_numbers(self, method: str) -> Iterator[None]:
-        """Turn every variable to complex numbers where they are needed; put all back after.
-
-        Every one: a buffer may take its dtype from any of them.
-        """
-        originals = {name: variable.get() for name, variable in self.variables.items()}
+    def _influences(self, held: Held) -> bool:
+        """Whether the outputs change with an array."""
+        array = held.value
+        if not array.flags.writeable:
+            return held.is_float
+        before, original = self.forward(), array.copy()
+        array[...] = 1.25 * array + 0.125 if held.is_float else array + 1
         try:
-            if method == "complex":
-                if self.is_ours:
-                    self.layer.astype("complex128")
-                for name, variable in self.variables.items():
-                    variable.set(originals[name].astype("complex128"))
-            yield
-        finally:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", numpy.exceptions.ComplexWarning)
-                if self.is_ours:
-                    self.layer.astype("float64")
-            for name, variable in self.variables.items():
-                variable.set(originals[name])
+            with numpy.errstate(all="ignore"):
+                after = self.forward()
+        except Exception:  # with other numbers in it, it may be of no use to the forward
+            after = before if held.is_float else []
+        array[...] = original
+        if len(after) != len(before):
+            return True
+        same = zip(after, before, strict=True)
+        return not all(numpy.array_equal(a, b, equal_nan=True) for a, b in same)
 
-
-def _noting(layer: TimeRecurrent, called: list[TimeRecurrent]) -> Callable[..., None]:
-    """The set_state of a layer, which notes in a list that it was called."""
-    set_state = layer.set_state
-
-    def noting(*state: Any) -> None:
-        called.append(layer)
-        set_state(*state)
-
-    return noting
-
-
-def _input_names(layer: Any, count: int) -> list[str]:
-    """Names of the inputs, from forward's signature."""
-    parameters = inspect.signature(layer.forward).parameters.values()
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [p.name for p in parameters if p.kind in positional]
-    return names[:count] + [f"input {k}" for k in range(len(names), count)]
-
-
-def _widen(layer: Any) -> None:
-    """Turn the float32 arrays of an object into float64, each array once."""
-    wide: dict[int, tuple[Any, Any]] = {}
-    for holder in containers(layer):
-        for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
-            if isinstance(value, Parameter):
-                value.astype("float64")
-            elif is_real(value) and value.dtype != numpy.float64:
-                pair = wide.setdefault(id(value), (value, value.astype("float64")))
-                holder[key] = pair[1]
-
-
-def _as_double(value: Any) -> Any:
-    """Inputs live on the host; floating-point ones in float64. Other values stay as they are."""
-    if isinstance(value, list):
-        value = numpy.asarray(value)
-    if not hasattr(value, "dtype"):
-        return value
-    value = asnumpy(value)
-    return numpy.array(value, dtype="float64" if value.dtype.kind == "f" else value.dtype)
-
-
-def _as_host(grad: Any, like: HostArray) -> HostArray:
-    """A gradient as a float64 host array; zeros where there is none."""
-    if grad is None:
-        return numpy.zeros_like(like)
-    return numpy.array(asnumpy(grad), dtype="float64")
+    def _as_host(self, name: str, grad: Any, like: HostArray) -> HostArray:
+        """A gradient as a float64 host array; zeros where there is none."""
+        if grad is None:
+            return numpy.zeros_like(like)
+        try:
+            return numpy.array(numpy.real(asnumpy(grad)), dtype="float64")
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"check_gradients: {self.caller.title('backward')} gave a {type(grad).__name__} "
+                f"for the gradient of {name}; d{name} should be an array of shape {like.shape}"
+            ) from error

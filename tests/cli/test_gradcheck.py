@@ -27,7 +27,7 @@ def test_all_layers_are_right(deepnlp):
     assert found["ok"]
     assert found["wrong"] == 0
     assert [case["case"] for case in found["cases"]] == list(EXAMPLES)
-    rows = [row for case in found["cases"] for row in case["gradients"]]
+    rows = [row for case in found["cases"] for row in case["rows"]]
     assert found["gradients"] == len(rows)
     assert all(row["ok"] and row["error"] <= 1e-12 for row in rows)
     assert (
@@ -40,7 +40,7 @@ def test_a_layer_by_name_brings_all_its_cases(deepnlp):
     found = deepnlp("gradcheck", "--layer", "TimeLSTM", "--layer", "Tanh", "--json").json
     expected = [name for name in EXAMPLES if name.split()[0] == "TimeLSTM"]
     assert [case["case"] for case in found["cases"]] == [*expected, "Tanh"]
-    lstm = {row["name"] for row in found["cases"][0]["gradients"]}
+    lstm = {row["name"] for row in found["cases"][0]["rows"]}
     assert {"x", "Wx", "Wh", "b", "h0", "c0"} <= lstm
 
 
@@ -49,7 +49,7 @@ def test_a_case_by_its_own_name_with_central_differences(deepnlp):
     (case,) = deepnlp("gradcheck", *options).json["cases"]
     assert case["method"] == "central"
     assert case["tolerance"] == 1e-6
-    assert 0 < max(row["error"] for row in case["gradients"]) < 1e-6
+    assert 0 < max(row["error"] for row in case["rows"]) < 1e-6
 
 
 def test_a_wrong_layer_is_told_from_a_right_one(deepnlp, wrong_layer):
@@ -65,4 +65,4 @@ def test_a_wrong_layer_is_told_from_a_right_one(deepnlp, wrong_layer):
     found = deepnlp("gradcheck", "--layer", "Doubled", "--json")
     assert found.code == 1
     assert not found.json["ok"]
-    assert found.json["cases"][0]["gradients"][0]["error"] == pytest.approx(1.0)
+    assert found.json["cases"][0]["rows"][0]["error"] == pytest.approx(1.0)

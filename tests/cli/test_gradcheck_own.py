@@ -85,7 +85,7 @@ def test_a_wrong_class_and_its_cause(deepnlp, file):
     done = deepnlp("gradcheck", f"{file}:Doubled", "--input", "N=3,D=4", "--json")
     assert done.code == 1
     assert "likely cause: constant factor" in done.err
-    wrong = [row for row in done.json["gradients"] if not row["ok"]]
+    wrong = [row for row in done.json["rows"] if not row["ok"]]
     assert [row["name"] for row in wrong] == ["x"]
     assert wrong[0]["causes"][0]["name"] == "constant factor"
 
@@ -94,7 +94,7 @@ def test_weights_states_and_ids(deepnlp, file):
     weights = ["--weight", "Wx=D,2H", "--weight", "Wh=H,2H"]
     done = deepnlp("gradcheck", f"{file}:Cell", "--input", "N=3,D=4", *weights, "--json")
     assert done.code == 0
-    assert {row["name"]: row["shape"] for row in done.json["gradients"]} == {
+    assert {row["name"]: row["shape"] for row in done.json["rows"]} == {
         "x": [3, 4],
         "h_prev": [3, 5],
         "Wx": [4, 10],
@@ -102,7 +102,7 @@ def test_weights_states_and_ids(deepnlp, file):
     }
     done = deepnlp("gradcheck", f"{file}:Table", "--input", "N=3,T=4,V=6", "--json")
     assert done.code == 0
-    assert done.json["gradients"][0]["shape"] == [6, 4]
+    assert done.json["rows"][0]["shape"] == [6, 4]
     done = deepnlp("gradcheck", f"{file}:Affine", "--input", "N=3,D=4", "--method", "direction")
     assert done.code == 0
     assert "all gradients" in done.out
@@ -205,3 +205,111 @@ def test_a_class_that_raises_is_told_in_one_line(deepnlp, tmp_path, name, words)
     assert done.code == 2
     (line,) = done.err.splitlines()
     assert [word for word in words if word not in line] == []
+
+
+CONVENTIONS = """
+import numpy as np
+
+
+class BySizes:
+    def __init__(self, input_size, hidden_size):
+        self.W, self.b = np.random.randn(input_size, hidden_size), np.zeros(hidden_size)
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W + self.b
+
+    def backward(self, dy):
+        self.dW, self.db = self.x.T @ dy, dy.sum(axis=0)
+        return dy @ self.W.T
+
+
+class Masked:
+    def forward(self, x, *, mask, scale=2.0):
+        self.factor = mask * scale
+        return x * self.factor
+
+    def backward(self, dy):
+        return dy * self.factor
+
+
+def affine_forward(x, w, b):
+    return x @ w + b, (x, w, b)
+
+
+def affine_backward(dout, cache):
+    x, w, b = cache
+    return dout @ w.T, x.T @ dout, dout.sum(axis=0)
+
+
+def cell_forward(x, prev_h, Wx, Wh, b):
+    h = np.tanh(x @ Wx + prev_h @ Wh + b)
+    return h, (x, prev_h, Wx, Wh, h)
+
+
+def cell_backward(dh, cache):
+    x, prev_h, Wx, Wh, h = cache
+    da = dh * (1 - h)
+    return da @ Wx.T, da @ Wh.T, x.T @ da, prev_h.T @ da, da.sum(axis=0)
+
+
+class Product:
+    @staticmethod
+    def forward(ctx, x, W):
+        ctx.save_for_backward(x, W)
+        return x @ W
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, W = ctx.saved_tensors
+        return dy @ W.T, x.T @ dy
+
+
+class Scaled:
+    def __init__(self, W, table):
+        self.W, self.table = W, table
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W * self.table
+
+    def backward(self, dy):
+        self.dW = self.x.T @ (dy * self.table)
+        return (dy * self.table) @ self.W.T
+"""
+
+
+@pytest.fixture
+def conventions(tmp_path):
+    path = tmp_path / "conventions.py"
+    path.write_text(CONVENTIONS, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "code", "rows"),
+    [
+        ("BySizes", [], 0, {"x": [3, 4], "W": [4, 5], "b": [5]}),
+        ("Masked", [], 0, {"x": [3, 4]}),
+        ("affine", [], 0, {"x": [3, 4], "w": [4, 5], "b": [5]}),
+        ("affine_forward", ["--weight", "w=D,2", "--weight", "b=2"], 0, {"w": [4, 2], "b": [2]}),
+        ("affine_forward, affine_backward", [], 0, {"w": [4, 5]}),
+        ("cell", [], 1, {"x": [3, 4], "prev_h": [3, 5], "Wh": [5, 5]}),
+        ("Product", [], 0, {"x": [3, 4], "W": [4, 5]}),
+        ("Scaled", ["--weight", "table=H"], 1, {"table": [5]}),
+        ("Scaled", ["--weight", "table=H", "--constant", "table"], 0, {"W": [4, 5]}),
+    ],
+)
+def test_conventions_of_courses(deepnlp, conventions, name, options, code, rows):
+    target = f"{conventions}:{name}"
+    done = deepnlp("gradcheck", target, "--input", "N=3,D=4", *options, "--json")
+    assert done.code == code, done.err
+    found = {row["name"]: row["shape"] for row in done.json["rows"]}
+    assert found | rows == found
+
+
+def test_a_constant_that_is_not_there(deepnlp, conventions):
+    done = deepnlp("gradcheck", f"{conventions}:BySizes", "--input", "N=3,D=4", "--constant", "c")
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert "'c'" in line

@@ -165,7 +165,7 @@ class ForgetsItsGradients:
         return x @ self.W
 
     def backward(self, dy):
-        self.dw = self.x.T @ dy  # another spelling
+        self.slope_of_W = self.x.T @ dy  # another spelling
         return dy @ self.W.T
 
 
