@@ -74,6 +74,8 @@ def describe(problem: Problem, row: Row) -> str:
             f"{told}, but by no more than {row.error:.1e} of the largest: as where forward adds a "
             "small constant, log(y + 1e-7), and backward leaves it out"
         )
+    if problem.not_followed:
+        told += f"; few mistakes could be tried, since {problem.not_followed}"
     for axis in range(off.ndim):
         others = tuple(k for k in range(off.ndim) if k != axis)
         lines = numpy.flatnonzero(off.any(axis=others))
@@ -100,7 +102,7 @@ def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
             if n in guess.gradients
         )
         evidence = f"{problem.owner}: {guess.evidence}"
-        named.setdefault(guess.cause, Cause(guess.cause, evidence, apart))
+        named.setdefault(guess.cause, Cause(guess.cause, evidence, apart, guess.place))
     return list(named.values())
 
 

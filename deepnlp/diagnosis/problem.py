@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.reverse import Edit, Joined
-from deepnlp.diagnosis.trace import Trace, trace
+from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
@@ -31,6 +31,8 @@ class Guess:
         that would give them.
     edit : Edit, optional
         The same mistake as an edit, where the gradients are known already.
+    place : str
+        The learner's line, where one is known to be wrong.
     tier : int
         Of guesses that explain equally much, those of the lowest tier come first.
     """
@@ -40,6 +42,7 @@ class Guess:
     gradients: Any = field(repr=False)
     edit: Edit | Joined | None = field(default=None, repr=False)
     tier: int = 0
+    place: str = ""
 
 
 class NotFollowedError(ValueError):
@@ -65,6 +68,7 @@ class Problem:
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
         self.work = WORK
+        self.not_followed = ""  # why the forward cannot be followed
         self.partial: list[tuple[set[str], Guess]] = []  # guesses that explain a part
         self.base: Joined | None = None  # edits that are known already
         self.explained: dict[str, list[Guess]] = {}  # by row, once computed
@@ -78,8 +82,10 @@ class Problem:
     @cached_property
     def trace(self) -> Trace | None:
         """The tape of the forward; None if it cannot be followed or disagrees with numbers."""
-        found = trace(self.subject)
-        if found is None:
+        try:
+            found = follow(self.subject)
+        except Exception as error:  # whatever a forward does with arrays that are none
+            self.not_followed = str(error) or type(error).__name__
             return None
         gradients = found.right
         agrees = all(distance(gradients[name], self.right[name]) < 1e-5 for name in self.right)
@@ -200,7 +206,7 @@ class Problem:
     def explained_by(self, guess: Guess) -> set[str]:
         """The wrong gradients that a guess predicts; none if it makes a right one wrong."""
         explained = set()
-        for name in self.wrong:
+        for name in self._right_first:
             predicted = guess.gradients.get(name)
             if predicted is None:
                 continue
@@ -210,6 +216,11 @@ class Problem:
             elif name not in self.bad:
                 return set()
         return explained
+
+    @cached_property
+    def _right_first(self) -> list[str]:
+        """All rows; those that are right rule most guesses out."""
+        return sorted(self.wrong, key=lambda name: name in self.bad)
 
     def changed_by(self, guess: Guess) -> set[str]:
         """The gradients that a guess changes."""
@@ -227,7 +238,8 @@ class Problem:
         for name in ("adjoint", "right"):
             vars(trace).pop(name, None)
         vars(trace)["adjoint"] = trace.reverse.adjoint([rest.base])[:, 0]
-        vars(rest).pop("must_stay", None)
+        for name in ("must_stay", "_right_first"):
+            vars(rest).pop(name, None)
         vars(rest)["trace"] = trace
         rest.right = trace.right
         rest.bad = [n for n in self.bad if distance(self.wrong[n], rest.right[n]) > TOLERANCE]
@@ -235,7 +247,7 @@ class Problem:
         return rest
 
 
-WORK = 40_000_000
+WORK = 32_000_000
 """Numbers that all edited passes of one diagnosis may compute: what takes a second or two."""
 
 TOLERANCE = 3e-6

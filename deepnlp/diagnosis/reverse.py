@@ -160,7 +160,7 @@ class Reverse:
         self.variables = {name: Place(tickets) for name, tickets in variables.items()}
         self._results = [Place(node.tickets) for node in self.nodes]
         self._operands = [
-            [(j, Place(t)) for j, (_, t) in enumerate(node.operands) if t.any()]
+            [(j, Place(t)) for j, (_, t) in enumerate(node.operands) if node.carries[j]]
             for node in self.nodes
         ]
         self.partials = [_partials(node) for node in self.nodes]
@@ -256,7 +256,9 @@ class Reverse:
                 value[..., column] = 0.0
             own = adjoint[:, column]
             for where, what in passed_on:
-                numpy.add.at(own, numpy.broadcast_to(where, what.shape), what)
+                if where.shape != what.shape:
+                    where = numpy.broadcast_to(where, what.shape)
+                numpy.add.at(own, where, what)
 
 
 def _parts(edit: Edit | Joined) -> list[Edit]:

@@ -12,6 +12,7 @@ The tape does not decide what is right: that comes from numerical gradients alon
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -60,6 +61,11 @@ class Node:
     axes: tuple[int, ...] = ()
     chosen: HostArray | None = None
 
+    @cached_property
+    def carries(self) -> list[bool]:
+        """Whether each operand carries tickets; the others are constants."""
+        return [bool(t.any()) for _, t in self.operands]
+
     def vjp(self, g: HostArray, operands: list[HostArray], y: HostArray) -> list[HostArray]:
         """Gradient with respect to each operand, from values of the operands and of the result.
 
@@ -82,7 +88,12 @@ class Node:
     def passed(self, g: HostArray, operands: list[HostArray], y: HostArray) -> Adjoints:
         """The same, beside the tickets of each operand that has some."""
         found = self.vjp(g, operands, y)
-        return [(t, v) for (_, t), v in zip(self.operands, found) if t.any()]
+        return self.beside(found)
+
+    def beside(self, found: list[HostArray]) -> Adjoints:
+        """Gradients with respect to the operands, beside the tickets of those that have some."""
+        pairs = zip(self.operands, found, self.carries)
+        return [(t, v) for (_, t), v, carries in pairs if carries]
 
 
 @dataclass

@@ -98,8 +98,8 @@ class Trace:
             return node.passed(g, [v for v, _ in node.operands], node.values)
         return [
             (t, g * (p if isinstance(p, float) else p[..., 0]))
-            for (_, t), p in zip(node.operands, found)
-            if t.any()
+            for (_, t), p, carries in zip(node.operands, found, node.carries)
+            if carries
         ]
 
     @cached_property

@@ -110,7 +110,7 @@ def updated_weights(problem: Problem) -> Iterator[Guess]:
                 right = node.vjp(g, operands, node.values)
                 operands[1 - edge.j] = step[number]
                 right[edge.j] = node.vjp(g, operands, node.values)[edge.j]
-                return [(t, v) for (_, t), v in zip(node.operands, right) if t.any()]
+                return node.beside(right)
 
             other = trace.gradients(Edit(mistake, edge.numbers))
             dropped = trace.gradients(Edit(scaled=(edge.j, 0.0), at=edge.numbers))

@@ -155,7 +155,7 @@ def _other_factor(problem: Problem, edge: Edge, value: Value, shift: int) -> Ite
         operands[1 - j] = replaced[number]
         wrong = node.vjp(g, operands, node.values)
         wrong[1 - j] = right[1 - j]
-        return [(t, v) for (_, t), v in zip(node.operands, wrong) if t.any()]
+        return node.beside(wrong)
 
     when = {0: "", -1: " of the step before", 1: " of the step after"}[shift]
     told = (

@@ -159,7 +159,7 @@ def _moved_result(problem: Problem, edge: Edge, move: Move) -> Edit:
         while passed[j].ndim > own.ndim:
             passed[j] = passed[j].sum(axis=0)
         passed[j] = move(passed[j])
-        return [(t, v) for (_, t), v in zip(node.operands, passed) if t.any()]
+        return node.beside(passed)
 
     return Edit(mistake, edge.numbers)
 
@@ -172,6 +172,6 @@ def _moved_operand(edge: Edge, move: Move) -> Edit:
         right = node.vjp(g, operands, node.values)
         operands[1 - j] = move(operands[1 - j])
         right[j] = node.vjp(g, operands, node.values)[j]
-        return [(t, v) for (_, t), v in zip(node.operands, right) if t.any()]
+        return node.beside(right)
 
     return Edit(mistake, edge.numbers)

@@ -42,7 +42,7 @@ def _turned(j: int) -> Mistake:
         values = [v for v, _ in node.operands]
         right = node.vjp(g, values, node.values)
         right[j] = node.vjp(numpy.swapaxes(g, -1, -2), values, node.values)[j]
-        return [(t, v) for (_, t), v in zip(node.operands, right) if t.any()]
+        return node.beside(right)
 
     return mistake
 
@@ -54,6 +54,6 @@ def _transposed(j: int) -> Mistake:
         values[j] = numpy.swapaxes(values[j], -1, -2)
         wrong = node.vjp(g, values, node.values)
         wrong[j] = right[j]  # the operand itself does not enter its own gradient
-        return [(t, v) for (_, t), v in zip(node.operands, wrong) if t.any()]
+        return node.beside(wrong)
 
     return mistake

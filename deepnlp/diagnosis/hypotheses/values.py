@@ -12,7 +12,7 @@ from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.diagnosis.trace import Trace
-from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED, WRONG_VALUE
+from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED
 from deepnlp.gradcheck.numeric import HostArray
 
 Pair = tuple[HostArray, HostArray]
@@ -105,38 +105,6 @@ def one_step_ahead(problem: Problem) -> Iterator[Guess]:
             for chosen in [None, *({site} for site in _users(problem, before))]:
                 gradients = _with_values(problem, [(before, after)], chosen)
                 yield Guess(TIME_SHIFTED, told, gradients)
-
-
-def other_values(problem: Problem) -> Iterator[Guess]:
-    """Another array of the same shape is used in a product.
-
-    Wrong: ``di = dc * i`` for c = f c_prev + i g. Right: ``di = dc * g``.
-    """
-    trace = problem.followed
-    sites = list(trace.sites.items())
-    candidates: list[tuple[str, list[HostArray]]] = [
-        (trace.nodes[n[0]].site.target or trace.line(n[0]), [trace.nodes[k].tickets for k in n])
-        for _, n in sites
-    ]
-    candidates += [(name, [tickets]) for name, tickets in trace.variables.items()]
-    tried = 0
-    for _site, numbers in sites:
-        first = trace.nodes[numbers[0]]
-        if first.op not in ("multiply", "matmul", "divide"):
-            continue
-        for j, (values, tickets) in enumerate(first.operands):
-            if not tickets.any() or values.ndim == 0:
-                continue
-            for name, arrays in candidates:
-                if arrays[0].shape != values.shape or len(arrays) not in (1, len(numbers)):
-                    continue
-                tried += 1
-                if tried > 400:
-                    return
-                told = (
-                    f"behind `{trace.line(numbers[0])}`, {name} is used in place of another value"
-                )
-                yield Guess(WRONG_VALUE, told, _with_operand(problem, numbers, j, arrays))
 
 
 def _repeated(problem: Problem) -> dict[object, list[int]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -41,6 +42,11 @@ class Ran:
     functions: list[FunctionType]
     tree: ast.FunctionDef
     scope: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        """The name of the file, without its folder."""
+        return Path(self.code.co_filename).name
 
     def compiled(self) -> CodeType | None:
         """The code of the tree as it is now; None if it cannot take the place of the first."""

@@ -22,8 +22,8 @@ from deepnlp.gradcheck.subject import Subject
 CLOSE = 1e-6
 """Gradients this close, relative to the largest entry, are the same."""
 
-MOST, SECONDS = 2500, 0.9
-"""As many changes are tried, and about as many seconds are spent, by the time that one takes."""
+SECONDS = 0.75
+"""As many seconds of processor time are spent."""
 
 
 def repairs(problem: Problem) -> Iterator[Guess]:
@@ -33,26 +33,26 @@ def repairs(problem: Problem) -> Iterator[Guess]:
     """
     if problem.base is not None:
         return
+    started = time.process_time()
     subject = copy.deepcopy(problem.subject)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         ran = functions_run(subject)
-        started = time.process_time()
-        subject.analytic_gradients()
-        spent = time.process_time() - started + 5e-4
-        left = int(numpy.clip(SECONDS / spent, 150, MOST))
         for level in _levels(ran):
             is_repaired = False
-            for function, change in level[:left]:
+            for function, change in level:
+                if time.process_time() - started > SECONDS:
+                    return
                 now = _gradients(subject, function, change)
                 if now is None or (repaired := _repaired(problem, now)) is None:
                     continue
                 is_repaired = is_repaired or repaired == set(problem.bad)
                 told = _told(problem, change, repaired)
                 gradients = {name: problem.wrong[name] for name in repaired}
-                yield Guess(change.cause, told, gradients)
-            left -= len(level)
-            if is_repaired or left <= 0:
+                place = f"{function.file}:{change.statement.node.lineno}: "
+                place += _text(change.statement.node)
+                yield Guess(change.cause, told, gradients, place=place)
+            if is_repaired:
                 return
 
 
