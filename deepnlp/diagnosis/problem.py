@@ -12,6 +12,7 @@ import numpy
 
 from deepnlp.diagnosis.reverse import Edit, Joined
 from deepnlp.diagnosis.trace import Trace, follow
+from deepnlp.gradcheck.causes import FACTOR
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
@@ -215,6 +216,8 @@ class Problem:
                     explained.add(name)
             elif name not in self.bad:
                 return set()
+        if guess.cause == FACTOR and all(numpy.count_nonzero(self.right[n]) < 2 for n in explained):
+            return set()  # of a single number, anything is a multiple
         return explained
 
     @cached_property
