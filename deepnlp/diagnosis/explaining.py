@@ -7,29 +7,16 @@ explain single gradients follow. An unexplained gradient is reported as unknown,
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator
 
 import numpy
 
-from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
-from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem, distance
+from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
-
-SPECIFIC = (
-    c.LOSS_NOT_AVERAGED, c.LOSS_WRONG_COUNT, c.IGNORED_COUNTED,
-    c.H_PATH, c.C_PATH,
-    c.MASK_MISSING, c.MASK_SCALE, c.REPEATED_IDS, c.TIED_LOOKUP, c.TIED_OUTPUT,
-    c.NOT_SUMMED_N, c.NOT_SUMMED_T, c.ASSIGNED, c.TIME_REVERSED,
-    c.WRONG_AXIS, c.TRANSPOSED, c.SIGN, c.GATES_SWAPPED, c.TIME_SHIFTED,
-    c.ZERO, c.DERIVATIVE_AT_INPUT, c.DERIVATIVE_MISSING,
-    c.NOT_A_NUMBER, c.CACHE, c.FACTOR, c.TERM_MISSING, c.WRONG_VALUE,
-)  # fmt: skip
-"""Where several causes explain a gradient equally well, the one that says more comes first."""
 
 TRACE = 1e-4
 """An error no larger than this comes from a small constant, not from a wrong formula."""
@@ -49,52 +36,23 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     problem = Problem(subject, rows)
     bad = [row for row in rows if not row.ok]
     found: list[Cause] = []
+    single: dict[str, list[Guess]] = {}
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if all(numpy.isfinite(row.analytic).all() for row in bad):
-            together = explain_together(problem)
-            found = _ranked(problem, together)
-            single = {row.name: explain_row(problem, row.name) for row in bad}
+            found = _ranked(problem, explain_together(problem))
+            if not found:
+                single = explain_in_groups(problem)
         else:
             single = {row.name: _not_numbers(problem, row) for row in bad}
     observed = [row.causes[0] for row in failed if row.name in ("inputs", "outputs")]
     assigned = [row.causes[0] for row in failed if row.name == "two passes"]
     for row in bad:
-        own = _ranked(problem, single[row.name])
+        own = _ranked(problem, single.get(row.name, []))
         row.causes = _each_once([*observed, *(found or own or assigned)])
         if not row.causes:
             told = describe(problem, row)
             row.causes = [Cause(c.EPSILON if row.error <= TRACE else c.UNKNOWN, told)]
-
-
-def explain_together(problem: Problem) -> list[Guess]:
-    """Guesses that explain all wrong gradients together."""
-    found: list[Guess] = []
-    by_row = {name: explain_row(problem, name) for name in problem.bad}
-    common = set.intersection(*({g.cause for g in guesses} for guesses in by_row.values()))
-    for cause in common:
-        parts = [next(g for g in by_row[name] if g.cause == cause) for name in problem.bad]
-        gradients = {name: array for part in parts for name, array in part.gradients.items()}
-        told = "; ".join(part.evidence for part in parts)
-        found.append(Guess(cause, told, gradients))
-    for stage in OF_ALL_ROWS:
-        if found and stage is not OF_ALL_ROWS[0]:
-            break
-        for hypothesis in stage:
-            found += [guess for guess in _guesses(hypothesis(problem)) if problem.fits(guess)]
-    return found
-
-
-def explain_row(problem: Problem, name: str) -> list[Guess]:
-    """Guesses that explain one wrong gradient."""
-    if name not in problem.explained:
-        problem.explained[name] = [
-            guess
-            for hypothesis in OF_ONE_ROW
-            for guess in _guesses(hypothesis(problem, name))
-            if distance(guess.gradients[name], problem.wrong[name]) <= problem.tolerance(name)
-        ]
-    return problem.explained[name]
 
 
 def describe(problem: Problem, row: Row) -> str:
@@ -116,6 +74,8 @@ def describe(problem: Problem, row: Row) -> str:
             f"{told}, but by no more than {row.error:.1e} of the largest: as where forward adds a "
             "small constant, log(y + 1e-7), and backward leaves it out"
         )
+    if problem.not_followed:
+        told += f"; few mistakes could be tried, since {problem.not_followed}"
     for axis in range(off.ndim):
         others = tuple(k for k in range(off.ndim) if k != axis)
         lines = numpy.flatnonzero(off.any(axis=others))
@@ -131,15 +91,9 @@ def describe(problem: Problem, row: Row) -> str:
     return told
 
 
-def _guesses(guesses: Iterator[Guess]) -> Iterator[Guess]:
-    """All guesses of a hypothesis, up to where it needs a tape that does not exist."""
-    with contextlib.suppress(NotFollowedError):
-        yield from guesses
-
-
 def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
     """One cause of each name, the one that says most first."""
-    ordered = sorted(guesses, key=lambda guess: SPECIFIC.index(guess.cause))
+    ordered = sorted(guesses, key=specificity)
     named: dict[str, Cause] = {}
     for guess in ordered:
         apart = max(
@@ -148,7 +102,7 @@ def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
             if n in guess.gradients
         )
         evidence = f"{problem.owner}: {guess.evidence}"
-        named.setdefault(guess.cause, Cause(guess.cause, evidence, apart))
+        named.setdefault(guess.cause, Cause(guess.cause, evidence, apart, guess.place))
     return list(named.values())
 
 

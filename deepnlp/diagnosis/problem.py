@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.trace import Trace, trace
+from deepnlp.diagnosis.reverse import Edit, Joined
+from deepnlp.diagnosis.trace import Trace, follow
+from deepnlp.gradcheck.causes import FACTOR
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
@@ -24,13 +27,23 @@ class Guess:
     cause : str
         A name of the list.
     evidence : str
-    gradients : dict of str to array
-        Of those that the mistake changes; the others stay right.
+    gradients : dict of str to array, or Edit
+        Of those that the mistake changes; the others stay right. Or the edit of the reverse pass
+        that would give them.
+    edit : Edit, optional
+        The same mistake as an edit, where the gradients are known already.
+    place : str
+        The learner's line, where one is known to be wrong.
+    tier : int
+        Of guesses that explain equally much, those of the lowest tier come first.
     """
 
     cause: str
     evidence: str
-    gradients: dict[str, HostArray] = field(repr=False)
+    gradients: Any = field(repr=False)
+    edit: Edit | Joined | None = field(default=None, repr=False)
+    tier: int = 0
+    place: str = ""
 
 
 class NotFollowedError(ValueError):
@@ -55,6 +68,10 @@ class Problem:
         self.bad = [row.name for row in rows if not row.ok]
         self.owner = subject.name
         self._remembered: dict[str, Any] = {}
+        self.work = WORK
+        self.not_followed = ""  # why the forward cannot be followed
+        self.partial: list[tuple[set[str], Guess]] = []  # guesses that explain a part
+        self.base: Joined | None = None  # edits that are known already
         self.explained: dict[str, list[Guess]] = {}  # by row, once computed
 
     def recall(self, what: str, compute: Callable[[], Any]) -> Any:
@@ -66,12 +83,66 @@ class Problem:
     @cached_property
     def trace(self) -> Trace | None:
         """The tape of the forward; None if it cannot be followed or disagrees with numbers."""
-        found = trace(self.subject)
-        if found is None:
+        try:
+            found = follow(self.subject)
+        except Exception as error:  # whatever a forward does with arrays that are none
+            self.not_followed = str(error) or type(error).__name__
             return None
-        gradients = found.gradients()
+        gradients = found.right
         agrees = all(distance(gradients[name], self.right[name]) < 1e-5 for name in self.right)
         return found if agrees else None
+
+    def resolved(self, guesses: Iterable[Guess]) -> Iterator[Guess]:
+        """The guesses with their gradients; edited reverse passes are run side by side.
+
+        Guesses without an edit of their own are passed through. When the work that a diagnosis
+        may cost is done, the remaining edits are left out.
+        """
+        waiting: list[tuple[int, int, Guess]] = []
+        edits: list[Edit | Joined] = []
+        for guess in guesses:
+            if isinstance(guess.gradients, Edit | Joined):
+                guess.edit = edit = guess.gradients
+                self.work -= self.followed.tape.size * (edit.passes + 1) // 2
+                if self.work < 0:
+                    break
+                waiting.append((edit.passes, len(waiting), guess))
+                edits.append(edit if self.base is None else self.base + edit)
+            else:
+                yield guess
+        if not waiting:
+            return
+        waiting.sort(key=lambda one: one[:2])  # those that need several passes side by side
+        ordered = [edits[place] for _, place, _ in waiting]
+        for (_, _, guess), gradients in zip(waiting, self.followed.reverse.run(ordered)):
+            guess.gradients = gradients
+            yield guess
+
+    @cached_property
+    def must_stay(self) -> frozenset[str]:
+        """The rows that are right, and would not be if something on their way were changed."""
+        return frozenset(n for n in self.right if n not in self.bad and self.right[n].any())
+
+    @cached_property
+    def _dependence(self) -> tuple[list[str], HostArray]:
+        """Names of the variables, and by ticket the set of those it depends on, as bits."""
+        trace = self.followed
+        names = list(trace.variables)
+        bits = numpy.zeros(trace.tape.size, dtype=numpy.int64)
+        for k, name in enumerate(names[:62]):
+            bits[trace.variables[name]] = 1 << k
+        for node in trace.nodes:
+            of_operands = [numpy.bitwise_or.reduce(bits[t], axis=None) for _, t in node.operands]
+            bits[node.tickets] = numpy.bitwise_or.reduce(of_operands)
+        return names, bits
+
+    def reached(self, tickets: list[HostArray]) -> frozenset[str]:
+        """Names of the variables that numbers depend on."""
+        names, bits = self._dependence
+        found = 0
+        for one in tickets:
+            found |= int(numpy.bitwise_or.reduce(bits[one], axis=None))
+        return frozenset(name for k, name in enumerate(names) if found >> k & 1)
 
     @property
     def followed(self) -> Trace:
@@ -133,17 +204,54 @@ class Problem:
             return TOLERANCE
         return min(TOLERANCE, 0.1 * distance(self.wrong[name], self.right[name]))
 
-    def fits(self, guess: Guess) -> bool:
-        """Whether a guess predicts what was found, in all rows."""
-        for name in self.wrong:
+    def explained_by(self, guess: Guess) -> set[str]:
+        """The wrong gradients that a guess predicts; none if it makes a right one wrong."""
+        explained = set()
+        for name in self._right_first:
             predicted = guess.gradients.get(name)
             if predicted is None:
+                continue
+            if distance(self.wrong[name], predicted) <= self.tolerance(name):
                 if name in self.bad:
-                    return False
-            elif distance(self.wrong[name], predicted) > self.tolerance(name):
-                return False
-        return True
+                    explained.add(name)
+            elif name not in self.bad:
+                return set()
+        if guess.cause == FACTOR and all(numpy.count_nonzero(self.right[n]) < 2 for n in explained):
+            return set()  # of a single number, anything is a multiple
+        return explained
 
+    @cached_property
+    def _right_first(self) -> list[str]:
+        """All rows; those that are right rule most guesses out."""
+        return sorted(self.wrong, key=lambda name: name in self.bad)
+
+    def changed_by(self, guess: Guess) -> set[str]:
+        """The gradients that a guess changes."""
+        return {
+            name
+            for name, predicted in guess.gradients.items()
+            if distance(self.right[name], predicted) > 1e-9
+        }
+
+    def after(self, edit: Edit | Joined) -> Problem:
+        """What remains to be explained if a mistake is known."""
+        rest = copy.copy(self)
+        rest.base = Joined([edit]) if isinstance(edit, Edit) else edit
+        trace = copy.copy(self.followed)
+        for name in ("adjoint", "right"):
+            vars(trace).pop(name, None)
+        vars(trace)["adjoint"] = trace.reverse.adjoint([rest.base])[:, 0]
+        for name in ("must_stay", "_right_first"):
+            vars(rest).pop(name, None)
+        vars(rest)["trace"] = trace
+        rest.right = trace.right
+        rest.bad = [n for n in self.bad if distance(self.wrong[n], rest.right[n]) > TOLERANCE]
+        rest.work, rest.partial, rest.explained, rest._remembered = WORK // 4, [], {}, {}
+        return rest
+
+
+WORK = 32_000_000
+"""Numbers that all edited passes of one diagnosis may compute: what takes a second or two."""
 
 TOLERANCE = 3e-6
 """A prediction this close to what was found explains it."""

@@ -5,21 +5,20 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
 import numpy
 
 from deepnlp import backend
-from deepnlp.diagnosis.tape import Adjoints, Node, Tape, Traced, TracingNumpy, numpy_replaced
+from deepnlp.diagnosis.reverse import Edit, Reverse
+from deepnlp.diagnosis.standin import TracingNumpy, numpy_replaced
+from deepnlp.diagnosis.tape import Adjoints, Tape
+from deepnlp.diagnosis.traced import Traced
+from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import containers
-
-Mistake = Callable[[int, Node, HostArray], "Adjoints | None"]
-"""Takes the number of a node, the node, and the gradient with respect to its result; returns what
-is passed on to the operands, or None where the node is differentiated correctly."""
 
 
 class Trace:
@@ -55,41 +54,35 @@ class Trace:
         self.owner = numpy.full(tape.size, -1)
         for number, node in enumerate(self.nodes):
             self.owner[node.tickets] = number
-        self._partials: dict[int, list[tuple[HostArray, HostArray]]] = {}
 
     # --- Backwards --------------------------------------------------------------------------
 
-    def gradients(
-        self,
-        mistake: Mistake | None = None,
-        weights: list[HostArray] | None = None,
-        at: Collection[int] | None = None,
-    ) -> dict[str, HostArray]:
-        """Gradient of every variable.
+    @cached_property
+    def reverse(self) -> Reverse:
+        """The reverse pass, made ready to run with many edits."""
+        return Reverse(self.tape, self.variables, self.outputs, self.weights)
 
-        Parameters
-        ----------
-        mistake : callable, optional
-            The mistake of all nodes, or of those in ``at``.
-        weights : list of array, optional
-            Other gradients with respect to the outputs.
-        """
-        adjoint = numpy.zeros(self.tape.size)
-        for tickets, weight in zip(self.outputs, self.weights if weights is None else weights):
-            numpy.add.at(adjoint, tickets, weight)
-        for number in reversed(range(len(self.nodes))):
-            node = self.nodes[number]
-            g = adjoint[node.tickets]
-            if not g.any():
-                continue
-            passed = None
-            if mistake is not None and (at is None or number in at):
-                passed = mistake(number, node, g)
-            for tickets, value in self.backward(number, g) if passed is None else passed:
-                if tickets.shape != value.shape:
-                    tickets = numpy.broadcast_to(tickets, value.shape)
-                numpy.add.at(adjoint, tickets, value)
-        return {name: adjoint[tickets] for name, tickets in self.variables.items()}
+    @cached_property
+    def right(self) -> dict[str, HostArray]:
+        """Gradient of every variable."""
+        return {
+            n: place.take(self.adjoint[:, None])[..., 0]
+            for n, place in self.reverse.variables.items()
+        }
+
+    @cached_property
+    def adjoint(self) -> HostArray:
+        """Gradient with respect to every ticket."""
+        return self.reverse.adjoint([Edit()])[:, 0]
+
+    def gradient_at(self, number: int) -> HostArray:
+        """Gradient with respect to the result of a node."""
+        found: HostArray = self.adjoint[self.nodes[number].tickets]
+        return found
+
+    def gradients(self, edit: Edit | None = None) -> dict[str, HostArray]:
+        """Gradient of every variable under one edit."""
+        return next(iter(self.reverse.run([edit or Edit()])))
 
     def backward(self, number: int, g: HostArray) -> Adjoints:
         """What a node passes on to its operands, by the chain rule.
@@ -100,15 +93,49 @@ class Trace:
         g : array
             Gradient with respect to its result.
         """
-        node = self.nodes[number]
-        if node.op in ("matmul", "sum", "einsum"):
+        node, found = self.nodes[number], self.reverse.partials[number]
+        if found is None:
             return node.passed(g, [v for v, _ in node.operands], node.values)
-        partials = self._partials.get(number)
-        if partials is None:
-            ones = numpy.ones(node.values.shape)
-            partials = node.passed(ones, [v for v, _ in node.operands], node.values)
-            self._partials[number] = partials
-        return [(t, g * v) for t, v in partials]
+        return [
+            (t, g * (p if isinstance(p, float) else p[..., 0]))
+            for (_, t), p, carries in zip(node.operands, found, node.carries)
+            if carries
+        ]
+
+    @cached_property
+    def users(self) -> list[list[int]]:
+        """By ticket, the numbers of the nodes that take it."""
+        found: list[list[int]] = [[] for _ in range(self.tape.size)]
+        for number, node in enumerate(self.nodes):
+            for _, tickets in node.operands:
+                for ticket in numpy.unique(tickets).tolist():
+                    if ticket and (not found[ticket] or found[ticket][-1] != number):
+                        found[ticket].append(number)
+        return found
+
+    @cached_property
+    def is_used(self) -> HostArray:
+        """By ticket, whether an operation takes it or an output holds it."""
+        used = numpy.zeros(self.tape.size, dtype=bool)
+        for node in self.nodes:
+            for _, tickets in node.operands:
+                used[tickets] = True
+        for tickets in self.outputs:
+            used[tickets] = True
+        return used
+
+    def is_chosen_from(self, number: int) -> bool:
+        """Whether some entries of a result are used and others not, as ``np.where`` does."""
+        used = self.is_used[self.nodes[number].tickets]
+        return bool(used.any() and not used.all())
+
+    def nodes_with(self, marked: HostArray) -> list[int]:
+        """Numbers of the nodes that take or make one of the tickets that are marked."""
+        return [
+            number
+            for number, node in enumerate(self.nodes)
+            if marked[node.tickets].any() or any(marked[t].any() for _, t in node.operands)
+        ]
 
     # --- Which input a number depends on --------------------------------------------------------
 
@@ -134,7 +161,7 @@ class Trace:
                 B = B[:, None] if B.ndim == 1 else B
                 found = numpy.maximum(A.max(-1)[..., :, None], B.max(-2)[..., None, :])
                 found = found.reshape(node.tickets.shape)
-            elif node.op == "sum":
+            elif node.op in ("sum", "extreme"):
                 found = parts[0].max(axis=node.axes) if node.axes else parts[0]
             elif node.op == "einsum":
                 found = numpy.full(node.tickets.shape, max(int(p.max()) for p in parts))
@@ -272,6 +299,14 @@ def trace(subject: Subject) -> Trace | None:
     Trace or None
         None where the forward cannot be followed.
     """
+    try:
+        return follow(subject)
+    except Exception:
+        return None
+
+
+def follow(subject: Subject) -> Trace:
+    """The same; the error is raised."""
     subject.restore()  # generators of random numbers that are not the object's own
     subject = copy.deepcopy(subject)
     tape = Tape()
@@ -288,13 +323,11 @@ def trace(subject: Subject) -> Trace | None:
         ):
             warnings.simplefilter("ignore")
             for name, variable in subject.variables.items():
-                followed[name] = tape.variable(originals[name])
+                followed[name] = variable_of(tape, originals[name])
                 variable.set(followed[name])
             # Parameters may have been written into by the forward: remember the first tickets.
             tickets = {name: one.tickets.copy() for name, one in followed.items()}
             outputs = [_output_tickets(y) for y in subject.raw_forward()]
-    except Exception:
-        return None
     finally:
         backend.use_module(module)
     return Trace(tape, tickets, outputs, subject.weights, inputs)

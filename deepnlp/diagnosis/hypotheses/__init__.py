@@ -24,6 +24,7 @@ OF_ONE_ROW = (
     patterns.transposed,
     patterns.unsummed,
     patterns.passed_through,
+    patterns.moved_by_one,
     patterns.other_slopes,
     sums.repeated_ids,
     sums.tied,
@@ -49,7 +50,7 @@ OF_ALL_ROWS = (
     ),
     (activations.wrong_derivatives, edges.transposed_products, blocks.swapped_gates),
     (values.neighbouring_step, values.one_step_ahead, values.overwritten),
-    (edges.scaled_terms, blocks.swapped_activations, values.other_values),
+    (blocks.swapped_activations,),
 )
 """Hypotheses about all gradients together; a later stage is tried if no earlier one fits."""
 

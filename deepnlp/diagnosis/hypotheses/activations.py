@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.derivatives import UNARY
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.tape import UNARY, Adjoints, Node
-from deepnlp.diagnosis.trace import Mistake, Trace
+from deepnlp.diagnosis.reverse import Edit
+from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
@@ -58,6 +60,7 @@ FUNCTIONS: dict[str, Callable[[HostArray], HostArray]] = {
     "sigmoid": _sigmoid,
     "softplus": _softplus,
     "softmax": _softmax,
+    "log-softmax": lambda x: x - numpy.logaddexp.reduce(x, axis=-1, keepdims=True),
 }
 """Functions that take several operations."""
 
@@ -78,9 +81,13 @@ def activations(trace: Trace) -> dict[tuple[str, object], list[Activation]]:
 def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
     y = node.values
     single = Activation(node.op, number, *node.operands[0]) if node.op in SINGLE else None
+    may_be_log = node.op == "subtract" and y.ndim and y.shape[-1] > 1 and y.size and y.max() <= 0
+    if may_be_log and numpy.allclose(numpy.exp(y).sum(axis=-1), 1):
+        source = _furthest_source(trace, node, FUNCTIONS["log-softmax"])
+        return None if source is None else Activation("log-softmax", number, *source)
     if node.op not in ("divide", "reciprocal", "multiply", "add", "log", "power", "log1p"):
         return single
-    if not y.size or y.min() <= 0:
+    if not y.size or y.min() < 0 or not y.any():
         return single
     sums = y.sum(axis=-1) if y.ndim else y
     may_be = ["softplus"] if y.max() >= 1 else ["sigmoid", "softplus"]
@@ -103,12 +110,13 @@ def _furthest_source(
     while waiting and len(seen) < 16:
         one = waiting.pop()
         for values, tickets in one.operands:
-            if values.shape != node.values.shape or not tickets.all():
+            if values.shape != node.values.shape or not tickets.any():
                 continue
             close = numpy.allclose(function(values), node.values, rtol=1e-9, atol=1e-12)
-            if close and (best is None or tickets.flat[0] < best[0]):
-                best = (int(tickets.flat[0]), values, tickets)
-            owner = int(trace.owner[tickets.flat[0]])
+            first = int(tickets.max())
+            if close and (best is None or first < best[0]):
+                best = (first, values, tickets)
+            owner = int(trace.owner[first])
             if owner >= 0 and owner not in seen and trace.nodes[owner].op != "matmul":
                 seen.add(owner)
                 waiting.append(trace.nodes[owner])
@@ -156,8 +164,8 @@ OTHERS: dict[str, Slope] = {
 
 def _mistakes(function: str) -> Iterator[tuple[str, str, Derivative]]:
     """Wrong derivatives of a function, each with its cause and its description."""
-    if function == "softmax":
-        yield from SOFTMAX_MISTAKES
+    if function in COMPOSITE:
+        yield from COMPOSITE[function]
         return
     right = RIGHT[function]
     wrong: list[tuple[str, str, Slope]] = [
@@ -239,6 +247,43 @@ SOFTMAX_MISTAKES: list[tuple[str, str, Derivative]] = [
 ]
 
 
+LOG_SOFTMAX_MISTAKES: list[tuple[str, str, Derivative]] = [
+    (c.TERM_MISSING, "dy is not summed: dx = dy - p dy", lambda g, x, y: g - numpy.exp(y) * g),
+    (c.SIGN, "the sum is added", lambda g, x, y: g + numpy.exp(y) * g.sum(axis=-1, keepdims=True)),
+    (
+        c.DERIVATIVE_AT_INPUT,
+        "y stands in place of exp(y)",
+        lambda g, x, y: g - y * g.sum(axis=-1, keepdims=True),
+    ),
+    (
+        c.DERIVATIVE_AT_INPUT,
+        "exp(x) stands in place of exp(y)",
+        lambda g, x, y: g - numpy.exp(x) * g.sum(axis=-1, keepdims=True),
+    ),
+    (
+        c.WRONG_AXIS,
+        "the sum runs over axis 0",
+        lambda g, x, y: g - numpy.exp(y) * g.sum(axis=0, keepdims=True),
+    ),
+    (c.WRONG_AXIS, "the sum runs over all axes", lambda g, x, y: g - numpy.exp(y) * g.sum()),
+    (c.TERM_MISSING, "exp(y) is left out", lambda g, x, y: g - g.sum(axis=-1, keepdims=True)),
+    (
+        c.FACTOR,
+        "the mean is taken, not the sum",
+        lambda g, x, y: g - numpy.exp(y) * g.mean(axis=-1, keepdims=True),
+    ),
+    (c.TERM_MISSING, "dy is passed on without p sum(dy)", lambda g, x, y: g),
+    (
+        c.TERM_MISSING,
+        "only the second term is there",
+        lambda g, x, y: -numpy.exp(y) * g.sum(axis=-1, keepdims=True),
+    ),
+]
+
+COMPOSITE = {"softmax": SOFTMAX_MISTAKES, "log-softmax": LOG_SOFTMAX_MISTAKES}
+"""Functions of a whole row."""
+
+
 def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     """The derivative of an activation, taken at the wrong place or left out.
 
@@ -247,11 +292,11 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
     trace = problem.followed
     places = activations(trace)
     for (function, _), found in places.items():
-        if function not in RIGHT and function != "softmax":
+        if function not in RIGHT and function not in COMPOSITE:
             continue
         statement = trace.line(found[0].number)
         for cause, told, derivative in _mistakes(function):
-            gradients = trace.gradients(_replace(found, derivative))
+            gradients = _replace(found, derivative)
             evidence = f"behind `{statement}` ({function}), {told}"
             yield Guess(cause, evidence, gradients)
     # The same mistake at every call of a function, as where a helper holds the derivative.
@@ -260,18 +305,16 @@ def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
         if len({trace.nodes[one.number].site.call for one in found}) < 2:
             continue
         for cause, told, derivative in _mistakes(function):
-            gradients = trace.gradients(_replace(found, derivative))
+            gradients = _replace(found, derivative)
             yield Guess(cause, f"behind every {function}, {told}", gradients)
 
 
-def _replace(found: list[Activation], derivative: Derivative) -> Mistake:
+def _replace(found: list[Activation], derivative: Derivative) -> Edit:
     by_number = {one.number: one for one in found}
 
-    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        one = by_number.get(number)
-        if one is None:
-            return None
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
+        one = by_number[number]
         value = numpy.asarray(derivative(g, one.x, node.values))
         return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
 
-    return mistake
+    return Edit(mistake, by_number)

@@ -9,6 +9,7 @@ import numpy
 
 from deepnlp.diagnosis.hypotheses.patterns import is_one, ratio
 from deepnlp.diagnosis.problem import Guess, Problem, block_names
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck.causes import FACTOR, GATES_SWAPPED, SIGN, ZERO
 from deepnlp.gradcheck.numeric import HostArray
@@ -130,13 +131,10 @@ def _exchanged(problem: Problem, one: list[int], other: list[int]) -> Guess:
         now[number] = g
         return trace.backward(number, before.get(partner[number], 0 * g))
 
-    gradients = {}
-    for _ in range(len(one) + 1):
-        gradients = trace.gradients(mistake, at=partner)
-        before = dict(now)
+    edit = Edit(mistake, partner, passes=len(one) + 1, between=lambda: before.update(now))
     a, b = trace.nodes[one[0]].site.target, trace.nodes[other[0]].site.target
     told = f"the gradients of {a} and {b} are in each other's place"
-    return Guess(GATES_SWAPPED, told, gradients)
+    return Guess(GATES_SWAPPED, told, edit)
 
 
 def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int, ...]) -> Guess:
@@ -148,7 +146,7 @@ def _permuted(problem: Problem, numbers: set[int], count: int, order: tuple[int,
 
     moved = _told(order, _names(problem, count))
     told = f"in the gradient with respect to `{trace.line(min(numbers))}`, {moved}"
-    return Guess(GATES_SWAPPED, told, trace.gradients(mistake, at=numbers))
+    return Guess(GATES_SWAPPED, told, Edit(mistake, numbers))
 
 
 def _is_split(problem: Problem, number: int, count: int) -> bool:

@@ -9,6 +9,7 @@ import numpy
 
 from deepnlp.diagnosis.hypotheses.losses import targets_of
 from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, MASK_SCALE
 from deepnlp.gradcheck.numeric import HostArray
@@ -63,22 +64,20 @@ def rectifier_passed(problem: Problem) -> Iterator[Guess]:
             return [(t, numpy.broadcast_to(g, g.shape)) for _, t in node.operands if t.any()]
 
         told = f"behind `{trace.line(numbers[0])}`, what is cut off gets a gradient"
-        yield Guess(DERIVATIVE_MISSING, told, trace.gradients(mistake, at=numbers))
+        yield Guess(DERIVATIVE_MISSING, told, Edit(mistake, numbers))
 
 
-def _with(problem: Problem, numbers: list[int], change: Callable[..., Any]) -> dict[str, HostArray]:
-    trace = problem.followed
-    chosen = set(numbers)
+def _with(problem: Problem, numbers: list[int], change: Callable[..., Any]) -> Edit:
 
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        mask = _mask_of(node) if number in chosen else None
+        mask = _mask_of(node)
         if mask is None:
             return None
         tickets = next(t for _, t in node.operands if t.any())
         scale = float(mask.max())
         return [(tickets, g * numpy.broadcast_to(change(mask, scale), g.shape))]
 
-    return trace.gradients(mistake)
+    return Edit(mistake, numbers)
 
 
 def _mask_of(node: Node) -> HostArray | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.diagnosis.trace import Mistake
 from deepnlp.gradcheck.causes import C_PATH, H_PATH, TERM_MISSING
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.variables import Input, State
@@ -41,19 +41,19 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
         for with_first in (False, True):
             told = f"no gradient goes from a step to {letter} of the step before"
             cut = {(source, to) for to in consumers}
-            yield Guess(cause, told, trace.gradients(_cut(problem, cut, with_first)))
+            yield Guess(cause, told, _cut(problem, cut, with_first))
         if len(consumers) > 1:
             for to in consumers:
                 line = trace.line(trace.sites[to][0])
                 told = f"{letter}_prev gets no gradient through `{line}`"
                 for with_first in (False, True):
-                    gradients = trace.gradients(_cut(problem, {(source, to)}, with_first))
+                    gradients = _cut(problem, {(source, to)}, with_first)
                     yield Guess(cause, told, gradients)
     if len(sources) > 1:
         told = "no gradient goes from a step to the step before"
         for with_first in (False, True):
             cut = {(source, to) for source, to in edges}
-            yield Guess(H_PATH, told, trace.gradients(_cut(problem, cut, with_first)))
+            yield Guess(H_PATH, told, _cut(problem, cut, with_first))
 
 
 def cut_inputs(problem: Problem) -> Iterator[Guess]:
@@ -81,7 +81,7 @@ def cut_inputs(problem: Problem) -> Iterator[Guess]:
             cause = H_PATH if letter == "h" else C_PATH
             line = trace.line(trace.sites[site][0])
             told = f"{name} gets no gradient through `{line}`"
-            yield Guess(cause, told, trace.gradients(mistake, at=trace.sites[site]))
+            yield Guess(cause, told, Edit(mistake, trace.sites[site]))
 
 
 def ignored_output(problem: Problem) -> Iterator[Guess]:
@@ -94,7 +94,7 @@ def ignored_output(problem: Problem) -> Iterator[Guess]:
         weights = [0 * w if j == k else w for j, w in enumerate(trace.weights)]
         cause = C_PATH if k == 1 and letter_of(problem, "c_prev") else TERM_MISSING
         told = f"the gradient with respect to output {k} is not used"
-        yield Guess(cause, told, trace.gradients(weights=weights))
+        yield Guess(cause, told, Edit(weights=weights))
 
 
 def letter_of(problem: Problem, name: str) -> str | None:
@@ -158,7 +158,7 @@ def _consumers(problem: Problem, low: int, high: int) -> list[object]:
     return list(found)
 
 
-def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) -> Mistake:
+def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) -> Edit:
     """Pass nothing from certain places to certain others, one step back; or from the first."""
     trace = problem.followed
     consumers = {to for _, to in edges}
@@ -171,10 +171,8 @@ def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) 
     for tickets in states:
         firsts[tickets] = True
 
-    def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
+    def mistake(number: int, node: Node, g: HostArray) -> Adjoints:
         site = trace.site_of(number)
-        if site not in consumers:
-            return None
         passed = []
         for tickets, value in trace.backward(number, g):
             late = earlier(problem, node, tickets)
@@ -187,7 +185,7 @@ def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) 
             passed.append((tickets, value * ~gone))
         return passed
 
-    return mistake
+    return Edit(mistake, [n for site in consumers for n in trace.sites[site]])
 
 
 def _letter(problem: Problem, source: object, sources: list[object]) -> str:

@@ -29,6 +29,8 @@ def multiple(problem: Problem, name: str) -> Iterator[Guess]:
     factor = ratio(problem.wrong[name], problem.right[name])
     if factor is None or is_one(factor):
         return
+    if numpy.count_nonzero(problem.right[name]) < 2 and abs(factor + 1) > 1e-6:
+        return  # of a single number, anything is a multiple
     predicted = {name: factor * problem.right[name]}
     if abs(factor + 1) < 1e-6:
         told = f"the gradient of {name} is -1 times the right one"
@@ -94,6 +96,28 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
             wanted = ", ".join(f"{slope:g}" for slope in slopes[1])
             evidence = f"the slopes behind {name} are {told} in place of {wanted}"
             yield Guess(c.DERIVATIVE_MISSING, evidence, {name: wrong})
+
+
+def moved_by_one(problem: Problem, name: str) -> Iterator[Guess]:
+    """The gradient stands a place too far along an axis; what comes in at its end is another value.
+
+    Wrong: ``dx = dpadded[:, :-2]``. Right: ``dx = dpadded[:, 1:-1]``.
+    """
+    right, wrong = problem.right[name], problem.wrong[name]
+    if right.shape != wrong.shape:
+        return
+    for axis, size in enumerate(right.shape):
+        if size < 4:
+            continue
+        for step, word in ((1, "later"), (-1, "earlier")):
+            moved = numpy.roll(right, step, axis)
+            edge = tuple(
+                (0 if step > 0 else -1) if k == axis else slice(None) for k in range(right.ndim)
+            )
+            moved[edge] = wrong[edge]
+            told = f"the gradient of {name} stands one place {word} along axis {axis}"
+            if numpy.count_nonzero(numpy.delete(moved, 0 if step > 0 else -1, axis)) > 2:
+                yield Guess(c.TIME_SHIFTED, told, {name: moved}, tier=1)
 
 
 def is_one(factor: float) -> bool:

@@ -49,15 +49,12 @@ def _find_uses(problem: Problem, name: str) -> list[Use]:
     first, size = int(own.min()), own.size
     found: list[Use] = []
 
-    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
+    for number, node in enumerate(trace.nodes):
         for j, (_, tickets) in enumerate(node.operands):
-            inside = (tickets >= first) & (tickets < first + size)
-            if inside.any():
+            if ((tickets >= first) & (tickets < first + size)).any():
+                g = trace.gradient_at(number)
                 found.append(_use(problem, number, node, g, j, first, size))
-        return None
-
-    trace.gradients(look)
-    return found[::-1]
+    return found
 
 
 def _use(
@@ -225,18 +222,19 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
     parts: list[tuple[HostArray, HostArray]] = []
     sites: set[object] = set()
 
-    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
+    marked = numpy.zeros(trace.tape.size, dtype=bool)
+    marked[own] = True
+    for number, node in enumerate(trace.nodes):
+        if not any(marked[t].any() for _, t in node.operands):
+            continue
         found, touched = numpy.zeros(trace.tape.size), numpy.zeros(trace.tape.size, dtype=bool)
-        for tickets, value in trace.backward(number, g):
+        for tickets, value in trace.backward(number, trace.gradient_at(number)):
             numpy.add.at(found, numpy.broadcast_to(tickets, value.shape), value)
             touched[tickets] = True
-        if touched[own].any():
-            parts.append((found[own], touched[own]))
-            sites.add(trace.site_of(number))
-        return None
-
-    trace.gradients(look)
-    in_whole = all(touched.all() for _, touched in parts) and len(sites) > 1
+        parts.append((found[own], touched[own]))
+        sites.add(trace.site_of(number))
+    parts.reverse()
+    in_whole = len(sites) == len(parts) > 1
     cause = c.TERM_MISSING if in_whole else c.ASSIGNED
     for ordered in (parts, parts[::-1]) if len(parts) > 1 else ():
         kept = numpy.zeros(own.shape)
@@ -277,15 +275,14 @@ def wrong_axis(problem: Problem, name: str) -> Iterator[Guess]:
         return
     seen: list[HostArray] = []
 
-    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
+    for number, node in enumerate(trace.nodes):
         if node.op in ("matmul", "sum", "einsum", "gather"):
-            return None
-        for tickets, passed in trace.backward(number, g):
+            continue
+        if not any(t.shape == right.shape for _, t in node.operands):
+            continue
+        for tickets, passed in trace.backward(number, trace.gradient_at(number)):
             if tickets.shape == right.shape and (tickets == trace.variables[name]).all():
                 seen.append(passed)
-        return None
-
-    trace.gradients(look)
     for passed in seen:
         for axes in _axes(passed.ndim):
             total = passed.sum(axis=axes)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck.causes import TIME_REVERSED, TIME_SHIFTED
 from deepnlp.gradcheck.numeric import HostArray
@@ -43,7 +44,7 @@ def outputs_moved(problem: Problem) -> Iterator[Guess]:
 
         def guess(cause: str, told: str, changed: HostArray, k: int = k) -> Guess:
             weights = [changed if j == k else w for j, w in enumerate(trace.weights)]
-            return Guess(cause, told, trace.gradients(weights=weights))
+            return Guess(cause, told, Edit(weights=weights))
 
         for cause, told, moved in _moves(weight, trace.time_axis):
             yield guess(cause, f"{used} {told}", moved)
@@ -71,12 +72,12 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
 
         def mistake(
             number: int, node: Node, g: HostArray, skipped: HostArray = skipped
-        ) -> Adjoints | None:
-            inside = skipped[node.tickets]
-            return trace.backward(number, g * ~inside) if inside.any() else None
+        ) -> Adjoints:
+            return trace.backward(number, g * ~skipped[node.tickets])
 
+        at = [k for k, node in enumerate(trace.nodes) if skipped[node.tickets].any()]
         told = f"step {step} (of 0 to {last}) is left out of the way back"
-        yield Guess(TIME_SHIFTED, told, trace.gradients(mistake))
+        yield Guess(TIME_SHIFTED, told, Edit(mistake, at))
 
 
 def _shares(problem: Problem, name: str) -> list[HostArray]:
@@ -85,16 +86,17 @@ def _shares(problem: Problem, name: str) -> list[HostArray]:
     own = trace.variables[name]
     shares: dict[object, HostArray] = {}
 
-    def look(number: int, node: Node, g: HostArray) -> Adjoints | None:
+    marked = numpy.zeros(trace.tape.size, dtype=bool)
+    marked[own] = True
+    for number, node in enumerate(trace.nodes):
+        if not any(marked[t].any() for _, t in node.operands):
+            continue
         found = numpy.zeros(trace.tape.size)
-        for tickets, value in trace.backward(number, g):
+        for tickets, value in trace.backward(number, trace.gradient_at(number)):
             numpy.add.at(found, numpy.broadcast_to(tickets, value.shape), value)
         site = trace.site_of(number)
         if found[own].any():
             shares[site] = shares.get(site, 0.0) + found[own]
-        return None
-
-    trace.gradients(look)
     return list(shares.values())
 
 

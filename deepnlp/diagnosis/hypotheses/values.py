@@ -9,9 +9,10 @@ import numpy
 from deepnlp.diagnosis.hypotheses.activations import RIGHT, Activation, activations
 from deepnlp.diagnosis.hypotheses.paths import earlier
 from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.diagnosis.trace import Trace
-from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED, WRONG_VALUE
+from deepnlp.gradcheck.causes import CACHE, TIME_SHIFTED
 from deepnlp.gradcheck.numeric import HostArray
 
 Pair = tuple[HostArray, HostArray]
@@ -106,38 +107,6 @@ def one_step_ahead(problem: Problem) -> Iterator[Guess]:
                 yield Guess(TIME_SHIFTED, told, gradients)
 
 
-def other_values(problem: Problem) -> Iterator[Guess]:
-    """Another array of the same shape is used in a product.
-
-    Wrong: ``di = dc * i`` for c = f c_prev + i g. Right: ``di = dc * g``.
-    """
-    trace = problem.followed
-    sites = list(trace.sites.items())
-    candidates: list[tuple[str, list[HostArray]]] = [
-        (trace.nodes[n[0]].site.target or trace.line(n[0]), [trace.nodes[k].tickets for k in n])
-        for _, n in sites
-    ]
-    candidates += [(name, [tickets]) for name, tickets in trace.variables.items()]
-    tried = 0
-    for _site, numbers in sites:
-        first = trace.nodes[numbers[0]]
-        if first.op not in ("multiply", "matmul", "divide"):
-            continue
-        for j, (values, tickets) in enumerate(first.operands):
-            if not tickets.any() or values.ndim == 0:
-                continue
-            for name, arrays in candidates:
-                if arrays[0].shape != values.shape or len(arrays) not in (1, len(numbers)):
-                    continue
-                tried += 1
-                if tried > 400:
-                    return
-                told = (
-                    f"behind `{trace.line(numbers[0])}`, {name} is used in place of another value"
-                )
-                yield Guess(WRONG_VALUE, told, _with_operand(problem, numbers, j, arrays))
-
-
 def _repeated(problem: Problem) -> dict[object, list[int]]:
     """Places inside a loop over time, each with its nodes in the order of steps."""
     trace = problem.followed
@@ -188,7 +157,7 @@ def _with_values(
     pairs: list[Pair],
     consumers: set[object] | None = None,
     keep_earlier: bool = False,
-) -> dict[str, HostArray]:
+) -> Edit:
     """The gradients from derivatives that are computed with the values of other tickets.
 
     Of each pair, the values of the second stand for those of the first; ``consumers`` says at which
@@ -202,9 +171,11 @@ def _with_values(
     known = problem.recall("activations", lambda: _activations_by_node(trace))
     changed = mapped != numpy.arange(len(mapped))
 
+    at = trace.nodes_with(changed)
+    if consumers is not None:
+        at = [number for number in at if trace.site_of(number) in consumers]
+
     def mistake(number: int, node: Node, g: HostArray) -> Adjoints | None:
-        if consumers is not None and trace.site_of(number) not in consumers:
-            return None
         own = changed[node.tickets].any()
         one = known.get(number)
         if one is not None and (own or changed[one.tickets].any()):
@@ -219,7 +190,7 @@ def _with_values(
             operands.append(numpy.where(free, values_of[mapped[t]], v))
         return node.passed(g, operands, values_of[mapped[node.tickets]])
 
-    return trace.gradients(mistake)
+    return Edit(mistake, at)
 
 
 def _activations_by_node(trace: Trace) -> dict[int, Activation]:
@@ -231,9 +202,7 @@ def _activations_by_node(trace: Trace) -> dict[int, Activation]:
     }
 
 
-def _with_operand(
-    problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]
-) -> dict[str, HostArray]:
+def _with_operand(problem: Problem, numbers: list[int], j: int, arrays: list[HostArray]) -> Edit:
     trace = problem.followed
     values_of = trace.tape.values
     order = {number: k for k, number in enumerate(numbers)}
@@ -243,7 +212,7 @@ def _with_operand(
         operands[j] = values_of[arrays[min(order[number], len(arrays) - 1)]]
         return node.passed(g, operands, node.values)
 
-    return trace.gradients(mistake, at=order)
+    return Edit(mistake, order)
 
 
 def _shifted_rows(problem: Problem) -> Iterator[Guess]:
@@ -272,4 +241,4 @@ def _shifted_rows(problem: Problem) -> Iterator[Guess]:
 
             word = "after" if shift == 1 else "before"
             told = f"the input of `{node.site.text}` is that of the step {word}"
-            yield Guess(TIME_SHIFTED, told, trace.gradients(mistake, at=numbers))
+            yield Guess(TIME_SHIFTED, told, Edit(mistake, numbers))

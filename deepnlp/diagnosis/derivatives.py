@@ -1,0 +1,133 @@
+"""Derivatives of the operations that a tape holds: vector-Jacobian products.
+
+For an operation y = f(a, b) and the gradient g with respect to y, those with respect to a and b
+are g (dy/da) and g (dy/db). Every g here has one axis more than y, its last: reverse passes that
+differ by one edit each are run side by side, one in each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+HostArray = numpy.ndarray[Any, Any]
+
+UNARY: dict[str, Callable[[HostArray, HostArray], Any]] = {
+    "gather": lambda x, y: 1.0,
+    "negative": lambda x, y: -1.0,
+    "exp": lambda x, y: y,
+    "exp2": lambda x, y: y * numpy.log(2.0),
+    "expm1": lambda x, y: y + 1,
+    "log": lambda x, y: 1 / x,
+    "log2": lambda x, y: 1 / (x * numpy.log(2.0)),
+    "log10": lambda x, y: 1 / (x * numpy.log(10.0)),
+    "log1p": lambda x, y: 1 / (1 + x),
+    "tanh": lambda x, y: 1 - y * y,
+    "expit": lambda x, y: y * (1 - y),
+    "erf": lambda x, y: 2 / numpy.sqrt(numpy.pi) * numpy.exp(-x * x),
+    "erfc": lambda x, y: -2 / numpy.sqrt(numpy.pi) * numpy.exp(-x * x),
+    "sqrt": lambda x, y: 0.5 / y,
+    "cbrt": lambda x, y: 1 / (3 * y * y),
+    "square": lambda x, y: 2 * x,
+    "reciprocal": lambda x, y: -y * y,
+    "absolute": lambda x, y: numpy.sign(x),
+    "fabs": lambda x, y: numpy.sign(x),
+    "sin": lambda x, y: numpy.cos(x),
+    "cos": lambda x, y: -numpy.sin(x),
+    "tan": lambda x, y: 1 + y * y,
+    "arctan": lambda x, y: 1 / (1 + x * x),
+    "arcsinh": lambda x, y: 1 / numpy.sqrt(1 + x * x),
+    "arccos": lambda x, y: -1 / numpy.sqrt(1 - x * x),
+    "arcsin": lambda x, y: 1 / numpy.sqrt(1 - x * x),
+    "arctanh": lambda x, y: 1 / (1 - x * x),
+    "sinh": lambda x, y: numpy.cosh(x),
+    "cosh": lambda x, y: numpy.sinh(x),
+}
+"""Derivative of y = f(x), from x and y."""
+
+BINARY: dict[str, Callable[[HostArray, HostArray, HostArray], tuple[Any, Any]]] = {
+    "add": lambda a, b, y: (1.0, 1.0),
+    "subtract": lambda a, b, y: (1.0, -1.0),
+    "multiply": lambda a, b, y: (b, a),
+    "divide": lambda a, b, y: (1 / b, -a / (b * b)),
+    "power": lambda a, b, y: (b * a ** (b - 1.0), y * numpy.log(numpy.where(a > 0, a, 1.0))),
+    "maximum": lambda a, b, y: (1.0 * (a >= b), 1.0 * (a < b)),
+    "minimum": lambda a, b, y: (1.0 * (a <= b), 1.0 * (a > b)),
+    "fmax": lambda a, b, y: (1.0 * (a >= b), 1.0 * (a < b)),
+    "fmin": lambda a, b, y: (1.0 * (a <= b), 1.0 * (a > b)),
+    "logaddexp": lambda a, b, y: (numpy.exp(a - y), numpy.exp(b - y)),
+    "arctan2": lambda a, b, y: (b / (a * a + b * b), -a / (a * a + b * b)),
+    "hypot": lambda a, b, y: (a / y, b / y),
+}
+"""Derivatives of y = f(a, b) with respect to a and to b."""
+
+LINEAR = ("matmul", "sum", "einsum", "extreme")
+"""Operations whose derivative is more than a product entry by entry."""
+
+
+def partials(op: str, operands: list[HostArray], y: HostArray) -> list[Any]:
+    """Derivatives of an operation that works entry by entry; numbers, or arrays of y's shape."""
+    if op in UNARY:
+        return [UNARY[op](operands[0], y)]
+    return list(BINARY[op](operands[0], operands[1], y))
+
+
+def linear_vjp(node: Any, g: HostArray, operands: list[HostArray]) -> list[HostArray]:
+    """The same for one of ``LINEAR``: gradients with respect to the operands.
+
+    Parameters
+    ----------
+    node : Node
+        For its ``op``, ``axes`` and ``subscripts``.
+    g : array (*y.shape, columns)
+    operands : list of array
+
+    Returns
+    -------
+    list of array
+        Each of a shape to which (*operand.shape, columns) broadcasts.
+    """
+    if node.op == "matmul":
+        return _matmul(g, *operands)
+    if node.op == "extreme":
+        return [numpy.expand_dims(g, node.axes) * node.chosen[..., None]]
+    if node.op == "sum":
+        kept = numpy.expand_dims(g, node.axes)
+        return [numpy.broadcast_to(kept, (*operands[0].shape, g.shape[-1]))]
+    return _einsum(node.subscripts, g, operands)
+
+
+def _matmul(g: HostArray, A: HostArray, B: HostArray) -> list[HostArray]:
+    """dA = g B^T and dB = A^T g, for each column; matrices may be stacked, vectors may stand in."""
+    A2 = A[None, :] if A.ndim == 1 else A
+    B2 = B[:, None] if B.ndim == 1 else B
+    batch = numpy.broadcast_shapes(A2.shape[:-2], B2.shape[:-2])
+    n, k, m, e = A2.shape[-2], A2.shape[-1], B2.shape[-1], g.shape[-1]
+    g = g.reshape((*batch, n, m, e))
+    dA = numpy.matmul(B2[..., None, :, :], g)  # (*batch, n, k, e)
+    dB = numpy.matmul(numpy.swapaxes(A2, -1, -2), g.reshape((*batch, n, m * e)))
+    dB = dB.reshape((*dB.shape[:-1], m, e))
+    return [
+        dA.reshape((*dA.shape[:-3], k, e)) if A.ndim == 1 else dA,
+        dB.reshape((*dB.shape[:-3], k, e)) if B.ndim == 1 else dB,
+    ]
+
+
+def _einsum(subscripts: str, g: HostArray, operands: list[HostArray]) -> list[HostArray]:
+    left, right = subscripts.split("->")
+    names = left.split(",")
+    column = next(c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in subscripts)
+    sizes = {c: n for name, o in zip(names, operands) for c, n in zip(name, o.shape)}
+    gradients = []
+    for j, own in enumerate(names):
+        others = [(n, o) for k, (n, o) in enumerate(zip(names, operands)) if k != j]
+        known = set(right).union(*(n for n, _ in others))
+        missing = "".join(c for c in own if c not in known)  # summed in this operand alone
+        if missing:
+            others.append((missing, numpy.ones([sizes[c] for c in missing])))
+        terms = ",".join([right + column, *(n for n, _ in others)])
+        arrays = [o for _, o in others]
+        gradients.append(numpy.einsum(f"{terms}->{own}{column}", g, *arrays, optimize=True))
+    return gradients

@@ -1,0 +1,217 @@
+"""The functions of NumPy that compute something new, on arrays that are followed."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import accumulate
+from typing import Any
+
+import numpy
+
+from deepnlp.diagnosis.tape import TraceError
+from deepnlp.diagnosis.traced import FUNCTIONS, Traced, pair, record, strip
+
+
+def _sum(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = tuple(a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,)))
+    total = record(x.tape, "sum", numpy.sum(x.values_, axis=axes), x, axes=axes)
+    if keepdims:
+        shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+        total = total.reshape(shape)
+    return total
+
+
+def _mean(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
+    total = _sum(x, axis, keepdims=keepdims)
+    return total / (x.size / max(total.size, 1))
+
+
+def _var(
+    x: Any, axis: Any = None, *_: Any, ddof: int = 0, keepdims: bool = False, **options: Any
+) -> Any:
+    centred = x - _mean(x, axis, keepdims=True)
+    squares = _sum(centred * centred, axis, keepdims=keepdims)
+    return squares / (x.size / max(squares.size, 1) - ddof)
+
+
+def _std(x: Any, axis: Any = None, **options: Any) -> Any:
+    return numpy.sqrt(_var(x, axis, **options))
+
+
+def _extreme(name: str) -> Any:
+    pick = {"max": numpy.argmax, "min": numpy.argmin}[name]
+
+    def extreme(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        axes = (
+            tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        )
+        axes = tuple(k % x.ndim for k in axes)
+        last = numpy.moveaxis(x.values_, axes, range(-len(axes), 0))
+        flat = last.reshape((*last.shape[: x.ndim - len(axes)], -1))
+        where = numpy.expand_dims(pick(flat, axis=-1), -1)
+        chosen = numpy.zeros(flat.shape)
+        numpy.put_along_axis(chosen, where, 1.0, -1)
+        chosen = numpy.moveaxis(chosen.reshape(last.shape), range(-len(axes), 0), axes)
+        values = numpy.take_along_axis(flat, where, -1)[..., 0]
+        found = record(x.tape, "extreme", values, x, axes=axes, chosen=chosen)
+        return found.reshape(numpy.expand_dims(values, axes).shape) if keepdims else found
+
+    return extreme
+
+
+def _dot(a: Any, b: Any) -> Any:
+    if numpy.ndim(strip(a)) == 0 or numpy.ndim(strip(b)) == 0:
+        return numpy.multiply(a, b)
+    if numpy.ndim(strip(b)) > 2:
+        return _tensordot(a, b, ([-1], [-2]))
+    return numpy.matmul(a, b)
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    na, nb = numpy.ndim(strip(a)), numpy.ndim(strip(b))
+    if isinstance(axes, int):
+        axes = (range(na - axes, na), range(axes))
+    left, right = ([one] if isinstance(one, int) else list(one) for one in axes)
+    names = list("abcdefghijklmnopqrstuvwxyz")
+    of_a = names[:na]
+    of_b = names[na : na + nb]
+    for k, m in zip(left, right):
+        of_b[m % nb] = of_a[k % na]
+    summed = {of_a[k % na] for k in left}
+    out = "".join(c for c in of_a + of_b if c not in summed)
+    return _einsum(f"{''.join(of_a)},{''.join(of_b)}->{out}", a, b)
+
+
+def _einsum(subscripts: str, *operands: Any, **options: Any) -> Any:
+    tape = next(one.tape for one in operands if isinstance(one, Traced))
+    subscripts = _explicit(subscripts.replace(" ", ""), [numpy.ndim(strip(o)) for o in operands])
+    if any(len(set(part)) < len(part) for part in subscripts.split("->")[0].split(",")):
+        raise TraceError("this form of numpy.einsum is not followed")
+    values = numpy.einsum(subscripts, *strip(operands))
+    return record(tape, "einsum", values, *operands, subscripts=subscripts)
+
+
+def _explicit(subscripts: str, dims: list[int]) -> str:
+    """Subscripts without dots, and with the result written out.
+
+    >>> _explicit("...i,ij", [3, 2])
+    'ABi,ij->ABj'
+    """
+    left, arrow, right = subscripts.partition("->")
+    parts = left.split(",")
+    most = max((n - len(p) + 3 for p, n in zip(parts, dims) if "..." in p), default=0)
+    letters = "ABCDEFGH"[:most]
+    named = [
+        p.replace("...", letters[most - (n - len(p) + 3) :]) if "..." in p else p
+        for p, n in zip(parts, dims)
+    ]
+    if not arrow:
+        joined = "".join(named)
+        right = letters + "".join(
+            c for c in sorted(set(joined)) if joined.count(c) == 1 and c not in letters
+        )
+    return f"{','.join(named)}->{right.replace('...', letters)}"
+
+
+def _outer(a: Any, b: Any) -> Any:
+    return numpy.multiply(numpy.reshape(a, (-1, 1)), numpy.reshape(b, (1, -1)))
+
+
+def _prod(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    if axis is None:
+        return reduce(numpy.multiply, [x.reshape(-1)[k] for k in range(x.size)])
+    total = reduce(numpy.multiply, list(numpy.moveaxis(x, axis, 0)))
+    return numpy.expand_dims(total, axis) if keepdims else total
+
+
+def _cumsum(x: Any, axis: Any = None, **options: Any) -> Any:
+    x = x.reshape(-1) if axis is None else x
+    rows = list(numpy.moveaxis(x, axis or 0, 0))
+    return numpy.stack(list(accumulate(rows, numpy.add)), axis=axis or 0)
+
+
+def _pad(x: Any, width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        raise TraceError(f"numpy.pad with mode {mode!r} is not followed")
+    values = numpy.pad(x.values_, width, mode, **options)
+    if mode == "constant":  # the numbers around it are constants
+        options = {}
+    return Traced(x.tape, values, numpy.pad(x.tickets, width, mode, **options))
+
+
+def _nan_to_num(x: Any, **options: Any) -> Any:
+    return _where(numpy.isfinite(x.values_), x, numpy.nan_to_num(x.values_, **options))
+
+
+def _average(x: Any, axis: Any = None, weights: Any = None, **options: Any) -> Any:
+    if weights is None:
+        return _mean(x, axis)
+    total = numpy.multiply(x, weights)
+    return _sum(total, axis) / _sum(numpy.multiply(weights, numpy.ones(x.shape)), axis)
+
+
+def _clip(x: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
+    low, high = options.get("a_min", low), options.get("a_max", high)
+    x = x if low is None else numpy.maximum(x, low)
+    return x if high is None else numpy.minimum(x, high)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord == 1:
+        return _sum(numpy.absolute(x), axis, keepdims=keepdims)
+    if ord not in (None, 2, "fro"):
+        raise TraceError("this norm is not followed")
+    return numpy.sqrt(_sum(x * x, axis, keepdims=keepdims))
+
+
+def _take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
+    found = x._move(lambda a: numpy.take_along_axis(a, indices, axis))
+    return record(x.tape, "gather", found.values_, found)
+
+
+def _take(x: Any, indices: Any, axis: Any = None, **options: Any) -> Any:
+    found = x._move(lambda a: numpy.take(a, indices, axis=axis))
+    return record(x.tape, "gather", found.values_, found)
+
+
+def _where(condition: Any, a: Any = None, b: Any = None) -> Any:
+    condition = strip(condition)
+    if a is None:
+        return numpy.where(condition)
+    followed = [one for one in (a, b) if isinstance(one, Traced)]
+    if not followed:
+        return numpy.where(condition, a, b)
+    tape = followed[0].tape
+    (va, ta), (vb, tb) = pair(a), pair(b)
+    return Traced(tape, numpy.where(condition, va, vb), numpy.where(condition, ta, tb))
+
+
+def _copyto(target: Any, source: Any, where: Any = True) -> None:
+    target[...] = _where(where, source, target)
+
+
+def _like(value: float) -> Any:
+    def build(x: Any, dtype: Any = None, **options: Any) -> Any:
+        if dtype is not None and numpy.dtype(dtype).kind not in "fc":
+            return numpy.full(x.shape, value, dtype=dtype)
+        return Traced(x.tape, numpy.full(x.shape, value), numpy.zeros(x.shape, dtype=int))
+
+    return build
+
+
+FUNCTIONS.update({
+    "sum": _sum, "mean": _mean, "var": _var, "std": _std, "norm": _norm, "outer": _outer,
+    "dot": _dot, "vdot": lambda a, b: _dot(a.reshape(-1), b.reshape(-1)),
+    "inner": lambda a, b: _dot(a, numpy.swapaxes(b, -1, -2) if b.ndim > 1 else b),
+    "tensordot": _tensordot, "einsum": _einsum, "prod": _prod, "cumsum": _cumsum,
+    "max": _extreme("max"), "amax": _extreme("max"),
+    "min": _extreme("min"), "amin": _extreme("min"),
+    "clip": _clip, "take": _take, "take_along_axis": _take_along_axis, "where": _where,
+    "copyto": _copyto, "pad": _pad, "nan_to_num": _nan_to_num, "average": _average,
+    "nansum": _sum, "nanmean": _mean,
+    "zeros_like": _like(0.0), "ones_like": _like(1.0), "empty_like": _like(0.0),
+    "full_like": lambda x, value, **options: _like(value)(x, **options),
+})  # fmt: skip

@@ -1,0 +1,176 @@
+"""Places in a learner's program: statements, expressions, and the names they use."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+_OWN = str(Path(__file__).resolve().parent)
+_LONGEST = 90
+
+Span = tuple[str, int, int, int, int]
+"""A file, and where an expression begins and ends in it: two lines, two columns."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """The place in a program where an operation was called; a loop passes it more than once.
+
+    Attributes
+    ----------
+    key : tuple
+        The calls that led there, each as code and position.
+    call : tuple
+        The same for the statement that the learner would recognise.
+    file, number : str, int
+        Where that statement is.
+    span : tuple or None
+        The expression that computed the result, where it is known.
+    """
+
+    key: tuple[Any, ...]
+    call: tuple[Any, ...]
+    file: str
+    number: int
+    span: Span | None = None
+
+    @property
+    def text(self) -> str:
+        """The statement, on one line."""
+        return _statement_text(self.file, self.number)
+
+    @property
+    def target(self) -> str | None:
+        """The name it assigns to, where it is one name."""
+        return assigned_name(statement_at(self.file, self.number))
+
+    @property
+    def expression(self) -> ast.expr | None:
+        """The expression that computed the result."""
+        return None if self.span is None else expression_at(self.span)
+
+
+def site_of_caller() -> Site:
+    """The place in the user's program that called."""
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and len(frames) < 24:
+        name = frame.f_code.co_filename
+        if frame.f_code.co_name == "_call_forward":
+            break
+        if not name.startswith(_OWN) and "numpy" not in name and "<frozen" not in name:
+            frames.append(frame)
+        frame = frame.f_back
+    if not frames:
+        return Site((), (), "", 0)
+    return _site(tuple((f.f_code, f.f_lasti) for f in frames), tuple(f.f_lineno for f in frames))
+
+
+@cache
+def _site(key: tuple[tuple[CodeType, int], ...], lines: tuple[int, ...]) -> Site:
+    assigns = [
+        assigned_name(statement_at(code.co_filename, line)) is not None
+        for (code, _), line in zip(key, lines)
+    ]
+    depth = assigns.index(True) if any(assigns) else 0
+    code = key[depth][0]
+    return Site(key, key[depth:], code.co_filename, lines[depth], _span(*key[0]))
+
+
+def _span(code: CodeType, position: int) -> Span | None:
+    line, end, column, end_column = _positions(code)[position // 2]
+    if line is None or end is None or column is None or end_column is None:
+        return None
+    return (code.co_filename, line, end, column, end_column)
+
+
+@cache
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
+
+
+# --- Reading the source ---------------------------------------------------------------------------
+
+
+@cache
+def _parsed(file: str) -> tuple[dict[int, ast.stmt], dict[tuple[int, int, int, int], ast.expr]]:
+    """The innermost statement by line, and the expressions by where they stand."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}, {}
+    statements: dict[int, ast.stmt] = {}
+    expressions: dict[tuple[int, int, int, int], ast.expr] = {}
+    for node in ast.walk(tree):  # outer nodes come before inner ones
+        if isinstance(node, ast.stmt):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                statements[line] = node
+        elif isinstance(node, ast.expr):
+            where = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
+            expressions[where] = node
+    return statements, expressions
+
+
+@cache
+def _statement_text(file: str, line: int) -> str:
+    node = statement_at(file, line)
+    if node is None or isinstance(node, ast.If | ast.For | ast.While | ast.With):
+        return linecache.getline(file, line).strip()
+    return shortened(source_of(file, node))
+
+
+def statement_at(file: str, line: int) -> ast.stmt | None:
+    """The innermost statement of a file that covers a line."""
+    return _parsed(file)[0].get(line)
+
+
+def expression_at(span: Span) -> ast.expr | None:
+    """The expression at a place of a file."""
+    return _parsed(span[0])[1].get(span[1:])
+
+
+def source_of(file: str, node: ast.stmt | ast.expr) -> str:
+    """The text of a node of the syntax tree, on one line."""
+    lines = linecache.getlines(file)[node.lineno - 1 : node.end_lineno]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+    lines[0] = lines[0].encode()[node.col_offset :].decode()
+    return " ".join(" ".join(lines).split())
+
+
+def shortened(text: str) -> str:
+    """A text of a length that fits into a sentence.
+
+    Examples
+    --------
+    >>> shortened("y = x")
+    'y = x'
+    """
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + " ..."
+
+
+def assigned_name(node: ast.stmt | None) -> str | None:
+    """The name to which a statement assigns: ``h`` for ``h = ...``, ``self.h``, ``h[:, t]``."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target: ast.expr = node.targets[0]
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        target = node.target
+    else:
+        return None
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def is_of_the_package(file: str) -> bool:
+    """Whether a file belongs to the package itself."""
+    return Path(file).resolve().is_relative_to(Path(_OWN).parent)

@@ -1,0 +1,281 @@
+"""Reverse passes over a tape, side by side, each with one edit.
+
+The gradient of f = sum of w * y is J^T w, and the reverse pass computes it from the last operation
+to the first: what an operation receives, g, it passes on to its operands, times its derivatives.
+An edit alters what some operations pass on. Since a pass is a list of a few hundred small NumPy
+operations, hundreds of edited passes are run at once, in the columns of the same arrays: the
+adjoint has one row for each ticket and one column for each edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials
+from deepnlp.diagnosis.tape import Adjoints, Node, Tape
+
+Mistake = Callable[[int, Node, HostArray], "Adjoints | None"]
+"""Takes the number of a node, the node, and the gradient with respect to its result; returns what
+is passed on to the operands, or None where the node is differentiated correctly."""
+
+_NUMBERS = 3_000_000
+"""As many numbers as the adjoint of one batch may have."""
+
+
+@dataclass
+class Edit:
+    """One alteration of the reverse pass.
+
+    Attributes
+    ----------
+    mistake : callable, optional
+        What the nodes in ``at`` pass on instead.
+    at : numbers of nodes, optional
+        All by default.
+    weights : list of array, optional
+        Other gradients with respect to the outputs.
+    scaled : tuple (number of an operand, factor), optional
+        In place of ``mistake``: multiply what is passed on to this operand, or to all (-1), by a
+        number or by an array of the shape of the result.
+    partial : tuple (number of an operand, arrays by number of the node), optional
+        The derivative with respect to this operand that is used in place of the right one.
+    instead : tuple (number of an operand, tickets by number of the node), optional
+        What is passed on to this operand, or to all (-1), is computed from the gradient with
+        respect to these numbers, in place of that with respect to the result.
+    passes, between : int, callable
+        How often to run, and what to do after each run, where an edit needs gradients of values
+        that are reached only later.
+    """
+
+    mistake: Mistake | None = None
+    at: Collection[int] | None = None
+    weights: list[HostArray] | None = None
+    scaled: tuple[int, Any] | None = None
+    partial: tuple[int, dict[int, HostArray]] | None = None
+    instead: tuple[int, dict[int, HostArray]] | None = None
+    passes: int = 1
+    between: Callable[[], None] | None = None
+
+    def __add__(self, other: Edit | Joined) -> Joined:
+        """Both."""
+        return Joined([self, *_parts(other)])
+
+    def alters(self) -> bool:
+        """Whether it alters what nodes pass on."""
+        return not self.mistake is self.scaled is self.partial is self.instead is None
+
+
+@dataclass
+class Joined:
+    """Several edits in one pass; where two alter a node, the last does, and numbers multiply.
+
+    Attributes
+    ----------
+    edits : list of Edit
+    """
+
+    edits: list[Edit]
+
+    @property
+    def passes(self) -> int:
+        """As often as the one that needs most."""
+        return max(edit.passes for edit in self.edits)
+
+    def __add__(self, other: Edit | Joined) -> Joined:
+        return Joined([*self.edits, *_parts(other)])
+
+
+class Place:
+    """Where the numbers of an array stand in the adjoint."""
+
+    def __init__(self, tickets: HostArray) -> None:
+        self.tickets, self.shape = tickets, tickets.shape
+        flat = tickets.reshape(-1)
+        self.start = int(flat[0]) if flat.size else 0
+        self.is_run = bool((flat == numpy.arange(self.start, self.start + flat.size)).all())
+        self.order: HostArray | None = None
+        if not self.is_run:
+            order = numpy.argsort(flat, kind="stable")
+            ordered = flat[order]
+            first = numpy.flatnonzero(numpy.diff(ordered, prepend=-1))
+            if len(first) < flat.size:  # a number that is used twice gets two contributions
+                self.order, self.first, self.unique = order, first, ordered[first]
+
+    def take(self, adjoint: HostArray) -> HostArray:
+        """The rows of an array, in its shape."""
+        if self.is_run:
+            size = int(numpy.prod(self.shape))
+            return adjoint[self.start : self.start + size].reshape((*self.shape, -1))
+        return adjoint[self.tickets]
+
+    def add(self, adjoint: HostArray, value: HostArray) -> None:
+        """Add contributions; those of a shape that the array was broadcast to are summed first."""
+        value = _summed(value, self.shape)
+        if self.is_run:
+            own = self.take(adjoint)
+            own += value
+        elif self.order is None:
+            adjoint[self.tickets] += value
+        else:
+            rows = numpy.broadcast_to(value, (*self.shape, value.shape[-1]))
+            rows = rows.reshape(-1, value.shape[-1])[self.order]
+            adjoint[self.unique] += numpy.add.reduceat(rows, self.first, axis=0)
+
+
+def _summed(value: HostArray, shape: tuple[int, ...]) -> HostArray:
+    """The sum over the axes along which an array of that shape was broadcast."""
+    more = value.ndim - 1 - len(shape)
+    if more > 0:
+        value = value.sum(axis=tuple(range(more)))
+    axes = tuple(k for k, n in enumerate(shape) if n == 1 and value.shape[k] != 1)
+    return value.sum(axis=axes, keepdims=True) if axes else value
+
+
+class Reverse:
+    """The reverse pass of a tape, made ready to run many times.
+
+    Parameters
+    ----------
+    tape : Tape
+    variables : dict of str to tickets
+    outputs : list of tickets
+    weights : list of array
+        Gradients with respect to the outputs.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        variables: dict[str, HostArray],
+        outputs: list[HostArray],
+        weights: list[HostArray],
+    ) -> None:
+        self.nodes, self.size = tape.nodes, tape.size
+        self.weights = weights
+        self.outputs = [Place(tickets) for tickets in outputs]
+        self.variables = {name: Place(tickets) for name, tickets in variables.items()}
+        self._results = [Place(node.tickets) for node in self.nodes]
+        self._operands = [
+            [(j, Place(t)) for j, (_, t) in enumerate(node.operands) if node.carries[j]]
+            for node in self.nodes
+        ]
+        self.partials = [_partials(node) for node in self.nodes]
+
+    def run(self, edits: Sequence[Edit | Joined]) -> Iterator[dict[str, HostArray]]:
+        """The gradients of all variables under each edit."""
+        columns = int(numpy.clip(_NUMBERS // max(self.size, 1), 1, 128))
+        for start in range(0, len(edits), columns):
+            batch = edits[start : start + columns]
+            parts = [part for edit in batch for part in _parts(edit)]
+            for _ in range(max((part.passes for part in parts), default=1) - 1):
+                self.adjoint(batch)
+                for part in parts:
+                    if part.between is not None:
+                        part.between()
+            adjoint = self.adjoint(batch)
+            found = {name: place.take(adjoint) for name, place in self.variables.items()}
+            for k in range(len(batch)):
+                yield {name: values[..., k].copy() for name, values in found.items()}
+
+    def adjoint(self, edits: Sequence[Edit | Joined]) -> HostArray:
+        """Gradient with respect to every ticket (tickets, edits)."""
+        adjoint = numpy.zeros((self.size, len(edits)))
+        for k, place in enumerate(self.outputs):
+            place.add(
+                adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1)
+            )
+        edited: dict[int, dict[int, list[Edit]]] = {}
+        for column, one in enumerate(edits):
+            for edit in _parts(one):
+                if edit.alters():
+                    for number in range(len(self.nodes)) if edit.at is None else edit.at:
+                        edited.setdefault(number, {}).setdefault(column, []).append(edit)
+        for number in reversed(range(len(self.nodes))):
+            g = self._results[number].take(adjoint)
+            values = self._passed(number, g)
+            columns = edited.get(number)
+            if columns:
+                values = [v.copy() if v is g or not v.flags.writeable else v for v in values]
+                for column, several in columns.items():
+                    self._edit(adjoint, number, g[..., column], values, column, several)
+            for (_, place), value in zip(self._operands[number], values):
+                place.add(adjoint, value)
+        return adjoint
+
+    def _passed(self, number: int, g: HostArray) -> list[HostArray]:
+        """What a node passes on to its operands that carry tickets, by the chain rule."""
+        node, found = self.nodes[number], self.partials[number]
+        if found is None:
+            values = linear_vjp(node, g, [v for v, _ in node.operands])
+            return [values[j] for j, _ in self._operands[number]]
+        return [
+            g if isinstance(found[j], float) and found[j] == 1.0 else g * found[j]
+            for j, _ in self._operands[number]
+        ]
+
+    def _edit(
+        self,
+        adjoint: HostArray,
+        number: int,
+        g: HostArray,
+        values: list[HostArray],
+        column: int,
+        edits: list[Edit],
+    ) -> None:
+        """Alter one column of what a node passes on."""
+        node, operands = self.nodes[number], self._operands[number]
+        edit = next((e for e in reversed(edits) if e.scaled is None), edits[-1])
+        for scaled in (e.scaled for e in edits if e.scaled is not None):
+            j, factor = scaled
+            if j < 0:
+                g = g * factor
+            for (k, _), value in zip(operands, values):
+                if j in (-1, k):
+                    value[..., column] *= factor
+        if edit.partial is not None:
+            j, by_number = edit.partial
+            for (k, _), value in zip(operands, values):
+                if j == k:
+                    value[..., column] = g * by_number[number]
+        elif edit.instead is not None:
+            j, tickets = edit.instead
+            other = adjoint[tickets[number], column].reshape(g.shape)
+            passed = self._passed(number, numpy.array(other)[..., None])
+            for (k, _), value, new in zip(operands, values, passed):
+                if j in (-1, k):
+                    value[..., column] = new[..., 0]
+        elif edit.mistake is not None:
+            passed_on = edit.mistake(number, node, g)
+            if passed_on is None:
+                return
+            for value in values:
+                value[..., column] = 0.0
+            own = adjoint[:, column]
+            for where, what in passed_on:
+                if where.shape != what.shape:
+                    where = numpy.broadcast_to(where, what.shape)
+                numpy.add.at(own, where, what)
+
+
+def _parts(edit: Edit | Joined) -> list[Edit]:
+    return edit.edits if isinstance(edit, Joined) else [edit]
+
+
+def _weight(edit: Edit | Joined, k: int, right: HostArray) -> HostArray:
+    """The gradient with respect to output k under an edit."""
+    altered = [part.weights[k] for part in _parts(edit) if part.weights is not None]
+    return altered[-1] if altered else right
+
+
+def _partials(node: Node) -> list[Any] | None:
+    """Derivatives of an entry-by-entry operation, with an axis for the columns; numbers stay."""
+    if node.op in LINEAR:
+        return None
+    found = partials(node.op, [v for v, _ in node.operands], node.values)
+    return [
+        p if isinstance(p, float) else numpy.asarray(p, dtype="float64")[..., None] for p in found
+    ]

@@ -1,0 +1,1 @@
+"""Broken layers against which the search over edits was developed."""
