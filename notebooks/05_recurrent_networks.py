@@ -9,8 +9,7 @@
 # which words are frequent, gets a cell with a memory, and ends by writing sentences. You follow its
 # gradient back through time by hand, and measure how far back its memory reaches.
 #
-# You need lesson 1 (affine layers, the softmax with its loss, the gradient checker) and from lesson
-# 3 the embedding, a layer that looks up a row for each word.
+# You need lesson 1. The embedding of lesson 3 returns: a layer that looks up a row for each word.
 #
 # *Time.* To read and work: 90 minutes; exercise 5.7 is for those who want more. To run: about two
 # minutes on two cores, a few seconds with `DEEPNLP_LESSON=short`, which cuts the experiments down.
