@@ -68,7 +68,6 @@ W_small = np.array([[2.0, 0.0, 1.0, -1.0], [-1.0, 1.0, 0.5, 0.0]])  # (D, M) = (
 b_small = np.array([0.5, 0.0, -1.0, 0.0])  # (M,)
 
 y_small = x_small @ W_small + b_small  # (3, 4)
-
 y_small
 
 # %% [markdown]
@@ -137,8 +136,8 @@ plots.curves(
 # %% [markdown]
 # The slope of the sigmoid is never above 0.25<!--= steepest["sigmoid'"] -->, that of tanh reaches
 # 1<!--= steepest["tanh'"] -->, at 0. (The notes on chapter 6 of *Deep Learning from Scratch 2*,
-# from which lesson 6 takes its experiments, say that it is below 1. That is so everywhere except at
-# one point, and a freshly initialised network works around this point.)
+# from which lesson 6 takes its experiments, say that the derivative of tanh is below 1. That is so
+# everywhere except at one point, and a freshly initialised network works around this point.)
 #
 # This is the first half of the network: an affine layer from 2 numbers to 10, then a sigmoid. It is
 # drawn from the layers themselves, run on the data. Blue arrows are values, going forward. Red
@@ -178,7 +177,7 @@ plots.computation_graph(first_half, x, title="The first half: from points to ten
 s = np.array([[2.0, 0.0, -1.0], [0.0, 0.0, 0.0]])  # (N, V) = (2, 3)
 right = np.array([0, 2])
 
-e = np.exp(s - s.max(axis=1, keepdims=True))  # the largest score off: nothing overflows
+e = np.exp(s)
 p = e / e.sum(axis=1, keepdims=True)  # (2, 3), each row sums to 1
 prices = -np.log(p[np.arange(2), right])  # (2,)
 L = prices.mean()
