@@ -57,7 +57,8 @@ def read(source: Path) -> Any:
     Parameters
     ----------
     source : Path
-        A file of cells marked by ``# %%``.
+        A file of cells marked by ``# %%``. Solutions may stand in a file of the same name in the
+        folder ``solutions``; each comes after the cell that checks its exercise.
 
     Returns
     -------
@@ -66,6 +67,9 @@ def read(source: Path) -> Any:
     import jupytext
 
     notebook = jupytext.read(source)
+    solutions = source.parent / "solutions" / source.name
+    if solutions.exists():
+        _insert(notebook, jupytext.read(solutions).cells)
     notebook.metadata["kernelspec"] = dict(KERNEL)
     notebook.metadata["language_info"] = {"name": "python"}
     for number, cell in enumerate(notebook.cells):
@@ -212,6 +216,18 @@ def _joined(outputs: list[Any]) -> list[Any]:
         else:
             joined.append(output)
     return joined
+
+
+def _insert(notebook: Any, solutions: list[Any]) -> None:
+    """Put each solution after the cell that checks the exercise."""
+    for solution in solutions:
+        first = solution.source.partition("\n")[0]
+        if not first.startswith("# Solution "):  # imports, which the lesson has
+            continue
+        name = first.removeprefix("# Solution ")
+        solution.metadata |= {"jupyter": {"source_hidden": True}, "tags": ["solution"]}
+        places = [k for k, c in enumerate(notebook.cells) if f'check("{name}", ' in c.source]
+        notebook.cells.insert(places[0] + 1, solution)
 
 
 def _with_outputs(notebook: Any, last: Any) -> Any:

@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from notebooks.build import build
+from notebooks.build import build, read
 from notebooks.folding import fold
 from notebooks.quoted import QuotedError, complaint, complaints, marks
 
@@ -137,6 +137,20 @@ def test_a_new_mark_needs_a_run(tmp_path):
     nbformat.write(notebook, source.with_suffix(".ipynb"))
     with pytest.raises(QuotedError, match="has to run"):
         build(source, text=True)
+
+
+def test_solutions_may_stand_in_a_file_of_their_own(tmp_path):
+    source = tmp_path / "01_small.py"
+    source.write_text('# %%\ncheck("1.1", ...)\n\n# %%\ncheck("1.10", ...)\n', encoding="utf-8")
+    (tmp_path / "solutions").mkdir()
+    text = "import numpy as np\n\n# %%\n# Solution 1.1\n1\n\n# %%\n# Solution 1.10\n10\n"
+    (tmp_path / "solutions" / source.name).write_text(text, encoding="utf-8")
+    cells = read(source).cells
+    assert [cell.source.split("\n")[-1] for cell in cells] == [
+        'check("1.1", ...)', "1", 'check("1.10", ...)', "10",
+    ]  # fmt: skip
+    assert cells[1].metadata["tags"] == ["solution"]
+    assert [cell.id for cell in cells] == ["cell-0", "cell-1", "cell-2", "cell-3"]
 
 
 def test_a_solution_in_a_file_that_was_not_run_is_folded_without_a_verdict():

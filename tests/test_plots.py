@@ -90,7 +90,7 @@ def test_changes_of_the_learning_rate_are_marked_or_told():
     assert "0.0025" in texts(steps)
     assert [3.5, 3.5] in [list(line.get_xdata()) for line in steps.axes[0].lines]
     smooth = learning_curve(history(20, lambda epoch: 0.5 / epoch))
-    assert "learning rate from 0.5 to 0.025" in texts(smooth)
+    assert "learning rate 0.5 after epoch 1, 0.025 after 20" in texts(smooth)
     assert not any("learning rate" in text for text in texts(learning_curve(history(4))))
 
 

@@ -183,7 +183,8 @@ def _mark_learning_rates(axes: Axes, history: Sequence[Mapping[str, Any]]) -> No
     smooth = len(changes) == len(rates) - 1 > 1  # the rate changes with every epoch
     if smooth or len(changes) > MOST_MARKED_RATES:
         changes = []
-        note = f"learning rate from {rates[0][1]:.3g} to {rates[-1][1]:.3g}"
+        (first, at_first), (last, at_last) = rates[0], rates[-1]  # each at the end of its epoch
+        note = f"learning rate {at_first:.3g} after epoch {first}, {at_last:.3g} after {last}"
     else:
         note = f"learning rate {rates[0][1]:.3g} at first"
     axes.text(0.0, 1.02, note, transform=axes.transAxes, fontsize=8, color=GREY)

@@ -50,7 +50,7 @@ def explore(draw: Callable[..., Figure], **sliders: tuple[Any, Any, Any] | list[
     if widgets is None:
         return draw(**starts)
     controls = {name: _control(widgets, name, values) for name, values in sliders.items()}
-    return widgets.interactive(draw, **controls)
+    return widgets.interactive(draw, {"auto_display": True}, **controls)
 
 
 def _start(name: str, values: Any) -> Any:

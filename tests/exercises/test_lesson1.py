@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.exercises import check
-from tests.exercises.tools import solution_of
+from tests.exercises.tools import code_cells, lesson_source, solution_of
 
 
 def wrong_affine(x, W, b):
@@ -211,3 +211,21 @@ def test_a_wrong_step_of_training_is_named(options, diagnosis):
     verdict = check("1.11", lambda *arguments: train_step(*arguments, **options))
     assert not verdict.ok
     assert verdict.diagnosis == diagnosis, verdict.text
+
+
+def test_layers_of_the_reader_train_like_those_of_the_package():
+    namespace = {}
+    cells = [cell.source for cell in code_cells(lesson_source(1))]
+    parts = ("def train(", "def network(")
+    (training,) = [code for code in cells if all(part in code for part in parts)]
+    (plugged,) = [code for code in cells if "def train_by_hand(" in code]
+    setup = "from deepnlp import Sequential\nfrom deepnlp.layers import *\nshort = True\n"
+    first = next(code for code in cells if "import numpy" in code)
+    data = "x, t = spiral(n_per_class=100, rng=np.random.default_rng(1984))\n"
+    exec(first + "\n" + setup + data + training, namespace)
+    mine = {"1.5": "MyAffine", "1.6": "MySigmoid", "1.7": "MySoftmaxWithLoss"}
+    namespace |= {name: solution_of(number) for number, name in mine.items()}
+    exec(plugged, namespace)
+    assert all(namespace["right"])
+    ours = namespace["train_by_hand"](*namespace["mine"].values())
+    assert ours == pytest.approx(namespace["history"]["10 hidden units"][-1], rel=0.02)

@@ -280,30 +280,6 @@ def windows_lazily(ids, N, T):
         yield np.array([row[:-1] for row in rows]), np.array([row[1:] for row in rows])
 
 
-class TimeLossOfRows:
-    def __init__(self):
-        self.rows = LossInLoops()
-
-    def forward(self, logits, targets):
-        self.shape = logits.shape
-        return self.rows.forward(logits.reshape(-1, self.shape[-1]), targets.ravel())
-
-    def backward(self, d=1):
-        return self.rows.backward(d).reshape(self.shape)
-
-
-class TimeLossByIndex:
-    def forward(self, s, t):
-        self.log_p, self.t = s - np.logaddexp.reduce(s, axis=-1)[..., None], t
-        return -np.take_along_axis(self.log_p, t[..., None], axis=-1).mean()
-
-    def backward(self, dloss=1):
-        ds = np.exp(self.log_p)
-        n, t = np.indices(self.t.shape)
-        ds[n, t, self.t] -= 1
-        return ds * (dloss / self.t.size)
-
-
 def continue_by_steps(model, ids, length):
     state = None
     for id_ in ids:
@@ -348,22 +324,16 @@ RIGHT = {
         lambda log_p: 2 ** (-np.mean(log_p) / np.log(2)),
     ],
     "5.2": [8.0, np.int64(8), 2 ** ((2 + 4) / 2)],
-    "5.3": [
-        lambda x, h, U, W, c: np.tanh(np.concatenate([x, h], axis=1) @ np.vstack([U, W]) + c),
-        lambda x, h, U, W, c: [[math.tanh(a) for a in row] for row in x @ U + h @ W + c],
-    ],
-    "5.4": [StepByEinsum, StepInLoops],
-    "5.5": [TimeOfSteps, TimeInOneProduct],
-    "5.6": ["States", " states "],
-    "5.7": [windows_by_index, windows_lazily],
-    "5.8": [TimeOfSteps, TimeInOneProduct],
-    "5.9": [TimeLossOfRows, TimeLossByIndex],
-    "5.10": [70.0, np.float32(70)],
-    "5.11": [
+    "5.3": [StepByEinsum, StepInLoops],
+    "5.4": [TimeOfSteps, TimeInOneProduct],
+    "5.5": ["States", " states "],
+    "5.6": [windows_by_index, windows_lazily],
+    "5.7": [TimeOfSteps, TimeInOneProduct],
+    "5.8": [
         lambda s, tau: np.exp(s / tau - np.logaddexp.reduce(s / tau)),
         lambda s, tau: [1 / sum(math.exp(min((b - a) / tau, 700)) for b in s) for a in s],
     ],
-    "5.12": [continue_by_steps, continue_word_by_word],
+    "5.9": [continue_by_steps, continue_word_by_word],
 }
 
 

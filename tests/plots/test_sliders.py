@@ -21,7 +21,8 @@ class Widgets:
     """What explore uses of ipywidgets."""
 
     @staticmethod
-    def interactive(draw, **controls):
+    def interactive(draw, options, **controls):
+        assert options == {"auto_display": True}  # else the figure is drawn and not shown
         return draw, controls
 
     @staticmethod

@@ -1,0 +1,70 @@
+"""Brackets: does a language model know, some words later, that one is open?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Group:
+    """The closing brackets at some distances, and how surprising they were.
+
+    Attributes
+    ----------
+    distance : float
+        The middle of the group, in words since the bracket was opened.
+    count : int
+    mean, error : float
+        Of the surprisals, and the standard error of their mean.
+    """
+
+    distance: float
+    count: int
+    mean: float
+    error: float
+
+
+def closing_brackets(
+    tokens: Sequence[str], surprisals: Sequence[float], groups: Sequence[tuple[int, int]]
+) -> list[Group]:
+    """The surprisals of each ")" by its distance from the "(" before it in the sentence.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        A text, with ``<eos>`` at the end of each sentence.
+    surprisals : sequence of float
+        One for each token but the first.
+    groups : sequence of (int, int)
+        The smallest and the largest distance of each; groups without brackets are left out.
+
+    Returns
+    -------
+    list of Group
+
+    Examples
+    --------
+    >>> text = "f ( x ) and g ( ) but ( <eos> ) <eos>".split()
+    >>> closing_brackets(text, [0, 0, 3.0, 0, 0, 0, 1.0, 0, 0, 0, 9.0, 0], [(1, 2)])
+    [Group(distance=1.5, count=2, mean=2.0, error=1.0)]
+    """
+    found: list[tuple[int, float]] = []
+    opened = None
+    for place, token in enumerate(tokens):
+        if token == ")" and opened is not None:
+            found.append((place - opened, float(surprisals[place - 1])))
+        if token in (")", "<eos>"):
+            opened = None
+        if token == "(":
+            opened = place
+    gathered = []
+    for low, high in groups:
+        bits = np.array([one for distance, one in found if low <= distance <= high])
+        if len(bits):
+            error = bits.std(ddof=1) / np.sqrt(len(bits)) if len(bits) > 1 else np.inf
+            middle = (low + high) / 2
+            gathered.append(Group(middle, len(bits), float(bits.mean()), float(error)))
+    return gathered

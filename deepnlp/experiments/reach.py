@@ -1,0 +1,54 @@
+"""Reach: how much of the gradient of a loss arrives at each state before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.layers.recurrent import TimeRecurrent
+
+
+def gradient_norms(
+    layer: TimeRecurrent, x: Any, rng: np.random.Generator
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    r"""Norms of :math:`\partial L_t / \partial h_k`, of a loss with random slope at each step.
+
+    For each t a gradient enters at step t alone, and is watched on its way back.
+
+    Parameters
+    ----------
+    layer : TimeRecurrent
+    x : array (N, T, D)
+    rng : numpy.random.Generator
+        Draws the slopes.
+
+    Returns
+    -------
+    array (T, T)
+        Row t, column k; zero for k > t.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import TimeRNN
+    >>> layer = TimeRNN([[1.0]], [[0.5]], [0.0], activation="relu")
+    >>> norms = gradient_norms(layer, np.ones((1, 3, 1)), np.random.default_rng(0))
+    >>> (norms / norms.diagonal()[:, None]).round(3).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
+    """
+    N, T, _ = x.shape
+    norms = np.zeros((T, T))
+    slopes = rng.normal(size=(N, T, layer.H))
+
+    def watch(k: int, dh: Any) -> None:
+        norms[t, k] = float(np.linalg.norm(asnumpy(dh)))
+
+    layer.watch = lambda k, _x, _h, dh, *_: watch(k, dh)
+    for t in range(T):
+        only_t = np.zeros_like(slopes)
+        only_t[:, t] = slopes[:, t]
+        layer.forward(asarray(x))
+        layer.backward(asarray(only_t))
+    layer.watch = None
+    return norms
