@@ -123,11 +123,11 @@ def broken(body: bytes, after: int, tag='"v1"', **headers) -> Answer:
 
 
 def endless(body: bytes) -> Answer:
-    """No length is announced, and the bytes do not end."""
+    """No length is announced, and the bytes do not end (here after a thousand times the file)."""
 
     def answer(handler):
         handler.reply(200, body, False)
-        while not handler.server.release.is_set():
+        for _ in range(1000):
             handler.wfile.write(body)
 
     return answer

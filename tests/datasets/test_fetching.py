@@ -99,6 +99,24 @@ def test_a_mirror_may_have_files_packed(server, known, tmp_path):
     assert names_in(tmp_path) == ["made", PATH]
 
 
+def test_a_packed_file_whose_size_is_not_known(server, known, tmp_path):
+    known(plain_set(PATH, BODY))
+    packed = gzip.compress(BODY)
+    long = lambda handler: handler.reply(200, packed, 5_000_000)  # noqa: E731
+    wrong = whole(gzip.compress(BODY[::-1]))
+    server.serve(f"/{PATH}.gz", long, wrong, broken(packed, 20), whole(packed))
+    for said in ("has 5,000,000 bytes, expected no more than 1,058,816", "SHA-256 differs"):
+        with pytest.raises(DeepNLPError, match=said):
+            fetch("made", tmp_path, mirrors=[server.address])
+        assert names_in(tmp_path) == ["made"]
+    fetch("made", tmp_path, mirrors=[server.address])
+    assert [headers.get("Range") for headers in server.asked(f"/{PATH}.gz")][2:] == [
+        None,
+        "bytes=20-",
+    ]
+    assert verify("made", tmp_path) == {PATH: "right"}
+
+
 def test_a_packed_download_has_a_sum_of_its_own(secure, known, tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     packed = gzip.compress(BODY, mtime=0)

@@ -84,6 +84,11 @@ def test_the_documents_state_no_other_sums():
         assert set(re.findall(r"\b[0-9a-f]{64}\b", text)) <= stated
 
 
+def test_the_readme_shows_an_address_of_the_manifest():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"<{SETS['ptb'].downloads[0].addresses[0]}>" in text
+
+
 def test_an_unknown_name():
     with pytest.raises(ValueError, match=r"unknown data set 'wikitext': did you mean wikitext-2\?"):
         data_set("wikitext")

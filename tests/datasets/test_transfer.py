@@ -182,8 +182,9 @@ def test_a_link_in_place_of_a_part_is_not_followed(get, tmp_path_factory, link):
 # --- Lies ----------------------------------------------------------------------------------------
 
 
-def test_wrong_bytes_never_get_the_name(get):
+def test_wrong_bytes_never_get_the_name(get, server):
     assert "SHA-256 differs" in refused(get, whole(OTHER))
+    assert ranges(server) == [None]  # the same bytes would come again
 
 
 def test_a_single_wrong_bit_is_noticed(get):
