@@ -86,9 +86,11 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
+            except BlockingIOError:
                 if time.monotonic() > end:
                     yield False
                     return
                 time.sleep(0.05)
+            except OSError:  # a file system without locks
+                break
         yield True

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from deepnlp.datasets.files import data_folder, located
 from deepnlp.datasets.manifest import DataFile, Download, data_set
@@ -91,7 +92,9 @@ def fetch(
                 wanted = [file for file in one.files if _is_wanted(file, to, overwrite)]
                 if wanted:
                     _check_space(one, wanted, to)
-                    found |= _fetch_files(one, wanted, to, bases, timeout, say)
+                    found |= _fetch_files(name, one, wanted, to, bases, timeout, say)
+                for partial in _partials(one, to):
+                    discard(partial)  # also what another address had begun to send
             return found
     except OSError as error:
         raise DeepNLPError(
@@ -203,6 +206,7 @@ def _partials(one: Download, folder: Path) -> list[Path]:
 
 
 def _fetch_files(
+    name: str,
     one: Download,
     wanted: list[DataFile],
     folder: Path,
@@ -224,14 +228,12 @@ def _fetch_files(
             _place(source, partial, files, folder)
         except TransferError as error:
             say(f"  {error}")
-            failures.append(f"{source.address} {error}")
+            failures.append(f"{urlsplit(source.address).netloc} {error}")
             continue
         came |= {file.path: source.address for file in files}
     left = [file for file in wanted if file.path not in came]
     if left:
-        raise DeepNLPError(_by_hand(left[0], one, folder, failures))
-    for partial in _partials(one, folder):
-        discard(partial)  # also what another address had begun to send
+        raise DeepNLPError(_by_hand(name, left[0], one, folder, failures))
     return came
 
 
@@ -245,10 +247,10 @@ def _place(source: Source, partial: Path, files: list[DataFile], folder: Path) -
         raise
 
 
-def _by_hand(file: DataFile, one: Download, folder: Path, failures: list[str]) -> str:
+def _by_hand(name: str, file: DataFile, one: Download, folder: Path, failures: list[str]) -> str:
     """What went wrong at each address, and what to do without a network."""
     said = f"could not fetch {file.path}"
-    said += f" ({'; '.join(failures)})" if failures else ""
+    said += f" ({'; '.join(dict.fromkeys(failures))})" if failures else ""
     if any(partial.exists() for partial in _partials(one, folder)):
         said += "; the same command goes on from what has come"
     if not one.addresses:
@@ -256,7 +258,10 @@ def _by_hand(file: DataFile, one: Download, folder: Path, failures: list[str]) -
     member = f"its member {file.member}" if file.member else "the file"
     packed = ".gz" if one.addresses[0].endswith(".gz") else ""
     path = f"{(folder / file.path).resolve()}{packed}"
-    return f"{said}. By hand: fetch {one.addresses[0]} and put {member} at {path}"
+    return (
+        f"{said}. By hand: fetch {one.addresses[0]} and put {member} at {path}"
+        f" (`deepnlp data list {name}` shows all addresses)"
+    )
 
 
 def _check_space(one: Download, wanted: list[DataFile], folder: Path) -> None:

@@ -68,10 +68,12 @@ def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None
     for remaining in reversed(range(TRIES)):
         try:
             resumed = _receive(source, partial, timeout)
-        except BrokenOffError:
-            if not remaining:
-                raise
-            continue
+        except TransferError as error:
+            if not _size(partial):
+                discard(partial)
+            if isinstance(error, BrokenOffError) and remaining:
+                continue
+            raise
         if source.sha256 in (None, sha256_of(partial)):
             return
         discard(partial)
@@ -84,6 +86,10 @@ def discard(partial: Path) -> None:
     """Remove a partial file, and the note beside it."""
     for path in (partial, _note(partial)):
         path.unlink(missing_ok=True)
+
+
+def _size(partial: Path) -> int:
+    return partial.stat().st_size if partial.exists() else 0
 
 
 def sha256_of(path: Path) -> str:
@@ -99,7 +105,7 @@ def _receive(source: Source, partial: Path, timeout: float) -> bool:
     """Ask for what is missing and append it; whether there was a part before."""
     if partial.is_symlink() or _note(partial).is_symlink():
         discard(partial)  # what it points to is not ours to write
-    have = partial.stat().st_size if partial.exists() else 0
+    have = _size(partial)
     if have and have == source.bytes:
         return True  # only the check is missing
     if have >= source.limit:

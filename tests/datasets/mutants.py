@@ -57,7 +57,8 @@ MUTANTS = [
     ("transfer", "partial.is_symlink() or _note(partial).is_symlink()", "partial.is_symlink()"),
     ("transfer", "file.flush()", "pass"),
     ("transfer", "TRIES = 4", "TRIES = 1"),
-    ("fetching", "        discard(partial)  # also", "        pass  # also"),
+    ("fetching", "discard(partial)  # also", "pass  # also"),
+    ("transfer", "if not _size(partial)", "if False"),
     # addresses and time
     ("transfer", "not is_secure(newurl, loopback=self.loopback)", "False"),
     ("transfer", "is_secure(newurl, loopback=self.loopback)", "is_secure(newurl, loopback=True)"),

@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import io
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from tests.datasets.fixtures import BODY, PATH, names_in
 from tests.datasets.loopback import (
     CERTIFICATE,
     broken,
+    endless,
     file_of,
     plain_set,
     set_of,
@@ -117,6 +120,30 @@ def test_a_packed_file_whose_size_is_not_known(server, known, tmp_path):
     assert verify("made", tmp_path) == {PATH: "right"}
 
 
+def test_an_archive_whose_size_is_not_known(secure, known, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    files = (file_of(PATH, BODY, "inside/a"), file_of(SECOND, b"two", "inside/b"))
+    address = f"{secure.address}/both.zip"
+    known(set_of(Download(files, (address,))))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, body in (("inside/b", b"two"), ("../out", b"evil"), ("inside/a", BODY)):
+            archive.writestr(name, body)
+    secure.serve("/both.zip", endless(BODY), status(404), whole(stream.getvalue()))
+    with pytest.raises(DeepNLPError, match="sends more than 1,058,819 bytes: cut off"):
+        fetch("made", tmp_path)
+    with pytest.raises(DeepNLPError, match=r"answers 404 .* put its member inside/a at"):
+        fetch("made", tmp_path)
+    assert names_in(tmp_path) == ["made"]
+    assert fetch("made", tmp_path) == {PATH: address, SECOND: address}
+    assert verify("made", tmp_path) == {PATH: "right", SECOND: "right"}
+    assert names_in(tmp_path) == ["made", SECOND, PATH]
+    assert not list(tmp_path.parent.rglob("out"))
+
+    (tmp_path / SECOND).unlink()
+    assert fetch("made", tmp_path) == {PATH: "", SECOND: address}
+
+
 def test_a_packed_download_has_a_sum_of_its_own(secure, known, tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
     packed = gzip.compress(BODY, mtime=0)
@@ -135,12 +162,13 @@ def test_a_packed_download_has_a_sum_of_its_own(secure, known, tmp_path, monkeyp
 def test_without_a_network_one_line_says_what_to_do(known, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     address = "https://127.0.0.1:1/text.txt"
-    known(plain_set(PATH, BODY, address))
+    known(plain_set(PATH, BODY, address, address))
     with pytest.raises(DeepNLPError) as error:
         fetch("made")
     assert str(error.value) == (
-        f"could not fetch {PATH} ({address} no connection: Connection refused). By hand: fetch"
-        f" {address} and put the file at {tmp_path / 'datasets' / PATH}"
+        f"could not fetch {PATH} (127.0.0.1:1 no connection: Connection refused). By hand: fetch"
+        f" {address} and put the file at {tmp_path / 'datasets' / PATH} (`deepnlp data list made`"
+        " shows all addresses)"
     )
 
 
@@ -155,7 +183,10 @@ def test_what_is_there_is_not_fetched_again(server, known, tmp_path):
     found = fetch("made", tmp_path, mirrors=[server.address])
     assert found == {PATH: "", SECOND: f"{server.address}/{SECOND}"}
     assert [path for path, _ in server.requests] == [f"/{SECOND}"]
+    left = tmp_path / "made" / ".text.txt.part"
+    left.write_bytes(BODY)  # by a process that was killed after the last step but one
     assert fetch("made", tmp_path) == {PATH: "", SECOND: ""}
+    assert not left.exists()
 
 
 def test_another_file_of_that_name_is_kept_unless_told(server, known, tmp_path):
@@ -270,8 +301,8 @@ def process(server, one, folder):
     )
 
 
-def wait_until(condition):
-    end = time.monotonic() + 60
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -283,7 +314,10 @@ def test_a_killed_fetch_goes_on_where_it_was(server, known, tmp_path, capsys):
     server.serve(f"/{PATH}", stalled(BODY, HALF), whole(BODY))
     partial = tmp_path / "made" / ".text.txt.part"
     killed = process(server, one, tmp_path)
-    wait_until(lambda: partial.exists() and partial.stat().st_size == HALF)
+    wait_until(lambda: server.requests)
+    # What has come is on the disk long before the server's silence ends the transfer.
+    soon = transfer.TIMEOUT / 2
+    wait_until(lambda: partial.exists() and partial.stat().st_size == HALF, soon)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
@@ -318,6 +352,16 @@ def test_two_processes_at_once_fetch_it_once(server, tmp_path):
 
 def hint(folder):
     return f"set DEEPNLP_DATA={folder} so that commands find it\n"
+
+
+def test_a_file_system_without_locks_is_no_reason_to_wait(server, known, tmp_path, monkeypatch):
+    def no_locks(*arguments):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    known(plain_set(PATH, BODY))
+    server.serve(f"/{PATH}", whole(BODY))
+    assert fetch("made", tmp_path, mirrors=[server.address])
 
 
 def test_an_interrupted_fetch_keeps_what_came(server, known, tmp_path, monkeypatch, capsys):

@@ -264,7 +264,7 @@ def test_an_answer_without_the_file_is_named(get, code, phrase):
 
 
 def test_an_answer_that_has_no_name(get):
-    assert "answers 599; http" in refused(get, status(599))
+    assert "answers 599; 127" in refused(get, status(599))
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
