@@ -1,10 +1,11 @@
-"""Reading and writing files: gzip read in place, an old file kept until the new one is whole."""
+"""Files: gzip read in place, an old file kept until the new one is whole, locks."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,3 +62,35 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def locked(path: Path, patience: float) -> Iterator[bool]:
+    """Hold a lock that no two processes hold at once; gives whether it was free in time.
+
+    It ends with the process, however that ends. Where the system has no such locks, it is free.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "a.lock", 0) as held:
+    ...     held
+    True
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    end = time.monotonic() + patience
+    with path.open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    yield False
+                    return
+                time.sleep(0.05)
+            except OSError:  # a file system without locks
+                break
+        yield True

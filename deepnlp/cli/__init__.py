@@ -5,8 +5,9 @@ One file a command, each with ``configure(parser)``, which adds its options, and
 framework that it needs, are imported when the command is called, so that ``deepnlp --help`` is
 quick.
 
-Exit codes: 0 done; 1 a gradient check failed; 2 an error that the user can correct, reported in one
-line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe has closed it.
+Exit codes: 0 done; 1 a check of gradients or of data failed; 2 an error that the user can correct,
+reported in one line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe
+has closed it.
 """
 
 import os

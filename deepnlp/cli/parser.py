@@ -12,6 +12,7 @@ from deepnlp import __version__
 
 COMMANDS = {
     "train": "train a model and show what it reaches",
+    "data": "which data sets are there; fetch, verify and find them",
     "evaluate": "how good a trained model is on a split of a corpus",
     "generate": "continue a prompt with a trained model",
     "translate": "what a sequence-to-sequence model writes, given a text",

@@ -4,6 +4,7 @@ Beside them word vectors, and data that is made up: sums, dates, a spiral.
 """
 
 from deepnlp.datasets.corpus import Corpus
+from deepnlp.datasets.fetching import fetch, verify
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.loading import CORPORA, load_corpus
 from deepnlp.datasets.pairs import PAIRS, Pairs, load_pairs
@@ -15,6 +16,6 @@ from deepnlp.datasets.vectors import load_vectors
 
 __all__ = [
     "ANALOGIES", "CORPORA", "PAIRS", "SIMILARITY", "TAGGED", "TAGS", "Corpus", "Pairs",
-    "TaggedText", "addition", "data_folder", "dates", "load_analogies", "load_corpus", "load_pairs",
-    "load_similarity", "load_tagged", "load_vectors", "spiral",
+    "TaggedText", "addition", "data_folder", "dates", "fetch", "load_analogies", "load_corpus",
+    "load_pairs", "load_similarity", "load_tagged", "load_vectors", "spiral", "verify",
 ]  # fmt: skip

@@ -1,9 +1,11 @@
 """Finding and reading the files of a corpus: UTF-8 text, gzip read in place."""
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from deepnlp.datasets.manifest import set_with
 from deepnlp.files import unpacked
 
 
@@ -36,14 +38,26 @@ def find_file(folder: Path, relative: str) -> Path:
     'files.py'
     """
     plain = folder / relative
-    for path in (plain, plain.with_name(plain.name + ".gz")):
-        if path.is_file():
-            return path
+    found = located(plain)
+    if found is not None:
+        return found
+    known = set_with(relative)
+    to = "" if folder == data_folder() else f" --to {shlex.quote(str(folder))}"
+    get = f"`deepnlp data fetch {known.name}{to}` fetches it" if known else "put it there"
     raise FileNotFoundError(
-        f"missing {plain.name}: expected {plain}, as it is or with .gz; put it there"
-        f" (datasets/README.md says where to get it), or set DEEPNLP_DATA to the folder"
-        f" that holds {plain.parent.name}/"
+        f"missing {plain.name}: expected {plain}, as it is or with .gz; {get}, or set DEEPNLP_DATA"
+        f" to the folder that holds {plain.parent.name}/"
     )
+
+
+def located(plain: Path) -> Path | None:
+    """The file that is read in place of a path: itself, or packed with ``.gz`` added.
+
+    >>> located(Path(__file__)).name
+    'files.py'
+    """
+    paths = (plain, plain.with_name(plain.name + ".gz"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:

@@ -1,4 +1,4 @@
-"""Training in processes of their own: how they are started, exit codes and locks."""
+"""Training in processes of their own: how they are started, and exit codes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,33 +74,3 @@ def _tell(process: subprocess.Popen[str], line: str) -> None:
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         os.write(process.stdin.fileno(), f"{line}\n".encode())
-
-
-@contextlib.contextmanager
-def locked(path: Path, patience: float) -> Iterator[bool]:
-    """Hold a lock that no two processes hold at once; gives whether it was free in time.
-
-    It ends with the process, however that ends. Where the system has no such locks, it is free.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "a.lock", 0) as held:
-    ...     held
-    True
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield True
-        return
-    end = time.monotonic() + patience
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    yield False
-                    return
-                time.sleep(0.05)
-        yield True

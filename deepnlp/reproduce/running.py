@@ -7,9 +7,10 @@ from pathlib import Path
 
 from deepnlp import backend
 from deepnlp.errors import DeepNLPError
+from deepnlp.files import locked
 from deepnlp.reproduce.logs import ENDED, Logs, LogState, changed_message, changed_options
 from deepnlp.reproduce.page import write_page
-from deepnlp.reproduce.processes import BUSY, INTERRUPTED, interrupt, locked, start
+from deepnlp.reproduce.processes import BUSY, INTERRUPTED, interrupt, start
 from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import RunFolder
 

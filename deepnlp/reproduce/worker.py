@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from deepnlp.reproduce.processes import BUSY, FAILED, INTERRUPTED, locked, read_job
+from deepnlp.files import locked
+from deepnlp.reproduce.processes import BUSY, FAILED, INTERRUPTED, read_job
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.reproduce.processes import locked
+from deepnlp.files import locked
 
 
 def require_optuna() -> Any:

@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
-from deepnlp.reproduce.processes import locked
+from deepnlp.files import locked, replacing
 from deepnlp.search.declaration import Search, load_search
 from deepnlp.search.journal import open_journal, require_optuna
 from deepnlp.search.parameter import Parameter

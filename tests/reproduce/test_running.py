@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
+from deepnlp.files import locked
 from deepnlp.reproduce import Logs, LogState, reproduce
-from deepnlp.reproduce.processes import locked
 from deepnlp.reproduce.running import take
 from deepnlp.training import RunFolder
 from tests.reproduce.tools import tiny_table, without_times
