@@ -14,6 +14,7 @@ from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import RunFolder, TrainConfig
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
+ENDED = ("finished", "diverged")  # a run that diverged would do so again
 PLACES = ("folder", "files")  # keys of result.json that say where the run was made
 
 
@@ -81,7 +82,7 @@ class Logs:
 
     def take(self, job: Job, run: RunFolder) -> None:
         """Copy the logs of a finished run."""
-        whole_result(run)
+        whole_result(run, ENDED)
         changes = changed_options(run, job)
         if changes:
             raise DeepNLPError(changed_message(run.path, changes))
