@@ -35,6 +35,7 @@ from tests.datasets.loopback import (
 
 SECOND = "made/second.txt"
 HALF = len(BODY) // 2
+FEW = 1000  # bytes, less than a buffer holds
 
 
 # --- Addresses, one after the other --------------------------------------------------------------
@@ -311,20 +312,20 @@ def wait_until(condition, seconds=60):
 def test_a_killed_fetch_goes_on_where_it_was(server, known, tmp_path, capsys):
     one = plain_set(PATH, BODY)
     known(one)
-    server.serve(f"/{PATH}", stalled(BODY, HALF), whole(BODY))
+    server.serve(f"/{PATH}", stalled(BODY, FEW), whole(BODY))
     partial = tmp_path / "made" / ".text.txt.part"
     killed = process(server, one, tmp_path)
     wait_until(lambda: server.requests)
     # What has come is on the disk long before the server's silence ends the transfer.
     soon = transfer.TIMEOUT / 2
-    wait_until(lambda: partial.exists() and partial.stat().st_size == HALF, soon)
+    wait_until(lambda: partial.exists() and partial.stat().st_size == FEW, soon)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / PATH).exists()
 
     assert main(["data", "fetch", "made", "--mirror", server.address, "--to", str(tmp_path)]) == 0
-    assert server.asked(f"/{PATH}")[1]["Range"] == f"bytes={HALF}-"
+    assert server.asked(f"/{PATH}")[1]["Range"] == f"bytes={FEW}-"
     assert verify("made", tmp_path) == {PATH: "right"}
     assert names_in(tmp_path) == ["made", PATH]
 
