@@ -1,4 +1,4 @@
-"""The exception that is deepnlp's own."""
+"""The exceptions that are deepnlp's own."""
 
 
 class DeepNLPError(Exception):
@@ -6,4 +6,14 @@ class DeepNLPError(Exception):
 
     The command line prints it on one line and exits with code 2. Where a built-in exception says
     the same (``ValueError``, ``TypeError``, ``FileNotFoundError``), that one is raised instead.
+    """
+
+
+class DivergedError(DeepNLPError):
+    """The loss, the gradient or the validation of a training run is no longer finite.
+
+    Examples
+    --------
+    >>> issubclass(DivergedError, DeepNLPError)
+    True
     """

@@ -72,6 +72,8 @@ def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
 
     config = recipe(name)
     kind = TASKS[config.task]
+    if kind.counted:
+        raise ValueError(f"the model of recipe {name} is counted: it has no parameters to list")
     if vocab_size is None:
         return kind.load(config).build_model(config)
     if config.task not in ("lm", "vectors"):

@@ -113,7 +113,8 @@ def _status(arguments: argparse.Namespace, chosen: "Table", results: Path) -> in
         state = logs.state(job)
         epochs = len(RunFolder(Path(arguments.runs) / chosen.name / job.name).read_metrics())
         begun = state is LogState.MISSING and epochs
-        rows.append([job.name, f"{epochs} of {job.config.epochs} epochs" if begun else state.value])
+        planned = job.config.get("epochs", 1)  # of a model that is counted, one
+        rows.append([job.name, f"{epochs} of {planned} epochs" if begun else state.value])
     if arguments.json:
         print_json({"table": chosen.name, "runs": dict(rows)})
     else:

@@ -66,7 +66,8 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, or with ``--dry-run`` only show what would be trained."""
-    from deepnlp.training import RunFolder, build_trainer, plan
+    from deepnlp.training import RunFolder, plan
+    from deepnlp.training.runs import build_run
 
     config = _config(arguments)
     if arguments.dry_run:
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.out is not None:  # before the work begins
         RunFolder(arguments.out).check(resume=arguments.resume, overwrite=arguments.overwrite)
-    trainer = build_trainer(
+    trainer = build_run(
         config,
         arguments.out,
         overwrite=arguments.overwrite,

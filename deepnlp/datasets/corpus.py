@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -65,6 +65,27 @@ class Corpus:
             digest.update(f"{name} {len(ids)}".encode())
             digest.update(ids.astype("<i4").tobytes())
         return digest.hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes, for the log of a run.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> ids = (vocab := Vocabulary.build(["a"])).encode(["a", "a"])
+        >>> Corpus("tiny", vocab, ids, ids, ids).facts()["vocabulary"]
+        3
+        """
+        return {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "note": self.note,
+            "tokens": self.tokens,
+            "vocabulary": len(self.vocab),
+        }
 
     def describe(self) -> str:
         """One line for a log: name, number of tokens, vocabulary, fingerprint.

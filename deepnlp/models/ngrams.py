@@ -8,8 +8,11 @@ and scoring are sorts and binary searches over whole arrays.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+
+from deepnlp.options import Option, check_options
 
 UNSEEN = -1
 
@@ -84,9 +87,8 @@ class KneserNey:
     1.0
     """
 
-    def __init__(self, order: int) -> None:
-        if order < 1:
-            raise ValueError(f"the order of an n-gram model is {order}, expected 1 or more")
+    def __init__(self, order: Annotated[int, Option("n, words of an n-gram", low=1)]) -> None:
+        check_options(KneserNey, locals())
         self.order = order
         self._vocab_size = 0
         self._levels: list[_Level] = []
@@ -229,6 +231,30 @@ class KneserNey:
             places = level.find(contexts, words, V)
             probabilities = level.interpolate(contexts, places, probabilities)
         return probabilities
+
+    def size(self) -> int:
+        """Number of counts: of n-grams of every order that the training text has.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> KneserNey(order=2).fit([0, 1, 0, 1, 1], vocab_size=2).size()   # 0, 1, 01, 10, 11
+        5
+        """
+        return sum(len(level.keys) for level in self._levels)
+
+    def summary(self) -> str:
+        """The model in one line, for a log.
+
+        Returns
+        -------
+        str
+        """
+        counts = f": {self.size():,} counts" if self._levels else ""
+        return f"{type(self).__name__}(order={self.order}){counts}"
 
     def _check_fitted(self) -> None:
         if not self._levels:

@@ -12,7 +12,8 @@ import numpy as np
 from deepnlp.reproduce.logs import Logs
 from deepnlp.reproduce.table import Job, Row, Table
 
-NOT_RUN, NO_VALUE = "not run", "-"
+NOT_RUN, NO_VALUE, DIVERGED = "not run", "-", "diverged"
+OTHER_SOURCES = ("row", "config", "before")  # than result.json, for what begins with them
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Found:
 
     row: Row
     runs: Sequence[tuple[Job, Mapping[str, Any]]]
+    before: Found | None = None  # what was found of the row that it comes after
 
     def values(self, path: str) -> list[Any]:
         """What stands at a path, or the difference of two paths, in each run; else None."""
@@ -34,7 +36,11 @@ class Found:
         """The value of each run."""
         source, _, rest = path.partition(".")
         if source == "row":
-            return [_at(vars(self.row), rest)] * len(self.runs)
+            return [self._of_row(rest)] * len(self.runs)
+        if source == "before":
+            values = self.before.values(rest) if self.before else []
+            numbers = [value for value in values if value is not None]
+            return [float(np.mean(numbers)) if numbers else None] * len(self.runs)
         if source == "config":
             return [job.config.get(rest) for job, _ in self.runs]
         return [_at(result, path) for _, result in self.runs]
@@ -47,11 +53,21 @@ class Found:
             if path is None:
                 continue
             alone = path.startswith("row.") and " - " not in path  # needs no run
-            values = [_at(vars(self.row), path[4:])] if alone else self.values(path)
+            values = [self._of_row(path[4:])] if alone else self.values(path)
             if not values:
                 return NOT_RUN
+            of_runs = path.partition(".")[0] not in OTHER_SOURCES and " - " not in path
+            if of_runs and values.count(None) == len(values) and self.diverged():
+                return DIVERGED
             parts.append(_mean_and_spread(values, form or ""))
         return NO_VALUE if NO_VALUE in parts else "".join(parts)
+
+    def diverged(self) -> bool:
+        """Whether a run ended early since its loss was no longer finite."""
+        return any(result["status"] == DIVERGED for _, result in self.runs)
+
+    def _of_row(self, path: str) -> Any:
+        return _at({**vars(self.row), "new": self.row.new}, path)
 
 
 def found_in(table: Table, logs: Logs) -> list[Found]:
@@ -61,7 +77,11 @@ def found_in(table: Table, logs: Logs) -> list[Found]:
         result = logs.result(job)
         if result is not None:
             by_row[job.row.name].append((job, result))
-    return [Found(row, sorted(by_row[row.name], key=lambda run: run[0].seed)) for row in table.rows]
+    found: dict[str, Found] = {}
+    for row in table.rows:
+        runs = sorted(by_row[row.name], key=lambda run: run[0].seed)
+        found[row.name] = Found(row, runs, found.get(row.after))
+    return list(found.values())
 
 
 def _mean_and_spread(values: Sequence[Any], form: str) -> str:

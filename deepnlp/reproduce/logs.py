@@ -14,6 +14,7 @@ from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import RunFolder, TrainConfig
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
+ENDED = ("finished", "diverged")  # a run that diverged would do so again
 PLACES = ("folder", "files")  # keys of result.json that say where the run was made
 
 
@@ -113,7 +114,7 @@ def changed_message(path: Path, changes: list[str]) -> str:
     )
 
 
-def whole_result(run: RunFolder, ended: Sequence[str] = ("finished",)) -> dict[str, Any]:
+def whole_result(run: RunFolder, ended: Sequence[str] = ENDED) -> dict[str, Any]:
     """The result of a run that has ended, or an error unless its logs are whole."""
     for name in LOG_FILES:
         if not (run.path / name).is_file():

@@ -105,16 +105,19 @@ def _runs(table: Table, found: Sequence[Found]) -> str:
             rows.append(
                 [
                     f"[{job.name}]({table.name}/{job.name}/metrics.jsonl)",
+                    str(job.seed),
                     str(result["epochs"]),
                     f"{result['steps']:,}",
                     f"{result['seconds'] / 60:.1f}",
+                    f"{cpu / 60:.1f}" if (cpu := result.get("cpu_seconds")) else NO_VALUE,
                     f"{result['peak_memory_mb'] or 0:,.0f}",
                     f"{versions['backend']}, Python {versions['python']}",
                     versions.get("processor") or NO_VALUE,
                 ]
             )
-    headings = ["run", "epochs", "updates", "minutes", "memory (MB)", "with", "processor"]
-    return markdown(headings, rows, ["left", *["right"] * 4, "left", "left"]) if rows else ""
+    headings = ["run", "seed", "epochs", "updates", "minutes", "of the processor", "memory (MB)"]
+    headings += ["with", "processor"]
+    return markdown(headings, rows, ["left", *["right"] * 6, "left", "left"]) if rows else ""
 
 
 def _progress(done: int, count: int) -> str:

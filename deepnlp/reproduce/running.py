@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deepnlp import backend
 from deepnlp.errors import DeepNLPError
-from deepnlp.reproduce.logs import Logs, LogState, changed_message, changed_options
+from deepnlp.reproduce.logs import ENDED, Logs, LogState, changed_message, changed_options
 from deepnlp.reproduce.page import write_page
 from deepnlp.reproduce.processes import BUSY, INTERRUPTED, interrupt, locked, start
 from deepnlp.reproduce.table import Job, Table
@@ -112,7 +112,7 @@ def take(table: Table, source: Path, results: Path) -> list[str]:
     logs, taken = Logs(table, results), []
     for job in table.jobs():
         run = RunFolder(source / job.name)
-        if (run.read_result() or {}).get("status") == "finished":
+        if (run.read_result() or {}).get("status") in ENDED:
             logs.take(job, run)
             taken.append(job.name)
     if not taken:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,9 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
+from deepnlp.options import to_toml
 from deepnlp.reproduce.declared import made, names_in, read_declaration
+from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 
 TABLES = resources.files("deepnlp").joinpath("reproduce", "tables")
@@ -22,7 +25,8 @@ class Column:
 
     A figure is the path of a number in ``result.json``; ``config.NAME`` is an option of the run and
     ``row.NAME`` a key of the row in the TOML file, such as ``published``. ``{a - b:+.1f}`` is a
-    difference. Where runs with different seeds differ, their mean and spread are shown.
+    difference; ``before.perplexity.test`` is a figure of the row that this one comes after. Where
+    runs with different seeds differ, their mean and spread are shown.
     """
 
     heading: str
@@ -32,11 +36,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a figure: the number of each row that it shows, and that of the source, if any."""
+    """A part of a figure: the number of each row that it shows, and that of the source, if any.
+
+    A number above ``highest`` is written, not drawn; ``share`` is its part of the width.
+    """
 
     value: str
     xlabel: str
     published: str = ""
+    highest: float = math.inf
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -75,10 +84,16 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     seeds: Sequence[int] | None = None
     own: bool = False  # the options of the table do not hold for it
+    after: str = ""  # a row above it, whose options it has too
     needs: Sequence[str] = ()  # runs of the table whose folders this row reads
     shown: bool = True  # in the table; else only among the runs
     line: str = ""
     published: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def new(self) -> str:
+        """The options that it states itself."""
+        return to_toml(self.options).strip().replace("\n", ", ")
 
 
 @dataclass(frozen=True)
@@ -97,7 +112,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of results; its ``options``, ``recipe`` and ``seeds`` hold where a row has none.
+    """A table of results; its ``options``, ``recipe``, ``seeds`` hold where a row has none.
 
     ``seeded`` names the options that the seed of a run sets.
     """
@@ -130,9 +145,17 @@ class Table:
     def job(self, row: Row, seed: int) -> Job:
         """The run of a row with a seed."""
         shared = {} if row.own else self.options
-        options = {**shared, **row.options, **dict.fromkeys(self.seeded, seed)}
-        task = options.pop("task", None)
-        return Job(row, seed, configure(row.recipe or self.recipe or None, options, task))
+        own, shared = self._options(row), {**shared, **dict.fromkeys(self.seeded, seed)}
+        task = own.pop("task", shared.pop("task", None))
+        base = configure(row.recipe or self.recipe or None, task=task)
+        if TASKS[base.task].counted:  # there are no sizes, nothing is drawn
+            shared = {name: value for name, value in shared.items() if name in base}
+        return Job(row, seed, base.replace(**{**shared, **own}))
+
+    def _options(self, row: Row) -> dict[str, Any]:
+        """The options of a row, over those of the rows that it comes after."""
+        before = next((one for one in self.rows if one.name == row.after), None)
+        return {**(self._options(before) if before else {}), **row.options}
 
     def needed_by(self, job: Job) -> list[Job]:
         """The runs whose folders a run reads."""
@@ -186,6 +209,10 @@ def load_table(name: str) -> Table:
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
+    if "like" in parts:  # all of another table, except for what stands here
+        _, other, _ = read_declaration(parts.pop("like"), TABLES, "table")
+        parts["options"] = {**other.get("options", {}), **parts.get("options", {})}
+        parts = {**other, **parts}
     figure = _figure(parts.pop("figure", None))
     columns = [made(Column, part, "a column") for part in parts.pop("columns", [])]
     rows = [made(Row, part, "a row") for part in parts.pop("rows", [])]
@@ -193,6 +220,11 @@ def _table(name: str, content: Mapping[str, Any]) -> Table:
         raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
     parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
     table = made(Table, parts, "the table")
+    above: list[str] = [""]
+    for row in rows:
+        if row.after not in above:
+            raise ValueError(f"row {row.name} comes after {row.after!r}, which is no row above it")
+        above.append(row.name)
     names = [job.name for job in table.jobs()]  # which checks the options of each
     for one in names:
         if not NAME.fullmatch(one):

@@ -18,7 +18,7 @@ def main() -> int:
     job = read_job()
 
     from deepnlp import backend
-    from deepnlp.errors import DeepNLPError
+    from deepnlp.errors import DeepNLPError, DivergedError
     from deepnlp.training import RunFolder, TrainConfig, train
 
     out = Path(job["out"])
@@ -29,6 +29,9 @@ def main() -> int:
         resume = RunFolder(out).config.exists()
         try:
             result = train(TrainConfig(**job["config"]), out, resume=resume, overwrite=not resume)
+        except DivergedError as error:  # also a result
+            print(f"{out}: {error}", file=sys.stderr)
+            return 0
         except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
             said = " ".join(str(error).split()) or type(error).__name__
             print(f"deepnlp: error: {said}", file=sys.stderr)

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from deepnlp.errors import DeepNLPError
+from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.reproduce.processes import FAILED, INTERRUPTED, read_job, told_to_stop
 from deepnlp.search.study import Study, Taken
 from deepnlp.search.trials import FINISHED, Trial, best_of, read_trial, read_trials
-from deepnlp.training import DivergedError, train
+from deepnlp.training import train
 from deepnlp.training.result import figure_text
 
 ERROR = "deepnlp: error: "
@@ -56,10 +56,11 @@ def run(study: Study, taken: Taken) -> Trial | None:
             hooks=[taken.hook],
             test=False,  # of the split on which the best options are measured, later
         )
-    except (DivergedError, MemoryError) as error:
-        status = "diverged" if isinstance(error, DivergedError) else "out of memory"
+    except DivergedError:
+        pass  # result.json says so
+    except MemoryError as error:
         epochs = len(taken.run.read_metrics())
-        taken.run.write_result({"status": status, "epochs": epochs, "error": str(error)})
+        taken.run.write_result({"status": "out of memory", "epochs": epochs, "error": str(error)})
     trial = read_trial(search, study.folder, taken.number)
     if trial is not None:
         taken.hook.report(taken.run.read_metrics())

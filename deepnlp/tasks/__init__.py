@@ -1,10 +1,14 @@
-"""Tasks: what a model is trained to do, and how it is judged. ``Trainer`` trains any of them."""
+"""Tasks: what a model is trained to do, and how it is judged. ``Trainer`` trains any of them.
+
+But a model of n-grams is counted.
+"""
 
 from typing import Any
 
 from deepnlp.datasets import Corpus
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.language_modelling import LanguageModelling
+from deepnlp.tasks.ngrams import NGrams
 from deepnlp.tasks.seq2seq import SequenceToSequence
 from deepnlp.tasks.tagging import Tagging
 from deepnlp.tasks.task import Task
@@ -16,11 +20,12 @@ TASKS: dict[str, type[Task]] = {
     "vectors": Word2Vec,
     "seq2seq": SequenceToSequence,
     "tag": Tagging,
+    "ngrams": NGrams,
 }
 
 __all__ = [
-    "TASKS", "BPTTBatches", "LanguageModelling", "SequenceToSequence", "Tagging", "Task",
-    "Word2Vec", "as_task",
+    "TASKS", "BPTTBatches", "LanguageModelling", "NGrams", "SequenceToSequence", "Tagging",
+    "Task", "Word2Vec", "as_task",
 ]  # fmt: skip
 
 

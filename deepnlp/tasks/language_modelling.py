@@ -194,14 +194,8 @@ class LanguageModelling(Task):
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the corpus; how many of its words have vectors."""
-        return {
-            "name": self.corpus.name,
-            "fingerprint": self.corpus.fingerprint,
-            "note": self.corpus.note,
-            "tokens": self.corpus.tokens,
-            "vocabulary": len(self.corpus.vocab),
-            **({"vectors": self.vectors.coverage} if self.vectors else {}),
-        }
+        vectors = {"vectors": self.vectors.coverage} if self.vectors else {}
+        return {**self.corpus.facts(), **vectors}
 
     def describe(self) -> str:
         """The corpus in one line, and its vectors in another."""

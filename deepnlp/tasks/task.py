@@ -35,11 +35,15 @@ class Task:
         The name in :meth:`evaluate` of the figure that decides which epoch is the best.
     higher_is_better : bool
         Of that figure.
+    counted : bool
+        Whether its model is not trained but counted, by a ``fit(model)`` in place of
+        :meth:`batches`.
     """
 
     name: str = "run"
     metric: str = "loss"
     higher_is_better: bool = False
+    counted: bool = False
 
     # For the command line: functions that declare options, or a choice of them, by their heading
     # in --help; and the recipe, if any, whose options count where another recipe says nothing.
@@ -57,6 +61,10 @@ class Task:
         They must depend on nothing but the epoch and the task's options (draw from
         ``default_rng((seed, epoch))``), so that a run can be resumed in the middle of an epoch.
         """
+        raise NotImplementedError
+
+    def fit(self, model: Any) -> None:
+        """Count what the model needs; for a task whose model is counted."""
         raise NotImplementedError
 
     def begin_epoch(self, model: Any) -> None:

@@ -170,13 +170,7 @@ class Word2Vec(Task):
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the corpus."""
-        return {
-            "name": self.corpus.name,
-            "fingerprint": self.corpus.fingerprint,
-            "note": self.corpus.note,
-            "tokens": self.corpus.tokens,
-            "vocabulary": len(self.corpus.vocab),
-        }
+        return self.corpus.facts()
 
     def describe(self) -> str:
         """The corpus in one line."""

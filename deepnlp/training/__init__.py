@@ -1,6 +1,7 @@
 """Training: the loop, its schedules, its options and recipes, and the folder of a run."""
 
 from deepnlp.checkpoint import load, save
+from deepnlp.errors import DivergedError
 from deepnlp.tasks import BPTTBatches
 from deepnlp.training.config import TrainConfig, configure, recipe, recipe_names, recipe_text
 from deepnlp.training.result import Result
@@ -15,7 +16,7 @@ from deepnlp.training.schedules import (
     Schedule,
     Step,
 )
-from deepnlp.training.trainer import DivergedError, Trainer
+from deepnlp.training.trainer import Trainer
 from deepnlp.training.watching import Hook
 
 __all__ = [

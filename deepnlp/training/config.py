@@ -38,12 +38,9 @@ def option_groups(
     Where alternatives share an option, the default is that of the one in ``given``.
     """
     kind = _task(task)
-    parts: dict[str, Any] = {
-        **kind.parts,
-        "optimizer": OPTIMIZERS,
-        "schedule": SCHEDULES,
-        "training": (kind, Trainer),
-    }
+    parts: dict[str, Any] = {**kind.parts}
+    if not kind.counted:
+        parts |= {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "training": (kind, Trainer)}
     groups = {}
     for heading, part in parts.items():
         if isinstance(part, Choice):

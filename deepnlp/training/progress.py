@@ -63,6 +63,23 @@ class Progress:
             tqdm.tqdm.write(text, file=sys.stderr)
 
 
+class Clock:
+    """Time since it was made: on the wall, and of the processor in all threads of this process."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """On the wall."""
+        return time.perf_counter() - self._wall
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Of the processor."""
+        return time.process_time() - self._cpu
+
+
 class Speed:
     """Targets per second of training; validation and figures do not count."""
 
@@ -72,7 +89,7 @@ class Speed:
 
     def begin(self) -> None:
         """An epoch begins."""
-        self._tokens, self._start, self._end = 0, time.perf_counter(), 0.0
+        self._tokens, self._clock, self._end = 0, Clock(), (0.0, 0.0)
 
     def add(self, tokens: int) -> None:
         """Count the targets of a batch."""
@@ -80,14 +97,19 @@ class Speed:
 
     def end(self) -> None:
         """The epoch's last batch is done."""
-        self._end = time.perf_counter()
+        self._end = self._clock.seconds, self._clock.cpu_seconds
         self._all_tokens += self._tokens
         self._all_seconds += self.seconds
 
     @property
     def seconds(self) -> float:
         """Since the epoch began, or what it took."""
-        return (self._end or time.perf_counter()) - self._start
+        return self._end[0] or self._clock.seconds
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The same, of the processor."""
+        return self._end[1] or self._clock.cpu_seconds
 
     @property
     def tokens_per_second(self) -> float:

@@ -22,7 +22,8 @@ class Result:
     Parameters
     ----------
     status : str
-        ``"finished"``, ``"interrupted"``, or ``"pruned"`` where a hook ended the run.
+        ``"finished"``, ``"interrupted"``, ``"pruned"`` where a hook ended the run, or
+        ``"diverged"``: then there are no final figures.
     epochs, steps : int
         Epochs finished, and updates made.
     best_epoch : int or None
@@ -41,6 +42,9 @@ class Result:
     seconds : float
         Wall-clock time of the run with all its evaluations, including the finished epochs of
         earlier sessions of a resumed run.
+    cpu_seconds : float or None
+        Processor time of the run, of all its threads together. Other work on the machine makes
+        ``seconds`` longer, and this hardly.
     peak_memory_mb : float or None
         Largest memory of the process on the host; None where the system does not tell.
     parameters : int
@@ -71,6 +75,7 @@ class Result:
     baselines: dict[str, dict[str, float | None]] = dataclasses.field(default_factory=dict)
     tokens_per_second: float | None = None
     seconds: float | None = None
+    cpu_seconds: float | None = None
     peak_memory_mb: float | None = None
     parameters: int | None = None
     corpus: dict[str, Any] = dataclasses.field(default_factory=dict)

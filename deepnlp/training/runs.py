@@ -13,6 +13,7 @@ from deepnlp.optimizers import OPTIMIZERS
 from deepnlp.options import fill
 from deepnlp.tasks import TASKS
 from deepnlp.training.config import TrainConfig, option_groups
+from deepnlp.training.counted import CountedRun
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
@@ -60,10 +61,10 @@ def train(
     """
     if out is not None:
         RunFolder(out).check(resume=resume, overwrite=overwrite)  # before the work begins
-    trainer = build_trainer(
+    run = build_run(
         config, out, overwrite=overwrite, progress=progress, name=name, hooks=hooks, test=test
     )
-    return trainer.fit(resume=resume)
+    return run.fit(resume=resume)
 
 
 def resumed_config(
@@ -131,7 +132,14 @@ def build_trainer(
     Returns
     -------
     Trainer
+
+    Raises
+    ------
+    ValueError
+        If the task's model is counted, not trained.
     """
+    if TASKS[config.task].counted:
+        raise ValueError(f"the model of task {config.task!r} is counted: there is nothing to train")
     if config.seed is not None:
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
@@ -153,6 +161,27 @@ def build_trainer(
         hooks=hooks,
         test=test,
     )
+
+
+def build_run(
+    config: TrainConfig,
+    out: str | PathLike[str] | None = None,
+    *,
+    watch_gradients: int | None = None,
+    hooks: Sequence[Hook] = (),
+    **options: Any,
+) -> Trainer | CountedRun:
+    """A trainer, or for a task whose model is counted what takes its place.
+
+    Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
+    :func:`build_trainer`. A model that is counted has no updates at which hooks would be called.
+    """
+    if not TASKS[config.task].counted:
+        return build_trainer(config, out, watch_gradients=watch_gradients, hooks=hooks, **options)
+    if watch_gradients is not None:
+        raise ValueError(f"task {config.task!r} has no gradients to watch")
+    task = TASKS[config.task].load(config)
+    return CountedRun(task.build_model(config), task, out=out, config=config, **options)
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:

@@ -16,12 +16,14 @@ from deepnlp.options import Choice, Option, check_options
 CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
 THRESHOLD = "relative improvement below which an epoch does not count as better"
 PATIENCE = "epochs without a better validation to tolerate before a cut"
+HOLD = "epochs before the first cut; by default as between cuts"
 
 Warmup = Annotated[int, Option("updates in which the rate rises in a straight line", low=0)]
 Factor = Annotated[float, Option(CUT, above=0, high=1, name="lr_factor")]
 Patience = Annotated[int, Option(PATIENCE, low=0, name="lr_patience")]
 Threshold = Annotated[float, Option(THRESHOLD, low=0, below=1, name="lr_threshold")]
 Every = Annotated[int, Option("epochs between cuts", low=1, name="lr_every")]
+Hold = Annotated[int | None, Option(HOLD, low=1, name="lr_hold")]
 Floor = Annotated[
     float, Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor")
 ]
@@ -155,35 +157,53 @@ class Plateau(Schedule):
 
 
 class Step(Schedule):
-    r"""A cut every few epochs.
+    r"""A cut every few epochs, the first perhaps later.
 
-    .. math:: s = \mathrm{factor}^{\lfloor e / \mathrm{every} \rfloor}
+    .. math:: s = \mathrm{factor}^{k}, \qquad k =
+        \begin{cases} 0 & e < \mathrm{hold} \\
+        1 + \lfloor (e - \mathrm{hold}) / \mathrm{every} \rfloor & \text{else} \end{cases}
+
+    e is the number of epochs that are done.
 
     Parameters
     ----------
     every : int
         Epochs between cuts.
     factor : float
+    hold : int, optional
+        Epochs before the first cut; ``every`` by default.
     warmup_steps : int
+
+    Notes
+    -----
+    Zaremba, Sutskever and Vinyals 2014, section 4.1, cut after each epoch from one on: their
+    non-regularised model has ``Step(factor=0.5, hold=4)``.
 
     Examples
     --------
-    >>> schedule = Step(every=2, factor=0.5)
-    >>> for _ in range(5):
+    >>> schedule = Step(factor=0.5, hold=4)
+    >>> for epoch in range(6):
+    ...     print(schedule.scale(step=0), end=" ")
     ...     schedule.epoch_end(100.0)
-    >>> schedule.scale(step=0)
-    0.25
+    1.0 1.0 1.0 1.0 0.5 0.25
     """
 
-    def __init__(self, every: Every = 1, factor: Factor = 0.5, warmup_steps: Warmup = 0) -> None:
+    def __init__(
+        self,
+        every: Every = 1,
+        factor: Factor = 0.5,
+        hold: Hold = None,
+        warmup_steps: Warmup = 0,
+    ) -> None:
         super().__init__(warmup_steps)
         check_options(Step, locals())
-        self.every, self.factor = every, factor
+        self.every, self.factor, self.hold = every, factor, hold
         self.epochs = 0
 
     def shape(self, step: int) -> float:
         """The equation above."""
-        return self.factor ** (self.epochs // self.every)
+        after = self.epochs - (self.hold or self.every)
+        return float(self.factor ** (0 if after < 0 else 1 + after // self.every))
 
     def epoch_end(self, valid: float) -> None:
         """Count an epoch."""

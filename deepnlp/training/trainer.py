@@ -7,7 +7,6 @@ their calls; :mod:`~deepnlp.training.resume` writes and reads checkpoints.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Annotated, Any, Literal
@@ -17,13 +16,13 @@ import numpy as np
 from deepnlp import backend
 from deepnlp.checkpoint import get_parameters, pack_model, set_parameters, write_npz
 from deepnlp.datasets import Corpus
-from deepnlp.errors import DeepNLPError
+from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
-from deepnlp.training.progress import Progress, Speed
+from deepnlp.training.progress import Clock, Progress, Speed
 from deepnlp.training.result import Result, figure_text, peak_memory_mb, versions
 from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
 from deepnlp.training.runfolder import RunFolder, finite
@@ -36,16 +35,6 @@ MAX_NORM = "clip the norm of the whole gradient here; 0 for no clipping"
 EARLY_STOP = "stop after this many epochs without a better validation; 0 for never"
 EVERY = "updates between checkpoints, beside one each epoch; 0 for none between"
 SEED = "the same seed gives the same run"
-
-
-class DivergedError(DeepNLPError):
-    """The loss, the gradient or the validation of a run is no longer finite.
-
-    Examples
-    --------
-    >>> issubclass(DivergedError, DeepNLPError)
-    True
-    """
 
 
 class Trainer:
@@ -169,8 +158,8 @@ class Trainer:
         self.baselines: dict[str, dict[str, float]] = {}
         self.folder: RunFolder | None = None
         self._ended_by_hook = False
-        self._speed = Speed()
-        self._earlier_seconds = 0.0  # of the epochs that earlier sessions finished
+        self._clock, self._speed = Clock(), Speed()
+        self._earlier: dict[str, float] = {}  # times of the epochs that earlier sessions finished
 
     def fit(self, resume: bool = False) -> Result:
         """Train until the last epoch, an early stop, a hook that ends the run, or Ctrl-C.
@@ -194,7 +183,7 @@ class Trainer:
         ------
         DivergedError
             If the loss, the gradient or the validation is no longer finite; the last checkpoint is
-            kept.
+            kept, and ``result.json`` says ``"diverged"``.
         DeepNLPError
             If the folder holds a run and neither ``resume`` nor ``overwrite`` is set.
         FileNotFoundError
@@ -202,7 +191,7 @@ class Trainer:
         ValueError
             If the run to resume was made with other options or on another text.
         """
-        started, self._speed = time.perf_counter(), Speed()
+        self._clock, self._speed = Clock(), Speed()
         self._open_folder(resume)
         result = self._result_of_finished_run() if resume else None
         if result is not None:
@@ -218,19 +207,23 @@ class Trainer:
             if self.test:
                 self.baselines = self.baselines or self.task.measure_baselines()
             self.model.train()
-            while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
-                if self.state.batch == 0:
-                    self._begin_epoch()
-                self._train_epoch(interrupt, progress)
-                if self.state.batch == len(self.batches):
-                    self._end_epoch(progress)
+            try:
+                while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
+                    if self.state.batch == 0:
+                        self._begin_epoch()
+                    self._train_epoch(interrupt, progress)
+                    if self.state.batch == len(self.batches):
+                        self._end_epoch(progress)
+            except DivergedError:
+                self._write_result("diverged", {self.task.metric: {"valid": None}})
+                raise
             if not self.is_over():
                 self._save_checkpoint()
                 progress.line(
                     f"{self._status()} at step {self.state.step}; now the best weights are "
                     "evaluated (interrupt again to stop at once)"
                 )
-            return self._finish(started)
+            return self._finish()
 
     def is_over(self) -> bool:
         """Whether all epochs are done, or validation has been no better for too long.
@@ -352,6 +345,7 @@ class Trainer:
             "gradient_norm": state.norm_sum / len(self.batches),
             "tokens_per_second": self._speed.tokens_per_second,
             "seconds": self._speed.seconds,
+            "cpu_seconds": self._speed.cpu_seconds,
         }
         self.history.append(row)
         progress.line(
@@ -370,22 +364,27 @@ class Trainer:
 
     # --- The end -----------------------------------------------------------------------------
 
-    def _finish(self, started: float) -> Result:
+    def _finish(self) -> Result:
         """Evaluate the best weights, and write ``result.json``."""
         self._load_best()
         metric = self.task.metric
         with evaluating(self.model):
             measure = self.task.final if self.test else self.task.on_validation
             figures = measure(self.model)
+        figures = {metric: {**self._last_training(), **figures.pop(metric)}, **figures}
+        return self._write_result(self._status(), figures)
+
+    def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
         result = Result(
-            status=self._status(),
+            status=status,
             epochs=self.state.epoch,
             steps=self.state.step,
             best_epoch=self.state.best_epoch,
-            figures={metric: {**self._last_training(), **figures.pop(metric)}, **figures},
+            figures=figures,
             baselines={name: {**levels} for name, levels in self.baselines.items()},
             tokens_per_second=self._speed.overall,
-            seconds=self._earlier_seconds + time.perf_counter() - started,
+            seconds=self._clock.seconds + self._earlier.get("seconds", 0.0),
+            cpu_seconds=self._clock.cpu_seconds + self._earlier.get("cpu_seconds", 0.0),
             peak_memory_mb=peak_memory_mb(),
             parameters=sum(p.value.size for p in self.parameters),
             corpus=self.task.facts(),
@@ -454,7 +453,8 @@ class Trainer:
     def _load_checkpoint(self, folder: RunFolder) -> None:
         load_checkpoint(self, folder)
         self.history = [r for r in folder.read_metrics() if r["epoch"] <= self.state.epoch]
-        self._earlier_seconds = sum(row["seconds"] for row in self.history)
+        for name in ("seconds", "cpu_seconds"):
+            self._earlier[name] = sum(row.get(name, 0.0) for row in self.history)
         folder.write_metrics(
             self.history
         )  # without epochs after the checkpoint, which are repeated

@@ -64,6 +64,29 @@ def test_a_size_for_each_layer(deepnlp, text_file, tmp_path):
     assert resumed.code == 0
 
 
+def test_a_model_that_is_counted(deepnlp, text_file, tmp_path):
+    run = tmp_path / "run"
+    done = deepnlp("train", "--task", "ngrams", "--order", 2, "--corpus", text_file, "--out", run)
+    assert done.code == 0
+    assert "KneserNey(order=2)" in done.out
+    result = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    row = next(line for line in done.out.splitlines() if line.startswith("model"))
+    assert row.split()[2] == f"{result['perplexity']['test']:.2f}"
+    assert {path.name for path in run.iterdir()} == {"config.toml", "metrics.jsonl", "result.json"}
+    assert deepnlp("train", "--resume", "--out", run).code == 0
+    for wrong in (
+        ("train", "--task", "ngrams", "--dry-run"),
+        ("train", "--task", "ngrams", "--watch-gradients"),
+        ("train", "--task", "ngrams", "--order", 0),
+        ("train", "--task", "ngrams", "--lr", 1),
+        ("evaluate", run),
+        ("info", "--recipe", "ngrams"),
+    ):
+        done = deepnlp(*wrong)
+        assert done.code == 2
+        assert len(done.err.strip().splitlines()) == 1 or "--lr" in wrong
+
+
 def test_help_names_every_option(deepnlp):
     shown = deepnlp("train", "--help").out
     for name in TrainConfig():

@@ -10,12 +10,15 @@ from deepnlp.reproduce import Logs, load_table, render, table_names, write_page
 from deepnlp.reproduce.figure import draw
 from deepnlp.reproduce.found import Found, found_in
 from deepnlp.reproduce.table import CurvesOf
+from deepnlp.search import search_names
+from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
 from tests.reproduce.tools import tiny_table
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
+FIRST_ROW = '[[rows]]\nname = "untied"'
 
 
 def fake_log(table, results, name, **figures):
@@ -27,6 +30,7 @@ def fake_log(table, results, name, **figures):
     folder.append_metrics({"epoch": 3})
     result = {
         **{"status": "finished", "epochs": 3, "steps": 1234, "seconds": 90.0},
+        "cpu_seconds": 120.0,
         **{
             "peak_memory_mb": 100.4,
             "parameters": 5000,
@@ -43,6 +47,22 @@ def table(tmp_path):
     return tiny_table(tmp_path)
 
 
+@pytest.fixture
+def steps(tmp_path):
+    """The table with a third row that comes after the second, and columns that compare them."""
+    column = 'heading = "change"\ntext = "{perplexity.test - before.perplexity.test:+.1f}"'
+    new = 'heading = "new"\ntext = "{row.new}"'
+    return tiny_table(
+        tmp_path,
+        {
+            'name = "start"': 'name = "start"\nafter = "tied"',
+            '{ tie = "none", vectors = "tied-0" }': '{ cell = "gru", ar = 1.0 }',
+            'needs = ["tied-0"]': "",
+            FIRST_ROW: f"[[columns]]\n{column}\n\n[[columns]]\n{new}\n\n{FIRST_ROW}",
+        },
+    )
+
+
 def lines_of(text, label):
     return [line for line in text.splitlines() if line.startswith(f"| {label} |")]
 
@@ -57,7 +77,7 @@ def test_a_row_has_mean_and_spread_over_its_seeds(table, tmp_path):
     assert lines_of(text, "LSTM, tied") == ["| LSTM, tied | 5,000 | 9.00 | - | - |"]
     assert "3 of 4 runs have finished" in text
     runs = lines_of(text, "[untied-0](tiny/untied-0/metrics.jsonl)")
-    assert runs[0].endswith("| 3 | 1,234 | 1.5 | 100 | numpy, Python 3.11.1 | Abacus |")
+    assert runs[0].endswith("| 0 | 3 | 1,234 | 1.5 | 2.0 | 100 | numpy, Python 3.11.1 | Abacus |")
     assert text.index("What one reads above") < text.index("| model |") < text.index("below it")
     assert "deepnlp reproduce tiny" in text
 
@@ -124,6 +144,64 @@ def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
     assert drawn({"untied": "one", "tied": "two"}) == [[(9, 11.5)], [(5, 9.5)]]
 
 
+def test_a_row_has_the_options_of_the_row_that_it_comes_after(steps):
+    config = next(job.config for job in steps.jobs() if job.name == "start-0")
+    assert (config.tie, config.lr, config.cell, config.ar) == ("tied", 0.02, "gru", 1.0)
+
+
+def test_a_row_is_compared_with_the_row_that_it_comes_after(steps, tmp_path):
+    results = tmp_path / "results"
+    fake_log(steps, results, "start-0", perplexity={"test": 9.0})
+    label = "LSTM, from the vectors of another run"
+    row, new = f"| {label} | 5,000 | 9.00 | - | - |", '| cell = "gru", ar = 1.0 |'
+    assert lines_of(render(steps, results), label) == [f"{row} - {new}"]
+    fake_log(steps, results, "tied-0", perplexity={"test": 11.5})
+    text = render(steps, results)
+    assert lines_of(text, label) == [f"{row} -2.5 {new}"]
+    assert lines_of(text, "LSTM, tied")[0].endswith('| - | tie = "tied", lr = 0.02 |')
+
+
+def test_a_run_that_diverged_says_so(table, tmp_path):
+    results = tmp_path / "results"
+    fake_log(table, results, "tied-0", status="diverged", perplexity={"valid": None})
+    fake_log(table, results, "untied-0", perplexity={"test": 10.0})
+    assert lines_of(render(table, results), "LSTM, tied") == [
+        "| LSTM, tied | 5,000 | diverged | - | - |"
+    ]
+    figure = draw(table.figure, found_in(table, Logs(table, results)))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["diverged"]
+
+
+def test_a_number_that_would_flatten_the_others_is_written(tmp_path):
+    table = tiny_table(tmp_path, {'xlabel = "test': 'highest = 50.0\nxlabel = "test'})
+    results = tmp_path / "results"
+    fake_log(table, results, "untied-0", perplexity={"test": 12345.6})
+    fake_log(table, results, "tied-0", perplexity={"test": 9.0})
+    axes = draw(table.figure, found_in(table, Logs(table, results))).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["12,346 →"]
+    assert axes.get_xlim()[1] < 50
+
+
+def test_a_row_that_is_counted_has_the_options_of_the_table_that_it_knows(tmp_path):
+    row = '[[rows]]\nname = "counts"\nrecipe = "ngrams"\noptions = { order = 2 }\n\n'
+    table = tiny_table(tmp_path, {FIRST_ROW: row + FIRST_ROW})
+    config = table.jobs()[0].config
+    assert (config.task, config.order) == ("ngrams", 2)
+    assert config.corpus == str(tmp_path / "text.txt")
+
+
+def test_a_table_may_be_like_another(tmp_path):
+    path = tmp_path / "other.toml"
+    path.write_text('like = "ladder"\ntitle = "Mine"\n[options]\nlr = 3.0\n', encoding="utf-8")
+    table, ladder = load_table(str(path)), load_table("ladder")
+    assert (table.name, table.title, table.text) == ("other", "Mine", ladder.text)
+    assert [job.name for job in table.jobs()] == [job.name for job in ladder.jobs()]
+    assert {job.config.get("lr", 3.0) for job in table.jobs()} == {3.0}
+    path.write_text('like = "nothing"', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"other\.toml: unknown table 'nothing': expected one of"):
+        load_table(str(path))
+
+
 # --- The tables that come with deepnlp ------------------------------------------------------------
 
 
@@ -139,10 +217,20 @@ def test_the_committed_page_is_what_the_committed_logs_say(name):
         assert (RESULTS / "images" / f"{name}.png").exists()
 
 
+def test_every_page_of_results_is_written_by_a_command():
+    """Those of searches are compared in tests/search, the other in tests/test_counting_page.py."""
+    searches = {f"search-{name}" for name in search_names()}
+    pages = {path.stem for path in RESULTS.glob("*.md")}
+    assert pages - searches == {*table_names(), "counting-and-word2vec"}
+    folders = {path.name for path in RESULTS.iterdir() if path.is_dir()}
+    assert folders <= {*table_names(), *searches, "images"}
+
+
 @pytest.mark.parametrize("name", table_names())
 def test_every_row_can_be_run(name):
     for job in load_table(name).jobs():
-        build_schedule(job.config, steps=100)
+        if not TASKS[job.config.task].counted:
+            build_schedule(job.config, steps=100)
         assert json.dumps(dict(job.config))
 
 
@@ -154,6 +242,7 @@ def test_every_row_can_be_run(name):
         ('name = "tied"', 'name = "Tied up"', r"a row is named with a-z, 0-9 .*got 'Tied up-0'"),
         ('name = "tied"', 'name = "untied"', "two runs have the name untied-0"),
         ('"tied-0"]', '"tied-7"]', r"row start needs 'tied-7', which is no run"),
+        ('name = "tied"', 'name = "tied"\nafter = "start"', r"row tied comes after 'start', which"),
         ("lr = 0.02", "rl = 0.02", "unknown option 'rl'"),
         ("lr = 0.02", "lr = -1.0", "lr should be a number, above 0, got -1.0"),
         ('xlabel = "test perplexity"', "", "a panel: .*missing .*'xlabel'"),

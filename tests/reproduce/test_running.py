@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
@@ -100,6 +101,18 @@ def test_only_some_rows(tmp_path):
         reproduce(table, tmp_path / "runs", tmp_path / "results", only=["tie"])
 
 
+def test_a_run_that_diverges_is_a_result(tmp_path, capfd):
+    table = tiny_table(tmp_path, {"lr = 0.02": 'lr = 1e30, optimizer = "sgd", max_norm = 0.0'})
+    assert ran(table, tmp_path, only=["tied"]) == ["tied-0"]
+    assert "tied-0: training diverged at step" in capfd.readouterr().err
+    result = Logs(table, tmp_path / "results").result(table.jobs()[1])
+    assert (result["status"], result["perplexity"]) == ("diverged", {"valid": None})
+    page = (tmp_path / "results" / "tiny.md").read_text(encoding="utf-8")
+    assert "| LSTM, tied | 194 | diverged | - | - |" in page
+    assert ran(table, tmp_path, only=["tied"]) == []
+    assert take(table, tmp_path / "runs", tmp_path / "elsewhere") == ["tied-0"]
+
+
 # --- Stopped --------------------------------------------------------------------------------------
 
 COMMAND = [sys.executable, "-m", "deepnlp", "reproduce"]
@@ -127,14 +140,19 @@ def started(folder, epochs):
     return process
 
 
-def test_killed_again_and_again_it_ends_with_the_same_page(whole, tmp_path):
+def test_killed_at_five_random_moments_it_ends_with_the_same_page(whole, tmp_path):
     for name in ("tiny.toml", "text.txt"):
         shutil.copy(whole[0] / name, tmp_path)
-    for epochs, wait in [(0, 0.3), (1, 0.0), (3, 0.1), (5, 0.02), (8, 0.3), (10, 0.0)]:
-        process = started(tmp_path, epochs)
+    rng = np.random.default_rng()
+    epochs = sorted(rng.integers(0, 11, size=5).tolist())  # of the 12 that there are
+    waits = rng.uniform(0, 0.1, size=5).tolist()
+    print(f"killed after {epochs} epochs and {waits} seconds")  # shown if the test fails
+    for epoch, wait in zip(epochs, waits, strict=True):
+        process = started(tmp_path, epoch)
         time.sleep(wait)
         process.kill()
         process.communicate()
+        assert process.returncode == -signal.SIGKILL
     finished = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=900)
     assert finished.returncode == 0, finished.stderr
     assert without_times(whole[1], tmp_path / "results") == without_times(

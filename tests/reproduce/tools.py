@@ -8,7 +8,7 @@ import numpy as np
 from deepnlp.reproduce import Logs, Table, load_table, render
 
 SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
-TIMES = ("seconds", "tokens_per_second", "peak_memory_mb")
+TIMES = ("seconds", "cpu_seconds", "tokens_per_second", "peak_memory_mb")
 
 TABLE = """
 title = "Tiny rows"
@@ -104,7 +104,7 @@ def without_times(table: Table, results: Path) -> tuple[str, list[dict[str, obje
             continue
         result.update(dict.fromkeys(TIMES, 1.0))
         folder.write_result(result)
-        rows = [{**row, **dict.fromkeys(TIMES[:2], 1.0)} for row in folder.read_metrics()]
+        rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in folder.read_metrics()]
         folder.write_metrics(rows)
         found += [result, *rows, {"config": folder.config.read_text(encoding="utf-8")}]
     return render(table, results), found

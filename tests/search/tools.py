@@ -71,6 +71,6 @@ def outcome(folder: Path, count: int) -> list[object]:
         result = json.loads(run.result.read_text(encoding="utf-8"))
         for name in (*TIMES, "folder"):
             result.pop(name, None)
-        rows = [{**row, **dict.fromkeys(TIMES[:2], 1.0)} for row in run.read_metrics()]
+        rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in run.read_metrics()]
         found += [result, rows, run.config.read_text(encoding="utf-8")]
     return found

@@ -23,6 +23,7 @@ from deepnlp.training import (
     recipe_text,
 )
 from deepnlp.training.config import option_groups
+from deepnlp.training.runs import build_schedule
 
 
 def test_a_config_survives_its_toml(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_an_option_that_several_components_share_says_which() -> None:
 
 
 def test_an_unknown_task_is_answered_with_the_names_there_are() -> None:
-    names = "'lm', 'vectors', 'seq2seq', 'tag'"
+    names = "'lm', 'vectors', 'seq2seq', 'tag', 'ngrams'"
     with pytest.raises(ValueError, match=f"task should be one of {names}, got 'chess'"):
         TrainConfig(task="chess")
 
@@ -143,6 +144,31 @@ def test_the_recipe_of_awd_lstm_has_the_size_of_the_papers() -> None:
     assert round((V * D + V + layers) / 1e6, 1) == 24.2
 
 
+@pytest.mark.parametrize(
+    ("name", "T", "limit", "full", "epochs"),
+    [
+        ("zaremba-small", 20, 5, 4, 13),
+        ("zaremba-medium", 35, 5, 6, 39),
+        ("zaremba-large", 35, 10, 14, 55),
+    ],
+)
+def test_the_recipes_of_zaremba_are_theirs_for_a_mean_over_time(
+    name: str, T: int, limit: int, full: int, epochs: int
+) -> None:
+    """Their loss is a sum over the steps of a window, with rate 1."""
+    config = recipe(name)
+    assert (config.time_size, config.epochs, config.layers) == (T, epochs, 2)
+    assert config.lr / T == 1.0
+    assert config.max_norm * T == pytest.approx(limit)
+    schedule = build_schedule(config, steps=100)
+    scales = []
+    for _ in range(epochs):
+        scales.append(schedule.scale(0))
+        schedule.epoch_end(100.0)
+    assert scales.index(config.lr_factor) == full
+    assert scales[-1] == pytest.approx(config.lr_factor ** (epochs - full))
+
+
 TRAINING = {
     *("corpus", "embed_size", "tie", "optimizer", "lr", "weight_decay", "max_norm", "schedule"),
     *("lr_floor", "warmup_steps", "epochs", "batch_size"),
@@ -160,6 +186,7 @@ DECISIVE = {
     "tag": TRAINING - {"tie"}
     | {"task", "cell", "layers", "hidden_size", "dropout", "bidirectional", "lr_factor"}
     | {"min_count", "data_seed", "pool", "max_length"},
+    "ngrams": {"task", "corpus", "order"},
 }
 
 

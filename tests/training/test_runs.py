@@ -9,10 +9,14 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.backend import asnumpy
+from deepnlp.datasets import load_corpus
 from deepnlp.models import CBOW, RNNLM, Seq2Seq, SkipGram, Tagger
+from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import OPTIMIZERS, Optimizer
 from deepnlp.options import fill, options_of, values_of
+from deepnlp.tasks import TASKS
 from deepnlp.training import (
+    RunFolder,
     Schedule,
     TrainConfig,
     build_trainer,
@@ -181,6 +185,27 @@ def test_vectors_of_another_size_are_refused(config: TrainConfig, tmp_path: Path
         build_trainer(config.replace(vectors=str(path)), progress=False)
 
 
+def test_a_model_of_counts_is_a_run_like_others(config: TrainConfig, tmp_path: Path) -> None:
+    counted = configure(None, {"corpus": config.corpus, "order": 3}, "ngrams")
+    result = train(counted, tmp_path / "run", progress=False)
+    trained = train(config, tmp_path / "other", progress=False)
+    assert result.perplexity == trained.baselines["trigram"]
+    assert (result.status, result.epochs, result.steps) == ("finished", 1, 0)
+    assert result.corpus == trained.corpus
+    assert result.parameters == KneserNey(3).fit(load_corpus(config.corpus).train, 10).size()
+    folder = RunFolder(tmp_path / "run")
+    assert folder.files() == ["config.toml", "metrics.jsonl", "result.json"]
+    assert TrainConfig.load(folder.config) == counted
+    (row,) = folder.read_metrics()
+    assert (row["epoch"], row["valid_perplexity"]) == (1, result.perplexity["valid"])
+    again = train(counted, folder.path, resume=True, progress=False)
+    assert again.perplexity == result.perplexity
+    with pytest.raises(DeepNLPError, match="already holds a run"):
+        train(counted, folder.path, progress=False)
+    with pytest.raises(ValueError, match="of task 'ngrams' is counted: there is nothing to train"):
+        plan(counted)
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS.alternatives)
 def test_every_optimizer_is_built_with_its_options(name: str) -> None:
     config = TrainConfig(
@@ -203,6 +228,7 @@ def test_every_schedule_is_built_with_its_options(name: str) -> None:
         lr_factor=0.5,
         lr_floor=0.25,
         lr_every=2,
+        lr_hold=3,
         warmup_steps=10,
         lr_patience=1,
     )
@@ -217,7 +243,7 @@ def test_every_schedule_is_built_with_its_options(name: str) -> None:
     expected = {
         "constant": [1.0, 1.0],
         "plateau": [0.5, 0.5],
-        "step": [0.25, 0.25],
+        "step": [0.5, 0.5],
         "exponential": [1.0, 0.5 ** (100 / 55)],
         "linear": [1.0, 0.25],
         "cosine": [1.0, 0.25],
@@ -243,6 +269,9 @@ def test_a_plan_says_what_a_run_would_take_and_writes_nothing(
 @pytest.mark.parametrize("name", recipe_names())
 def test_the_model_of_every_recipe_can_be_built(name: str) -> None:
     config = recipe(name)
+    if TASKS[config.task].counted:
+        assert fill(KneserNey, config).order == config.order
+        return
     kinds = {"lm": RNNLM, "cbow": CBOW, "skipgram": SkipGram, "seq2seq": Seq2Seq, "tag": Tagger}
     kind = kinds[config.get("model", config.task)]
     sizes = {"seq2seq": (50, 40), "tag": (50, 3)}.get(config.task, (50,))

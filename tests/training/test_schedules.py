@@ -8,7 +8,7 @@ from deepnlp.training import Constant, Cosine, Exponential, Linear, Plateau, Sch
 MAKERS: dict[str, Callable[[], Schedule]] = {
     "constant": lambda: Constant(warmup_steps=3),
     "plateau": lambda: Plateau(factor=0.5, patience=1, threshold=0.01),
-    "step": lambda: Step(every=2, factor=0.3),
+    "step": lambda: Step(every=2, factor=0.3, hold=3),
     "exponential": lambda: Exponential(steps=30, factor=0.9, warmup_steps=3),
     "linear": lambda: Linear(total_steps=40, floor=0.1, warmup_steps=5),
     "cosine": lambda: Cosine(total_steps=40, floor=0.1, warmup_steps=5),
@@ -60,6 +60,13 @@ def test_step_counts_epochs() -> None:
     assert scales(Step(every=2, factor=0.1), [1, 1, 1, 1]) == pytest.approx([1, 1, 0.1, 0.1, 0.01])
 
 
+def test_step_may_hold_the_first_rate_for_longer() -> None:
+    """As in Zaremba et al. 2014: four epochs at the first rate, then a cut after each."""
+    assert scales(Step(factor=0.5, hold=4), [1] * 6) == [1, 1, 1, 1, 0.5, 0.25, 0.125]
+    assert scales(Step(every=2, factor=0.5, hold=1), [1] * 4) == [1, 0.5, 0.5, 0.25, 0.25]
+    assert scales(Step(every=3, factor=0.5, hold=3), [1] * 6) == scales(Step(3, 0.5), [1] * 6)
+
+
 @pytest.mark.parametrize("kind", [Linear, Cosine])
 def test_decay_begins_after_the_warm_up_and_ends_at_the_floor(kind: type[Linear]) -> None:
     schedule = kind(total_steps=30, floor=0.2, warmup_steps=10)
@@ -91,6 +98,7 @@ def test_state_carries_a_schedule_on(name: str) -> None:
         (lambda: Plateau(factor=0.0), "factor should be a number, above 0 and at most 1, got 0.0"),
         (lambda: Plateau(patience=-1), "patience should be a whole number, 0 or more"),
         (lambda: Step(every=0), "every should be a whole number, 1 or more, got 0"),
+        (lambda: Step(hold=0), "hold should be a whole number, 1 or more, got 0"),
         (lambda: Linear(total_steps=5, warmup_steps=5), "more than the 5 steps of warm-up"),
         (
             lambda: Cosine(total_steps=5, floor=2.0),

@@ -14,12 +14,21 @@ from deepnlp.evaluation import perplexity
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.ngrams import baselines
 from deepnlp.optimizers import SGD, clip_gradients
-from deepnlp.training import BPTTBatches, Plateau, Schedule, TrainConfig, Trainer
+from deepnlp.training import BPTTBatches, Plateau, RunFolder, Schedule, TrainConfig, Trainer
 from tests.training.tools import STEPS_AN_EPOCH, tiny_corpus, tiny_trainer
 
 
 def weights(model: Any) -> list[np.ndarray[Any, Any]]:
     return [p.value.copy() for p in model.parameters()]
+
+
+def assert_diverged(folder: Path, steps: int) -> None:
+    """``result.json`` says so, and gives no figures."""
+    result = RunFolder(folder).read_result()
+    assert result is not None
+    assert (result["status"], result["steps"]) == ("diverged", steps)
+    assert (result["epochs"], result["perplexity"]) == (0, {"valid": None})
+    assert result["cpu_seconds"] > 0
 
 
 class FromAList(Schedule):
@@ -158,7 +167,7 @@ def test_early_stop_after_epochs_without_a_better_validation(
         "deepnlp.tasks.language_modelling.perplexity",
         lambda model, ids, N: next(valids) if N == 4 and ids is trainer.task.corpus.valid else 5.0,
     )
-    monkeypatch.setattr(trainer, "_finish", lambda started: None)
+    monkeypatch.setattr(trainer, "_finish", lambda: None)
     trainer.fit()
     assert [row["valid_perplexity"] for row in trainer.history] == [9.0, 8.0, 8.5, 8.0]
     assert [row["best"] for row in trainer.history] == [True, True, False, False]
@@ -198,7 +207,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_update(
     for now, then in zip(weights(model), before, strict=True):
         assert np.array_equal(now, then)
     assert load(tmp_path / "checkpoint.npz").vocab_size == 11
-    assert not (tmp_path / "result.json").exists()
+    assert_diverged(tmp_path, steps=6)
 
 
 def test_a_simple_model_trains_too(tmp_path: Path) -> None:
@@ -232,7 +241,7 @@ def test_a_validation_that_is_not_finite_stops_and_is_never_the_best(
     with pytest.raises(DeepNLPError, match=r"diverged .* validation perplexity inf"):
         trainer.fit()
     assert not (tmp_path / "best.npz").exists()
-    assert not (tmp_path / "result.json").exists()
+    assert_diverged(tmp_path, steps=trainer.state.step)
 
 
 def test_layers_without_a_loss_are_no_language_model() -> None:

@@ -101,7 +101,7 @@ def end_of(folder: Path) -> dict[str, Any]:
     result = RunFolder(folder).read_result()
     assert result is not None
     for row in [*rows, result]:
-        for name in ("seconds", "tokens_per_second", "peak_memory_mb", "folder"):
+        for name in ("seconds", "cpu_seconds", "tokens_per_second", "peak_memory_mb", "folder"):
             row.pop(name, None)
     return {
         **{name: (folder / name).read_bytes() for name in FINAL},

@@ -1,0 +1,72 @@
+"""A run of a model that is counted in one pass over its text: no updates, nothing to resume."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Literal
+
+from deepnlp.options import to_toml
+from deepnlp.tasks import Task
+from deepnlp.training.progress import Clock, Progress
+from deepnlp.training.result import Result, peak_memory_mb, versions
+from deepnlp.training.runfolder import RunFolder, finite
+
+
+class CountedRun:
+    """What a ``Trainer`` is to other models, with the same files except for checkpoints.
+
+    ``fit`` counts the training split and measures the model on the others. A run that was stopped
+    is counted again from the beginning.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        task: Task,
+        *,
+        out: str | PathLike[str] | Literal[False] | None = None,
+        name: str | None = None,
+        overwrite: bool = False,
+        progress: bool = True,
+        config: Mapping[str, Any],
+        test: bool = True,
+    ) -> None:
+        self.model, self.task = model, task
+        self.out, self.name, self.overwrite = out, name or task.name, overwrite
+        self.progress, self.config, self.test = progress, config, test
+
+    def fit(self, resume: bool = False) -> Result:
+        """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
+        clock, task, folder = Clock(), self.task, None
+        if self.out is not False:
+            folder = RunFolder.open(
+                self.out, self.name, resume=resume, overwrite=self.overwrite and not resume
+            )
+            folder.write_config(to_toml(self.config))
+        task.fit(self.model)
+        figures = (task.final if self.test else task.on_validation)(self.model)
+        valid = figures[task.metric]["valid"]
+        with Progress(0, 0, self.progress) as progress:
+            progress.line(f"{task.describe()}\ncounted: validation {task.metric} {valid:,.2f}")
+        result = Result(
+            status="finished",
+            epochs=1,
+            steps=0,
+            best_epoch=1,
+            figures=figures,
+            seconds=clock.seconds,
+            cpu_seconds=clock.cpu_seconds,
+            peak_memory_mb=peak_memory_mb(),
+            parameters=self.model.size(),
+            corpus=task.facts(),
+            versions=versions(),
+        )
+        if folder is not None:
+            row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
+            times = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
+            folder.write_metrics([{**row, **times}])
+            result.folder = str(folder.path)
+            result.files = [*folder.files(), folder.result.name]
+            folder.write_result(result.to_dict())
+        return Result.from_dict(finite(result.to_dict()))
