@@ -87,7 +87,7 @@ def _besides(problem: Problem, lacking: bool) -> Iterator[Guess]:
                 )
                 if "1 - " in told and edge.numbers[0] in known:
                     cause = c.DERIVATIVE_MISSING
-                yield Guess(cause, evidence, _times(edge, factors, bool(reaches_variable)))
+                yield Guess(cause, evidence, _times(edge, factors, bool(reaches_variable)), tier=1)
 
 
 def _same(a: HostArray) -> HostArray:
