@@ -76,10 +76,12 @@ def running(tls=False) -> Iterator[Loopback]:
     with Loopback(tls) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield server
-        server.release.set()
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.release.set()
+            server.shutdown()
+            thread.join()
 
 
 # --- Behaviours ----------------------------------------------------------------------------------
