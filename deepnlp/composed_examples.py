@@ -88,6 +88,12 @@ COMPOSED: dict[str, Composed] = {
     "WeightDrop GRU stateful": Composed(
         lambda s, r: layers.WeightDrop(GRU(s.D, s.H, r, stateful=True), 0.5, r), X
     ),
+    "Unrolled RNN": Composed(
+        lambda s, r: layers.Unrolled(layers.RNN.init(s.D, s.H, r), (0.4,), rng=r), X
+    ),
+    "Unrolled LSTM locked": Composed(
+        lambda s, r: layers.Unrolled(layers.LSTM.init(s.D, s.H, r), (0.4, 0.3), True, r), X
+    ),
     "DotAttention": Composed(lambda *_: Dot(), "N,T,H; N,S,H"),
     "DotAttention lengths": Composed(lambda *_: Dot(), "N,T,H; N,S,H; lengths S"),
     "GeneralAttention": Composed(lambda s, r: layers.GeneralAttention.init(s.D, s.H, r), ATTEND),

@@ -24,6 +24,7 @@ from deepnlp.layers.regularisation import (
 )
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
+from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "TimeLSTM",
     "TimeRNN",
     "TimeStacked",
+    "Unrolled",
     "WeightDrop",
     "deep_output",
     "reverse_by_length",

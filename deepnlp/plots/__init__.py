@@ -17,7 +17,8 @@ from deepnlp.plots.embeddings import embeddings
 from deepnlp.plots.encoder_decoder import encoder_decoder
 from deepnlp.plots.gates import gate_traces
 from deepnlp.plots.gradients import gradient_flow, gradient_heat_map
-from deepnlp.plots.graphs import computation_graph
+from deepnlp.plots.graphs import computation_graph, memory_road
+from deepnlp.plots.layers_in_time import layers_in_time
 from deepnlp.plots.learning import learning_curve
 from deepnlp.plots.paths import vector_paths
 from deepnlp.plots.reach import gradient_reach
@@ -36,9 +37,9 @@ __all__ = [
     "Candidate", "SurprisalText", "against_chance", "arrangements", "attention_map",
     "axis_words", "bars", "beam_tree", "computation_graph", "curves", "decision_regions",
     "embeddings", "encoder_decoder", "explore", "gate_traces", "gradient_flow",
-    "gradient_heat_map", "gradient_reach", "learning_curve", "long_link", "moving_window",
-    "next_words", "spread", "surprisal_text", "svd_plane", "unrolled", "vector_paths",
-    "weighted_sum", "word_table",
+    "gradient_heat_map", "gradient_reach", "layers_in_time", "learning_curve", "long_link",
+    "memory_road", "moving_window", "next_words", "spread", "surprisal_text", "svd_plane",
+    "unrolled", "vector_paths", "weighted_sum", "word_table",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

@@ -12,6 +12,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, ReLU, Sigmoid, SoftmaxWithLoss, Tanh
 from deepnlp.plots.graph_model import Graph, HostArray, Node, Source
+from deepnlp.plots.graph_of_stage import stage_graph
 
 ELEMENT_WISE = {Sigmoid: "sigmoid", Tanh: "tanh", ReLU: "relu"}
 STEP = 1.25  # inches from one operation of a chain to the next
@@ -42,7 +43,9 @@ def graph_of(layer: Layer, inputs: list[HostArray], targets: HostArray | None = 
     layer.zero_grad()
     inputs = [x.astype("float64") if x.dtype.kind == "f" else x for x in inputs]
     builders: dict[type, Callable[..., Graph]] = {RNN: _rnn, LSTM: _lstm, GRU: _gru}
-    if type(layer) in builders:
+    if hasattr(layer, "parts"):
+        graph = stage_graph(layer, *inputs)
+    elif type(layer) in builders:
         graph = builders[type(layer)](layer, *inputs)
     else:
         graph = _chain(copy.deepcopy(layer), inputs[0], targets)

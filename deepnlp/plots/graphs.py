@@ -12,11 +12,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.backend import asnumpy
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.gradflow import gate_values
 from deepnlp.layer import Layer, Sequential
-from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul
+from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, TimeLSTM
 from deepnlp.plots.graph_model import Exit, Graph, HostArray, Node, Point, Source
 from deepnlp.plots.graph_of_layer import graph_of
+from deepnlp.plots.graph_of_stage import road_graph
 from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas, saved
 
 RADIUS = 0.19  # of an operation, in inches
@@ -43,7 +45,8 @@ def computation_graph(
     Parameters
     ----------
     layer : Layer
-        A one-step RNN, LSTM or GRU, an Affine, or a Sequential of layers.
+        A one-step RNN, LSTM or GRU, an Affine, a Sequential of layers; or a cell of one's own whose
+        ``parts`` say which letters of an LSTM it has, such as ``"fgo"``.
     *inputs : arrays, optional
         What forward takes; random numbers, which are not shown, by default.
     targets : array of int, optional
@@ -77,9 +80,48 @@ def computation_graph(
     return saved(drawing.figure, path)
 
 
+def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None) -> Figure:
+    """Draw the memory cell of an LSTM over some steps, with the gradient's way back along it.
+
+    The gradient is that of the last memory, set to 1; what goes through h is left out.
+
+    Parameters
+    ----------
+    layer : TimeLSTM
+        It reads x from a state of zeros.
+    x : array (N, T, D)
+        T inputs; with N = H = 1 the numbers are shown.
+    path : str or path, optional
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> figure = memory_road(TimeLSTM.init(3, 1), np.zeros((1, 3, 3)))
+    >>> figure.axes[0].get_title(loc="left")
+    'The road of $c$ alone: at each step one product with $f$ and one sum'
+    """
+    h, c = layer.start(len(x))
+    first, gates = asnumpy(c), []
+    for t in range(np.shape(x)[1]):
+        x_t = asarray(np.asarray(x)[:, t], dtype=layer.Wh.dtype)
+        f = asnumpy(gate_values(layer, x_t, h)["f"])
+        before = asnumpy(c)
+        _, (h, c) = layer.step(x_t, (h, c))
+        gates.append((f, asnumpy(c) - f * before))
+    graph = road_graph(gates, first)
+    drawing = _Drawing(graph, values=True, backward=True)
+    drawing.title(graph.title)
+    return saved(drawing.figure, path)
+
+
 def _inputs_of(layer: Layer, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
     """The inputs as host arrays, or random ones that fit; and whether to show their values."""
-    wanted = {LSTM: 3, GRU: 2, RNN: 2}.get(type(layer), 1)
+    has_parts = hasattr(layer, "parts")  # a cell in the making, with a memory
+    wanted = 3 if has_parts else {LSTM: 3, GRU: 2, RNN: 2}.get(type(layer), 1)
     if inputs:
         if len(inputs) != wanted:
             raise ValueError(
@@ -88,7 +130,7 @@ def _inputs_of(layer: Layer, inputs: tuple[Any, ...]) -> tuple[list[HostArray], 
             )
         return [np.asarray(asnumpy(x)) for x in inputs], True
     rng = np.random.default_rng(0)
-    if isinstance(layer, RNN | LSTM | GRU):
+    if wanted > 1:
         shapes = [(2, layer.D)] + [(2, layer.H)] * (wanted - 1)
     else:
         first = layer.layers[0] if isinstance(layer, Sequential) else layer

@@ -1,0 +1,104 @@
+"""A cell of one step, unrolled over time: for cells that have no loop of their own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from deepnlp.backend import Array, Generator, xp
+from deepnlp.layer import Layer
+from deepnlp.layers.dropout import Dropout
+
+
+class Unrolled(Layer):
+    r"""T copies of a cell that share their Parameters, with or without dropout in time.
+
+    .. math::
+        (h_t, c_t) = \mathrm{cell}(x_t,\; m_t \odot h_{t-1},\; m'_t \odot c_{t-1}),
+        \qquad m_t, m'_t \in \{0, \tfrac{1}{1 - p}\}
+
+    Parameters
+    ----------
+    cell : Layer
+        One step: ``forward(x, h)`` gives h, or ``forward(x, h, c)`` gives h and c, each (N, H);
+        ``start(N)`` gives the states before the first step.
+    dropout : sequence of float
+        For each state, h and then c, the probability p that an entry is zeroed on its way from one
+        step to the next; none by default.
+    locked : bool
+        Whether one mask is drawn for all steps of a sequence, and not one for each step.
+    rng : numpy.random.Generator, optional
+        As in :class:`Dropout`.
+
+    Notes
+    -----
+    ``forward(x)`` takes (N, T, D) and gives all h, (N, T, H), from the states of ``start``. The
+    layers :class:`TimeRNN`, :class:`TimeLSTM` and :class:`TimeGRU` do the same for their cells, and
+    faster. Locked masks on h: Gal and Ghahramani 2016.
+
+    Raises
+    ------
+    ValueError
+        If a probability is outside [0, 1).
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> from deepnlp.layers import RNN
+    >>> layer = Unrolled(RNN(xp.ones((1, 1)), xp.zeros((1, 1)), xp.zeros(1)))
+    >>> layer.forward(xp.zeros((1, 3, 1))).tolist()
+    [[[0.0], [0.0], [0.0]]]
+    """
+
+    def __init__(
+        self,
+        cell: Layer,
+        dropout: Sequence[float] = (),
+        locked: bool = False,
+        rng: Generator | None = None,
+    ) -> None:
+        self.cell, self.locked = cell, locked
+        self.noise = [Dropout(p, rng) for p in dropout]
+
+    def forward(self, x: Array) -> Array:
+        """All h (N, T, H) from all inputs (N, T, D)."""
+        self._expect("x", x, "N T D")
+        state = tuple(self.cell.start(x.shape[0]))
+        cells = [copy.copy(self.cell) for _ in range(x.shape[1])]
+        hs, masks = [], [self._masks(state)]
+        for t, cell in enumerate(cells):
+            if t and not self.locked:
+                masks.append(self._masks(state))
+            state = _states(cell.forward(x[:, t], *_times(state, masks[-1])))
+            hs.append(state[0])
+        y = xp.stack(hs, axis=1)
+        self.save_for_backward(cells, masks, y.shape)
+        return y
+
+    def backward(self, dhs: Array) -> Array:
+        """dx (N, T, D) from the gradients of all h (N, T, H)."""
+        cells, masks, shape = self.saved()
+        self._expect_exactly("dhs", dhs, "N T H", shape)
+        # dstate: gradients of the states that the next step read
+        dstate: tuple[Array, ...] = tuple(xp.zeros_like(dhs[:, 0]) for _ in self.cell.start(1))
+        dxs = []
+        for t in reversed(range(len(cells))):
+            dh = dhs[:, t] + dstate[0]  # from above and from the next step
+            dx, *dstate_read = cells[t].backward(dh, *dstate[1:])
+            dstate = _times(tuple(dstate_read), masks[0 if self.locked else t])
+            dxs.append(dx)
+        return xp.stack(dxs[::-1], axis=1)
+
+    def _masks(self, state: tuple[Array, ...]) -> list[Any]:
+        """A mask (N, H) for each state; 1 where there is no dropout."""
+        drawn = [one.forward(xp.ones_like(s)) for one, s in zip(self.noise, state, strict=False)]
+        return drawn + [1] * (len(state) - len(drawn))
+
+
+def _states(after: Any) -> tuple[Array, ...]:
+    return after if isinstance(after, tuple) else (after,)
+
+
+def _times(state: tuple[Array, ...], masks: list[Any]) -> tuple[Array, ...]:
+    return tuple(s * mask for s, mask in zip(state, masks, strict=True))
