@@ -557,7 +557,7 @@ for name, found in vectors.items() if questions else ():
 #
 # Half of the model's numbers are thrown away after training. Why not use one matrix for both
 # sides, $W = E$? In language models **tying** saves half of the words' numbers and improves the
-# model (Press and Wolf 2017; lesson 6). Gulordava, Aina and Boleda (2018) tried it for word2vec,
+# model (Press and Wolf 2017; lesson 7). Gulordava, Aina and Boleda (2018) tried it for word2vec,
 # plain and with one small matrix $L$ $(D, D)$ between: $s_{ij} = e_i L e_j^\top$.
 
 # %%

@@ -649,7 +649,7 @@ print(sentences.describe())
 
 # %% [markdown]
 # The model is the one of section 7, wider, with the score concat. Its output layer shares its
-# weights with the embedding of the Spanish words (lesson 6).
+# weights with the embedding of the Spanish words (lesson 7).
 
 # %%
 size = 16 if short else 96

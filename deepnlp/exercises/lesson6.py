@@ -1,4 +1,4 @@
-"""The exercises of lesson 6: gated networks."""
+"""The exercises of lesson 6: gradients and gates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import numpy as np
 from deepnlp.exercises.backward import check_backward
 from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import texts_of
-from deepnlp.exercises.values import compare_choice, compare_values
-from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, first_failure, is_empty, parts
+from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, is_empty, parts
 from deepnlp.functions import sigmoid
-from deepnlp.gradcheck import CAUSES
 from deepnlp.layers import GRU, LSTM, TimeLSTM
-from deepnlp.models import RNNLM
 
 SAY = texts_of(6)
 GROWS, VANISHES = "grows", "vanishes"
@@ -36,10 +33,24 @@ def will_it_explode(answer: Any) -> Verdict:
     return say.right() if answer == right else say.wrong("wrong choice")
 
 
-@exercise("6.2", stars=2, title="Clip all gradients as one vector")
+@exercise("6.2", stars=1, title="Factor per step")
+def factor_per_step(answer: Any) -> Verdict:
+    """The factor per step of a gradient that grew to 1.8 of its size in 20 steps."""
+    wrong = {
+        "divided instead of rooted": 1.8 / 20,
+        "one step too many or too few": 1.8 ** (1 / 19),
+        "one step too many or too few|21": 1.8 ** (1 / 21),
+        "the logarithm": np.log(1.8) / 20,
+        "growth alone": 1.8 ** (1 / 20) - 1,
+        "the growth of one step, twenty times": 1.8**20,
+    }
+    return SAY["6.2"].compare(answer, 1.8 ** (1 / 20), "the factor", wrong, 5e-4)
+
+
+@exercise("6.3", stars=2, title="Clip all gradients as one vector")
 def clip(answer: Any) -> Verdict:
     """``(grads, max_norm) -> (clipped, norm)``: gradients clipped by the norm of all together."""
-    say = SAY["6.2"]
+    say = SAY["6.3"]
     rng = np.random.default_rng(0)
     grads = [rng.normal(size=shape) for shape in ((3, 4), (4, 4), (4,))]
     squares = np.array([np.sum(g**2) for g in grads])
@@ -67,7 +78,7 @@ def clip(answer: Any) -> Verdict:
     return say.right()
 
 
-@exercise("6.3", stars=3, title="An LSTM over time")
+@exercise("6.4", stars=3, title="An LSTM over time")
 def lstm_over_time(answer: Any) -> Verdict:
     """A class of (Wx, Wh, b): ``forward(x)``, ``backward(dhs)``, and ``dWx``, ``dWh``, ``db``."""
     rng = np.random.default_rng(3)
@@ -79,10 +90,10 @@ def lstm_over_time(answer: Any) -> Verdict:
     if not is_empty(found):
         order = _swapped_gates(found, Wx, Wh, b, x)
         if order:
-            return SAY["6.3"].wrong("gates swapped", order=order)
+            return SAY["6.4"].wrong("gates swapped", order=order)
     layer = answer(Wx.copy(), Wh.copy(), b.copy())
     weights = ("Wx", "Wh", "b")
-    return check_backward(layer, x, expected=expected, hints=SAY["6.3"], weights=weights)
+    return check_backward(layer, x, expected=expected, hints=SAY["6.4"], weights=weights)
 
 
 def _swapped_gates(found: Any, Wx: Any, Wh: Any, b: Any, x: Any) -> str:
@@ -96,10 +107,10 @@ def _swapped_gates(found: Any, Wx: Any, Wh: Any, b: Any, x: Any) -> str:
     return ""
 
 
-@exercise("6.4", stars=2, title="Gather in silence")
+@exercise("6.5", stars=2, title="Gather in silence")
 def gather_in_silence(answer: Any) -> Verdict:
     """Biases (4,) of i, f, g, o with which a cell of one unit counts steps and says nothing."""
-    say = SAY["6.4"]
+    say = SAY["6.5"]
     if any(is_empty(one) for one in np.ravel(np.asarray(answer, dtype=object))):
         return Verdict.empty("there is a bias missing")
     b = np.asarray(answer, dtype=float)
@@ -126,19 +137,38 @@ def gather_in_silence(answer: Any) -> Verdict:
     return say.wrong("the memory forgets" if f < 0.999 else "wrong value", **found)
 
 
-@exercise("6.5", stars=1, title="A bias for a long memory")
+@exercise("6.6", stars=1, title="A bias for a long memory")
 def forget_bias(answer: Any) -> Verdict:
     """``(n) -> b``, the bias with which half of a memory is left after n steps."""
     for n in (1, 10, 100):
         f = 0.5 ** (1 / n)
         wrong = {"the gate and not its bias": f, "one step instead of n": 0.0}
-        verdict = SAY["6.5"].compare(answer(n), np.log(f / (1 - f)), f"b for n = {n}", wrong)
+        verdict = SAY["6.6"].compare(answer(n), np.log(f / (1 - f)), f"b for n = {n}", wrong)
         if not verdict.ok:
             return verdict
-    return SAY["6.5"].right()
+    return SAY["6.6"].right()
 
 
-@exercise("6.6", stars=2, title="One step of a GRU")
+@exercise("6.7", stars=2, title="Along the road of c")
+def along_c(answer: Any) -> Verdict:
+    """``(f, dc) -> (T, N, H)``: gradients w.r.t. c_0 to c_(T-1) along c alone."""
+    rng = np.random.default_rng(7)
+    f, dc = rng.uniform(0.1, 0.9, (4, 2, 3)), rng.normal(size=(2, 3))
+    later = np.cumprod(f[::-1], axis=0)[::-1]  # f_t ... f_T
+    earlier = np.cumprod(f, axis=0)
+    closed = np.concatenate([later[1:], np.ones((1, 2, 3))])
+    wrong = {
+        "the first gates instead of the last": dc * earlier,
+        "from the last step to the first": (dc * later)[::-1],
+        "one gate missing": dc * closed,
+        "one gate at each step": dc * f,
+        "the gates added": dc * np.cumsum(f[::-1], axis=0)[::-1],
+        "dc not used": later,
+    }
+    return SAY["6.7"].compare(answer(f.copy(), dc.copy()), dc * later, "the gradients", wrong)
+
+
+@exercise("6.8", stars=2, title="One step of a GRU")
 def gru_step(answer: Any) -> Verdict:
     """``(x, h_prev, Wx, Wh, b) -> h``, the forward of one step."""
     rng = np.random.default_rng(6)
@@ -156,98 +186,4 @@ def gru_step(answer: Any) -> Verdict:
         "gates swapped": GRU(Wx[:, swapped], Wh[:, swapped], b[swapped]).forward(x, h_prev),
     }
     right = GRU(Wx, Wh, b).forward(x, h_prev)
-    return SAY["6.6"].compare(answer(x, h_prev, Wx, Wh, b), right, "h", wrong)
-
-
-@exercise("6.7", stars=1, title="Noise in time")
-def noise_in_time(answer: Any) -> Verdict:
-    """The share of a memory that ten steps with dropout in time leave untouched."""
-    wrong = {"added instead of multiplied": 0.0, "the scaling brings nothing back": 1.0}
-    return SAY["6.7"].compare(answer, 0.5**10, "the share", wrong, 1e-3)
-
-
-@exercise("6.8", stars=2, title="A mask locked over time")
-def locked_mask(answer: Any) -> Verdict:
-    """``(x, p, rng) -> y``, both (N, T, D): dropout with one mask over all steps of a sequence."""
-    say = SAY["6.8"]
-    N, T, D, p = 5, 6, 40, 0.2
-    y = answer(np.ones((N, T, D)), p, np.random.default_rng(8))
-    if is_empty(y):
-        return Verdict.empty("nothing was returned")
-    y = np.asarray(y)
-    if y.shape != (N, T, D):
-        return say.wrong("wrong shape", expected=(N, T, D), got=y.shape)
-    kept = y != 0
-    if not (kept == kept[:, :1]).all():
-        return say.wrong("a fresh mask for every step")
-    if (kept == kept[:1]).all():
-        return say.wrong("one mask for all rows")
-    if abs(kept.mean() - p) < abs(kept.mean() - (1 - p)):
-        return say.wrong("kept with probability p", share=kept.mean(), p=p)
-    if np.allclose(y[kept], 1.0):
-        return say.wrong("mask not scaled")
-    return first_failure(compare_values(y, kept / (1 - p), "y"), say.right())
-
-
-@exercise("6.9", stars=1, title="Which matrix is P_HD?")
-def which_is_p_hd(answer: Any) -> Verdict:
-    """Which weight of ours the note's P_HD is, by its name."""
-    return compare_choice(answer, "L transposed", SAY["6.9"])
-
-
-@exercise("6.10", stars=2, title="Count the parameters")
-def count_parameters(answer: Any) -> Verdict:
-    """``(V, D, H, tie) -> int``, the size of a language model with two LSTM layers."""
-    for V, D, H, tie in ((50, 4, 4, "tied"), (50, 4, 6, "none"), (50, 4, 6, "tied+L")):
-        right = RNNLM(V, D, H, layers=2, tie=tie).size()
-        first, second = 4 * H * (D + H + 1), 4 * H * (2 * H + 1)
-        wrong = {
-            "tied matrix counted twice": right + V * D,
-            "output bias forgotten": right - V,
-            "second layer reads H numbers": right - second + first,
-            "one block instead of four": right - (first + second) * 3 // 4,
-            "L forgotten": right - H * D,
-            "a vocabulary too many": right - (V * H if tie == "none" else 0) + V * D,
-        }
-        name = f"the number for V = {V}, D = {D}, H = {H}, tie = {tie!r}"
-        verdict = SAY["6.10"].compare(answer(V, D, H, tie), right, name, wrong, 0.0)
-        if not verdict.ok:
-            return verdict
-    return SAY["6.10"].right()
-
-
-@exercise("6.11", stars=3, title="One matrix, two uses")
-def one_matrix_two_uses(answer: Any) -> Verdict:
-    """A class of (E, L): ``forward(ids)``, ``backward(ds)``, and ``dE``, ``dL``."""
-    rng = np.random.default_rng(11)
-    V, D = 5, 3
-    E, L = rng.normal(size=(V, D)), rng.normal(size=(D, D))
-    ids = np.array([1, 3, 1, 0])
-    tried = answer(E.copy(), L.copy())
-    scores = tried.forward(ids)
-    if is_empty(scores):
-        return Verdict.empty("forward returned None")
-    h = np.tanh(E[ids])
-    verdict = compare_values(scores, h @ L @ E.T, "the output of forward")
-    if not verdict.ok:
-        return verdict
-    ds = rng.normal(size=(len(ids), V))
-    tried.backward(ds)
-    for name in ("dE", "dL"):
-        if is_empty(getattr(tried, name, None)):
-            return Verdict.empty(f"after backward there is no {name}")
-    output, dx = ds.T @ (h @ L), (ds @ E @ L.T) * (1 - h**2)
-    lookup, overwritten = np.zeros_like(E), np.zeros_like(E)
-    np.add.at(lookup, ids, dx)
-    overwritten[ids] = dx
-    wrong = {
-        "tied use lost: lookup side": output,
-        "tied use lost: output side": lookup,
-        "repeated ids overwritten": output + overwritten,
-    }
-    alternatives = {name: (value, CAUSES[name]) for name, value in wrong.items()}
-    return first_failure(
-        compare_values(tried.dL, h.T @ (ds @ E), "dL"),
-        compare_values(tried.dE, output + lookup, "dE", 1e-8, alternatives),
-        SAY["6.11"].right(),
-    )
+    return SAY["6.8"].compare(answer(x, h_prev, Wx, Wh, b), right, "h", wrong)

@@ -51,7 +51,6 @@ STYLES = {
     "GRU": (BLUE, "s-"),
     "LSTM": (VERMILLION, "^-"),
 }
-OTHER_WORDS = 12  # in the stories of `arrivals`
 CLOSE = 0.1  # a sum this near counts as right
 
 
@@ -277,41 +276,6 @@ def adding_batch(rng: Generator, N: int, distance: int) -> tuple[HostArray, Host
     x[:, 0, 1] = 1
     x[np.arange(N), rng.integers(1, distance + 1, size=N), 1] = 1
     return x, np.sum(x[:, :, 0] * x[:, :, 1], axis=1, keepdims=True)
-
-
-def arrivals(rng: Generator, N: int, distance: int, which: int) -> tuple[HostArray, HostArray]:
-    """Stories in which people come in one after the other among other words; who was it?
-
-    The people are ids 0 to 7, one in each eighth of the distance up to half of it; the other words
-    are ids 8 to 19, and the question at the end is 20.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    N : int
-    distance : int
-        Words from the first person to the question.
-    which : int
-        0 asks for the first, -1 for the last.
-
-    Returns
-    -------
-    ids : numpy.ndarray (N, distance + 1)
-    answers : numpy.ndarray (N,)
-
-    Examples
-    --------
-    >>> ids, answers = arrivals(np.random.default_rng(0), N=1, distance=8, which=-1)
-    >>> ids.tolist(), answers.tolist()
-    ([[6, 5, 7, 4, 11, 8, 8, 8, 20]], [4])
-    """
-    people = len(NAMES)
-    ids = rng.integers(people, people + OTHER_WORDS, (N, distance + 1))
-    places = range(0, distance // 2, max(1, distance // 8))
-    came = rng.integers(people, size=(N, len(places)))
-    ids[:, places] = came
-    ids[:, -1] = people + OTHER_WORDS
-    return ids, came[:, which]
 
 
 # --- Learning them ----------------------------------------------------------------------------

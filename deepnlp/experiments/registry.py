@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from deepnlp.experiments import cells, chapter, clipping, memory, phase, skipgram_tying, tying
+from deepnlp.experiments import (
+    cells,
+    chapter,
+    clipping,
+    memory,
+    open_brackets,
+    phase,
+    skipgram_tying,
+    tying,
+)
 from deepnlp.experiments.result import Result
 
 
@@ -37,6 +46,11 @@ DEMOS = {
         "what RNN, LSTM and GRU leave of a gradient after 10, 50 and 200 steps, by which path",
         cells.run,
         cells.Config(),
+    ),
+    "brackets": Demonstration(
+        "how long an RNN and an LSTM remember an open bracket, and what is left of their gradients",
+        open_brackets.run,
+        open_brackets.Config(),
     ),
     "clipping": Demonstration(
         "the same training run without clipping, where it diverges, and with it",

@@ -118,7 +118,7 @@ def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None
     return saved(drawing.figure, path)
 
 
-def _inputs_of(layer: Layer, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
+def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
     """The inputs as host arrays, or random ones that fit; and whether to show their values."""
     has_parts = hasattr(layer, "parts")  # a cell in the making, with a memory
     wanted = 3 if has_parts else {LSTM: 3, GRU: 2, RNN: 2}.get(type(layer), 1)
@@ -199,6 +199,8 @@ class _Drawing:
         if not _is_variable(source.name):
             return
         along = 0.5 if source.block is None or source.via else self.graph.blocks_labelled_at
+        if source.via and source.block is None:
+            along = 0.25  # after a corner, where other edges may cross further on
         if source.node.operation:
             shape = source.node.shape if source.block is None else ""
             text = self._text(source.name, shape, source.part(source.node.value))

@@ -67,7 +67,7 @@ def long_link(
         axes.text(x, y, shown, ha="center", va="center", fontsize=10, color=colour, weight=weight)
         if k > cause:
             _arrow_back(axes, k, height)
-    note = f"the gradient of “{tokens[last]}” must travel {last - cause} steps back in time"
+    note = f"the gradient of “{tokens[last]}” must travel {last - 1 - cause} steps back in time"
     axes.text(0.15, 0.2, note, fontsize=9.5, color=VERMILLION, va="center")
     return saved(figure, path)
 

@@ -1,11 +1,11 @@
-"""Lesson 6: what the checks say of typical wrong answers."""
+"""Lesson 6: right answers in several styles, typical wrong ones, and what each is told."""
 
 import numpy as np
 import pytest
 
 from deepnlp.exercises import check
 from deepnlp.functions import sigmoid
-from deepnlp.layers.gru import GRU
+from deepnlp.layers import GRU
 from tests.exercises.tools import solution_of
 
 # --- Choices and numbers ----------------------------------------------------------------------
@@ -35,7 +35,7 @@ def test_which_matrix_explodes(answer, diagnosis):
     ],
 )
 def test_a_silent_clock(biases, diagnosis):
-    assert check("6.4", biases).diagnosis == diagnosis
+    assert check("6.5", biases).diagnosis == diagnosis
 
 
 @pytest.mark.parametrize(
@@ -47,24 +47,7 @@ def test_a_silent_clock(biases, diagnosis):
     ],
 )
 def test_forget_biases(answer, diagnosis):
-    assert check("6.5", answer).diagnosis == diagnosis
-
-
-@pytest.mark.parametrize(
-    ("share", "diagnosis"),
-    [
-        (0.0, "added instead of multiplied"),
-        (1.0, "the scaling brings nothing back"),
-        (0.05, "wrong value"),
-    ],
-)
-def test_shares_of_a_noisy_memory(share, diagnosis):
-    assert check("6.7", share).diagnosis == diagnosis
-
-
-@pytest.mark.parametrize("choice", ["Wx transposed", "E transposed", "Wh transposed"])
-def test_projections(choice):
-    assert check("6.9", choice).diagnosis == "wrong choice"
+    assert check("6.6", answer).diagnosis == diagnosis
 
 
 # --- Functions --------------------------------------------------------------------------------
@@ -95,7 +78,7 @@ CLIPPINGS = {
 
 @pytest.mark.parametrize("diagnosis", CLIPPINGS)
 def test_clippings(diagnosis):
-    assert check("6.2", CLIPPINGS[diagnosis]).diagnosis == diagnosis
+    assert check("6.3", CLIPPINGS[diagnosis]).diagnosis == diagnosis
 
 
 def gru(x, h_prev, Wx, Wh, b, order=(0, 1), keep=lambda n, z, h: (1 - z) * n + z * h):
@@ -119,60 +102,16 @@ GRUS = {
 
 @pytest.mark.parametrize("diagnosis", GRUS)
 def test_steps_of_a_gru(diagnosis):
-    assert check("6.6", GRUS[diagnosis]).diagnosis == diagnosis
-
-
-def dropout(x, p, mask, scaled=True):
-    return x * mask / (1 - p if scaled else 1)
-
-
-MASKS = {
-    "a fresh mask for every step": lambda x, p, rng: dropout(x, p, rng.random(x.shape) >= p),
-    "one mask for all rows": lambda x, p, rng: dropout(x, p, rng.random((1, 1, x.shape[2])) >= p),
-    "kept with probability p": lambda x, p, rng: dropout(
-        x, 1 - p, rng.random((len(x), 1, x.shape[2])) < p
-    ),
-    "mask not scaled": lambda x, p, rng: dropout(
-        x, p, rng.random((len(x), 1, x.shape[2])) >= p, scaled=False
-    ),
-    "wrong shape": lambda x, p, rng: x[:, 0],
-}
-
-
-@pytest.mark.parametrize("diagnosis", MASKS)
-def test_masks(diagnosis):
-    assert check("6.8", MASKS[diagnosis]).diagnosis == diagnosis
-
-
-def count(V, D, H, tie, *, twice=False, bias=True, first_again=False, blocks=4, L=True):
-    second_input = D if first_again else H
-    cells = blocks * H * (D + H + 1) + blocks * H * (second_input + H + 1)
-    output = H * V if tie == "none" else twice * V * D
-    return V * D + cells + output + (H * D if tie == "tied+L" and L else 0) + bias * V
-
-
-COUNTS = {
-    "tied matrix counted twice": {"twice": True},
-    "output bias forgotten": {"bias": False},
-    "second layer reads H numbers": {"first_again": True},
-    "one block instead of four": {"blocks": 1},
-    "L forgotten": {"L": False},
-}
-
-
-@pytest.mark.parametrize("diagnosis", COUNTS)
-def test_counts(diagnosis):
-    wrong = COUNTS[diagnosis]
-    assert check("6.10", lambda V, D, H, tie: count(V, D, H, tie, **wrong)).diagnosis == diagnosis
+    assert check("6.8", GRUS[diagnosis]).diagnosis == diagnosis
 
 
 # --- Backward passes --------------------------------------------------------------------------
 
 
 def time_lstm(carry_h=True, carry_c=True, add=True):
-    """The solution of 6.3 with a mistake in its backward."""
+    """The solution of 6.4 with a mistake in its backward."""
 
-    class Wrong(solution_of("6.3")):
+    class Wrong(solution_of("6.4")):
         def backward(self, dhs):
             dh_next = dc_next = np.zeros_like(dhs[:, 0])
             dx = np.zeros((*dhs.shape[:2], len(self.Wx)))
@@ -202,7 +141,7 @@ LSTMS = {
 
 @pytest.mark.parametrize("diagnosis", LSTMS)
 def test_lstms_over_time(diagnosis):
-    assert check("6.3", time_lstm(**LSTMS[diagnosis])).diagnosis == diagnosis
+    assert check("6.4", time_lstm(**LSTMS[diagnosis])).diagnosis == diagnosis
 
 
 def test_an_lstm_with_its_gates_in_another_order():
@@ -211,46 +150,143 @@ def test_an_lstm_with_its_gates_in_another_order():
         return np.concatenate([f, i, o, g], axis=-1)
 
     def wrong(Wx, Wh, b):
-        return solution_of("6.3")(columns(Wx), columns(Wh), columns(b))
+        return solution_of("6.4")(columns(Wx), columns(Wh), columns(b))
 
-    verdict = check("6.3", wrong)
+    verdict = check("6.4", wrong)
     assert verdict.diagnosis == "gates swapped"
     assert "f, i, o, g" in verdict.text
 
 
-def tied(lookup=True, output=True, add_at=True):
-    """The solution of 6.11 with a mistake in it."""
-
-    class Wrong(solution_of("6.11")):
-        def backward(self, ds):
-            dhat = ds @ self.E
-            self.dL = self.h.T @ dhat
-            self.dE = ds.T @ (self.h @ self.L) if output else np.zeros_like(self.E)
-            dx = (dhat @ self.L.T) * (1 - self.h**2)
-            if lookup and add_at:
-                np.add.at(self.dE, self.ids, dx)
-            elif lookup:
-                self.dE[self.ids] += dx
-
-    return Wrong
+# --- Right answers in other styles, and further mistakes ---------------------------------------
 
 
-TIED = {
-    "tied use lost: lookup side": {"lookup": False},
-    "tied use lost: output side": {"output": False},
-    "repeated ids overwritten": {"add_at": False},
-}
+def clip_in_place(gradients, limit):
+    total = np.sqrt(np.einsum("i,i->", *[np.concatenate([g.ravel() for g in gradients])] * 2))
+    for g in gradients:
+        g *= limit / max(limit, total)
+    return gradients, total
 
 
-@pytest.mark.parametrize("diagnosis", TIED)
-def test_tied_models(diagnosis):
-    assert check("6.11", tied(**TIED[diagnosis])).diagnosis == diagnosis
+class LoopingLSTM(solution_of("6.4")):
+    """Unit by unit in forward, with other names; backward as the solution has it."""
+
+    def forward(self, x):
+        N, T, _ = x.shape
+        H = len(self.Wh)
+        out, self.kept = np.zeros((N, T, H)), []
+        state, memory = np.zeros((N, H)), np.zeros((N, H))
+        for step in range(T):
+            z = np.einsum("nd,dk->nk", x[:, step], self.Wx) + state @ self.Wh + self.b
+            gates = [1 / (1 + np.exp(-z[:, k * H : (k + 1) * H])) for k in (0, 1, 3)]
+            new = np.tanh(z[:, 2 * H : 3 * H])
+            before = (x[:, step], state, memory)
+            memory = gates[1] * memory + gates[0] * new
+            told = np.tanh(memory)
+            state = gates[2] * told
+            self.kept.append((*before, gates[0], gates[1], new, gates[2], told))
+            out[:, step] = state
+        return out
 
 
-def test_a_transposed_gradient_of_l():
-    class Wrong(solution_of("6.11")):
-        def backward(self, ds):
-            super().backward(ds)
-            self.dL = self.dL.T
+class EinsumLSTM(solution_of("6.4")):
+    """Gate by gate in backward, into blocks of one array."""
 
-    assert check("6.11", Wrong).diagnosis == "transposed"
+    def backward(self, gradients):
+        H, T = len(self.Wh), gradients.shape[1]
+        carried, memory = np.zeros_like(gradients[:, 0]), np.zeros_like(gradients[:, 0])
+        dx = np.empty((len(gradients), T, len(self.Wx)))
+        for step in range(T - 1, -1, -1):
+            x, h, c, i, f, g, o, u = self.kept[step]
+            above, da = gradients[:, step] + carried, np.empty((len(x), 4 * H))
+            memory = memory + above * o * (1 - u * u)
+            da[:, 3 * H :] = above * u * o * (1 - o)
+            da[:, :H], da[:, H : 2 * H] = memory * g * i * (1 - i), memory * c * f * (1 - f)
+            da[:, 2 * H : 3 * H] = memory * i * (1 - g * g)
+            self.dWx = self.dWx + np.einsum("nd,nk->dk", x, da)
+            self.dWh = self.dWh + np.einsum("nh,nk->hk", h, da)
+            self.db = self.db + np.einsum("nk->k", da)
+            dx[:, step] = np.einsum("nk,dk->nd", da, self.Wx)
+            carried, memory = np.einsum("nk,hk->nh", da, self.Wh), memory * f
+        return dx
+
+
+def along_c_by_steps(gates, gradient):
+    found = [gradient]
+    for gate in reversed(gates):
+        found.insert(0, found[0] * gate)
+    return np.array(found[:-1])
+
+
+def along_c_by_products(f, dc):
+    return np.array([np.prod(f[t:], axis=0) * dc for t in range(len(f))])
+
+
+def gru_by_columns(x, h, W, U, b):
+    H = h.shape[1]
+    block = [slice(k * H, (k + 1) * H) for k in range(3)]
+    r, z = (1 / (1 + np.exp(-(x @ W[:, k] + h @ U[:, k] + b[k]))) for k in block[:2])
+    new = np.tanh(x @ W[:, block[2]] + np.einsum("nh,hk->nk", r * h, U[:, block[2]]) + b[block[2]])
+    return new + z * (h - new)
+
+
+def gru_by_rows(x, h_prev, Wx, Wh, b):
+    return np.stack([gru_by_columns(x[n : n + 1], h_prev[n : n + 1], Wx, Wh, b)[0]
+                     for n in range(len(x))])  # fmt: skip
+
+
+RIGHT = [
+    ("6.1", {"C": "vanishes", "B": "grows", "A": "vanishes"}),
+    ("6.2", 1.0298),
+    ("6.2", np.exp(np.log(1.8) / 20)),
+    ("6.3", clip_in_place),
+    ("6.3", lambda grads, top: ([g * min(1, top / norm_of(grads)) for g in grads], norm_of(grads))),
+    ("6.4", LoopingLSTM),
+    ("6.4", EinsumLSTM),
+    ("6.5", np.array([10.0, 10.0, 4.0, -10.0])),
+    ("6.5", [9, 9.5, 5, -20]),
+    ("6.6", lambda n: -np.log(2 ** (1 / n) - 1)),
+    ("6.6", lambda steps: np.log(0.5 ** (1 / steps)) - np.log1p(-(0.5 ** (1 / steps)))),
+    ("6.7", along_c_by_steps),
+    ("6.7", along_c_by_products),
+    ("6.8", gru_by_columns),
+    ("6.8", gru_by_rows),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_right_answers_in_other_styles(name, answer):
+    verdict = check(name, answer)
+    assert verdict.ok, verdict.text
+
+
+@pytest.mark.parametrize(
+    ("factor", "diagnosis"),
+    [
+        (0.09, "divided instead of rooted"),
+        (1.8 ** (1 / 21), "one step too many or too few"),
+        (np.log(1.8) / 20, "the logarithm"),
+        (1.8**20, "the growth of one step, twenty times"),
+        (1.09, "wrong value"),
+    ],
+)
+def test_factors_per_step(factor, diagnosis):
+    assert check("6.2", factor).diagnosis == diagnosis
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (lambda f, dc: dc * np.cumprod(f, axis=0), "the first gates instead of the last"),
+        (lambda f, dc: dc * np.cumprod(f[::-1], axis=0), "from the last step to the first"),
+        (lambda f, dc: dc * f, "one gate at each step"),
+        (lambda f, dc: np.cumprod(f[::-1], axis=0)[::-1], "dc not used"),
+        (lambda f, dc: dc * np.prod(f, axis=0), "wrong shape"),
+    ],
+)
+def test_ways_along_c(answer, diagnosis):
+    assert check("6.7", answer).diagnosis == diagnosis
+
+
+@pytest.mark.parametrize("name", ["6.3", "6.6", "6.7", "6.8"])
+def test_a_function_that_returns_nothing_is_empty(name):
+    assert check(name, lambda *given: None).diagnosis == "empty"

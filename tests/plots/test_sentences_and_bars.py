@@ -137,7 +137,7 @@ def test_the_last_word_is_asked_for():
     figure = long_link(STORY, 0, distractor=5, title="Who?")
     shown = [text.get_text() for text in figure.axes[0].texts]
     assert "?" in shown
-    assert any("must travel 16 steps" in text for text in shown)
+    assert any("must travel 15 steps" in text for text in shown)
     assert_inside(figure)
 
 

@@ -3,7 +3,7 @@
 The comparison of Gulordava, Aina and Boleda 2018 (Table 1) on a corpus of any size. Without
 tying or with L, the embedding may be smaller than the state.
 
-    python chapters/ch06_gradients_and_gates/tying.py
+    python chapters/ch07_the_better_language_model/tying.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
 Time: 9 minutes on one core.
@@ -38,7 +38,7 @@ class Config:
     batch_size: int = 10
     lr: float = 0.005
     seed: int = 0
-    out: str = "runs/ch06/tying"
+    out: str = "runs/ch07/tying"
 
 
 QUICK = Config(tokens=2000, hidden_size=8, small_embedding=4, epochs=1)

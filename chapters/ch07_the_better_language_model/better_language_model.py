@@ -2,7 +2,7 @@
 
 Each step changes one thing and trains from fresh weights; the table shows its effect.
 
-    python chapters/ch06_gradients_and_gates/better_language_model.py
+    python chapters/ch07_the_better_language_model/better_language_model.py
 
 Data: pydocs, the documentation inside this Python; any other with --corpus, such as ptb.
 Time: 6 minutes on one core.
@@ -48,7 +48,7 @@ class Config:
     batch_size: int = 10
     lr: float = 0.01
     seed: int = 0
-    out: str = "runs/ch06/better"
+    out: str = "runs/ch07/better"
 
 
 QUICK = Config(tokens=2000, hidden_size=8, epochs=1)
