@@ -611,8 +611,8 @@ outcome.figure()
 # ## 6 · The GRU: two gates, one state
 #
 # Cho et al. (2014) asked how little would do. Their **gated recurrent unit** has no separate
-# memory. The gate $z$ decides how much of the old state is kept, and where it keeps, nothing new
-# comes in; the gate $r$ decides how much of the old state the new content may look at.
+# memory: $z$ decides how much of the old state is kept (where it keeps, nothing new comes in), $r$
+# how much of it the new content may look at.
 #
 # $$r, z = \sigma(a_r), \sigma(a_z) \qquad a = x W_x + h_{prev} W_h + b \text{ in blocks } r, z$$
 # $$n = \tanh\big(x W_{x,n} + (r \odot h_{prev})\, W_{h,n} + b_n\big)$$
