@@ -157,9 +157,8 @@ outcome.figure()
 # and far from sufficient.
 #
 # And tanh? Its derivative is 1 at 0 and smaller everywhere else (the notes say it is always below
-# 1), so it only shrinks a gradient, and growth starts at a larger scale of $W_h$ (`deepnlp demo
-# phase`). ReLU's derivative is 1 where a unit is open; but $W_h$ is still there, half of the units
-# are shut, and nothing bounds $h$ from above.
+# 1), so growth starts at a larger scale of $W_h$ (`deepnlp demo phase`). ReLU's derivative is 1
+# where a unit is open; but half of the units are shut, and nothing bounds $h$ from above.
 #
 # ### Exercise 6.1 ★ Will it explode?
 #
