@@ -11,7 +11,7 @@ def sigmoid(x):
 
 
 class LSTM:
-    """An answer to exercise 6.3, right as it stands."""
+    """An answer to exercise 6.4, right as it stands."""
 
     def __init__(self, Wx, Wh, b):
         self.Wx, self.Wh, self.b = Wx, Wh, b
@@ -114,10 +114,10 @@ WRONG = {
 @pytest.mark.parametrize("kind", WRONG, ids=lambda kind: kind.__name__)
 def test_a_wrong_lstm_is_named(kind):
     diagnosis, words = WRONG[kind]
-    verdict = check("6.3", kind)
+    verdict = check("6.4", kind)
     assert verdict.diagnosis == diagnosis, verdict.text
     assert words in verdict.text.replace("\n", " ")
 
 
 def test_the_right_one_is_right():
-    assert check("6.3", LSTM).ok
+    assert check("6.4", LSTM).ok

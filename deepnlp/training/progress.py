@@ -124,4 +124,6 @@ class Speed:
 
 def _has_widgets() -> bool:
     """Whether this is a notebook that can draw a bar."""
-    return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+    ipython = sys.modules.get("IPython")
+    live = ipython is not None and ipython.get_ipython() is not None
+    return live and "ipykernel" in sys.modules and find_spec("ipywidgets") is not None

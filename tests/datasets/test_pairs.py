@@ -171,7 +171,9 @@ def test_files_that_are_no_pairs(text: str, message: str, tmp_path: Path) -> Non
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no file .*nothing\.tsv"):
         load_pairs(tmp_path / "nothing.tsv")
-    with pytest.raises(FileNotFoundError, match=r"missing spa.txt.*datasets/README.md"):
+    with pytest.raises(
+        FileNotFoundError, match=r"missing spa.txt.*deepnlp data fetch tatoeba-en-es"
+    ):
         load_pairs("tatoeba-en-es", data=tmp_path)
 
 

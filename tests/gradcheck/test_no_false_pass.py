@@ -40,6 +40,15 @@ class SquareWithoutDy:
         return 2 * self.x * self.x
 
 
+class Tanh:
+    def forward(self, x):
+        self.y = np.tanh(x)
+        return self.y
+
+    def backward(self, dy):
+        return dy * (1 - self.y**2)
+
+
 class TanhWithX:
     def forward(self, x):
         self.x, self.y = x, np.tanh(x)
@@ -49,8 +58,10 @@ class TanhWithX:
         return self.x * (1 - self.y**2)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("kind", [ReLUMasksTheGradient, SquareWithoutDy, TanhWithX])
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [(ReLUMasksTheGradient, 0), (ReLUMasksTheGradient, 42), (SquareWithoutDy, 1), (TanhWithX, 0)],
+)
 def test_x_in_the_place_of_dy(kind, seed):
     x = np.random.default_rng(seed).normal(size=(4, 5))
     assert wrong_names(check_gradients(kind(), x))[0] == "x"
@@ -60,11 +71,14 @@ def test_x_in_the_place_of_dy(kind, seed):
 
 def test_a_seed_gives_the_same_report_twice():
     x = np.random.default_rng(0).normal(size=(4, 5))
-    for rng in (lambda: None, lambda: np.random.default_rng(7)):
-        one, other = (check_gradients(TanhWithX(), x, rng=rng()) for _ in range(2))
-        assert one.rows[0].error == other.rows[0].error
-    other = check_gradients(TanhWithX(), x, rng=np.random.default_rng(8))
-    assert other.rows[0].error != one.rows[0].error
+
+    def error(rng):
+        """Which depends on the output weights, and of a right layer is hardly ever zero."""
+        return check_gradients(Tanh(), x, rng=rng).rows[0].error
+
+    assert error(None) == error(None)
+    assert error(np.random.default_rng(7)) == error(np.random.default_rng(7))
+    assert error(np.random.default_rng(8)) != error(np.random.default_rng(7)) != 0
 
 
 # --- A backward pass is linear in dy ------------------------------------------------------------

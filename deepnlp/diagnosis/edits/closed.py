@@ -50,13 +50,18 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
                 continue
             scaled = {name: factor * g for name, g in gradients.items()}
             rest = right / factor - own
-            missing = any(
+            missing = _is_onehot(-rest) or any(
                 numpy.allclose(rest, -other.arrays[0], atol=1e-9)
                 for other in values_of(problem)
                 if other.arrays[0].shape == rest.shape
             )
             cause = TERM_MISSING if missing else WRONG_VALUE
             yield Guess(cause, f"{what} is {value.name} alone, times {factor:.6g}", scaled)
+
+
+def _is_onehot(a: HostArray) -> bool:
+    """Whether each row has a single one, as targets of classes have."""
+    return bool(numpy.allclose(a * a, a, atol=1e-9) and numpy.allclose(a.sum(axis=-1), 1))
 
 
 def _with_gradient(

@@ -63,7 +63,8 @@ def _collect(problem: Problem) -> list[Value]:
             continue
         call = nodes[0].site.call
         if is_whole_statement(problem, numbers[0]):
-            made = nodes[0].site.target or f"`{nodes[0].site.text}`"
+            site = nodes[0].site
+            made = site.target or (f"`{site.text}`" if site.text else "a value between")
             add(made, [n.values for n in nodes], call, False)
         for j, (_, tickets) in enumerate(nodes[0].operands):
             arrays = [numpy.asarray(node.operands[j][0], dtype="float64") for node in nodes]
