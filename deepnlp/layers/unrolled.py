@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.layer import Layer
+from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.dropout import Dropout
 
 
@@ -89,6 +89,16 @@ class Unrolled(Layer):
             dstate = _times(tuple(dstate_read), masks[0 if self.locked else t])
             dxs.append(dx)
         return xp.stack(dxs[::-1], axis=1)
+
+    def start(self, N: int) -> tuple[Array, ...]:
+        """The states of the cell before the first step, (N, H) each."""
+        return tuple(self.cell.start(N))
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step of the cell, (N, D) to h (N, H); in training every step has fresh masks."""
+        state = self.start(len(x)) if state is None else tuple(state)
+        with no_backward():
+            return self.cell.step(x, _times(state, self._masks(state)))
 
     def _masks(self, state: tuple[Array, ...]) -> list[Any]:
         """A mask (N, H) for each state; 1 where there is no dropout."""

@@ -50,6 +50,7 @@ def test_demonstrations_are_listed(deepnlp):
         "memory",
         "tying",
         "skipgram-tying",
+        "brackets",
     }
     listed = deepnlp("demo").out
     assert all(name in listed for name in names)
