@@ -33,7 +33,7 @@ lessons: .venv/notebooks.stamp
 	$(BIN)/python -m notebooks.build $(ARGS)
 
 test: .venv/test.stamp
-	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 # The suites set their own number of threads: by default as many as there are cores.
 bench: .venv/bench.stamp

@@ -126,7 +126,7 @@ def build_own(
         layer, forward, known = own, own[0], WEIGHTS | shapes
     elif isinstance(inspect.getattr_static(own, "forward"), staticmethod):
         layer, known = own, WEIGHTS | shapes
-        forward = getattr(own, "forward")  # noqa: B009
+        forward = layer.forward
     else:
         layer, known = _construct(own, shapes, sizes, rng), shapes
         forward = layer.forward

@@ -7,6 +7,7 @@ import pickle
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -62,7 +63,7 @@ def _found(
     for value in _reachable(owner, functions):
         if isinstance(value, Generator):
             bits = value.bit_generator
-            states.append((lambda b=bits: b.state, lambda s, b=bits: setattr(b, "state", s)))  # type: ignore[misc]
+            states.append((partial(getattr, bits, "state"), partial(setattr, bits, "state")))
         elif isinstance(value, numpy.random.RandomState):
             states.append((value.get_state, value.set_state))
         elif isinstance(value, random.Random):

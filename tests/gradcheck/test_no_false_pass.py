@@ -5,8 +5,6 @@ import pytest
 
 from deepnlp.gradcheck import check_gradients
 
-SEEDS = [0, 1, 42]
-
 
 def wrong_names(report):
     assert not report.ok, report

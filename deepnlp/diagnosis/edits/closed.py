@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy
 
@@ -109,14 +110,7 @@ def updated_weights(problem: Problem) -> Iterator[Guess]:
             step = dict.fromkeys(edge.numbers, problem.wrong[name])
             if problem.wrong[name].shape != tickets.shape:
                 continue
-
-            def mistake(number: int, node: Node, g: HostArray, edge=edge, step=step) -> Adjoints:  # type: ignore
-                operands = [v for v, _ in node.operands]
-                right = node.vjp(g, operands, node.values)
-                operands[1 - edge.j] = step[number]
-                right[edge.j] = node.vjp(g, operands, node.values)[edge.j]
-                return node.beside(right)
-
+            mistake = partial(_through_another_weight, edge.j, step)
             other = trace.gradients(Edit(mistake, edge.numbers))
             dropped = trace.gradients(Edit(scaled=(edge.j, 0.0), at=edge.numbers))
             change = {n: other[n] - dropped[n] for n in other}
@@ -130,6 +124,17 @@ def updated_weights(problem: Problem) -> Iterator[Guess]:
             rate = float((one * rest).sum() / (one * one).sum())
             told = f"behind {edge.line}, {name} was changed by {rate:.6g} times its gradient"
             yield Guess(CACHE, told, {n: trace.right[n] + rate * change[n] for n in trace.right})
+
+
+def _through_another_weight(
+    j: int, weights: Mapping[int, HostArray], number: int, node: Node, g: HostArray
+) -> Adjoints:
+    """The gradients of a product's operands, that of operand j with another array beside it."""
+    operands = [v for v, _ in node.operands]
+    right = node.vjp(g, operands, node.values)
+    operands[1 - j] = weights[number]
+    right[j] = node.vjp(g, operands, node.values)[j]
+    return node.beside(right)
 
 
 def wrong_maxima(problem: Problem) -> Iterator[Guess]:
