@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +96,16 @@ class Logs:
 
 def changed_options(run: RunFolder, job: Job) -> list[str]:
     """The options of a run that are not those of the table, each as a text."""
-    then = TrainConfig.load(run.config)
-    if then.task != job.config.task:
-        return [f"task was {then.task!r}, is {job.config.task!r}"]
+    return differences(TrainConfig.load(run.config), job.config.task, job.config)
+
+
+def differences(then: TrainConfig, task: str, options: Mapping[str, Any]) -> list[str]:
+    """What of a run's options is not that task or these options, each as a text."""
+    if then.task != task:
+        return [f"task was {then.task!r}, is {task!r}"]
     return [
         f"{name} was {then[name]!r}, is {value!r}"
-        for name, value in job.config.items()
+        for name, value in options.items()
         if then[name] != value
     ]
 

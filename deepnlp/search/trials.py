@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.reproduce.logs import copy_logs, whole_result
+from deepnlp.reproduce.logs import copy_logs, differences, whole_result
 from deepnlp.search.declaration import Search
 from deepnlp.search.parameter import text
 from deepnlp.training import RunFolder, TrainConfig
@@ -103,13 +103,9 @@ def best_of(search: Search, trials: Sequence[Trial]) -> Trial | None:
 
 def changed_options(search: Search, config: TrainConfig) -> list[str]:
     """The options of a trial that are not those of the search, each as a text."""
+    changes = differences(config, search.config.task, search.fixed())
     if config.task != search.config.task:
-        return [f"task was {config.task!r}, is {search.config.task!r}"]
-    changes = [
-        f"{name} was {config[name]!r}, is {value!r}"
-        for name, value in search.fixed().items()
-        if config[name] != value
-    ]
+        return changes
     for one in search.space:
         changes += [
             f"{name} was {config[name]!r}, is one of {one.said()}"
