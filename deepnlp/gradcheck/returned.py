@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy
@@ -33,7 +34,7 @@ def parts(
     if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
         return [("", returned)]
     found = list(_flat(returned))
-    names = _names_returned(backward)
+    names = _names_returned(inspect.unwrap(backward)) if backward is not None else []
     if len(names) == len(found):
         found = [(old or name, value) for name, (old, value) in zip(names, found, strict=True)]
     return found
@@ -114,10 +115,18 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return None
 
 
-def _names_returned(function: Callable[..., Any] | None) -> list[str]:
+def _names_returned(function: Callable[..., Any]) -> list[str]:
     """Names in the last ``return a, b, self.c`` or ``return a``; empty ones for expressions."""
+    function = getattr(function, "__func__", function)
+    if not inspect.isfunction(function):
+        return []
+    return _names_in(function)
+
+
+@cache
+def _names_in(function: Callable[..., Any]) -> list[str]:
     try:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(function or (lambda: None))))
+        source = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(source)
     except (OSError, TypeError, SyntaxError, ValueError):
         return []

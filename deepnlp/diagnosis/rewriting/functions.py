@@ -6,6 +6,7 @@ import ast
 import gc
 import linecache
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from deepnlp.diagnosis.places import is_of_the_package
 from deepnlp.gradcheck.subject import Subject
 
 _MOST_LINES = 80
+_LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
 
 
 @dataclass
@@ -118,7 +120,7 @@ def _codes(call: Any) -> dict[CodeType, dict[str, Any]]:
 def _is_foreign(code: CodeType) -> bool:
     name = code.co_filename
     return (
-        "<frozen" in name or "numpy" in name or "site-packages" in name or is_of_the_package(name)
+        name.startswith(("<", *_LIBRARIES)) or "site-packages" in name or is_of_the_package(name)
     )
 
 
