@@ -119,9 +119,7 @@ def _codes(call: Any) -> dict[CodeType, dict[str, Any]]:
 @cache
 def _is_foreign(code: CodeType) -> bool:
     name = code.co_filename
-    return (
-        name.startswith(("<", *_LIBRARIES)) or "site-packages" in name or is_of_the_package(name)
-    )
+    return name.startswith(("<", *_LIBRARIES)) or "site-packages" in name or is_of_the_package(name)
 
 
 def _scope(frame: FrameType) -> dict[str, Any]:
