@@ -16,6 +16,7 @@ examples:
 """
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,8 +152,8 @@ def similarity(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
             [
                 [
                     score.name,
-                    f"{score.rho:.3f}",
-                    "{:.3f} to {:.3f}".format(*score.interval),
+                    _shown("{:.3f}", score.rho),
+                    _shown("{:.3f} to {:.3f}", *score.interval),
                     f"{score.covered:,}",
                     f"{score.total:,}",
                     f"{score.coverage:.1%}",
@@ -161,6 +162,11 @@ def similarity(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
             ],
         )
     )
+
+
+def _shown(form: str, *numbers: float) -> str:
+    """Numbers in a form; a dash where too few pairs are covered to compute them."""
+    return "-" if any(map(math.isnan, numbers)) else form.format(*numbers)
 
 
 def plot(vectors: "WordVectors", arguments: argparse.Namespace) -> None:

@@ -115,7 +115,7 @@ def _trailing_numbers(fields: list[bytes]) -> int:
 def _word(fields: list[bytes], D: int, place: str, rows: Rows) -> str:
     """The word before the D numbers; it may hold spaces, but nothing like a number after one."""
     if not D or len(fields) <= D or any(map(is_number, fields[1:-D])):
-        numbers = f"{D:,} numbers" if D else "one or more numbers"
+        numbers = f"{D:,} numbers ({D + 1:,} fields)" if D else "one or more numbers"
         got = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
         raise rows.error(place, f"expected a word and {numbers}, got {got}")
     return rows.word(b" ".join(fields[:-D]), place)

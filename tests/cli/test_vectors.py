@@ -97,6 +97,8 @@ def test_similarity(deepnlp, workplace, vectors):
     shown = rows(deepnlp("vectors", "similarity", "v.vec", "pairs.tsv").out)
     assert shown[2][:2] == ["pairs.tsv", f"{expected.rho:.3f}"]
     assert shown[2][-3:] == ["3", "4", "75.0%"]
+    alone = rows(deepnlp("vectors", "similarity", "v.vec", "one.tsv").out)
+    assert alone[2][:3] == ["one.tsv", "-", "-"]
 
 
 @needs("wordsim/SimLex-999.txt")
