@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deepnlp.checkpoint import FORMAT, VERSION
 from deepnlp.errors import DeepNLPError
 
 Meta = dict[str, Any]
+
+FORMAT = "deepnlp"
+VERSION = 1
 
 
 def to_text(meta: Meta) -> str:
