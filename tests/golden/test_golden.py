@@ -18,7 +18,7 @@ def recorded(version):
 
 
 def test_there_are_files_of_todays_format():
-    assert VERSIONS == [*range(1, format_of_today() + 1)]
+    assert [*range(1, format_of_today() + 1)] == VERSIONS
 
 
 @every_version
