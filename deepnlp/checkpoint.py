@@ -98,8 +98,14 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     FileNotFoundError: no checkpoint nowhere.npz
     """
     path = model_file(path)
-    arrays, meta = read_npz(path)
-    model: Any = _rebuild(path, meta) if into is None else into
+    return unpack_model(path, *read_npz(path), into)
+
+
+def unpack_model(
+    path: Path, arrays: Mapping[str, HostArray], meta: Mapping[str, Any], into: Layer | None = None
+) -> Layer:
+    """The model that the arrays and the JSON of a file describe: the way back from a pack."""
+    model: Any = rebuild(path, meta) if into is None else into
     parameters = {name: array for name, array in arrays.items() if "/" not in name}
     try:
         if into is None and parameters:
@@ -210,7 +216,7 @@ def _with_names_of_today(model: Layer, arrays: Mapping[str, HostArray]) -> Mappi
     }
 
 
-def _rebuild(path: Path, meta: Mapping[str, Any]) -> Layer:
+def rebuild(path: Path, meta: Mapping[str, Any]) -> Layer:
     """A fresh model of the class and the sizes that the file states."""
     name, config = meta.get("class"), meta.get("config")
     if name not in MODELS or config is None:

@@ -27,7 +27,7 @@ FLOORS = [
         "plots/",
         "tasks/",
     },
-    {"training/"},
+    {"training/", "exchange/"},
     {
         "composed_examples.py",
         "examples.py",

@@ -21,7 +21,7 @@ IMPORT_PATHS = [
         f"deepnlp.{name}"
         for name in (
             "layers", "models", "optimizers", "gradcheck", "text", "vectors", "counting",
-            "datasets", "training", "tasks", "generation", "evaluation", "backend",
+            "datasets", "training", "tasks", "generation", "evaluation", "backend", "exchange",
         )
     ),
 ]  # fmt: skip

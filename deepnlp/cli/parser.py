@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,6 +25,8 @@ COMMANDS = {
     "reproduce": "run the rows of a table of results, and write its page",
     "search": "search for the best options of a model, on the validation split",
     "bench": "time deepnlp against PyTorch and the machine's limit, and write the page on speed",
+    "export": "write a trained model for PyTorch or safetensors, or its vectors as text",
+    "import": "a checkpoint from a file of PyTorch or safetensors, or from vectors",
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
 
@@ -103,7 +106,8 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
             name, help=summary, description=summary[0].upper() + summary[1:] + "."
         )
         if name == called:
-            module = import_module(f"deepnlp.cli.{name}")
+            file = f"{name}_" if iskeyword(name) else name
+            module = import_module(f"deepnlp.cli.{file}")
             command.arguments, parser.called = argv, command
             command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
             module.configure(command)

@@ -1,0 +1,171 @@
+"""Reading a model in the form of another program."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.checkpoint import load, rebuild, unpack_model
+from deepnlp.errors import DeepNLPError
+from deepnlp.exchange.described import from_text
+from deepnlp.exchange.inferring import options_of_tensors, with_all_biases
+from deepnlp.exchange.places import set_tensors
+from deepnlp.exchange.safetensors_files import read_safetensors
+from deepnlp.exchange.torch_files import read_torch
+from deepnlp.exchange.writing import format_of
+from deepnlp.models import RNNLM, Model
+from deepnlp.models.model import SIDES
+from deepnlp.text import Vocabulary
+from deepnlp.vectors import WordVectors
+
+HostArray = np.ndarray[Any, Any]
+
+SIZES = ("vocab_size", "embed_size", "hidden_size", "layers", "cell")
+
+
+def read_model(
+    path: str | PathLike[str],
+    format: str | None = None,
+    *,
+    like: str | PathLike[str] | None = None,
+    vocab: Vocabulary | None = None,
+    side: str = "input",
+    **options: Any,
+) -> Model:
+    """Read a model that :func:`write_model`, or another program, wrote.
+
+    Nothing in a file is executed. A file of :func:`write_model` describes its model whole. Of a
+    ``state_dict`` with the names of ``docs/exchange.md`` that comes from elsewhere, sizes, cell and
+    tie are seen from the tensors; what they cannot say comes from ``like`` or ``options``. Where
+    both biases of an LSTM or an RNN are other than zero, their sum, rounded once, becomes ours.
+
+    Parameters
+    ----------
+    path : str or path
+    format : {"torch", "safetensors", "glove"}, optional
+        By default the end of the name says it, as for :func:`write_model`.
+    like : str or path, optional
+        A run folder or checkpoint, whose options and vocabulary the model gets. Needed with
+        ``"glove"``, which holds vectors only: all else stays as it is in ``like``.
+    vocab : Vocabulary, optional
+        For a file that has none.
+    side : {"input", "output"}
+        Whose vectors a ``"glove"`` file holds.
+    **options
+        Of :class:`~deepnlp.models.RNNLM`, for a file that describes none: ``activation="relu"``,
+        or a dropout to train on with.
+
+    Returns
+    -------
+    Model
+        In training mode, its hidden state zero.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    DeepNLPError
+        If the file is damaged, holds something else, or does not fit the model; the text names the
+        tensor.
+    ValueError
+        If an argument is wrong.
+
+    Examples
+    --------
+    >>> read_model("nowhere.pt")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: no file nowhere.pt: check the path
+    """
+    path, format = Path(path), format_of(Path(path), format)
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}: check the path")
+    if format == "glove":
+        return _with_vectors(path, like, side)
+    tensors, text = read_torch(path) if format == "torch" else read_safetensors(path)
+    try:
+        if text is not None and like is None:
+            return _described(path, tensors, from_text(text), format)
+        tensors = with_all_biases(tensors)
+        found = options_of_tensors(tensors)
+        if like is not None:
+            model: Any = load(like)
+            _check_options(model.config(), found)
+            model.astype(found["dtype"])
+        else:
+            model = RNNLM(**{"dropout": 0.0} | found | options)
+            model.vocab = vocab
+            _check_vocab(model, vocab)
+        set_tensors(model, tensors)
+    except ValueError as error:
+        raise DeepNLPError(f"{path}: {error}") from error
+    return model
+
+
+def _described(path: Path, tensors: dict[str, HostArray], meta: Any, format: str) -> Model:
+    """The model of a file that describes it."""
+    if format == "safetensors":
+        model: Any = unpack_model(path, tensors, meta)
+        for name, x in tensors.items():
+            if not np.isfinite(x).all():
+                raise ValueError(f"the tensor {name} holds numbers that are not finite")
+        return model
+    found = options_of_tensors(tensors)
+    config = meta.get("config")
+    _check_options(config, found)
+    model = rebuild(path, meta)
+    model.astype(found["dtype"])
+    set_tensors(model, tensors)
+    vocab = meta.get("vocab")
+    model.vocab = None if vocab is None else Vocabulary.from_dict(vocab)
+    _check_vocab(model, model.vocab)
+    return model
+
+
+def _with_vectors(path: Path, like: Any, side: str) -> Model:
+    """A model whose words have the vectors of a file."""
+    if like is None:
+        raise ValueError(
+            f"{path} holds vectors and no model: name one that is to get them (like), or use the "
+            "file as it is (deepnlp vectors, deepnlp train --vectors)"
+        )
+    model: Any = load(like)
+    known = model.word_vectors(side)
+    vectors = WordVectors.load(path, "glove", words={*known.words})
+    missing = [word for word in known.words if word not in vectors]
+    if missing:
+        raise DeepNLPError(
+            f"{path} has no vector of {missing[0]!r} and {len(missing) - 1} other words of "
+            f"{like}: expected one of each word; deepnlp train --vectors starts from a part"
+        )
+    matrix = np.stack([vectors[word] for word in known.words])
+    if matrix.shape != known.matrix.shape:
+        raise DeepNLPError(
+            f"{path} holds vectors of {matrix.shape[1]} numbers, the {side} of {like} has "
+            f"{known.matrix.shape[1]}"
+        )
+    table = model._tables()[SIDES.index(side)]
+    table.value[...] = asarray(matrix)
+    if not np.array_equal(asnumpy(table.value), matrix):  # what was written to is a copy
+        raise DeepNLPError(f"{like}: the {side} vectors of this model are put together from parts")
+    return model
+
+
+def _check_options(config: Any, found: dict[str, Any]) -> None:
+    """An error where options differ from those that the tensors have, before anything is built."""
+    for name in SIZES if isinstance(config, dict) else ():
+        told = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
+        if told not in (found[name], [found[name]] * found["layers"]):
+            raise ValueError(f"the tensors have {name} {found[name]}, the model has {told}")
+
+
+def _check_vocab(model: Model, vocab: Vocabulary | None) -> None:
+    if vocab is not None and len(vocab) != model.vocab_size:
+        raise ValueError(
+            f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
+            f"encoder.weight, got {len(vocab)}"
+        )
