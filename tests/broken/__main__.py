@@ -1,4 +1,4 @@
-"""Runs the checker over the set: python -m tests.broken [--json FILE] [--jobs 2] [--shapes 5]."""
+"""Runs the checker over a set: python -m tests.broken [--set second] [--json FILE] [--jobs 2]."""
 
 import argparse
 import json
@@ -15,11 +15,14 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tests.broken.broken import SHAPES, Broken, Pair, example
-from tests.broken.cases import CASES, PAIRS
+from tests.broken.cases import CASES, PAIRS, second
 from tests.broken.judge import VERDICTS, Verdict, first_causes, named_of_pair, score, verdict
 
-_EACH: list[Broken | Pair] = [*CASES, *PAIRS]
-ALL = {case.name: case for case in _EACH}
+SETS: dict[str, list[Broken | Pair]] = {
+    "first": [*CASES, *PAIRS],
+    "second": [*second.CASES, *second.PAIRS],
+}
+ALL = {case.name: case for cases in SETS.values() for case in cases}
 
 
 @dataclass
@@ -86,6 +89,7 @@ def table(outcomes: list[Outcome]) -> str:
 def main() -> None:
     """Print the table; write what was not named right."""
     parser = argparse.ArgumentParser(prog="python -m tests.broken", description=__doc__)
+    parser.add_argument("--set", choices=SETS, default="first")
     parser.add_argument("--json", type=Path, help="where to write the cases that are not right")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--shapes", type=int, default=SHAPES)
@@ -94,7 +98,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="cases whose name holds this")
     options = parser.parse_args()
-    names = [name for name in ALL if options.only in name]
+    names = [case.name for case in SETS[options.set] if options.only in case.name]
     with ProcessPoolExecutor(options.jobs) as pool:
         done = list(
             pool.map(check, names, [options.shapes] * len(names), [options.timeout] * len(names))

@@ -1,11 +1,14 @@
 """What a broken layer is: a right class, the line that is altered, and the answer expected."""
 
 import importlib.util
+import re
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha1
+from inspect import signature
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -111,28 +114,44 @@ def sizes(rng: np.random.Generator, k: int, choices: tuple[int, ...] = (3, 5, 7,
     return [int(n) for n in rng.permutation(choices)[:k]]
 
 
-def class_source(source: str, name: str) -> tuple[int, int]:
-    """Where the class begins and ends in the source of its module."""
-    start = source.index(f"class {name}:") if f"class {name}:" in source else -1
-    if start < 0:
-        raise ValueError(f"no class {name}")
-    end = source.find("\nclass ", start)
-    return start, len(source) if end < 0 else end + 1
+def section(source: str, name: str) -> tuple[int, int]:
+    """Where a class, a function or a pair of functions begins and ends in its module's source."""
+    start = re.search(rf"^(class|def) {name}(_forward)?\b", source, re.M)
+    if start is None:
+        raise ValueError(f"no {name}")
+    end = re.search(rf"^(class|def) (?!{name}(_|\b))", source[start.end() :], re.M)
+    return start.start(), len(source) if end is None else start.end() + end.start()
 
 
-def load(layer: str, edits: tuple[tuple[str, str], ...] = ()) -> type:
-    """The class named "module.Class", with its edits, from a file of its own as a learner's is."""
-    module_name, name = layer.split(".")
-    source = (LAYERS / f"{module_name}.py").read_text(encoding="utf-8")
+@lru_cache(maxsize=1)
+def load(layer: str, edits: tuple[tuple[str, str], ...] = ()) -> Any:
+    """What "module.Name" names, with its edits, from a file of its own as a learner's is.
+
+    That is a class, a function that gives a loss and its gradients, or the pair of the functions
+    Name_forward and Name_backward.
+    """
+    module_name, _, name = layer.rpartition(".")
+    source = LAYERS.joinpath(*module_name.split(".")).with_suffix(".py").read_text("utf-8")
     for right, wrong in edits:
-        start, end = class_source(source, name)
+        start, end = section(source, name)
         body = source[start:end]
         if body.count(right) != 1:
             raise ValueError(
                 f"{right!r} stands {body.count(right)} times in {layer}, expected once"
             )
         source = source[:start] + body.replace(right, wrong) + source[end:]
-    return getattr(_import(source), name)
+    module = _import(source)
+    if hasattr(module, name):
+        return getattr(module, name)
+    return getattr(module, f"{name}_forward"), getattr(module, f"{name}_backward")
+
+
+def make(layer: str, arguments: Arguments, edits: tuple[tuple[str, str], ...] = ()) -> Any:
+    """The same, a class called with the arguments; functions and a class with ctx take none."""
+    made = load(layer, edits)
+    if isinstance(made, type) and next(iter(signature(made.forward).parameters)) != "ctx":
+        return made(*arguments)
+    return made
 
 
 def _import(source: str) -> ModuleType:
@@ -152,4 +171,10 @@ def _import(source: str) -> ModuleType:
 def example(case: Broken | Pair, shape: int, broken: bool = True) -> tuple[Any, Arguments]:
     """The layer, broken or right, and its inputs, in one of five shapes."""
     arguments, inputs = case.build(np.random.default_rng([11, shape]))
-    return load(case.layer, case.edits if broken else ())(*arguments), inputs
+    return make(case.layer, arguments, case.edits if broken else ()), inputs
+
+
+def pairs(cases: list[Broken], names: list[tuple[str, str]]) -> list[Pair]:
+    """Pairs of the cases that have these names."""
+    by_name = {case.name: case for case in cases}
+    return [Pair(f"{a} + {b}", by_name[a], by_name[b]) for a, b in names]
