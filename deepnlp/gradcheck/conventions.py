@@ -46,8 +46,12 @@ class Code:
     has_context: bool = False
 
     def __post_init__(self) -> None:
-        first = next(iter(inspect.signature(self.forward).parameters), "")
-        self.has_context = first in ("ctx", "context")
+        firsts = {
+            next(iter(inspect.signature(function).parameters), "")
+            for function in (self.forward, self.backward)
+            if function is not None
+        }
+        self.has_context = firsts <= {"ctx", "context"}
 
 
 def read_code(given: Any) -> Code:

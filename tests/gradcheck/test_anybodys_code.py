@@ -236,6 +236,30 @@ def test_classes_with_a_context():
     assert report.causes[0].name == "sign"
 
 
+class MeanOfContextWords:
+    """Its first input is named context: the words around one, and not what is saved."""
+
+    def __init__(self, E):
+        self.E = E
+
+    def forward(self, context, scale):
+        self.context, self.scale = context, scale
+        self.mean = self.E[context].mean(axis=1)
+        return self.mean * scale
+
+    def backward(self, dout):
+        self.dE = np.zeros_like(self.E)
+        each = (dout * self.scale)[:, None, :] / self.context.shape[1]
+        np.add.at(self.dE, self.context, each)
+        return None, dout * self.mean
+
+
+def test_an_input_named_context():
+    context = RNG.integers(0, 6, size=(5, 4))
+    layer = MeanOfContextWords(RNG.normal(size=(6, 3)))
+    assert names(check_gradients(layer, context, RNG.normal(size=(5, 3)))) == ["scale", "E"]
+
+
 class GivesItsCache:
     def __init__(self, W, b):
         self.W, self.b = W, b
