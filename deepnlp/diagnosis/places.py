@@ -145,7 +145,7 @@ def source_of(file: str, node: ast.stmt | ast.expr) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest: int = _LONGEST) -> str:
     """A text of a length that fits into a sentence.
 
     Examples
@@ -153,7 +153,7 @@ def shortened(text: str) -> str:
     >>> shortened("y = x")
     'y = x'
     """
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + " ..."
+    return text if len(text) <= longest else text[: longest - 4] + " ..."
 
 
 def assigned_name(node: ast.stmt | None) -> str | None:

@@ -10,7 +10,7 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -19,6 +19,9 @@ import numpy
 
 from deepnlp.diagnosis.places import is_of_the_package
 from deepnlp.gradcheck.subject import Subject
+
+UNKNOWN: Any = object()
+"""The value of an expression that has none."""
 
 _MOST_LINES = 80
 _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
@@ -38,12 +41,43 @@ class Ran:
     scope : dict of str to value
         What its expressions can name, as it was when the function returned: ``"dy"``,
         ``"self.W"``, ``"self.params[0]"``.
+    locals : dict of str to value
+        Its variables, when it returned.
+    others : list of ast.FunctionDef
+        The sources of the functions that forward runs.
     """
 
     code: CodeType
     functions: list[FunctionType]
     tree: ast.FunctionDef
     scope: dict[str, Any] = field(default_factory=dict)
+    locals: dict[str, Any] = field(default_factory=dict)
+    others: list[ast.FunctionDef] = field(default_factory=list)
+
+    @cached_property
+    def beside(self) -> str:
+        """The source of the functions that forward runs."""
+        return "\n".join(map(ast.unparse, self.others))
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        """The names of its module."""
+        return self.functions[0].__globals__
+
+    def value(self, text: str) -> Any:
+        """The value of an expression when the function returned; UNKNOWN where it has none."""
+        if text in self.scope:
+            return self.scope[text]
+        if text not in self._values:
+            try:
+                self._values[text] = eval(text, {**self.globals, **self.locals})
+            except Exception:
+                self._values[text] = UNKNOWN
+        return self._values[text]
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        return {}
 
     @property
     def file(self) -> str:
@@ -72,40 +106,46 @@ class Ran:
     @contextmanager
     def replaced_by(self, code: CodeType) -> Iterator[None]:
         """Let the functions run another code."""
+        before = [function.__code__ for function in self.functions]
         try:
             for function in self.functions:
                 function.__code__ = code
             yield
         finally:
-            for function in self.functions:
-                function.__code__ = self.code
+            for function, own in zip(self.functions, before):
+                function.__code__ = own
 
 
-def functions_run(subject: Subject) -> list[Ran]:
-    """The learner's functions that backward runs and forward does not, in the order of calls."""
+def functions_run(subject: Subject) -> tuple[list[Ran], list[Ran]]:
+    """The learner's functions that backward runs and forward does not, and those of forward."""
     forward = _codes(subject.forward)
     backward = _codes(subject.analytic_gradients)
-    found = []
-    for code, scope in backward.items():
-        if code in forward:
-            continue
+    own = {code: seen for code, seen in backward.items() if code not in forward}
+    found, of_forward = list(_ran(own)), list(_ran(forward))
+    for one in found:
+        one.others = [other.tree for other in of_forward]
+    return found, of_forward
+
+
+def _ran(codes: dict[CodeType, list[dict[str, Any]]]) -> Iterator[Ran]:
+    for code, seen in codes.items():
         functions = [f for f in gc.get_referrers(code) if isinstance(f, FunctionType)]
         tree = _tree(code)
-        if functions and tree is not None:
-            found.append(Ran(code, functions, tree, scope))
-    return found
+        if functions and tree is not None and seen:
+            scope, variables = seen
+            yield Ran(code, functions, tree, scope, variables)
 
 
-def _codes(call: Any) -> dict[CodeType, dict[str, Any]]:
-    """The learner's codes that a call runs, with what each could name."""
-    found: dict[CodeType, dict[str, Any]] = {}
+def _codes(call: Any) -> dict[CodeType, list[dict[str, Any]]]:
+    """The learner's codes that a call runs, with what each could name, and its variables."""
+    found: dict[CodeType, list[dict[str, Any]]] = {}
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event == "call" and not _is_foreign(code):
-            found.setdefault(code, {})
+            found.setdefault(code, [])
         elif event == "return" and code in found and not found[code]:
-            found[code].update(_scope(frame))
+            found[code] += [_scope(frame), dict(frame.f_locals)]
 
     before = sys.getprofile()
     sys.setprofile(look)
@@ -160,3 +200,10 @@ def _tree(code: CodeType) -> ast.FunctionDef | None:
             if first == code.co_firstlineno and short:
                 return node
     return None
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array; () of a number; None of anything else."""
+    if isinstance(value, numpy.ndarray | numpy.generic):
+        return value.shape
+    return () if isinstance(value, int | float | complex) else None

@@ -1,48 +1,63 @@
-"""Other names in place of those that a statement uses."""
+"""Which mistake a change would undo, in the words of the list."""
 
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.functions import Ran
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, parsed
+from deepnlp.diagnosis.rewriting.functions import Ran, shape_of
+from deepnlp.diagnosis.rewriting.slots import Slot
 from deepnlp.gradcheck import causes as c
 
-_STEPS = re.compile(r"_?(prev|next|last|old|new)_?")
+_STEPS = re.compile(r"_?(prev|next|last|old|new)_?|\[[^]]*\]")
 _SLOPE = re.compile(r"1(\.0)? - |\*\* ?2|> 0|>= 0|np\.exp|tanh|sigmoid|cosh|sqrt|np\.log")
+_LINEAR = (
+    "sum", "mean", "dot", "matmul", "einsum", "at", "where", "concatenate", "hstack", "vstack",
+    "stack", "reshape", "transpose", "copy", "repeat", "tile", "outer", "tensordot", "append",
+    "expand_dims", "squeeze", "array", "swapaxes", "multiply",
+)  # fmt: skip
 
 
-def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
-    """One name, or one name wherever it stands in the statement, replaced; or two exchanged."""
-    found: dict[str, list[Slot]] = {}
-    for slot in expressions(statement.node):
-        name = name_in(ran, slot)
-        if name is not None:
-            found.setdefault(name, []).append(slot)
-    for name, slots in found.items():
-        for other in alike(ran, name):
-            cause = _cause(ran, statement, name, other)
-            new = parsed(other)
-            if len(slots) > 1:
-                yield Change(cause, statement, [(slot, new) for slot in slots])
-            for slot in slots:
-                yield Change(cause, statement, [(slot, new)])
-    for one, other in itertools.combinations(found, 2):
-        if not _same_kind(ran.scope[one], ran.scope[other]):
-            continue
-        puts = [(slot, parsed(other)) for slot in found[one]]
-        puts += [(slot, parsed(one)) for slot in found[other]]
-        yield Change(_of_exchange(statement), statement, puts)
+def is_number(ran: Ran, node: ast.expr) -> bool:
+    """Whether an expression stands for one number."""
+    value = ran.value(ast.unparse(node))
+    return shape_of(value) == () and not isinstance(value, bool)
 
 
-def _of_exchange(statement: Slot) -> str:
-    """What mistake it is to have two names in each other's place."""
+def nonlinear(node: ast.AST) -> set[int]:
+    """What stands in a power or in a function that is not linear, by ``id``."""
+    found = []
+    for one in ast.walk(node):
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow):
+            found += [one.left, one.right]
+        elif isinstance(one, ast.Call):
+            name = getattr(one.func, "attr", getattr(one.func, "id", ""))
+            found += [] if name in _LINEAR else one.args
+    return {id(inner) for one in found for inner in ast.walk(one)}
+
+
+def of_factor(ran: Ran, statement: Slot, node: ast.expr) -> str:
+    """A factor that should not be there."""
+    is_multiple = is_number(ran, node) and id(node) not in nonlinear(statement.node)
+    return c.FACTOR if is_multiple else c.WRONG_VALUE
+
+
+def of_number(statement: Slot, slot: Slot) -> str:
+    """Another constant."""
+    if isinstance(slot.parent, ast.Subscript | ast.Slice | ast.Tuple):
+        return c.TIME_SHIFTED
+    is_product = isinstance(slot.parent, ast.BinOp) and isinstance(
+        slot.parent.op, ast.Mult | ast.Div
+    )
+    is_multiple = is_product and id(slot.node) not in nonlinear(statement.node)
+    return c.FACTOR if is_multiple else c.WRONG_VALUE
+
+
+def of_exchange(statement: Slot) -> str:
+    """Two names in each other's place."""
     text = ast.unparse(statement.node)
     if "@" in text or "dot(" in text:
         return c.TRANSPOSED
@@ -52,41 +67,54 @@ def _of_exchange(statement: Slot) -> str:
     return c.GATES_SWAPPED if in_blocks else c.WRONG_VALUE
 
 
-def name_in(ran: Ran, slot: Slot) -> str | None:
-    """The name that stands somewhere, if it holds numbers: ``"dy"``, ``"self.W"``."""
-    node = slot.node
-    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
-        return None
-    if not isinstance(node.ctx, ast.Load) or slot.field == "func":
-        return None
-    text = ast.unparse(node)
-    return text if text in ran.scope else None
+def of_replacement(ran: Ran, statement: Slot, slot: Slot, new: str, value: Any) -> str:
+    """One expression in place of another."""
+    old = ast.unparse(slot.node)
+    before = ran.value(old)
+    if shape_of(before) == shape_of(value) == ():
+        return of_number(statement, slot)
+    if ".sum(" in new and new.split(".sum(")[0] in old:
+        return c.WRONG_AXIS
+    if _is_plain(old) and _is_plain(new):
+        if _STEPS.sub("", old) == _STEPS.sub("", new):
+            return c.TIME_SHIFTED
+        if _is_gradient(old) and _is_gradient(new):
+            return c.DERIVATIVE_MISSING if _has_slope(ran, old, new) else c.WRONG_VALUE
+        if _is_in_slope(statement, old) and _is_monotone(before, value):
+            return c.DERIVATIVE_AT_INPUT
+    if shape_of(before) is not None and _are_numbers(before, value):
+        if numpy.all(before == 1) and isinstance(slot.parent, ast.BinOp):
+            return of_missing_factor(ran, new, value)
+        if numpy.shape(before) == numpy.shape(value) and _is_constant(value - before):
+            return c.TERM_MISSING
+    return c.WRONG_VALUE
 
 
-def alike(ran: Ran, name: str) -> list[str]:
-    """Other names of arrays of that shape, or of whole numbers."""
-    value = ran.scope[name]
-    return [n for n, v in ran.scope.items() if n != name and _same_kind(v, value)]
+def _are_numbers(*values: Any) -> bool:
+    return all(numpy.asarray(one).dtype.kind in "fiu" for one in values)
 
 
-def _same_kind(a: Any, b: Any) -> bool:
-    if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray):
-        return a.shape == b.shape and a.dtype.kind == b.dtype.kind and not numpy.array_equal(a, b)
-    return type(a) is type(b) and not isinstance(a, numpy.ndarray) and a != b
+def _is_constant(array: Any) -> bool:
+    return numpy.size(array) > 1 and float(numpy.ptp(array)) < 1e-12 * float(numpy.abs(array).max())
 
 
-def _cause(ran: Ran, statement: Slot, old: str, new: str) -> str:
-    """What mistake it is to use one name for another."""
-    if not isinstance(ran.scope[old], numpy.ndarray):
-        return c.FACTOR
-    if old != new and _STEPS.sub("", old) == _STEPS.sub("", new):
-        return c.TIME_SHIFTED
-    if _is_gradient(old) and _is_gradient(new):
-        return c.DERIVATIVE_MISSING if _has_slope(ran, old, new) else c.WRONG_VALUE
-    text = ast.unparse(statement.node)
+def _is_plain(text: str) -> bool:
+    return bool(re.fullmatch(r"[\w.]+(\[[\w, +-]+\])?", text))
+
+
+def _is_in_slope(statement: Slot, old: str) -> bool:
     bare = re.escape(old)
-    slope = rf"1(\.0)? - {bare}( \*\* 2| \* {bare}|\)|$)|{bare} \* \(1(\.0)? - {bare}|{bare} >=? 0"
-    return c.DERIVATIVE_AT_INPUT if re.search(slope, text) else c.WRONG_VALUE
+    slope = rf"1(\.0)? - {bare}( \*\* 2| \* {bare}|\)|$)|{bare} \* \(1(\.0)? - {bare}"
+    return bool(re.search(slope, ast.unparse(statement.node)))
+
+
+def _is_monotone(one: Any, other: Any) -> bool:
+    """Whether an array is an increasing function of another, as an activation is of its input."""
+    if shape_of(one) != shape_of(other) or numpy.size(one) < 3:
+        return False
+    order = numpy.argsort(one, axis=None)
+    steps = numpy.diff(numpy.ravel(other)[order])
+    return bool((steps >= -1e-12).all())
 
 
 def _is_gradient(name: str) -> bool:
@@ -101,3 +129,38 @@ def _has_slope(ran: Ran, old: str, new: str) -> bool:
             if _SLOPE.search(text) and re.search(rf"\b({re.escape(old)}|{re.escape(new)})\b", text):
                 return True
     return False
+
+
+def of_missing_factor(ran: Ran, name: str, value: Any, is_slope: bool = False) -> str:
+    """A factor that was left out: a number, a mask, the derivative of an activation, another."""
+    if numpy.shape(value) == ():
+        return c.FACTOR
+    if is_slope:
+        return c.DERIVATIVE_MISSING
+    kinds = numpy.unique(numpy.asarray(value, "float64").round(12))
+    if len(kinds) == 2 and 0 in kinds:
+        is_dropout = re.search(r"mask|keep|drop", name) and _is_random(ran)
+        if is_dropout or kinds[-1] != 1:
+            return c.MASK_MISSING
+        if any(_is_positive_part(value, one) for one in ran.scope.values()):
+            return c.DERIVATIVE_MISSING
+    return c.TERM_MISSING
+
+
+def _is_random(ran: Ran) -> bool:
+    """Whether random numbers are drawn where forward is written."""
+    return bool(re.search(r"rand|rng|drop", ran.beside, re.IGNORECASE))
+
+
+def _is_positive_part(mask: Any, array: Any) -> bool:
+    if shape_of(array) != mask.shape or array.dtype.kind != "f":
+        return False
+    return bool(numpy.array_equal(mask != 0, array > 0) and (array < 0).any())
+
+
+def of_missing_term(name: str) -> str:
+    """A term that was left out; the gradient of a state is a path."""
+    bare = name.rpartition(".")[2]
+    if re.match(r"dh\w*(next|prev|carry)|d?h_?next", bare):
+        return c.H_PATH
+    return c.C_PATH if re.match(r"dc\w*(next|prev|carry)|d?c_?next", bare) else c.TERM_MISSING

@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
-import ast
+import contextlib
 import copy
-import itertools
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType
+from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.problem import Guess, Problem, distance
-from deepnlp.diagnosis.rewriting.changes import changes
-from deepnlp.diagnosis.rewriting.functions import Ran, functions_run
-from deepnlp.diagnosis.rewriting.slots import Change
-from deepnlp.gradcheck.numeric import HostArray
-from deepnlp.gradcheck.subject import Subject
+from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
+from deepnlp.diagnosis.rewriting.holes import Holes, signature
+from deepnlp.diagnosis.rewriting.indices import of_indices
+from deepnlp.diagnosis.rewriting.operators import of_operators
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements
+from deepnlp.diagnosis.rewriting.statements import of_statement, of_two_statements
+from deepnlp.diagnosis.rewriting.substituting import (
+    inserted,
+    of_einsum,
+    renamed,
+    replaced,
+    wrapped,
+)
+from deepnlp.diagnosis.rewriting.telling import guess_of
+from deepnlp.diagnosis.rewriting.trials import Trials
+from deepnlp.diagnosis.rewriting.values import Value, values
+from deepnlp.gradcheck import causes as c
 
-CLOSE = 1e-6
-"""Gradients this close, relative to the largest entry, are the same."""
+TRACE = 1e-4
+"""A difference no larger than this comes from a small constant, not from a wrong line."""
 
-SECONDS = 0.75
+SECONDS = 1.2
 """As many seconds of processor time are spent."""
+
+
+@dataclass
+class Repair:
+    """A change that makes gradients right.
+
+    Attributes
+    ----------
+    ran : Ran
+        The function that is changed.
+    change : Change
+    names : set of str
+        The gradients that it makes right.
+    """
+
+    ran: Ran
+    change: Change
+    names: frozenset[str]
+
+
+class TimeIsUpError(Exception):
+    """The time that changes may take is spent."""
 
 
 def repairs(problem: Problem) -> Iterator[Guess]:
@@ -31,76 +67,191 @@ def repairs(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``db = dy.sum(axis=1)``. Right with ``axis=0``, and with no other small change.
     """
-    if problem.base is not None:
+    far = max(distance(problem.wrong[name], problem.right[name]) for name in problem.bad)
+    if problem.base is not None or far <= TRACE:
         return
-    started = time.process_time()
-    subject = copy.deepcopy(problem.subject)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        ran = functions_run(subject)
-        for level in _levels(ran):
-            is_repaired = False
-            for function, change in level:
-                if time.process_time() - started > SECONDS:
-                    return
-                now = _gradients(subject, function, change)
-                if now is None or (repaired := _repaired(problem, now)) is None:
-                    continue
-                is_repaired = is_repaired or repaired == set(problem.bad)
-                told = _told(problem, change, repaired)
-                gradients = {name: problem.wrong[name] for name in repaired}
-                place = f"{function.file}:{change.statement.node.lineno}: "
-                place += _text(change.statement.node)
-                yield Guess(change.cause, told, gradients, place=place)
-            if is_repaired:
-                return
+        found = Search(problem).run()
+        for repair in _best(found):
+            yield guess_of(problem, repair.ran, repair.change, repair.names)
 
 
-def _levels(ran: list[Ran]) -> Iterator[list[tuple[Ran, Change]]]:
-    """The changes of all functions, in lists of falling likelihood."""
-    for level in itertools.zip_longest(*(changes(function) for function in ran), fillvalue=[]):
-        yield [(function, change) for function, found in zip(ran, level) for change in found]
+def _best(found: list[Repair]) -> Iterator[Repair]:
+    """The smallest change for each set of gradients; of two as small, the more general name."""
+    by_names: dict[frozenset[str], list[Repair]] = {}
+    for repair in found:
+        by_names.setdefault(repair.names, []).append(repair)
+    for members in sorted(by_names.values(), key=lambda one: -len(one[0].names)):
+        least = min(one.change.cost for one in members)
+        close = [one for one in members if one.change.cost <= least + 1e-9]
+        general = [one for one in close if one.change.cause == c.WRONG_VALUE]
+        several = len({one.change.cause for one in close}) > 1
+        yield (general if several and general else close)[0]
 
 
-def _gradients(subject: Subject, function: Ran, change: Change) -> dict[str, HostArray] | None:
-    """The gradients that backward gives with a change; None if it fails."""
-    with change.applied():
-        code = function.compiled()
-    if code is None:
-        return None
-    try:
-        with function.replaced_by(code):
-            return subject.analytic_gradients()
-    except Exception:
-        return None
+class Search:
+    """The search over all changes of all functions of a backward.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.until = time.process_time() + SECONDS
+        subject = copy.deepcopy(problem.subject)
+        self.ran, forward = functions_run(subject)
+        self.trials = Trials(problem, subject)
+        self.holes = [Holes(ran) for ran in self.ran]
+        self.values: list[list[Value]] = [values(ran, forward) for ran in self.ran]
+        self.found: list[Repair] = []
+
+    def run(self) -> list[Repair]:
+        """The changes that repair something, of the first level at which one repairs all."""
+        with contextlib.ExitStack() as stack, contextlib.suppress(TimeIsUpError):
+            can = [stack.enter_context(holes.installed()) for holes in self.holes]
+            for level in LEVELS:
+                for k, ran in enumerate(self.ran):
+                    made = list(level(ran, list(statements(ran.tree)), self.values[k]))
+                    self._try_all(ran, self.holes[k] if can[k] else None, made)
+                if any(one.names == set(self.problem.bad) for one in self.found):
+                    break
+        return self.found
+
+    def _try_all(self, ran: Ran, holes: Holes | None, made: list[Change]) -> None:
+        """Those inside one expression first, expression by expression."""
+        inside: dict[int, list[Change]] = {}
+        others = []
+        for change in made:
+            number = None if holes is None else holes.number_of(change)
+            if number is None:
+                others.append(change)
+            else:
+                inside.setdefault(number, []).append(change)
+        for number, changes in inside.items():
+            assert holes is not None
+            for change, code in self._screened(holes, number, changes):
+                self._check_time()
+                with holes.filled(number, partial(eval, code)):
+                    self._note(ran, change, self.trials.repaired())
+        for change in others:
+            self._check_time()
+            with change.applied():
+                whole = ran.compiled()
+            if whole is not None:
+                with ran.replaced_by(whole):
+                    self._note(ran, change, self.trials.repaired())
+
+    def _note(self, ran: Ran, change: Change, names: set[str]) -> None:
+        if names:
+            self.found.append(Repair(ran, change, frozenset(names)))
+
+    def _check_time(self) -> None:
+        if time.process_time() > self.until:
+            raise TimeIsUpError
+
+    def _screened(
+        self, holes: Holes, number: int, changes: list[Change]
+    ) -> list[tuple[Change, CodeType]]:
+        """Those that give something else there, and each something of its own."""
+        original = holes.expression(number)
+        candidates = []
+        for change in sorted(changes, key=lambda one: one.cost):
+            self._check_time()
+            with change.applied():
+                code = holes.expression(number)
+            if code is not None:
+                candidates.append((change, code))
+        if original is None:
+            return candidates
+        screen = Screen(original, [code for _, code in candidates], self.until)
+        with holes.filled(number, screen):
+            self.trials.repaired()
+        self._check_time()
+        return [candidates[k] for k in screen.kept()]
 
 
-def _repaired(problem: Problem, now: dict[str, HostArray]) -> set[str] | None:
-    """The wrong gradients that are right now; None if there is none, or if a right one is wrong."""
-    repaired = set()
-    for name, right in problem.right.items():
-        if name not in now:
-            return None
-        close = CLOSE
-        if name in problem.bad:
-            close = min(CLOSE, 0.1 * distance(problem.wrong[name], right))
-        is_right = distance(now[name], right) <= close
-        if not is_right and name not in problem.bad:
-            return None
-        if is_right and name in problem.bad:
-            repaired.add(name)
-    return repaired or None
+class Screen:
+    """Computes an expression, and beside it what would stand there instead.
+
+    Parameters
+    ----------
+    original : code
+    codes : list of code
+    until : float
+        The processor time at which the time is up.
+    """
+
+    def __init__(self, original: CodeType, codes: list[CodeType], until: float) -> None:
+        self.original, self.codes, self.until = original, codes, until
+        self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(codes)), ())
+        self.first: tuple[Any, ...] = ()
+        self.calls = 0
+
+    def __call__(self, scope: dict[str, Any]) -> Any:
+        """The value of the original; in its first two rounds those of the others are noted."""
+        value = eval(self.original, scope)
+        self.calls += 1
+        if self.calls > 2:
+            return value
+        self.first += (signature(value),)
+        shape = shape_of(value)
+        for k in list(self.alive):
+            if time.process_time() > self.until:
+                break
+            try:
+                other = eval(self.codes[k], scope)
+                now = shape_of(other)
+                if shape is not None and (now is None or not _alike(now, shape)):
+                    raise ValueError
+                self.alive[k] += (signature(other),)
+            except Exception:
+                del self.alive[k]
+        return value
+
+    def kept(self) -> list[int]:
+        """Numbers of those that make a difference."""
+        if self.calls == 0:
+            return []
+        seen = {self.first}
+        found = []
+        for k, signatures in self.alive.items():
+            if signatures not in seen:
+                seen.add(signatures)
+                found.append(k)
+        return found
 
 
-def _told(problem: Problem, change: Change, repaired: set[str]) -> str:
-    slot = change.statement
-    line = slot.node.lineno
-    old = _text(slot.node)
-    with change.applied():
-        new = _text(ast.fix_missing_locations(slot.node))
-    rows = ", ".join(name for name in problem.bad if name in repaired)
-    return f"in line {line}, `{old}`, should be `{new}`: with it the gradient of {rows} is right"
+def _alike(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether numbers of these shapes can stand in each other's place."""
+    return all(a == b or 1 in (a, b) for a, b in zip(shape[::-1], other[::-1]))
 
 
-def _text(node: ast.AST) -> str:
-    return shortened(ast.unparse(node).split("\n")[0])
+def _local(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+    for statement in found:
+        yield from of_operators(ran, statement)
+        yield from of_statement(ran, statement)
+        yield from of_indices(ran, statement, values)
+        yield from renamed(ran, statement)
+
+
+def _of_values(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+    names = [one for one in values if one.cost == 0]
+    for statement in found:
+        yield from of_einsum(ran, statement)
+        yield from replaced(ran, statement, values)
+        yield from inserted(ran, statement, names)
+        yield from wrapped(ran, statement)
+
+
+def _of_terms(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+    yield from of_two_statements(ran, found)
+    others = [one for one in values if one.cost > 0]
+    for statement in found:
+        yield from inserted(ran, statement, others)
+
+
+LEVELS = (_local, _of_values, _of_terms)
+"""Makers of changes, the likeliest first; a later one is tried if no earlier one repairs all."""

@@ -49,11 +49,14 @@ class Change:
     statement : Slot
         The statement that is changed.
     puts : list of (Slot, node)
+    cost : float
+        Of changes that repair as much, the one of the lowest cost is told.
     """
 
     cause: str
     statement: Slot
     puts: list[tuple[Slot, Any]]
+    cost: float = 1.0
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -87,6 +90,50 @@ def expressions(node: ast.AST) -> Iterator[Slot]:
                 yield from expressions(one)
             elif isinstance(one, ast.keyword | ast.comprehension):
                 yield from expressions(one)
+
+
+def roots(node: ast.stmt) -> Iterator[Slot]:
+    """The expressions of a statement that are in no other one, indices of its targets included."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        args = node.value.args  # the call itself is made for what it changes
+        yield from (Slot(node.value, "args", k) for k in range(len(args)))
+    elif isinstance(node, ast.Assign | ast.AugAssign | ast.Return):
+        if node.value is not None:
+            yield Slot(node, "value")
+    elif isinstance(node, ast.For):
+        yield Slot(node, "iter")
+    elif isinstance(node, ast.If):
+        yield Slot(node, "test")
+    for target in targets(node):
+        inner: ast.expr = target.node
+        while isinstance(inner, ast.Subscript):
+            yield Slot(inner, "slice")
+            inner = inner.value
+
+
+def targets(node: ast.stmt) -> Iterator[Slot]:
+    """What a statement assigns to; the entries of a tuple one by one."""
+    found = []
+    if isinstance(node, ast.Assign):
+        found = [Slot(node, "targets", k) for k in range(len(node.targets))]
+    elif isinstance(node, ast.AugAssign):
+        found = [Slot(node, "target")]
+    for slot in found:
+        if isinstance(slot.node, ast.Tuple | ast.List):
+            yield from (Slot(slot.node, "elts", k) for k in range(len(slot.node.elts)))
+        else:
+            yield slot
+
+
+def loaded(node: ast.expr) -> ast.expr:
+    """An expression that is read, from one that is assigned to."""
+    return parsed(ast.unparse(node))
+
+
+def indices(node: ast.AST) -> set[int]:
+    """What stands in the brackets of a subscript, by ``id``."""
+    brackets = [n.slice for n in ast.walk(node) if isinstance(n, ast.Subscript)]
+    return {id(inner) for one in brackets for inner in ast.walk(one)}
 
 
 def parsed(text: str) -> ast.expr:

@@ -1,0 +1,190 @@
+"""What could stand in a place of a backward: names, and parts of its own code and of forward's."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran
+from deepnlp.diagnosis.rewriting.holes import signature
+from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
+
+_UNSAFE = re.compile(r"random|rng|append|pop\(|\.at\(|super|lambda|yield|print|open\(")
+_LARGEST = 6  # names and operators of an expression taken from elsewhere
+
+
+@dataclass(frozen=True)
+class Value:
+    """An expression that backward could use, and its value when the function returned.
+
+    Attributes
+    ----------
+    text : str
+    value : array or number
+    cost : float
+        Higher for what is longer.
+    is_slope : bool
+        Whether it is made like the derivative of an activation.
+    """
+
+    text: str
+    value: Any
+    cost: float
+    is_slope: bool = False
+
+    @property
+    def node(self) -> ast.expr:
+        """A new syntax tree of it."""
+        return parsed(self.text)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of its value."""
+        return numpy.shape(self.value)
+
+
+def values(ran: Ran, forward: list[Ran]) -> list[Value]:
+    """What a function could use, each value once, the simplest expression for it."""
+    found: dict[Any, Value] = {}
+
+    def add(text: str, value: Any, cost: float, is_slope: bool = False) -> None:
+        is_number = isinstance(value, int | float | numpy.generic) and not isinstance(value, bool)
+        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub" and value.size:
+            pass
+        elif not is_number:
+            return
+        key = signature(value)
+        if key not in found or found[key].cost > cost:
+            found[key] = Value(text, value, cost, is_slope)
+
+    for name, value in ran.scope.items():
+        add(name, value, 0.0)
+    for text, cost in itertools.chain(_parts(ran), _parts_of_forward(ran, forward)):
+        add(text, ran.value(text), cost)
+    for text in _looked_up(ran):
+        add(text, ran.value(text), 0.4)
+    for one in list(found.values()):
+        if one.cost > 0 or not isinstance(one.value, numpy.ndarray):
+            continue
+        for text in _reduced(one):
+            add(text, ran.value(text), 0.6)
+        for text in _widened(one):
+            add(text, ran.value(text), 0.4)
+    for one in list(found.values()):
+        if one.cost > 0 or one.value is UNKNOWN or one.shape == () or one.value.dtype.kind != "f":
+            continue
+        for form in ("1 - {0} ** 2", "{0} * (1 - {0})", "{0} > 0"):
+            text = form.format(one.text)
+            add(text, ran.value(text), 0.7, True)
+        text = f"1 - {one.text}"
+        add(text, ran.value(text), 0.5)
+    return sorted(found.values(), key=lambda one: one.cost)
+
+
+def _parts(ran: Ran) -> Iterator[tuple[str, float]]:
+    """The expressions of a function; what it assigns to as if it were read."""
+    for node in ast.walk(ran.tree):
+        if not isinstance(node, ast.BinOp | ast.Call | ast.Subscript | ast.UnaryOp | ast.Compare):
+            continue
+        size = sum(isinstance(n, ast.Name | ast.operator | ast.Constant) for n in ast.walk(node))
+        text = ast.unparse(node)
+        if size <= _LARGEST and not _UNSAFE.search(text):
+            yield text, 0.2 + 0.05 * size
+
+
+def _parts_of_forward(ran: Ran, forward: list[Ran]) -> Iterator[tuple[str, float]]:
+    """The same of the functions of forward, in the names of backward."""
+    known = {signature(value): name for name, value in reversed(list(ran.scope.items()))}
+    for other in forward:
+        words = {}
+        for name, value in other.scope.items():
+            key = signature(value)
+            same = name in ran.scope and signature(ran.scope[name]) == key
+            here = name if same else known.get(key)
+            if here is not None and isinstance(value, numpy.ndarray | float | int):
+                words[name] = here
+        defined = {
+            one.node.id: statement.node.value
+            for statement in statements(other.tree)
+            for one in targets(statement.node)
+            if isinstance(statement.node, ast.Assign) and isinstance(one.node, ast.Name)
+        }
+        translate = _Translate(ran, words, defined)
+        for text, cost in _parts(other):
+            try:
+                yield ast.unparse(translate.visit(parsed(text))), cost + 0.15
+            except (LookupError, SyntaxError, RecursionError):
+                continue
+
+
+class _Translate(ast.NodeTransformer):
+    """An expression of forward in the names of backward; a LookupError if it has none."""
+
+    def __init__(self, ran: Ran, words: dict[str, str], defined: dict[str, ast.expr]) -> None:
+        self.ran, self.words, self.defined, self._depth = ran, words, defined, 0
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``self.x`` may be known under another name."""
+        text = ast.unparse(node)
+        if text in self.ran.scope:
+            return node
+        if text in self.words:
+            return parsed(self.words[text])
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A name of backward, of the module, or what was assigned to it."""
+        if node.id in self.words:
+            return parsed(self.words[node.id])
+        is_number = isinstance(self.ran.locals.get(node.id), int | float)
+        is_known = is_number or node.id == "self" or node.id not in self.defined
+        if is_known and (node.id in self.ran.locals or node.id in self.ran.globals):
+            return node
+        if node.id in self.defined and self._depth < 3:
+            self._depth += 1
+            try:
+                return self.visit(copy.deepcopy(self.defined[node.id]))
+            finally:
+                self._depth -= 1
+        raise LookupError(node.id)
+
+
+def _looked_up(ran: Ran) -> Iterator[str]:
+    """Whole numbers at the places of the loops: ``self.best[n, t]``."""
+    loops = loop_variables(ran)
+    for name, value in ran.scope.items():
+        if isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.ndim < 4:
+            for places in itertools.permutations(loops, value.ndim):
+                yield f"{name}[{', '.join(places)}]"
+
+
+def loop_variables(ran: Ran) -> list[str]:
+    """Names that run through the rounds of a loop."""
+    loops = [node.target for node in ast.walk(ran.tree) if isinstance(node, ast.For)]
+    return sorted({n.id for one in loops for n in ast.walk(one) if isinstance(n, ast.Name)})
+
+
+def _reduced(one: Value) -> Iterator[str]:
+    """Sums over some of the axes of an array."""
+    count = len(one.shape)
+    for size in range(1, count) if count < 5 else ():
+        for axes in itertools.combinations(range(count), size):
+            told = axes[0] if size == 1 else axes
+            yield f"{one.text}.sum(axis={told})"
+            if size == 1:
+                yield f"{one.text}.sum(axis={told}, keepdims=True)"
+
+
+def _widened(one: Value) -> Iterator[str]:
+    """An array with a new axis."""
+    count = len(one.shape)
+    if 1 <= count <= 2:
+        for k in range(1, count + 1):
+            yield f"{one.text}[{', '.join(':' if j != k else 'None' for j in range(count + 1))}]"
