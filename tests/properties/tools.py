@@ -32,7 +32,9 @@ def transposed(x: Array) -> Array:
 
 def strided(x: Array) -> Array:
     """Every second entry of each axis."""
-    view = np.zeros([2 * n + 1 for n in x.shape], x.dtype)[tuple(slice(1, None, 2) for _ in x.shape)]
+    view = np.zeros([2 * n + 1 for n in x.shape], x.dtype)[
+        tuple(slice(1, None, 2) for _ in x.shape)
+    ]
     view[...] = x
     return view
 
@@ -75,3 +77,10 @@ def is_ours(error: BaseException) -> bool:
     file = Path(last.tb_frame.f_code.co_filename)
     line = linecache.getline(str(file), last.tb_lineno).strip()
     return PACKAGE in file.parents and line.startswith("raise")
+
+
+def check_ours(error: Exception, name: str = "") -> None:
+    """Fail unless an error is ours, on one line, and names the file."""
+    assert is_ours(error), repr(error)
+    assert "\n" not in str(error)
+    assert name in str(error)
