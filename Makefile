@@ -3,13 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help train test check format clean notebooks lessons bench
+.PHONY: help train test fuzz check format clean notebooks lessons bench
 
 help:
 	@echo "make train      train the default model on the documentation inside every Python"
 	@echo "make notebooks  open JupyterLab on the lessons"
 	@echo "make lessons    run the lessons in full and keep their outputs (ARGS=01 for one)"
 	@echo "make test       run the tests: every gradient, and everything else"
+	@echo "make fuzz       try layers and parsers on many random cases (EXAMPLES=2000 of each)"
 	@echo "make bench      time it against PyTorch, then write docs/performance.md (ARGS=lm for one suite)"
 	@echo "make check      ruff, format, types"
 	@echo "make format     format the code"
@@ -34,6 +35,10 @@ lessons: .venv/notebooks.stamp
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+# The tests that draw their cases: other ones every time, and as many of each as EXAMPLES says.
+fuzz: .venv/test.stamp
+	DEEPNLP_FUZZ=$(or $(EXAMPLES),2000) $(BIN)/python -m pytest -m hypothesis --numprocesses auto $(ARGS)
 
 # The suites set their own number of threads: by default as many as there are cores.
 bench: .venv/bench.stamp

@@ -23,6 +23,9 @@ suites:
   bottleneck  the softmax behind a matrix L, against the size of the embedding
   techniques  what each technique buys, one change at a time
   profile     where the time of a training step goes, and the roofline
+  precision   the error of products in TF32, beside that in float32
+  drift       10,000 training steps in float32 beside the same in float64
+  soak        memory over minutes or hours of training, generating and evaluating
 
 Every contestant runs in its own process, all of them in turn. The results go to
 {DEFAULT_OUT}/SUITE.json (SUITE-cupy.json of a GPU), or to --out. Times are of this machine, as
@@ -33,6 +36,7 @@ examples:
   deepnlp bench
   deepnlp bench lm generate --threads 2 --rounds 9
   deepnlp bench lm --backend cupy --sizes 200,650
+  deepnlp bench soak --minutes 60 --rounds 1
   deepnlp bench --quick
   deepnlp bench --page docs/performance.md
 """
@@ -61,6 +65,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--epochs", type=at_least(1), metavar="N", help="of the suite translation (default 6)"
+    )
+    parser.add_argument(
+        "--minutes", type=at_least(1), metavar="N", help="of the suite soak, a round (default 2)"
     )
     parser.add_argument(
         "--quick",
@@ -137,6 +144,7 @@ def _settings(arguments: argparse.Namespace, torch: bool) -> "Settings":
         torch=torch and not arguments.no_torch,
         tf32=arguments.tf32,
         epochs=arguments.epochs,
+        minutes=arguments.minutes,
     )
 
 

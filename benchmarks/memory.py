@@ -29,13 +29,34 @@ def host_peak_mb() -> float:
     >>> host_peak_mb() > 1
     True
     """
-    if STATUS.exists():
-        found = re.search(r"^VmHWM:\s+(\d+) kB$", STATUS.read_text(encoding="utf-8"), re.MULTILINE)
-        if found:
-            return int(found[1]) / 1024
     from deepnlp.training.result import peak_memory_mb
 
-    return peak_memory_mb() or 0.0
+    return _status("VmHWM") or peak_memory_mb() or 0.0
+
+
+def _status(name: str) -> float | None:
+    """A number of /proc/self/status in MB, None where there is none."""
+    if not STATUS.exists():
+        return None
+    text = STATUS.read_text(encoding="utf-8")
+    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) / 1024 if found else None
+
+
+def host_mb() -> float:
+    """Host memory that this process holds now (VmRSS); where there is no /proc, its peak.
+
+    Returns
+    -------
+    float
+        MB (2**20 bytes).
+
+    Examples
+    --------
+    >>> host_mb() > 1
+    True
+    """
+    return _status("VmRSS") or host_peak_mb()
 
 
 def device_mb() -> float:

@@ -48,6 +48,8 @@ class Settings:
         On a GPU: float32 products with inputs rounded to 10 bits, in every library.
     epochs : int, optional
         Of the suite ``translation``, in place of its own number.
+    minutes : int, optional
+        Of the suite ``soak``, in place of its own number.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Settings:
     torch: bool = True
     tf32: bool = False
     epochs: int | None = None
+    minutes: int | None = None
 
     @property
     def shape(self) -> dict[str, int]:

@@ -88,7 +88,7 @@ def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
 def weight(rng: Generator, *shape: int) -> Parameter:
     """Normal numbers; a matrix is divided by the square root of its number of rows."""
     values = rng.normal(size=shape)
-    return Parameter(values / math.sqrt(shape[0]) if len(shape) > 1 else values)
+    return Parameter(values / math.sqrt(max(1, shape[0])) if len(shape) > 1 else values)
 
 
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
@@ -101,9 +101,10 @@ def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
     if not kind:
         return asarray(rng.normal(size=axes))
     if kind == "lengths":
-        return asarray([*axes, *rng.integers(0, axes[0] + 1, size=sizes.N - 1)])
+        others = rng.integers(0, axes[0] + 1, size=max(0, sizes.N - 1))
+        return asarray(numpy.array([*axes, *others][: sizes.N], dtype=int))
     values = rng.integers(0, 2 if kind == "labels" else sizes.V, size=axes)
-    if kind == "ids":
+    if kind == "ids" and values.size:
         values.flat[0] = values.flat[-1]  # one id occurs twice
     elif kind == "targets" and values.size > 1:
         values.flat[-2] = -1  # one target does not count
@@ -240,7 +241,7 @@ def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
             parameter.value = weight(rng, *parameter.shape).value
         text, windows, centres, negatives = "ids N,H", "labels N,T,H", "ids N,T", "ids N,D"
         inputs = [_input(rng, one, s) for one in (text, windows, centres, negatives)]
-        inputs[1][0, 0] = int(s.T == 1)  # of several centres one has no window
+        inputs[1][:1, :1] = int(s.T == 1)  # of several centres one has no window
         return model, tuple(inputs[: 4 if loss == "negative" else 3])
 
     return Example(" ".join([kind.__name__, tie, loss, *options.values()]), kind, build)

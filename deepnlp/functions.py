@@ -50,6 +50,8 @@ def softmax(x: Array) -> Array:
     >>> softmax(xp.asarray([[1000.0, 1000.0]]))
     array([[0.5, 0.5]])
     """
+    if not x.shape[-1]:  # no scores: no largest one, and no probabilities
+        return x
     e = xp.exp(x - x.real.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
@@ -63,7 +65,7 @@ def masked_softmax(x: Array, hidden: Array | None) -> Array:
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 0. ]])
     """
-    if hidden is None:
+    if hidden is None or not x.shape[-1]:
         return softmax(x)
     lowest = xp.finfo(x.real.dtype).min
     top = xp.where(hidden, lowest, x.real).max(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What every test stands on: no window, markers that skip, a chosen array backend."""
+"""What every test stands on: no window, markers that skip, a chosen array backend, chosen cases."""
 
 from __future__ import annotations
 
@@ -12,11 +12,22 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from deepnlp import backend
 from tests.strict_backend import strict
 
 matplotlib.use("Agg")
+
+# `make test` tries the same cases every time; `make fuzz` others, and many.
+settings.register_profile("tests", derandomize=True, deadline=None, max_examples=12, database=None)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=int(os.environ.get("DEEPNLP_FUZZ") or 2000),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("fuzz" if os.environ.get("DEEPNLP_FUZZ") else "tests")
 
 # A shell script starts its background processes with Ctrl-C ignored, which their children inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

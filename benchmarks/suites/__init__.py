@@ -12,6 +12,7 @@ from benchmarks.results import Result
 from benchmarks.settings import Settings
 from benchmarks.suites import (
     bottleneck,
+    drift,
     generate,
     layers,
     lm,
@@ -19,6 +20,7 @@ from benchmarks.suites import (
     profile,
     scaling,
     seq2seq,
+    soak,
     techniques,
     translation,
     vectors,
@@ -88,6 +90,14 @@ SUITES = {
     ),
     "precision": Suite(
         "the error of products in TF32, beside that in float32", precision.entries, precision.tables
+    ),
+    "drift": Suite(
+        "10,000 training steps in float32 beside the same in float64", drift.entries, drift.tables,
+        drift.goals,
+    ),
+    "soak": Suite(
+        "memory over minutes or hours of training, generating and evaluating", soak.entries,
+        soak.tables, soak.goals,
     ),
 }  # fmt: skip
 """By name, in the order in which they run."""

@@ -27,12 +27,12 @@ def write_safetensors(path: Path, tensors: dict[str, HostArray], text: str) -> N
 def read_safetensors(path: Path) -> tuple[dict[str, HostArray], str | None]:
     """The tensors and, if there is one, the text."""
     library = _safetensors()
+    with path.open("rb"):  # an error of the system names the file
+        pass
     try:
         with library.safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {}).get(KEY)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except OSError:
-        raise
     except Exception as error:  # whatever the library makes of the bytes
         raise DeepNLPError(
             f"{path} is damaged, or no file of safetensors ({' '.join(str(error).split())})"

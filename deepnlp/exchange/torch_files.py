@@ -39,13 +39,11 @@ def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
 
 def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
     """The tensors of a ``state_dict``, and the text if there is one; nothing in it is executed."""
-    torch = _torch()
+    torch, content = _torch(), path.read_bytes()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError:
-        raise
+            state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:  # whatever PyTorch makes of the bytes
         raise DeepNLPError(
             f"{path} is damaged, or no state_dict of PyTorch ({_reason(error)}): expected a file "
@@ -56,7 +54,7 @@ def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
             f"{path} holds no state_dict but a {type(state).__name__}: expected a file that "
             "torch.save(model.state_dict(), FILE) wrote"
         )
-    _check_sizes(path, state)
+    _check_sizes(path, state, len(content))
     arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.items()}
     try:
         text = state._metadata[""].get(KEY)  # type: ignore[attr-defined]
@@ -65,12 +63,12 @@ def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
     return arrays, text
 
 
-def _check_sizes(path: Path, state: dict[Any, Any]) -> None:
+def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
     """An error for what is no dense tensor, or more numbers than the file can hold.
 
     A crafted tensor may repeat one stored number as often as it likes.
     """
-    torch, held, room = _torch(), 0, path.stat().st_size
+    torch, held = _torch(), 0
     for name, tensor in state.items():
         if not isinstance(name, str) or not isinstance(tensor, torch.Tensor):
             raise DeepNLPError(

@@ -7,6 +7,7 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.layer import no_backward
 from deepnlp.layers.decoders import ReadingDecoder
+from deepnlp.layers.lengths import check_steps
 
 
 class BahdanauDecoder(ReadingDecoder):
@@ -63,6 +64,7 @@ class BahdanauDecoder(ReadingDecoder):
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""
         lengths = self._check(x, memory, lengths)
+        check_steps(type(self).__name__, x)
         N, T, D = x.shape
         memory, padding = self.attention.without_padding(memory, lengths)
         keys = self.attention.project(memory)

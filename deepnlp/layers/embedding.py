@@ -95,7 +95,7 @@ class Embedding(Layer):
         D = self.W.shape[1]
         self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = W[ids_k]: row ids_k collects dy_k
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(-1, D))
+        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(ids.size, D))
 
 
 class EmbeddingDropout(Embedding):
@@ -153,4 +153,4 @@ class EmbeddingDropout(Embedding):
         self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = m[ids_k] W[ids_k]: row ids_k collects m[ids_k] dy_k
         dy = dy if factor is None else factor * dy
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(-1, D))
+        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(ids.size, D))

@@ -23,6 +23,12 @@ def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Array:
     return lengths
 
 
+def check_steps(owner: str, x: Array) -> None:
+    """An error where x (N, T, D) has no step."""
+    if not x.shape[1]:
+        raise ValueError(f"{owner}: x should have one step or more, got {tuple(x.shape)}")
+
+
 def past_end(owner: str, lengths: Any, N: int, T: int) -> Array:
     """Whether step t, counted from zero, is past the end of sequence n: (N, T).
 

@@ -310,9 +310,9 @@ class SigmoidWithLoss(Layer):
             )
         t = targets.astype(scores.real.dtype)
         self.save_for_backward(scores, t)
-        return xp.sum(functions.softplus(scores) - t * scores) / scores.size
+        return xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
         s, t = self.saved()
-        return ((functions.sigmoid(s) - t) * (dloss / s.size)).astype(s.dtype, copy=False)
+        return ((functions.sigmoid(s) - t) * (dloss / max(1, s.size))).astype(s.dtype, copy=False)

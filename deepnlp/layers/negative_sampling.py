@@ -22,8 +22,8 @@ def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
     """Back through :func:`dots`: dh (N, B, D); dy (N, K, D) is written."""
     # s = h y^T: dy = ds^T h, dh = ds y; of one row or one id these are outer products
     ds_T, (_, B, K) = ds.transpose(0, 2, 1), ds.shape
-    (xp.matmul if B > 1 else xp.multiply)(ds_T, h, out=dy)
-    dh: Array = ds @ y if K > 1 else ds * y
+    (xp.multiply if B == 1 else xp.matmul)(ds_T, h, out=dy)
+    dh: Array = ds * y if K == 1 else ds @ y
     return dh
 
 
@@ -181,7 +181,7 @@ class NegativeSamplingLoss(Layer):
         # the targets are those of a group; without pairs each row is a group, with one target
         h_t = h_z
         if pairs is None:
-            h_t, t, a = h.reshape(-1, 1, D), t.reshape(-1, 1), a.reshape(-1, 1, 1)
+            h_t, t, a = h.reshape(t.size, 1, D), t.reshape(-1, 1), a.reshape(-1, 1, 1)
         y = xp.take(self.W.value, t, axis=0)
         z = xp.take(self.W.value, negatives, axis=0)
         s, s_z = dots(h_t, y), dots(h_z, z)
@@ -229,6 +229,11 @@ class NegativeSamplingLoss(Layer):
         self._expect("h", h, "N D" if h.ndim < 3 and pairs is None else "N B D", D=D)
         N, *B = h.shape[:-1]
         self._expect("negatives", negatives, "N K", N=N)
+        if not negatives.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: negatives should be one or more for each row, got shape "
+                f"{tuple(negatives.shape)}"
+            )
         if pairs is None:
             self._expect("targets", targets, "N B" if B else "N", N=N, **({"B": B[0]} if B else {}))
         else:

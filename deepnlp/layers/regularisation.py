@@ -48,13 +48,13 @@ class ActivationRegularisation(Layer):
         """L = alpha mean(h^2)."""
         self._expect("h", h, "...")
         self.save_for_backward(h)
-        return self.alpha * xp.sum(h * h) / h.size
+        return self.alpha * xp.sum(h * h) / max(1, h.size)
 
     def backward(self, dloss: Any = 1) -> Array:
         """dh = dloss 2 alpha h / M."""
         (h,) = self.saved()
         # L = alpha / M sum h^2
-        return (h * (dloss * 2 * self.alpha / h.size)).astype(h.dtype, copy=False)
+        return (h * (dloss * 2 * self.alpha / max(1, h.size))).astype(h.dtype, copy=False)
 
 
 class TemporalActivationRegularisation(Layer):

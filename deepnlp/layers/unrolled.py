@@ -9,6 +9,7 @@ from typing import Any
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.dropout import Dropout
+from deepnlp.layers.lengths import check_steps
 
 
 class Unrolled(Layer):
@@ -64,6 +65,7 @@ class Unrolled(Layer):
     def forward(self, x: Array) -> Array:
         """All h (N, T, H) from all inputs (N, T, D)."""
         self._expect("x", x, "N T D")
+        check_steps(type(self).__name__, x)
         state = tuple(self.cell.start(x.shape[0]))
         cells = [copy.copy(self.cell) for _ in range(x.shape[1])]
         hs, masks = [], [self._masks(state)]

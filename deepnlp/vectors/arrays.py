@@ -58,7 +58,7 @@ def _words(path: Path) -> list[str]:
         raise FileNotFoundError(f"no file {path}: the words of a .npy file are expected there")
     try:
         words = json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         words = None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ValueError(f"{path}: expected a JSON list of words")

@@ -53,6 +53,13 @@ def answer(entry, settings):
     if entry.work == "precision":
         rows = {"float32": 1e-7, "TF32, emulated": 3e-4}
         return {row: {"largest": error, "mean_square": error / 2} for row, error in rows.items()}
+    if entry.work == "drift":
+        errors = {"step_loss": 1e-7, "step_gradient": 1e-6, "loss": 1e-5, "perplexity": 1e-4}
+        return {row: {**errors, "weights": 1e-3, "reached": 99.0} for row in ("SGD", "Adam")}
+    if entry.work == "soak":
+        done = {"minutes": 10.0, "steps": 2e4, "generated": 1e5, "evaluated": 2e6}
+        held = {"held_mb": 80.0, "grown_mb": 0.1, "objects_mb": 2.0, "objects_grown_mb": 0.0}
+        return {"soak": {**done, **held}}
     if entry.work == "bottleneck":
         sizes = {PLAIN: 1.0, **{name_of(m): (m + 50) / 600 for m in options["bottlenecks"]}}
         return {row: {"train_ms": 99 * x, "parameters": 6e6 * x} for row, x in sizes.items()}

@@ -1,10 +1,16 @@
 """``data``: list, fetch, verify, path; and what the other commands say of a corpus not there."""
 
+import os
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
 from deepnlp.datasets.manifest import manifest
+from tests.datasets.conditions import needs
 from tests.datasets.fixtures import BODY, PATH, names_in
-from tests.datasets.loopback import plain_set, set_of, status, whole
+from tests.datasets.loopback import plain_set, running, set_of, status, whole
 
 
 @pytest.fixture
@@ -129,7 +135,24 @@ def test_a_corpus_that_is_not_there_names_the_command(deepnlp, folder):
     assert not folder.exists()
 
 
-def test_two_commands_from_nothing_to_a_trained_model(deepnlp, server, known, folder):
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def two_commands():
+    """Those of the README, as lists of words."""
+    block = re.search(r"^## Data in one command\n+```\n(.*?)```", README, re.M | re.S)
+    commands = [shlex.split(line, comments=True) for line in block[1].splitlines()]
+    assert [command[:3] for command in commands] == [
+        ["deepnlp", "data", "fetch"],
+        ["deepnlp", "train", "--corpus"],
+    ]
+    return [command[1:] for command in commands]
+
+
+def test_two_commands_from_nothing_to_a_trained_model(
+    deepnlp, server, known, folder, two_commands, monkeypatch
+):
     """Those of the README, with a small corpus in place of the Penn Treebank."""
     from deepnlp.datasets.manifest import Download
     from tests.datasets.loopback import file_of
@@ -139,8 +162,32 @@ def test_two_commands_from_nothing_to_a_trained_model(deepnlp, server, known, fo
     known(set_of(*(Download((file_of(path, text),)) for path in files.values()), name="ptb"))
     for path in files.values():
         server.serve(f"/{path}", whole(text))
-    assert deepnlp("data", "fetch", "ptb", "--mirror", server.address).code == 0
+    monkeypatch.setenv("DEEPNLP_MIRROR", server.address)
+    fetch, train = two_commands
+    assert deepnlp(*fetch).code == 0
     small = ["--embed-size", 8, "--hidden-size", 8, "--time-size", 5, "--epochs", 1]
-    done = deepnlp("train", "--corpus", "ptb", "--recipe", "book-rnnlm", "--out", "run", *small)
+    done = deepnlp(*train, "--out", "run", *small)
     assert done.code == 0
     assert "model" in done.out
+
+
+@needs("ptb/ptb.train.txt")
+def test_the_same_with_the_penn_treebank(deepnlp, tmp_path, monkeypatch, two_commands):
+    """The true files, by the true manifest, from the loopback interface; no epoch is trained."""
+    there = Path(os.environ["DEEPNLP_DATA"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEEPNLP_DATA", "data")
+    with running() as server:
+        for file in manifest()["ptb"].files:
+            server.serve(f"/{file.path}", whole((there / file.path).read_bytes()))
+        monkeypatch.setenv("DEEPNLP_MIRROR", server.address)
+        fetch, train = two_commands
+        assert deepnlp(*fetch).code == 0
+    done = deepnlp(*train, "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    assert "929,589" in done.out
+
+
+def test_the_address_in_the_readme_is_that_of_the_manifest():
+    first = manifest()["ptb"].downloads[0].addresses[0]
+    assert f"<{first}>" in README

@@ -1,0 +1,194 @@
+"""Every file that deepnlp reads, with mistakes in it: a result, or one sentence of ours.
+
+Finds are kept as explicit examples.
+"""
+
+import gzip
+import importlib.util
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepnlp import checkpoint
+from deepnlp.datasets import load_analogies, load_corpus, load_pairs, load_similarity, load_tagged
+from deepnlp.examples import shape
+from deepnlp.exchange import read_model, write_model
+from deepnlp.models import RNNLM
+from deepnlp.options import to_toml
+from deepnlp.search.journal import check_journal
+from deepnlp.search.parameter import parse
+from deepnlp.text import Vocabulary
+from deepnlp.training import recipe
+from deepnlp.training.runfolder import RunFolder
+from deepnlp.vectors import WordVectors
+from tests.properties.damage import damaged
+from tests.properties.tools import check_ours
+
+ROOT = Path(__file__).parents[2]
+LOGS = ROOT / "docs" / "results" / "book" / "rnnlm-0"
+VOCAB = Vocabulary(["the", "<eos>", "cat", "<unk>"], [3, 2, 1, 0])
+
+
+class Parser(NamedTuple):
+    """A file by its name, a whole one, and what reads it."""
+
+    name: str
+    whole: Callable[[], bytes]
+    read: Callable[[Path], Any]
+
+
+def model() -> Any:
+    made = RNNLM(4, 2, 2, layers=1)
+    made.vocab = VOCAB
+    return made
+
+
+def written(write: Callable[..., None], name: str) -> Callable[[], bytes]:
+    """The bytes that a function writes for the model."""
+
+    def whole() -> bytes:
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            write(Path(folder) / name, model())
+            return (Path(folder) / name).read_bytes()
+
+    return whole
+
+
+def vectors(format: str | None) -> Callable[[Path], Any]:
+    return lambda path: WordVectors.load(path, format)
+
+
+def run_folder(read: Callable[[RunFolder], Any]) -> Callable[[Path], Any]:
+    return lambda path: read(RunFolder(path.parent))
+
+
+SENTENCE = "The cat, which sat on the mat, saw {} dogs.\n"
+TEXT = "".join(SENTENCE.format(n) for n in range(30)).encode()
+PAIRS = "".join(f"{n} cats\t{n} gatos\tmore\n" for n in range(40)).encode()
+GLOVE = b"the 0.25 -1.5e-3 3\ncat 1 2 3\nnew york 4 5 6\n"
+ONES = np.ones(3, "<f4").tobytes()
+BINARY = b"2 3\nthe " + ONES + b"\ncat " + ONES + b"\n"
+JOURNAL = b'{"op_code": 0, "worker_id": "a"}\n' * 3
+CONFIG = to_toml(recipe("book-rnnlm")).encode()
+RECIPE = (ROOT / "deepnlp" / "recipes" / "book-rnnlm.toml").read_bytes()
+TABLE = (ROOT / "deepnlp" / "reproduce" / "tables" / "book.toml").read_bytes()
+SEARCH = (ROOT / "deepnlp" / "search" / "searches" / "pydocs-small.toml").read_bytes()
+
+
+def npy() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.ones((2, 3), "float32"))
+    return file.getvalue()
+
+
+def read_npy(path: Path) -> Any:
+    path.with_name("v.words.json").write_text('["the", "cat"]')
+    return WordVectors.load(path).neighbours("the", 1)
+
+
+def read_words(path: Path) -> Any:
+    path.with_name("v.npy").write_bytes(npy())
+    return WordVectors.load(path.with_name("v.npy"))
+
+
+PARSERS = {
+    "corpus of words": Parser("c.txt", lambda: TEXT, lambda path: load_corpus(path)),
+    "corpus of characters": Parser(
+        "c.txt", lambda: TEXT, lambda path: load_corpus(path, tokenizer="chars")
+    ),
+    "packed corpus": Parser("c.txt.gz", lambda: gzip.compress(TEXT, mtime=0), load_corpus),
+    "pairs": Parser("p.tsv", lambda: PAIRS, load_pairs),
+    "tagged text": Parser("t.txt", lambda: TEXT, load_tagged),
+    "similarity set": Parser(
+        "s.csv", lambda: b"Word 1,Word 2,Mean\ntiger,cat,7.35\nbook,paper,7.46\n", load_similarity
+    ),
+    "analogies": Parser("a.txt", lambda: b": family\nman woman king queen\n", load_analogies),
+    "vectors as text": Parser("v.txt", lambda: GLOVE, vectors(None)),
+    "vectors of GloVe": Parser("v.txt", lambda: GLOVE, vectors("glove")),
+    "vectors with a header": Parser("v.vec", lambda: b"3 3\n" + GLOVE, vectors("word2vec")),
+    "packed vectors": Parser("v.txt.gz", lambda: gzip.compress(GLOVE, mtime=0), vectors(None)),
+    "vectors in binary": Parser("v.bin", lambda: BINARY, vectors(None)),
+    "vectors of NumPy": Parser("v.npy", npy, read_npy),
+    "words of vectors": Parser("v.words.json", lambda: b'["the", "cat"]', read_words),
+    "journal": Parser("journal.log", lambda: JOURNAL, check_journal),
+    "state_dict": Parser("m.pt", written(write_model, "m.pt"), read_model),
+    "safetensors": Parser("m.safetensors", written(write_model, "m.safetensors"), read_model),
+    "checkpoint": Parser("m.npz", written(checkpoint.save, "m.npz"), checkpoint.load),
+}
+
+
+def check(parser: Parser, content: bytes, folder: Path) -> None:
+    """Reading gives a result, or an error of ours in one line that names the file."""
+    path = folder / parser.name
+    path.write_bytes(content)
+    try:
+        parser.read(path)
+    except Exception as error:
+        check_ours(error, parser.name.removesuffix(".words.json"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("damaged")
+
+
+LIBRARIES = {"state_dict": "torch", "safetensors": "safetensors"}
+PARAMETERS = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            name in LIBRARIES and importlib.util.find_spec(LIBRARIES[name]) is None,
+            reason="needs a library that is not installed",
+        ),
+    )
+    for name in PARSERS
+]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_whole_file_is_read(name, folder):
+    path = folder / PARSERS[name].name
+    path.write_bytes(PARSERS[name].whole())
+    PARSERS[name].read(path)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+@given(data=st.data())
+def test_a_file_with_mistakes(name, folder, data):
+    check(PARSERS[name], data.draw(damaged(PARSERS[name].whole())), folder)
+
+
+FINDS = [
+    ("words of vectors", b"[" * 3000),
+    ("state_dict", b"PK\x03\x04" + b"9" * 5000),
+]
+"""What was not in order when it was found."""
+
+
+@pytest.mark.parametrize(("name", "content"), FINDS)
+def test_what_was_found(name, content, folder):
+    if name in LIBRARIES:
+        pytest.importorskip(LIBRARIES[name])
+    check(PARSERS[name], content, folder)
+
+
+SPACES = ["dropout=0.1:0.5:0.1", "lr=5:40:log", "cell=lstm,gru"]
+SHAPES = ["D,4H", "3,20", "N,T,D"]
+
+
+@given(text=st.text(max_size=12) | st.sampled_from(SPACES), other=st.text(max_size=3))
+def test_what_is_said_on_the_command_line(text, other):
+    for said in (text, text.replace("=", other), text + other):
+        for read in (parse, lambda said: shape(said, {"N": 2, "D": 3, "H": 5})):
+            try:
+                read(said)
+            except Exception as error:
+                check_ours(error)
