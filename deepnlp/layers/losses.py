@@ -283,7 +283,8 @@ class SigmoidWithLoss(Layer):
     The second form never takes the logarithm of zero.
 
     ``forward(scores, targets)`` takes scores of any shape and labels 0 or 1 (or probabilities) of
-    the same shape, and gives a 0-d loss in nats. The gradient is ds = (sigmoid(s) - t) / M.
+    the same shape, and gives a 0-d loss in nats, zero if there are none. The gradient is
+    ds = (sigmoid(s) - t) / M.
 
     Raises
     ------
@@ -310,9 +311,9 @@ class SigmoidWithLoss(Layer):
             )
         t = targets.astype(scores.real.dtype)
         self.save_for_backward(scores, t)
-        return xp.sum(functions.softplus(scores) - t * scores) / scores.size
+        return xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
 
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (sigmoid(s) - t) / M."""
         s, t = self.saved()
-        return ((functions.sigmoid(s) - t) * (dloss / s.size)).astype(s.dtype, copy=False)
+        return ((functions.sigmoid(s) - t) * (dloss / max(1, s.size))).astype(s.dtype, copy=False)
