@@ -5,10 +5,20 @@ training in ``deepnlp.training``. At the top: the backend switch, the seed, ``no
 what is plugged together.
 """
 
-from deepnlp.backend import seed, use
+from __future__ import annotations
+
+from importlib import import_module
+
 from deepnlp.errors import DeepNLPError
-from deepnlp.layer import Layer, Sequential, no_backward
-from deepnlp.parameter import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from deepnlp import threads
+    from deepnlp.backend import seed, use
+    from deepnlp.layer import Layer, Sequential, no_backward
+    from deepnlp.parameter import Parameter
 
 __version__ = "0.1.0"
 
@@ -23,3 +33,25 @@ __all__ = [
     "threads",
     "use",
 ]
+
+# Where the names are from. They are imported when they are first used, so that the command line
+# starts at once.
+_HOMES = {
+    **dict.fromkeys(("seed", "use"), "backend"),
+    **dict.fromkeys(("Layer", "Sequential", "no_backward"), "layer"),
+    "Parameter": "parameter",
+}
+_MODULES = ("backend", "errors", "kernels", "layer", "parameter", "products", "threads")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"deepnlp.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'deepnlp' has no attribute {name!r}")
+    globals()[name] = getattr(import_module(f"deepnlp.{_HOMES[name]}"), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -2,7 +2,16 @@
 
 import sys
 
-from deepnlp.cli import main
+from deepnlp.interrupted import end_when_interrupted
+
+
+def main() -> int:
+    """The command, guarded before anything that takes time is imported; gives the exit code."""
+    end_when_interrupted()
+    from deepnlp.cli import main as command
+
+    return command()
+
 
 if __name__ == "__main__":
     sys.exit(main())

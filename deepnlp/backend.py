@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy
@@ -183,7 +184,111 @@ def asarray(values: Any, dtype: Any = None) -> Array:
     >>> asarray([[1.0, 2.0]]).shape
     (1, 2)
     """
-    return xp.asarray(values, dtype=dtype)
+    try:
+        array = xp.asarray(values, dtype=dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        kind = type(values).__name__
+        raise type(error)(
+            f"expected numbers, with as many in each row: no array can be made of this {kind} "
+            f"({error})"
+        ) from error
+    check_numbers("asarray", "values", array)
+    return array
+
+
+def check_numbers(owner: str, what: str, array: Array) -> None:
+    """Raise a TypeError if an array is not made of numbers, but of text, dates or objects.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the caller, which begins the message.
+    what : str
+        What the array is called.
+    array : array
+    """
+    if array.dtype.kind not in "fiubc":
+        raise TypeError(f"{owner}: {what} should be numbers, got an array of {array.dtype}")
+
+
+def check_number(name: str, value: Any, whole: bool = False) -> None:
+    """Raise a TypeError if a value is not a number, or not a whole one.
+
+    Parameters
+    ----------
+    name : str
+        What the value is called.
+    value
+    whole : bool
+
+    Examples
+    --------
+    >>> check_number("top_k", 2.5, whole=True)
+    Traceback (most recent call last):
+        ...
+    TypeError: top_k should be a whole number, got 2.5
+    """
+    if not isinstance(value, Integral if whole else Real) or isinstance(value, bool):
+        raise TypeError(f"{name} should be a {'whole ' if whole else ''}number, got {value!r}")
+
+
+def float_type(dtype: Any) -> Any:
+    """The number type of weights that a name stands for.
+
+    Parameters
+    ----------
+    dtype : data-type
+
+    Returns
+    -------
+    numpy.dtype
+
+    Raises
+    ------
+    TypeError
+        If it is no type of floating-point or complex numbers.
+
+    Examples
+    --------
+    >>> float_type("float32").name
+    'float32'
+    """
+    try:
+        found = xp.dtype(dtype) if dtype is not None else None
+    except TypeError:
+        found = None
+    if found is None or found.kind not in "fc":
+        raise TypeError(
+            f"the number type of weights should be float32, float64 or complex128, got {dtype!r}"
+        )
+    return found
+
+
+def check_shape(shape: tuple[Any, ...], least: int = 0) -> None:
+    """Raise an error if a size of an array is not a whole number, ``least`` or more.
+
+    Parameters
+    ----------
+    shape : tuple
+    least : int
+
+    Raises
+    ------
+    ValueError
+        Naming the first size that is wrong.
+
+    Examples
+    --------
+    >>> check_shape((3, 2.5))
+    Traceback (most recent call last):
+        ...
+    ValueError: the sizes of a layer should be whole numbers, 0 or more, got 2.5
+    """
+    for size in shape:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < least:
+            raise ValueError(
+                f"the sizes of a layer should be whole numbers, {least} or more, got {size!r}"
+            )
 
 
 def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:

@@ -6,9 +6,10 @@ So a seed means the same weights in every number type and on every backend.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, host_generator
+from deepnlp.backend import Array, Generator, asarray, check_shape, float_type, host_generator, xp
 
 
 def uniform(
@@ -23,6 +24,7 @@ def uniform(
     True
     """
     rng = host_generator(rng)
+    _check("bound", bound, shape, dtype)
     return asarray(rng.uniform(-bound, bound, size=shape).astype(dtype))
 
 
@@ -38,6 +40,7 @@ def normal(
     (3, 4)
     """
     rng = host_generator(rng)
+    _check("std", std, shape, dtype)
     return asarray((std * rng.standard_normal(size=shape)).astype(dtype))
 
 
@@ -47,6 +50,15 @@ def fan_in_bound(fan_in: int) -> float:
     >>> fan_in_bound(100)
     0.1
     """
-    if fan_in < 1:
-        raise ValueError(f"the sizes of a layer should be 1 or more, got {fan_in}")
+    check_shape((fan_in,), least=1)
     return 1 / math.sqrt(fan_in)
+
+
+def _check(name: str, width: float, shape: tuple[int, ...], dtype: Any) -> None:
+    """The shape of weights, and how far they are spread: a tenth of the largest number at most."""
+    check_shape(shape)
+    largest = float(xp.finfo(float_type(dtype)).max) / 10
+    if not (isinstance(width, Real) and 0 <= width <= largest):
+        raise ValueError(
+            f"{name} should be a number, 0 or more and at most {largest:.1e}, got {width!r}"
+        )

@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from deepnlp.backend import xp
+from deepnlp.backend import check_numbers, xp
 from deepnlp.parameter import Parameter, View
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
@@ -310,8 +310,17 @@ class Layer:
         return kept
 
     def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
-        """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`."""
+        """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`.
+
+        Complex numbers meet weights that are complex too, as in the complex-step check: else the
+        gradient of the weights would be complex.
+        """
         expect(type(self).__name__, what, array, letters, **sizes)
+        if array.dtype.kind == "c" and any(p.dtype.kind != "c" for p in self.parameters()):
+            raise TypeError(
+                f"{type(self).__name__}: {what} should be real, as the weights are, got an array "
+                f"of {array.dtype}; astype('complex128') makes the weights complex"
+            )
 
     def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
         """Check that a gradient has the shape of the output it belongs to."""
@@ -451,6 +460,7 @@ def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> Non
             f"{type(array).__module__.replace('builtins', 'Python')} {type(array).__name__}; "
             "deepnlp.backend.asarray brings host data over"
         )
+    check_numbers(owner, what, array)
     axes, named, free = _axes(letters)
     shape = tuple(array.shape)
     unnamed = len(shape) - len(named)

@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, asarray, asnumpy, check_number, xp
 from deepnlp.kernels import kernel
 from deepnlp.options import Choice, Option
 from deepnlp.parameter import Parameter, as_bases, at_every_place
@@ -96,6 +97,7 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
     >>> W.grad.round(4)
     array([0.6, 0.8])
     """
+    check_number("clip_gradients: max_norm", max_norm)
     if not max_norm > 0:
         raise ValueError(f"clip_gradients: max_norm should be positive, got {max_norm}")
     trained = [p for p in as_bases(parameters) if p.trainable]
@@ -228,8 +230,10 @@ class Optimizer:
 
     def _check(self, **at_least_zero: float) -> None:
         for name, value in at_least_zero.items():
-            if not value >= 0:
-                raise ValueError(f"{type(self).__name__}: {name} should be 0 or more, got {value}")
+            if not (isinstance(value, Real) and 0 <= value < math.inf):
+                raise ValueError(
+                    f"{type(self).__name__}: {name} should be a number, 0 or more, got {value!r}"
+                )
 
 
 class SGD(Optimizer):
@@ -324,6 +328,7 @@ class NTASGD(Optimizer):
         average_after: Annotated[int, Option(AVERAGE_AFTER, low=0)] = 5,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
+        check_number("NTASGD: average_after", average_after, whole=True)
         self._check(average_after=average_after)
         self.average_after = average_after
         self.averaging = average_after == 0
@@ -631,6 +636,8 @@ class Adam(Optimizer):
         if lazy and weight_decay:
             raise ValueError("Adam: lazy updates leave rows as they are, weight_decay changes all")
         self.lazy = self._row_by_row = lazy
+        if not isinstance(betas, Sequence) or len(betas) != 2:
+            raise ValueError(f"{type(self).__name__}: betas should be two numbers, got {betas!r}")
         _check_fraction(self, beta1=betas[0], beta2=betas[1])
         self._check(eps=eps)
         self.betas = (betas[0], betas[1])
@@ -728,5 +735,7 @@ def _decayed(g: Array, W: Array, decay: float) -> Array:
 
 def _check_fraction(optimizer: Optimizer, **fractions: float) -> None:
     for name, value in fractions.items():
-        if not 0 <= value < 1:
-            raise ValueError(f"{type(optimizer).__name__}: {name} should be in [0, 1), got {value}")
+        if not (isinstance(value, Real) and 0 <= value < 1):
+            raise ValueError(
+                f"{type(optimizer).__name__}: {name} should be in [0, 1), got {value!r}"
+            )

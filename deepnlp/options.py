@@ -15,11 +15,8 @@ import dataclasses
 import inspect
 import json
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from os import PathLike
-from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 Made = TypeVar("Made")
@@ -31,10 +28,10 @@ KINDS: dict[type, tuple[str, type]] = {  # in words, and what counts as one
     bool: ("true or false", bool),
 }
 LIMITS = {
-    "low": ("{:g} or more", lambda value, limit: value >= limit),
-    "above": ("above {:g}", lambda value, limit: value > limit),
-    "high": ("at most {:g}", lambda value, limit: value <= limit),
-    "below": ("below {:g}", lambda value, limit: value < limit),
+    "low": ("{} or more", lambda value, limit: value >= limit),
+    "above": ("above {}", lambda value, limit: value > limit),
+    "high": ("at most {}", lambda value, limit: value <= limit),
+    "below": ("below {}", lambda value, limit: value < limit),
 }
 
 
@@ -44,7 +41,7 @@ class Option:
 
     The fields from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the
     option has another name than the argument. ``resume`` says which value a resumed run may have:
-    ``"same"``, ``"larger"`` or ``"any"``.
+    ``"same"``, ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file.
     """
 
     help: str
@@ -91,10 +88,22 @@ class Option:
         """
         if self.choices:
             return "one of " + ", ".join(map(repr, self.choices))
-        limits = {key: getattr(self, key) for key in LIMITS}
-        words = [LIMITS[key][0].format(v) for key, v in limits.items() if v is not None]
-        expected = f"{KINDS[self.kind][0]}, {' and '.join(words)}" if words else KINDS[self.kind][0]
+        limits = self.limits()
+        expected = f"{KINDS[self.kind][0]}, {limits}" if limits else KINDS[self.kind][0]
         return f"{expected}, or a list of such" if self.several else expected
+
+    def limits(self) -> str:
+        """The limits of a number, in words.
+
+        >>> Option("size of a word vector", low=1, high=100_000).limits()
+        '1 or more and at most 100,000'
+        """
+        limits = {key: getattr(self, key) for key in LIMITS}
+        return " and ".join(
+            LIMITS[key][0].format(f"{limit:,}" if limit >= 10_000 else f"{limit:g}")
+            for key, limit in limits.items()
+            if limit is not None
+        )
 
 
 class Choice:
@@ -205,13 +214,3 @@ def _in_toml(value: Any) -> str:
         return f"[{', '.join(map(_in_toml, value))}]"
     # JSON's escapes are TOML's, except that JSON leaves one character bare
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
-    """The table in a TOML file."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"no configuration {path}")
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: not a TOML file: {error}") from error

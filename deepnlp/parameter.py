@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from deepnlp.backend import Array, asarray, xp
+from deepnlp.backend import Array, asarray, check_shape, float_type, xp
 from deepnlp.kernels import kernel
 from deepnlp.products import product
 
@@ -148,12 +148,17 @@ class View(ABC):
     def _expect_own_shape(self, array: Array) -> None:
         if not hasattr(array, "shape"):
             raise TypeError(f"{self._title()}: expected an array, got a {type(array).__name__}")
+        if array.dtype.kind not in ("fiubc" if self.dtype.kind == "c" else "fiub"):
+            expected = "numbers" if self.dtype.kind == "c" else "real numbers"
+            raise TypeError(f"{self._title()}: expected {expected}, got an array of {array.dtype}")
         if tuple(array.shape) != self.shape:
             raise ValueError(
                 f"{self._title()}: should have shape {self.shape}, got {tuple(array.shape)}"
             )
 
     def _expect_rows(self, ids: Array, grad: Array) -> None:
+        if ids.dtype.kind not in "iu":
+            raise TypeError(f"{self._title()}: ids should be integers, got {ids.dtype}")
         expected = (ids.shape[0], *self.shape[1:])
         if tuple(grad.shape) != expected:
             raise ValueError(
@@ -244,6 +249,7 @@ class Parameter(View):
         >>> Parameter.zeros(2, 3).value.shape
         (2, 3)
         """
+        check_shape(shape)
         return cls(xp.zeros(shape, dtype=dtype), name)
 
     @property
@@ -254,6 +260,7 @@ class Parameter(View):
     @value.setter
     def value(self, value: Array) -> None:
         self._expect_own_shape(value)
+        float_type(value.dtype)
         if value is not self._value:  # as it is after W.value -= ...
             self._value = value.copy()  # the caller keeps its array
 
@@ -385,7 +392,7 @@ class Parameter(View):
 
     def astype(self, dtype: Any) -> None:
         """Change the number type, in place, for all layers that share the Parameter."""
-        self._value = self._value.astype(dtype)
+        self._value = self._value.astype(float_type(dtype))
         self.zero_grad()
 
     def _is_zero(self) -> bool:

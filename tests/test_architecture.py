@@ -12,7 +12,18 @@ ROOT = PACKAGE.parent
 OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
 
 FLOORS = [
-    {"threads.py", "backend.py", "errors.py", "files.py", "script.py", "tables.py", "options.py"},
+    {
+        "interrupted.py",
+        "streams.py",
+        "threads.py",
+        "backend.py",
+        "errors.py",
+        "files.py",
+        "reading.py",
+        "script.py",
+        "tables.py",
+        "options.py",
+    },
     {"parameter.py", "views.py", "functions.py", "products.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},

@@ -10,18 +10,33 @@ reported in one line on standard error; 130 interrupted from the keyboard; 141 t
 has closed it.
 """
 
-import os
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
 
 from deepnlp.cli.parser import Parser, build_parser
 from deepnlp.errors import DeepNLPError
+from deepnlp.interrupted import INTERRUPTED, MESSAGE, Interruption
+from deepnlp.streams import Output, standard_streams
 
 __all__ = ["Parser", "build_parser", "main"]
 
-INTERRUPTED = 130  # 128 + SIGINT, as in shells
 BROKEN_PIPE = 141  # 128 + SIGPIPE
+# What a user can put right, by whatever it was noticed.
+HINTS = {
+    errno.ENOSPC: ": make room there, or choose another folder",
+    errno.EDQUOT: ": make room there, or choose another folder",
+}
+MISTAKES = (
+    DeepNLPError,
+    ValueError,
+    TypeError,
+    OSError,
+    MemoryError,
+    RecursionError,
+    OverflowError,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,31 +46,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     deepnlp 0.1.0
     0
     """
-    argv = sys.argv[1:] if argv is None else list(argv)
-    for stream in (sys.stdout, sys.stderr):  # for words that the terminal cannot show
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    words = sys.argv[1:] if argv is None else list(argv)
+    with Interruption(last=argv is None) as interruption, standard_streams():
+        try:
+            return _finish(words)
+        except Exception as error:
+            if interruption.arrived:  # while a module was imported
+                return _interrupted(interruption)
+            if isinstance(error, BrokenPipeError) and error.filename == Output.name:
+                return BROKEN_PIPE
+            if not isinstance(error, MISTAKES):
+                raise
+            if "--traceback" in words:
+                traceback.print_exc()
+            print(f"deepnlp: error: {in_one_line(error)}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            return _interrupted(interruption)
+
+
+def _interrupted(interruption: Interruption) -> int:
+    interruption.ignore()
+    print(MESSAGE, end="", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _finish(words: list[str]) -> int:
+    """Run a command, and write all that it prints."""
     try:
-        code = _run(argv)
-        sys.stdout.flush()  # here, so that a broken pipe is noticed inside this try
-        return code
+        code = _run(words)
     except SystemExit as stop:  # argparse: after --help, --version or an error it has printed
-        return stop.code if isinstance(stop.code, int) else 0
-    except KeyboardInterrupt:
-        print("deepnlp: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # What is left in the buffer would raise once more when the interpreter closes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
-        if "--traceback" in argv:
-            traceback.print_exc()
-        print(f"deepnlp: error: {in_one_line(error)}", file=sys.stderr)
-        return 2
+        code = stop.code if isinstance(stop.code, int) else 0
+    sys.stdout.flush()
+    return code
 
 
 def _run(argv: list[str]) -> int:
+    for word in argv:
+        if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
+            raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
     arguments = build_parser(argv).parse_args(argv)
     if arguments.backend is not None:
         from deepnlp import backend
@@ -71,9 +100,14 @@ def in_one_line(error: Exception) -> str:
     >>> in_one_line(PermissionError(13, "Permission denied", "runs/first"))
     'runs/first: permission denied'
     """
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
-    if isinstance(error, MemoryError):
-        said = f": {error}" if str(error) else ""
-        return f"out of memory{said}; try a smaller --batch-size, --hidden-size or --vocab-size"
-    return " ".join(str(error).split()) or type(error).__name__
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        reason = f"{error.strerror[0].lower()}{error.strerror[1:]}"
+        said = reason if error.filename is None else f"{error.filename}: {reason}"
+        said += HINTS.get(error.errno or 0, "")
+    elif isinstance(error, MemoryError):
+        more = f": {said}" if said else ""
+        said = f"out of memory{more}; try a smaller --batch-size, --hidden-size or --vocab-size"
+    elif isinstance(error, RecursionError):
+        said = f"nested too deeply: {said}"
+    return " ".join(said.split()) or type(error).__name__

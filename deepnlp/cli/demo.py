@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run one demonstration, or list them all."""
     from deepnlp.experiments import DEMOS
+    from deepnlp.plots.style import saved
 
     if arguments.name is None:
         summaries = {name: demo.summary for name, demo in DEMOS.items()}
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         config = dataclasses.replace(config, seed=arguments.seed)
     result = demo.run(config)
     figure = folder / f"{arguments.name}.png"
-    result.figure().savefig(figure)
+    saved(result.figure(), figure)
     if arguments.json:
         print_json({"name": arguments.name, **result.to_dict(), "figure": str(figure)})
     else:

@@ -22,7 +22,7 @@ import argparse
 from typing import Any
 
 from deepnlp.cli.output import print_json, table
-from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least
+from deepnlp.cli.parser import Number, add_corpus, add_json, add_model, at_least
 
 CACHE = "language model: neural cache of the last N states (Grave et al. 2017)"
 FLATNESS = "its theta: the larger, the more only the most similar states count (default 1)"
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--beam",
-        type=at_least(1),
+        type=at_least(1, 1000),
         metavar="K",
         help="sequence to sequence: width of the beam search; by default that of the run",
     )
@@ -60,11 +60,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def add_adaptive(parser: argparse.ArgumentParser) -> None:
     """Add the options of evaluations that adapt a language model to the text."""
-    parser.add_argument("--cache", type=at_least(1), metavar="N", help=CACHE)
-    parser.add_argument("--cache-flatness", type=float, default=1.0, metavar="X", help=FLATNESS)
-    parser.add_argument("--cache-share", type=float, default=0.1, metavar="X", help=SHARE)
-    parser.add_argument("--dynamic", type=float, metavar="LR", help=DYNAMIC)
-    parser.add_argument("--dynamic-decay", type=float, default=0.02, metavar="X", help=DECAY)
+    parser.add_argument("--cache", type=at_least(1, 100_000), metavar="N", help=CACHE)
+    share, not_negative = Number(float, low=0, below=1), Number(float, low=0)
+    parser.add_argument(
+        "--cache-flatness", type=not_negative, default=1.0, metavar="X", help=FLATNESS
+    )
+    parser.add_argument("--cache-share", type=share, default=0.1, metavar="X", help=SHARE)
+    parser.add_argument("--dynamic", type=Number(float, above=0), metavar="LR", help=DYNAMIC)
+    parser.add_argument("--dynamic-decay", type=not_negative, default=0.02, metavar="X", help=DECAY)
 
 
 def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -> dict[str, float]:

@@ -21,7 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--prompt", default="", metavar="TEXT", help="the text to continue; by default a new line"
     )
     parser.add_argument(
-        "--length", type=int, default=50, metavar="N", help="words to add (default 50)"
+        "--length",
+        type=at_least(0, 1_000_000),
+        default=50,
+        metavar="N",
+        help="words to add (default 50)",
     )
     parser.add_argument(
         "--temperature",
@@ -43,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--samples",
-        type=at_least(1),
+        type=at_least(1, 1000),
         default=1,
         metavar="K",
         help="number of continuations, generated side by side (default 1)",

@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--shapes",
-        type=at_least(1),
+        type=at_least(1, 1000),
         default=20,
         metavar="K",
         help="random shapes for each layer of the museum (default 20)",

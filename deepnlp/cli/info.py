@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--recipe", metavar="NAME", help="the model that a recipe would train")
     parser.add_argument(
         "--vocab-size",
-        type=at_least(1),
+        type=at_least(1, 10_000_000),
         metavar="V",
         help="with --recipe: words in the vocabulary; by default those of its corpus",
     )
@@ -96,8 +96,7 @@ def _result_of(path: str) -> "Result | None":
     from deepnlp.training import Result, RunFolder
 
     folder = run_folder_of(path)
-    written = None if folder is None else RunFolder(folder).read_result()
-    return None if written is None else Result.from_dict(written)
+    return None if folder is None else Result.of(RunFolder(folder))
 
 
 def _facts(model: "Model", size: int, result: "Result | None") -> dict[str, Any]:

@@ -53,7 +53,7 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
         ...
     ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
     """
-    from deepnlp.options import read_toml
+    from deepnlp.reading import read_toml
     from deepnlp.training import RunFolder
 
     if wanted is not None:
@@ -64,8 +64,11 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
             f"{path} lies in no run folder that would name its corpus: say which with --corpus"
         )
     folder = RunFolder(run_folder)
+    name = read_toml(folder.config).get("corpus")
+    if not isinstance(name, str):
+        raise ValueError(f"{folder.config} names no corpus: say which with --corpus")
     try:
-        corpus = load_corpus(read_toml(folder.config)["corpus"], vocab=vocab)
+        corpus = load_corpus(name, vocab=vocab)
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{error} ({folder.config} names it; with --corpus say where it is now)"
@@ -103,6 +106,8 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
 
 def _tell_change(folder: Any, fingerprint: str) -> None:
     """A note where the data of a run are no longer what they were."""
-    result = folder.read_result()
-    if result is not None and result["corpus"]["fingerprint"] != fingerprint:
+    from deepnlp.training import Result
+
+    result = Result.of(folder)
+    if result is not None and result.corpus.get("fingerprint") != fingerprint:
         print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)

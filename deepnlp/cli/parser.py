@@ -1,7 +1,6 @@
 """The argument parser: the commands by name, and options that several of them share."""
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from deepnlp import __version__
+from deepnlp.options import Option
+from deepnlp.reading import content_of
 
 COMMANDS = {
     "train": "train a model and show what it reaches",
@@ -62,7 +63,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {
-            "formatter_class": argparse.RawDescriptionHelpFormatter,
+            "formatter_class": _Formatter,
             "allow_abbrev": False,
         }
         super().__init__(**(defaults | options))
@@ -163,7 +164,29 @@ def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
     )
 
 
-def at_least(low: int) -> Callable[[str], int]:
+class Number:
+    """The type of an option that is a number between limits, which ``--help`` shows.
+
+    >>> Number(float, above=0, high=1)("2")
+    Traceback (most recent call last):
+        ...
+    argparse.ArgumentTypeError: should be a number, above 0 and at most 1, got '2'
+    """
+
+    def __init__(self, kind: type[int] | type[float], **limits: float) -> None:
+        self.option = Option("", kind=kind, **limits)  # type: ignore[arg-type]
+
+    def __call__(self, text: str) -> Any:
+        """The number in a text."""
+        try:
+            return self.option.check(self.option.kind(text))
+        except (ValueError, OverflowError):
+            raise argparse.ArgumentTypeError(
+                f"should be {self.option.expected()}, got {text!r}"
+            ) from None
+
+
+def at_least(low: int, most: int | None = None) -> Number:
     """The type of an option that is a whole number, ``low`` or more.
 
     >>> at_least(1)("0")
@@ -171,19 +194,15 @@ def at_least(low: int) -> Callable[[str], int]:
         ...
     argparse.ArgumentTypeError: should be a whole number, 1 or more, got '0'
     """
+    return Number(int, low=low) if most is None else Number(int, low=low, high=most)
 
-    def number(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if value < low:
-            raise argparse.ArgumentTypeError(
-                f"should be a whole number, {low} or more, got {text!r}"
-            )
-        return value
 
-    return number
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of a description, and shows the limits of numbers."""
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        limits = action.type.option.limits() if isinstance(action.type, Number) else ""
+        return super()._expand_help(action) + (f" [{limits}]" if limits else "")
 
 
 def picture(text: str) -> str:
@@ -195,10 +214,25 @@ def picture(text: str) -> str:
     argparse.ArgumentTypeError: should end in .png, .pdf or .svg, got 'figure.gif'
     """
     path = Path(text)
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+    if not text.lower().endswith((".png", ".pdf", ".svg")) or not path.suffix:
         raise argparse.ArgumentTypeError(f"should end in .png, .pdf or .svg, got {text!r}")
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write {text}: it is a folder")
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"cannot write {text}: there is no folder {path.parent}")
+    return text
+
+
+def file_name(text: str) -> str:
+    """The type of an option that is part of the name of a file or folder, and no path.
+
+    >>> file_name("../book")
+    Traceback (most recent call last):
+        ...
+    argparse.ArgumentTypeError: should be a name without folders, got '../book'
+    """
+    if not text or text.startswith(".") or not text.isprintable() or Path(text).name != text:
+        raise argparse.ArgumentTypeError(f"should be a name without folders, got {text!r}")
     return text
 
 
@@ -219,14 +253,10 @@ def several(kind: type) -> Callable[[str], Any]:
 
 def read_text(path: str) -> str:
     """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding."""
+    name = "standard input" if path == "-" else path
     try:
-        if path != "-":
-            return Path(path).read_text(encoding="utf-8")
-        if hasattr(sys.stdin, "reconfigure"):
-            sys.stdin.reconfigure(encoding="utf-8", errors="strict")
-        return sys.stdin.read()
+        return content_of(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        name = "standard input" if path == "-" else path
         raise ValueError(
             f"{name} is not UTF-8 text ({error.reason} at byte {error.start})"
         ) from error

@@ -51,7 +51,7 @@ def configure(parser: Parser) -> None:
         "--study", metavar="DIR", help=f"the folder of the study (default {STUDIES}/SEARCH)"
     )
     parser.add_argument(
-        "--workers", type=at_least(1), default=1, metavar="N", help="processes (default 1)"
+        "--workers", type=at_least(1, 64), default=1, metavar="N", help="processes (default 1)"
     )
     group = parser.add_argument_group("space")
     space = "OPTION=LOW:HIGH[:STEP|:log] or OPTION=VALUE,..."
@@ -64,7 +64,7 @@ def configure(parser: Parser) -> None:
         "OPTION+OPTION=... for options that have the same value; may be repeated",
     )
     for name, kind, text in (
-        ("trials", at_least(1), "number of trials; without it all points of the space"),
+        ("trials", at_least(1, 1_000_000), "number of trials; without it all points of the space"),
         ("sampler", None, "how values are chosen (default tpe)"),
         ("sampler_seed", at_least(0), "its seed (default 0)"),
         ("startup_trials", at_least(0), "trials before tpe and median begin (default 5)"),

@@ -18,7 +18,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Parser, add_json, at_least
+from deepnlp.cli.parser import Parser, add_json, at_least, file_name
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
     add_training_options,
@@ -41,11 +41,16 @@ def configure(parser: Parser) -> None:
     folder.add_argument(
         "--out", metavar="DIR", help="the folder of the run; by default a new one, runs/NAME-TIME"
     )
-    folder.add_argument("--name", help="NAME of a new folder; by default that of the corpus")
+    folder.add_argument(
+        "--name",
+        type=file_name,
+        help="NAME of a new folder; by default that of the corpus",
+    )
     folder.add_argument(
         "--resume",
         action="store_true",
-        help="continue the run in --out; no option may change, except --epochs to a larger number",
+        help="continue the run in --out; no option may change, except --epochs to a larger number, "
+        "and --corpus, --vectors and --start-from to where the same files are now",
     )
     folder.add_argument("--overwrite", action="store_true", help="replace the run in --out")
     folder.add_argument(
@@ -79,13 +84,21 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.out is not None:  # before the work begins
         RunFolder(arguments.out).check(resume=arguments.resume, overwrite=arguments.overwrite)
-    trainer = build_run(
-        config,
-        arguments.out,
-        overwrite=arguments.overwrite,
-        name=arguments.name,
-        watch_gradients=arguments.watch_gradients,
-    )
+    try:
+        trainer = build_run(
+            config,
+            arguments.out,
+            overwrite=arguments.overwrite,
+            name=arguments.name,
+            watch_gradients=arguments.watch_gradients,
+        )
+    except FileNotFoundError as error:
+        if not arguments.resume:
+            raise
+        raise FileNotFoundError(
+            f"{error} ({arguments.out} names it; with --corpus, --vectors or --start-from say "
+            "where it is now)"
+        ) from error
     print(trainer.model.summary(), file=aside(arguments), flush=True)
     result = trainer.fit(resume=arguments.resume)
     _report(arguments, result, trainer.task.sample(trainer.model))

@@ -87,4 +87,6 @@ def _add(group: Any, option: "Option", default: Any) -> None:
     if default is not None:
         shown = {True: "yes", False: "no"}[default] if option.kind is bool else default
         help_text += f" (default {shown})"
+    if option.limits():
+        help_text += f" [{option.limits()}]"
     group.add_argument("--" + option.name.replace("_", "-"), help=help_text, **details)

@@ -17,7 +17,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, add_model, at_least, picture, read_text
+from deepnlp.cli.parser import Number, add_json, add_model, at_least, picture, read_text
 
 if TYPE_CHECKING:
     from deepnlp.models import Seq2Seq
@@ -31,20 +31,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     given.add_argument("--file", metavar="FILE", help="a text file, a text a line")
     parser.add_argument(
         "--beam",
-        type=at_least(1),
+        type=at_least(1, 1000),
         metavar="K",
         help="width of the beam search; 1, the default without --n-best, is greedy search",
     )
     parser.add_argument(
         "--n-best",
-        type=at_least(1),
+        type=at_least(1, 1000),
         default=1,
         metavar="N",
         help="show the N best translations of a beam search with their scores",
     )
     parser.add_argument(
         "--length-penalty",
-        type=float,
+        type=Number(float, low=0),
         default=1.0,
         metavar="A",
         help="power of the length that a log-probability is divided by in a beam search (default "
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-length",
-        type=at_least(1),
+        type=at_least(1, 100_000),
         default=100,
         metavar="T",
         help="the most tokens of a translation, which is cut there (default 100)",

@@ -57,7 +57,7 @@ Tokens = dict[str, list[str]]
 
 def load_corpus(
     name_or_path: Annotated[
-        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH", resume="moved")
     ] = "pydocs",
     *,
     data: str | os.PathLike[str] | None = None,

@@ -164,14 +164,14 @@ DATA_SEED = "of pairs that are made up, and of the division into splits where a 
 
 def load_pairs(
     name_or_path: Annotated[
-        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH", resume="moved")
     ] = "dates",
     *,
     data: str | os.PathLike[str] | None = None,
     vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
     min_count: Annotated[int, Option("tokens seen less often become <unk>", low=1)] = 1,
     tokenizer: Annotated[str | None, Option(TOKENIZER, tuple(TOKENISERS))] = None,
-    examples: Annotated[int, Option(EXAMPLES, low=LEAST_PAIRS)] = 50000,
+    examples: Annotated[int, Option(EXAMPLES, low=LEAST_PAIRS, high=10_000_000)] = 50000,
     digits: Annotated[int, Option("addition: most digits of a number", low=1, high=9)] = 3,
     data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
     vocabs: tuple[Vocabulary, Vocabulary] | None = None,

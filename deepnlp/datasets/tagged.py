@@ -129,7 +129,7 @@ class TaggedText:
 
 def load_tagged(
     name_or_path: Annotated[
-        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH")
+        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH", resume="moved")
     ] = "pydocs",
     *,
     data: str | os.PathLike[str] | None = None,

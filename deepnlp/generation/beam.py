@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, asarray, asnumpy, check_ids, check_number, xp
 from deepnlp.functions import log_softmax
 from deepnlp.generation.decoding import (
     MAX_LENGTH,
@@ -18,6 +18,7 @@ from deepnlp.generation.decoding import (
     never,
     take_rows,
 )
+from deepnlp.generation.sampling import check_banned
 
 
 def beam_search(
@@ -94,11 +95,15 @@ def beam_search(
     [((1,), 0.36), ((0, 1), 0.27)]
     """
     check_length(max_length)
+    check_number("width", width, whole=True)
+    check_number("n_best", n_best, whole=True)
+    check_number("N", N, whole=True)
     if not 1 <= n_best <= width:
         raise ValueError(
             f"a beam search finds n_best of width hypotheses: expected 1 <= n_best <= width, got "
             f"{n_best} and {width}"
         )
+    check_number("length_penalty", length_penalty)
     if not 0 <= length_penalty < float("inf"):
         raise ValueError(f"length_penalty should be 0 or more, got {length_penalty}")
     forbidden = never(banned, start_id, end_id)
@@ -159,9 +164,12 @@ def _likeliest(
     log_p: Array, k: int, banned: Sequence[int], only: int | None
 ) -> tuple[HostArray, HostArray]:
     """The log-probabilities (B, k) of the k likeliest ids of each row and the ids, on the host."""
+    B, V = log_p.shape
+    check_banned(banned, V)
+    if only is not None:
+        check_ids("beam_search", np.array([only]), V, "end_id")
     for id_ in banned:
         log_p[:, id_] = -np.inf
-    B, V = log_p.shape
     if only is not None:
         ids = np.full((B, 1), only)
     elif k < V:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy
+from deepnlp.backend import Array, asarray, asnumpy, check_ids, check_number
 from deepnlp.functions import log_softmax
-from deepnlp.generation.sampling import Sampler
+from deepnlp.generation.sampling import Sampler, check_banned
 from deepnlp.layer import map_state
 
 HostArray = np.ndarray[Any, Any]
@@ -152,6 +152,7 @@ def sample_search(
     for t in range(1, max_length + 1):
         scores, state = step(asarray(last), state)
         log_p = asnumpy(log_softmax(scores))
+        check_ids("sample_search", np.array([end_id]), log_p.shape[1], "end_id")
         if t == max_length:
             chosen = [end_id] * len(rows)
         else:
@@ -178,10 +179,12 @@ def take_rows(state: Any, rows: Sequence[int]) -> Any:
 
 def never(banned: Sequence[int], start_id: int, end_id: int) -> tuple[int, ...]:
     """Ids that may not be chosen: the banned ones, and the mark of the beginning."""
+    check_banned(banned)
     return tuple({*banned, start_id} - {end_id})
 
 
 def check_length(max_length: int) -> None:
     """An error where there is no step."""
+    check_number("max_length", max_length, whole=True)
     if max_length < 1:
         raise ValueError(f"max_length should be 1 or more, got {max_length}")

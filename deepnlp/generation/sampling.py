@@ -9,11 +9,15 @@ All of it runs on the host in float64, whatever the backend and the dtype of the
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from deepnlp.backend import check_number, check_numbers
 
 Probabilities = NDArray[np.float64]
 FIRST_NUCLEUS = 256  # words among which a nucleus is looked for first
@@ -54,12 +58,13 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
     >>> apply_temperature(logits, 0.5).round(3).tolist()
     [0.667, 0.167, 0.167]
     """
+    check_number("temperature", temperature)
     if not 0 < temperature < float("inf"):
         raise ValueError(
             f"temperature should be a number above 0, got {temperature}; "
             "for the likeliest word at every step use greedy instead"
         )
-    z = np.array(logits, dtype=np.float64)
+    z = _one_row(logits)
     weights = _weights(z, z.max(), temperature)
     return np.asarray(weights / weights.sum())
 
@@ -94,6 +99,7 @@ def keep_top_k(probabilities: Probabilities, k: int) -> Probabilities:
     >>> keep_top_k(np.array([0.125, 0.5, 0.25, 0.125]), 2).round(3).tolist()
     [0.0, 0.667, 0.333, 0.0]
     """
+    check_number("top_k", k, whole=True)
     if k < 1:
         raise ValueError(f"top_k should be 1 or more, got {k}; leave it out to keep all words")
     return _keep(probabilities, _likeliest(probabilities, k))
@@ -133,6 +139,7 @@ def keep_top_p(probabilities: Probabilities, p: float) -> Probabilities:
     >>> keep_top_p(np.array([0.125, 0.5, 0.25, 0.125]), 0.75).round(3).tolist()
     [0.0, 0.667, 0.333, 0.0]
     """
+    check_number("top_p", p)
     if not 0 < p <= 1:
         raise ValueError(f"top_p should be above 0 and at most 1, got {p}")
     if p == 1:  # the rounded sum might reach 1 before the last word
@@ -171,6 +178,15 @@ def draw(probabilities: Probabilities, rng: np.random.Generator) -> int:
     1
     """
     return _invert(probabilities, rng.random())
+
+
+def _one_row(logits: NDArray[Any]) -> NDArray[np.float64]:
+    """A copy of the scores of one step (V,) in float64."""
+    logits = np.asarray(logits)
+    check_numbers("Sampler", "scores", logits)
+    if logits.ndim != 1 or not logits.size:
+        raise ValueError(f"scores should have shape (V,), for one step, got {logits.shape}")
+    return np.array(logits, dtype=np.float64)
 
 
 def _weights(z: NDArray[np.float64], highest: float, temperature: float) -> NDArray[np.float64]:
@@ -232,6 +248,16 @@ def _draw_by_blocks(weights: NDArray[np.float64], u: float) -> int:
     return _invert(weights / weights.sum(), u)
 
 
+def check_banned(banned: Sequence[int], V: int | None = None) -> None:
+    """Raise an error if what is never to be chosen is not an id, from 0 to V - 1."""
+    if not isinstance(banned, Iterable):
+        raise TypeError(f"banned should be a sequence of ids, got {banned!r}")
+    for id_ in banned:
+        if not isinstance(id_, Integral) or id_ < 0 or (V is not None and id_ >= V):
+            expected = "0 or more" if V is None else f"from 0 to {V - 1}"
+            raise ValueError(f"banned ids should be {expected}, got {id_!r}")
+
+
 @dataclass(frozen=True)
 class Sampler:
     """How the next word is chosen from the model's scores.
@@ -270,6 +296,7 @@ class Sampler:
 
     def __post_init__(self) -> None:
         # Report an error in an option here, before any word is chosen.
+        check_banned(self.banned)
         self.probabilities(np.zeros(max(self.banned, default=0) + 2))
 
     def probabilities(self, logits: NDArray[Any]) -> Probabilities:
@@ -319,7 +346,8 @@ class Sampler:
 
     def _allowed(self, logits: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
         """Scores in which no banned word can win, and the highest of them."""
-        z = np.array(logits, dtype=np.float64)
+        z = _one_row(logits)
+        check_banned(self.banned, len(z))
         for id_ in self.banned:
             z[id_] = -np.inf
         highest = float(z.max(initial=-np.inf))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
 from deepnlp.layer import Layer, map_state
@@ -151,9 +151,10 @@ def generate_many(
     >>> [text[:2] for text in texts]
     ['ha', 'ho']
     """
-    if isinstance(prompts, str):
+    if isinstance(prompts, str) or not isinstance(prompts, Iterable):
+        got = "one text" if isinstance(prompts, str) else f"a {type(prompts).__name__}"
         raise TypeError(
-            "generate_many takes a list of prompts, got one text: put it in a list, or use generate"
+            f"generate_many takes a list of prompts, got {got}: put it in a list, or use generate"
         )
     vocab = vocabulary_of(model)
     texts = [tokenize_prompt(vocab, prompt) for prompt in prompts]
@@ -311,6 +312,8 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     >>> tokenize_prompt(Vocabulary.build([]), "Yes.\nNo")
     ['yes', '.', '<eos>', 'no']
     """
+    if not isinstance(prompt, str):
+        raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
     first, *others = prompt.split("\n")
     tokens = vocab.tokenize(first)
     for line in others:
@@ -365,10 +368,13 @@ def _sampler(
 ) -> tuple[Sampler, np.random.Generator]:
     """What chooses a word and where its randomness comes from, once all numbers are in range."""
     expect_language_model("generate", model)
+    check_number("length", length, whole=True)
     if length < 0:
         raise ValueError(f"length should be 0 or more, got {length}")
     if seed is not None and rng is not None:
         raise ValueError("give a seed or an rng, not both")
+    if seed is not None:
+        check_number("seed", seed, whole=True)
     if seed is not None and seed < 0:
         raise ValueError(f"seed should be 0 or more, got {seed}")
     if seed is not None:
@@ -378,7 +384,12 @@ def _sampler(
 
 
 def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
-    prompt = [int(id_) for id_ in ids] or [vocabulary_of(model).eos_id]
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise TypeError(f"a prompt should be a sequence of ids, got {ids!r:.60}")
+    given = [*ids]
+    for id_ in given:
+        check_number("an id of a prompt", id_, whole=True)
+    prompt = [int(id_) for id_ in given] or [vocabulary_of(model).eos_id]
     for id_ in prompt:
         if not 0 <= id_ < model.vocab_size:
             raise ValueError(

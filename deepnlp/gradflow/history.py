@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from deepnlp.files import replacing
 from deepnlp.gradflow.microscope import GradientFlow
 
 HostArray = np.ndarray[Any, Any]
@@ -111,7 +111,7 @@ class GradientHistory:
         ----------
         path : str or path
         """
-        with Path(path).open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, **self.to_arrays())  # type: ignore[arg-type]
 
     @classmethod

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, host_generator, philox_uint16, xp
+from deepnlp.backend import (
+    Array,
+    Generator,
+    asarray,
+    check_number,
+    host_generator,
+    philox_uint16,
+    xp,
+)
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
 
@@ -70,6 +78,7 @@ class Dropout(Layer):
     """
 
     def __init__(self, p: float, rng: Generator | None = None) -> None:
+        check_number(f"{type(self).__name__}: p", p)
         if not 0 <= p < 1:
             raise ValueError(f"{type(self).__name__}: p should be in [0, 1), got {p}")
         self.p = p

@@ -283,7 +283,8 @@ class SigmoidWithLoss(Layer):
     The second form never takes the logarithm of zero.
 
     ``forward(scores, targets)`` takes scores of any shape and labels 0 or 1 (or probabilities) of
-    the same shape, and gives a 0-d loss in nats. The gradient is ds = (sigmoid(s) - t) / M.
+    the same shape, and gives a 0-d loss in nats, zero if there are none. The gradient is
+    ds = (sigmoid(s) - t) / M.
 
     Raises
     ------

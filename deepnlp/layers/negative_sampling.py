@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp import functions
-from deepnlp.backend import Array, check_ids, xp
+from deepnlp.backend import Array, check_ids, check_number, xp
 from deepnlp.layer import Layer, expect
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
@@ -164,6 +164,8 @@ class NegativeSamplingLoss(Layer):
 
     def __init__(self, W: Any, negatives: float | None = None) -> None:
         self.W = as_parameter(W, "W")
+        if negatives is not None:
+            check_number(f"{type(self).__name__}: negatives", negatives)
         if negatives is not None and not negatives > 0:
             raise ValueError(f"{type(self).__name__}: negatives should be above 0, got {negatives}")
         self.negatives = negatives

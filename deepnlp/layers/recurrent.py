@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
-from deepnlp.backend import Array, Generator, asarray, asnumpy, xp
+from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.kernels import Watch
 from deepnlp.layer import Layer, expect, no_backward
@@ -71,6 +71,7 @@ class Recurrent(Layer):
 
     def start(self, N: int) -> States:
         """A state of zeros: (h,), and of an LSTM (h, c), each (N, H)."""
+        check_shape((N,))
         return tuple(xp.zeros((N, self.H), dtype=self.Wh.dtype) for _ in self._states)
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:

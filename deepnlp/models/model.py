@@ -6,7 +6,7 @@ import inspect
 from numbers import Integral
 from typing import Any
 
-from deepnlp.backend import Array, asnumpy, xp
+from deepnlp.backend import Array, asnumpy, float_type
 from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
@@ -108,7 +108,7 @@ class Model(Layer):
         return dict(self._config)
 
     def _cast_state(self, dtype: Any) -> None:
-        self._config["dtype"] = xp.dtype(dtype).name
+        self._config["dtype"] = float_type(dtype).name
 
     def size(self) -> int:
         """Number of parameters, a tied weight counted once.

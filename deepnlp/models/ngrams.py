@@ -87,7 +87,9 @@ class KneserNey:
     1.0
     """
 
-    def __init__(self, order: Annotated[int, Option("n, words of an n-gram", low=1)]) -> None:
+    def __init__(
+        self, order: Annotated[int, Option("n, words of an n-gram", low=1, high=20)]
+    ) -> None:
         check_options(KneserNey, locals())
         self.order = order
         self._vocab_size = 0

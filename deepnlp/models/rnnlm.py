@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, asarray, xp
+from deepnlp.backend import Array, Generator, asarray, float_type, xp
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
     ActivationRegularisation,
@@ -166,7 +166,7 @@ class RNNLM(LanguageModel):
         vocab_size: int,
         embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
         hidden_size: Annotated[int | list[int], Option(HIDDEN_SIZE, low=1)],
-        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 2,
+        layers: Annotated[int, Option("number of recurrent layers", low=1, high=100)] = 2,
         cell: Annotated[str, Option("recurrent layer", CELLS)] = "lstm",
         tie: Annotated[str, Option(TIE, TIES)] = "tied",
         dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.5,
@@ -182,7 +182,7 @@ class RNNLM(LanguageModel):
         output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
         locked_dropout: Annotated[bool, Option(LOCKED_DROPOUT)] = False,
         init: Annotated[str, Option(INIT, INITS)] = "uniform",
-        embed_bound: Annotated[float, Option(EMBED_BOUND, above=0)] = 0.1,
+        embed_bound: Annotated[float, Option(EMBED_BOUND, above=0, high=1000)] = 0.1,
         forget_bias: Annotated[float | None, Option(FORGET_BIAS)] = None,
         activation: Annotated[str, Option(ACTIVATION, ACTIVATIONS)] = "tanh",
         input_matrix: Annotated[bool, Option(INPUT_MATRIX)] = True,
@@ -198,7 +198,7 @@ class RNNLM(LanguageModel):
         output_ids = None if output_ids is None else [int(id_) for id_ in output_ids]
         kept = {"vocab_size", "trained_ids", "output_ids", *options_of(RNNLM)}
         given = {name: value for name, value in locals().items() if name in kept}
-        check_options(RNNLM, {**given, "dtype": xp.dtype(dtype).name})
+        check_options(RNNLM, {**given, "dtype": float_type(dtype).name})
         self._remember(**given)
         V, D = self._config["vocab_size"], self._config["embed_size"]
         check_together(self._config)

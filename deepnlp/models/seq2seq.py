@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Generator, float_type, xp
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
@@ -151,7 +151,7 @@ class Seq2Seq(Model):
         target_vocab_size: int,
         embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
         hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
-        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 1,
+        layers: Annotated[int, Option("number of recurrent layers", low=1, high=100)] = 1,
         cell: Annotated[str, Option("recurrent layer", tuple(CELLS))] = "lstm",
         context: Annotated[str, Option(CONTEXT, CONTEXTS)] = "start",
         attention: Annotated[str, Option(ATTENTION, ATTENTIONS)] = "none",
@@ -170,7 +170,7 @@ class Seq2Seq(Model):
         shared_ids = None if shared_ids is None else [int(id_) for id_ in shared_ids]
         kept = {"source_vocab_size", "target_vocab_size", "shared_ids", *options_of(Seq2Seq)}
         given = {name: value for name, value in locals().items() if name in kept}
-        check_options(Seq2Seq, {**given, "dtype": xp.dtype(dtype).name})
+        check_options(Seq2Seq, {**given, "dtype": float_type(dtype).name})
         self._remember(**given)
         check_together(given)
         D, H, width = embed_size, hidden_size, (2 if bidirectional else 1) * hidden_size

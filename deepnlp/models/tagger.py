@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, asarray, xp
+from deepnlp.backend import Array, Generator, asarray, float_type, xp
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeDropout
@@ -81,7 +81,7 @@ class Tagger(Model):
         tags: int,
         embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
         hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
-        layers: Annotated[int, Option("number of recurrent layers", low=1)] = 1,
+        layers: Annotated[int, Option("number of recurrent layers", low=1, high=100)] = 1,
         cell: Annotated[str, Option("recurrent layer", tuple(CELLS))] = "lstm",
         bidirectional: Annotated[bool, Option(BIDIRECTIONAL)] = True,
         dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.0,
@@ -92,7 +92,7 @@ class Tagger(Model):
     ) -> None:
         kept = {"vocab_size", "tags", *options_of(Tagger)}
         given = {name: value for name, value in locals().items() if name in kept}
-        check_options(Tagger, {**given, "dtype": xp.dtype(dtype).name})
+        check_options(Tagger, {**given, "dtype": float_type(dtype).name})
         if reset_after and cell != "gru":
             raise ValueError(f"Tagger: reset_after is a form of cell='gru', got {cell!r}")
         self._remember(**given)

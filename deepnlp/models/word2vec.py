@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Generator, float_type, xp
 from deepnlp.initialisers import uniform
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLoss, TimeAffine
@@ -28,7 +28,7 @@ NEGATIVES = "negative words for which each pair of words is weighed against nois
 EmbedSize = Annotated[int, Option("D, size of a word vector", low=1)]
 Tie = Annotated[str, Option(TIE, TIES)]
 Loss = Annotated[str, Option(LOSS, LOSSES)]
-Negatives = Annotated[int, Option(NEGATIVES, low=1)]
+Negatives = Annotated[int, Option(NEGATIVES, low=1, high=100_000)]
 DType = Annotated[Any, Option("number type of the weights", DTYPES)]
 
 
@@ -44,7 +44,7 @@ class Word2Vec(Model):
         """Make the layers: embedding, L where there is one, the output with its loss."""
         kept = {"vocab_size", *options_of(kind)}
         given = {name: value for name, value in arguments.items() if name in kept}
-        check_options(kind, {**given, "dtype": xp.dtype(given["dtype"]).name})
+        check_options(kind, {**given, "dtype": float_type(given["dtype"]).name})
         self._remember(**given)
         tie, loss, dtype, rng = (arguments[name] for name in ("tie", "loss", "dtype", "rng"))
         V, D = self.vocab_size, self._config["embed_size"]

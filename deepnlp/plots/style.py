@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator, NullLocator
+
+from deepnlp.files import replacing
 
 # The palette of Okabe and Ito (2008), without its yellow, which is too pale for lines.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -100,9 +103,10 @@ def arrow(
 
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
-    """The figure, written to a file where a path is given."""
+    """The figure, written where a path is given, to just that path; its suffix says the format."""
     if path is not None:
-        figure.savefig(path)
+        with replacing(path) as file:
+            figure.savefig(file, format=Path(path).suffix[1:].lower() or "png")
     return figure
 
 

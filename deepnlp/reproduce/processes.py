@@ -38,7 +38,7 @@ def start(module: str, job: Mapping[str, Any], **options: Any) -> subprocess.Pop
         **options.pop("env", {}),
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", module],
+        [sys.executable, "-m", "deepnlp.interrupted", module],  # guarded from the first import on
         stdin=subprocess.PIPE,
         text=True,
         env=environment,
@@ -51,6 +51,8 @@ def start(module: str, job: Mapping[str, Any], **options: Any) -> subprocess.Pop
 
 def read_job() -> dict[str, Any]:
     """The job, in the process that was started, which from now on ends when its parent does."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # all is imported
     job: dict[str, Any] = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     return job

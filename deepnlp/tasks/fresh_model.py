@@ -60,7 +60,7 @@ def pretrained(
     corpus: Corpus,
     embed_size: int,
     *,
-    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH")] = None,
+    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH", resume="moved")] = None,
 ) -> Pretrained | None:
     """The vectors of a file, if any, for the words of a corpus; those it lacks have random ones.
 
@@ -126,7 +126,7 @@ def start_from_run(
     model: RNNLM,
     corpus: Corpus,
     *,
-    start_from: Annotated[str | None, Option(START_FROM, metavar="PATH")] = None,
+    start_from: Annotated[str | None, Option(START_FROM, metavar="PATH", resume="moved")] = None,
 ) -> None:
     """Take all weights from the best model of a run, of the same sizes and vocabulary."""
     if not start_from:

@@ -81,7 +81,7 @@ class Word2Vec(Task):
         subsample: Annotated[float, Option(SUBSAMPLE, low=0)] = 1e-3,
         power: Annotated[float, Option(POWER, low=0)] = 0.75,
         block: Annotated[int, Option(BLOCK, low=1, high=1000)] = 16,
-        noise_words: Annotated[int, Option(NOISE_WORDS, low=1)] = 8,
+        noise_words: Annotated[int, Option(NOISE_WORDS, low=1, high=100_000)] = 8,
         batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
         data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
         similarity: SetNames = "",

@@ -15,7 +15,8 @@ from os import PathLike
 from typing import Any
 
 from deepnlp.optimizers import OPTIMIZERS
-from deepnlp.options import Choice, Option, options_of, read_toml, to_toml
+from deepnlp.options import Choice, Option, options_of, to_toml
+from deepnlp.reading import read_toml
 from deepnlp.tasks import TASKS, Task
 from deepnlp.training.schedules import SCHEDULES
 from deepnlp.training.trainer import Trainer

@@ -13,6 +13,20 @@ from typing import Any
 import numpy as np
 
 from deepnlp import __version__, backend
+from deepnlp.training.runfolder import RunFolder
+
+NUMBERS: tuple[type, ...] = (int, float, type(None))
+REQUIRED = ("status", "epochs")
+# What JSON may hold under a name of :class:`Result`.
+KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("epochs", "steps"), (int,)),
+    **dict.fromkeys(("best_epoch", "parameters"), (int, type(None))),
+    **dict.fromkeys(("tokens_per_second", "seconds", "cpu_seconds", "peak_memory_mb"), NUMBERS),
+    **dict.fromkeys(("baselines", "corpus", "versions"), (dict,)),
+    "status": (str,),
+    "folder": (str, type(None)),
+    "files": (list,),
+}
 
 
 @dataclass
@@ -97,11 +111,36 @@ class Result:
         return table
 
     @classmethod
+    def of(cls, folder: RunFolder) -> Result | None:
+        """The result in a run folder, or None where there is none.
+
+        Raises
+        ------
+        ValueError
+            If ``result.json`` is not what :meth:`to_dict` gave: the text names what is wrong.
+        """
+        table = folder.read_result()
+        try:
+            return None if table is None else cls.from_dict(table)
+        except ValueError as error:
+            raise ValueError(f"{folder.result} is damaged ({error}): remove it") from error
+
+    @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
         """A result from what :meth:`to_dict` gave."""
+        for name, kinds in KINDS.items():
+            if name not in table and name in REQUIRED:
+                raise ValueError(f"it has no {name!r}")
+            if name in table and type(table[name]) not in kinds:
+                raise ValueError(f"its {name!r} is {table[name]!r}")
+        for name, value in [*table.get("baselines", {}).items(), *table.items()]:
+            splits = value if isinstance(value, dict) and "valid" in value else {}
+            if any(type(splits.get(split)) not in NUMBERS for split in ("valid", "test")):
+                raise ValueError(f"its {name!r} is {value!r}")
         own = {field.name for field in dataclasses.fields(cls)}
         figures = {name: value for name, value in table.items() if name not in own}
-        return cls(figures=figures, **{name: table[name] for name in table if name in own})
+        known = {name: table[name] for name in table if name in own}
+        return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})
 
     @property
     def figure(self) -> Path | None:
@@ -114,8 +153,8 @@ class Result:
         """Figures beside those of the baselines, then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
         by_split = [n for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f]
-        main, *others = by_split
-        rows.append(("model", self.figures[main]))
+        main, *others = by_split or [""]
+        rows += [("model", self.figures[main])] if main else []
         streams = self.figures.get("eval_batch_size", 1)
         for name in others:
             if name != f"{main}_batched":

@@ -12,6 +12,7 @@ from typing import Any
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files import replacing
+from deepnlp.reading import read_json
 
 
 class RunFolder:
@@ -217,10 +218,9 @@ class RunFolder:
         if not self.result.exists():
             return None
         try:
-            result: dict[str, Any] = json.loads(self.result.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+            return read_json(self.result)
+        except ValueError as error:
             raise DeepNLPError(f"{self.result} is damaged ({error}): remove it") from error
-        return result
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -249,6 +249,8 @@ def finite(value: Any) -> Any:
 
 def _new_path(name: str) -> Path:
     """``runs/NAME-TIME``, with a number at the end where two runs begin within a second."""
+    if not name or Path(name).name != name:
+        raise ValueError(f"the name of a run should be one without folders, got {name!r}")
     stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     path, number = Path("runs") / stem, 1
     while path.exists():

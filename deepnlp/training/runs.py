@@ -77,7 +77,7 @@ def resumed_config(
     out : str or path
     explicit : dict, optional
         Options given besides; they must agree with the folder's ``config.toml``, except for a
-        larger number of epochs.
+        larger number of epochs, and for where the corpus and other files are now.
 
     Returns
     -------
@@ -97,8 +97,9 @@ def resumed_config(
     options = {n: o for group in option_groups(config.task).values() for n, o in group.items()}
     for name in explicit or {}:
         then, now = config[name], asked[name]
-        larger = name in options and options[name].resume == "larger"
-        if then == now or (larger and now > then):
+        free = options[name].resume if name in options else "same"
+        larger = free == "larger"
+        if then == now or free == "moved" or (larger and now > then):
             continue
         advice = "only a larger number can be asked for" if larger else "leave it out"
         raise ValueError(

@@ -65,7 +65,7 @@ def test_evaluate_with_a_cache_and_dynamically(deepnlp, run_folder, text_file, m
     assert deepnlp("evaluate", run_folder, "--json").json["adaptive"] == {}
     wrong = deepnlp("evaluate", run_folder, "--cache", 5, "--cache-share", 1)
     assert (wrong.code, wrong.out) == (2, "")
-    assert "share of the cache should be in [0, 1), got 1.0" in wrong.err
+    assert "--cache-share: should be a number, 0 or more and below 1, got" in wrong.err
 
 
 def test_evaluate_on_another_text_counts_its_unknown_words(deepnlp, run_folder, tmp_path):

@@ -136,8 +136,11 @@ def test_options_and_vocabularies_travel_with_a_checkpoint(deepnlp, dates_run, t
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--length-penalty", "-1", "--beam", "2"], "length_penalty should be 0 or more"),
-        (["--beam", "0"], "should be a whole number, 1 or more, got '0'"),
+        (
+            ["--length-penalty", "-1", "--beam", "2"],
+            "--length-penalty: should be a number, 0 or more, got '-1'",
+        ),
+        (["--beam", "0"], "should be a whole number, 1 or more and at most 1000, got '0'"),
     ],
 )
 def test_errors_in_one_line(deepnlp, dates_run, arguments, message):

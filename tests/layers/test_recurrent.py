@@ -504,7 +504,7 @@ def test_a_list_is_no_state(array_backend, kind):
 
 
 def test_mistakes_in_making_a_layer(array_backend):
-    with pytest.raises(ValueError, match="sizes of a layer should be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="should be whole numbers, 1 or more, got 0"):
         TimeLSTM.init(3, 0)
     with pytest.raises(TypeError, match=r"rng should be a numpy\.random\.Generator"):
         TimeLSTM.init(3, 2, rng=3)

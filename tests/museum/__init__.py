@@ -7,6 +7,7 @@ The exhibits, in the files beside this one, are exercises: find the mistake, the
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ import numpy
 
 from deepnlp.backend import Generator
 from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.own import failures_in_one_line
 from deepnlp.examples import EXAMPLES, SIZES, Sizes
 from deepnlp.gradcheck import CAUSES, Report, check_gradients
 
@@ -42,8 +44,9 @@ class Exhibit:
         """Build it in a random shape, with random weights, and check it."""
         rng = numpy.random.default_rng(seed)
         sizes = random_sizes(rng)
-        layer, inputs = self.build(self.kind, rng, sizes)
-        return sizes, check_gradients(layer, *inputs, rng=rng)
+        with failures_in_one_line(self.kind):
+            layer, inputs = self.build(self.kind, rng, sizes)
+            return sizes, check_gradients(layer, *inputs, rng=rng)
 
 
 def exhibit(answer: str, hint: str, right: str, build: Build) -> Callable[[type], type]:
@@ -59,15 +62,29 @@ def exhibit(answer: str, hint: str, right: str, build: Build) -> Callable[[type]
 
 
 def load_exhibits(folder: str | Path) -> list[Exhibit]:
-    """All exhibits in the files of a folder."""
+    """All exhibits in the files of a folder, of which none is run before all have been read."""
     folder = Path(folder)
     files = sorted(folder.glob("[!_]*.py")) if folder.is_dir() else []
-    found = [one for file in files for one in _exhibits_of(file)]
-    if not found:
+    strange = [file.name for file in files if not _shows_exhibits(file)]
+    if strange or not files:
+        which = f" ({strange[0]} has no class under @exhibit(...))" if strange else ""
         raise FileNotFoundError(
-            f"no bug museum in {folder}: its layers are in tests/museum of a checkout"
+            f"no bug museum in {folder}{which}: its layers are in tests/museum of a checkout"
         )
-    return found
+    return [one for file in files for one in _exhibits_of(file)]
+
+
+def _shows_exhibits(file: Path) -> bool:
+    """Whether a file has a class under ``@exhibit(...)``, by its text alone."""
+    try:
+        body = ast.parse(file.read_bytes()).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+        return False
+    decorators = [d for node in body if isinstance(node, ast.ClassDef) for d in node.decorator_list]
+    return any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "exhibit"
+        for one in decorators
+    )
 
 
 def _exhibits_of(file: Path) -> Iterator[Exhibit]:
@@ -77,7 +94,11 @@ def _exhibits_of(file: Path) -> Iterator[Exhibit]:
         return
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        told = f"{file} cannot be loaded: {type(error).__name__}: {error}"
+        raise ValueError(told) from error
     for kind in vars(module).values():
         shown = vars(kind).get("exhibit") if isinstance(kind, type) else None
         if isinstance(shown, Exhibit) and kind.__module__ == name:
@@ -191,7 +212,7 @@ def run(arguments: argparse.Namespace) -> int:
     broken = [one for one in exhibits if one.answer]
     right = [one for one in exhibits if not one.answer] + provided_layers()
     score = MuseumScore([])
-    width = max(len(one.name) for one in broken)
+    width = max((len(one.name) for one in broken), default=0)
     for shown in broken:
         one = score_exhibit(shown, arguments.shapes, arguments.seed)
         score.exhibits.append(one)

@@ -44,7 +44,7 @@ def test_a_config_survives_its_toml(tmp_path: Path) -> None:
         ({"lr": float("inf")}, "lr should be a number, above 0, got inf"),
         ({"epochs": 2.5}, "epochs should be a whole number, 1 or more, got 2.5"),
         ({"epochs": True}, "epochs should be a whole number, 1 or more, got True"),
-        ({"layers": 0}, "layers should be a whole number, 1 or more, got 0"),
+        ({"layers": 0}, "layers should be a whole number, 1 or more and at most 100, got 0"),
         ({"dropout": 1.0}, "dropout should be a number, 0 or more and below 1, got 1.0"),
         ({"lr_factor": 2.0}, "lr_factor should be a number, above 0 and at most 1, got 2.0"),
         ({"cell": "LSTM"}, "cell should be one of 'lstm', 'gru', 'rnn', got 'LSTM'"),

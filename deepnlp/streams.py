@@ -1,0 +1,117 @@
+"""Standard output and standard error as commands write to them: shown safely, or to nowhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+# Control characters but tab and line feed: on a terminal they move the cursor, or do worse.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROLS_BESIDE_A_BAR = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # a bar needs \r
+
+
+class Output:
+    r"""Standard output, in which control characters are shown and errors have a name.
+
+    They are shown as ``\u001b``, which JSON reads as the character that it stands for.
+
+    >>> print("a\x1b[31mb", file=Output(sys.stdout))
+    a\u001b[31mb
+    """
+
+    name = "standard output"
+    controls = CONTROLS
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.failure: OSError | None = None  # argparse passes over it
+
+    def write(self, text: str) -> int:
+        """Write a text; gives its length."""
+        shown = self.controls.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        self._do(self.stream.write, shown)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is still kept back; an error that a write has met is raised again."""
+        self._do(self.stream.flush)
+        if self.failure is not None:
+            raise self.failure
+
+    def close_quietly(self) -> None:
+        """Give up what is kept back: else the interpreter would try again at its end, and fail."""
+        with contextlib.suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.stream.fileno())
+            os.close(null)
+
+    def _do(self, function: Any, *arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except OSError as error:
+            self.close_quietly()
+            error.filename = self.name
+            self.failure = error
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class Remarks(Output):
+    """Standard error: where nobody can read it, the work goes on without."""
+
+    name = "standard error"
+    controls = CONTROLS_BESIDE_A_BAR
+
+    def flush(self) -> None:
+        """Write what is still kept back."""
+        self._do(self.stream.flush)
+
+    def _do(self, function: Any, *arguments: Any) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            try:
+                super()._do(function, *arguments)
+            except ValueError:  # it was closed
+                self.close_quietly()
+
+
+@contextlib.contextmanager
+def standard_streams() -> Iterator[None]:
+    """Context with three standard streams that can be used; a closed one leads to nowhere.
+
+    Were its number left free, the next file to be opened would get it, and all that is written to
+    standard error.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, _nowhere(number, mode))
+    before = sys.stdout, sys.stderr
+    for stream in before:  # for words that the terminal cannot show
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = Output(sys.stdout), Remarks(sys.stderr)
+    try:
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _nowhere(number: int, mode: str) -> Any:
+    """A stream without contents in place of one that is closed, also for processes that follow."""
+    try:
+        os.fstat(number)
+    except OSError:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != number:
+            os.dup2(null, number)
+            os.close(null)
+        os.set_inheritable(number, True)
+    return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123
