@@ -40,7 +40,7 @@ import numpy as np
 
 from deepnlp import Sequential
 from deepnlp.exercises import check, short_form
-from deepnlp.gradcheck import check_gradients
+from deepnlp.functions import softmax
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss
 from deepnlp.optimizers import SGD
 from deepnlp.plots import computation_graph, curves, moving_window, vector_paths
@@ -113,18 +113,9 @@ def contexts_and_targets(ids, w): ...
 check("3.1", contexts_and_targets)
 
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.1
-def contexts_and_targets_solution(ids, w):
-    n = len(ids)
-    columns = [ids[w + k : n - w + k] for k in range(-w, w + 1) if k != 0]  # each (N,)
-    return np.stack(columns, axis=1), ids[w : n - w]
-
-
-check("3.1", contexts_and_targets_solution)
-
 # %%
-contexts, targets = contexts_and_targets_solution(ids, 2)
+windows = np.lib.stride_tricks.sliding_window_view(ids, 5)  # (N, 5): five words in a row
+contexts, targets = windows[:, [0, 1, 3, 4]], windows[:, 2]
 print("contexts", contexts.shape, "  targets", targets.shape)
 for c, t in zip(contexts[:3], targets[:3]):
     before, after = (" ".join(words[k] for k in side) for side in (c[:2], c[2:]))
@@ -178,14 +169,6 @@ def bag_of_words(contexts, V): ...
 check("3.2", bag_of_words)
 
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.2
-def bag_of_words_solution(contexts, V):
-    return np.eye(V)[contexts].mean(axis=1)  # (N, C, V) -> (N, V)
-
-
-check("3.2", bag_of_words_solution)
-
 # %% [markdown]
 # ## 3 CBOW is a network that you know
 #
@@ -197,10 +180,11 @@ check("3.2", bag_of_words_solution)
 #    L = -\frac{1}{N} \sum_n \log \mathrm{softmax}(s_n)_{t_n}. $$
 #
 # This is the network of lesson 1 without its sigmoid and its biases. Forward and backward are
-# already written. (In the drawing $E$ is $W_1$, $W$ is $W_2$ and $h$ is $a_1$.)
+# already written. (In the drawing $E$ is $W_1$, $W$ is $W_2$ and $h$ is $a_1$. A one-hot vector is
+# a row of the unit matrix, so its bags of words are means of looked-up rows as well.)
 
 # %%
-x = bag_of_words_solution(contexts, V)  # (N, V)
+x = Embedding(np.eye(V)).forward(contexts).mean(axis=1)  # (N, V)
 
 
 def two_matrices(D, seed=0):
@@ -230,13 +214,8 @@ computation_graph(
 my_choice = ...
 check("3.3", my_choice)
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.3
-choice = "never higher"
-check("3.3", choice)
-
 # %% [markdown]
-# So there is no gain in the loss. The gain is the narrow place itself. With $D$ numbers per word
+# What, then, are two matrices for? For the narrow place between them. With $D$ numbers per word
 # the network cannot keep a separate score for every pair of words; it has to describe *king* by
 # few numbers that serve for all its neighbours. Words that need similar scores get similar rows.
 # Lesson 2 did the same to its matrix when it kept $D$ singular values.
@@ -272,33 +251,18 @@ class ContextMean:
 check("3.4", ContextMean)
 
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.4
-class ContextMeanSolution:
-    def __init__(self, E):
-        self.E, self.dE = E, None
-
-    def forward(self, contexts):
-        self.contexts = contexts
-        return self.E[contexts].mean(axis=1)  # (N, C, D) -> (N, D)
-
-    def backward(self, dh):
-        C = self.contexts.shape[1]
-        self.dE = np.zeros_like(self.E)
-        np.add.at(self.dE, self.contexts, dh[:, None] / C)  # every place of a word adds
-
-
-check("3.4", ContextMeanSolution)
+# %% [markdown]
+# With the package's `Embedding` the lookup and the product with the bag of words give the same, in
+# both directions:
 
 # %%
 rng = np.random.default_rng(1)
 E, dh = rng.standard_normal((V, 4)), rng.standard_normal((len(x), 4))
-by_product, by_rows = Affine(E), ContextMeanSolution(E)
-np.testing.assert_allclose(by_rows.forward(contexts), by_product.forward(x))
+by_product, by_rows = Affine(E), Embedding(E)
+np.testing.assert_allclose(by_rows.forward(contexts).mean(axis=1), by_product.forward(x))
 by_product.backward(dh)
-by_rows.backward(dh)
-np.testing.assert_allclose(by_rows.dE, by_product.W.grad)
-print(check_gradients(ContextMeanSolution(E), contexts[:5]))
+by_rows.backward(np.stack([dh / 4] * 4, axis=1))  # (N, C, D): a quarter to each of four rows
+np.testing.assert_allclose(np.asarray(by_rows.W.grad), by_product.W.grad)
 
 # %% [markdown]
 # ## 4 Training
@@ -414,23 +378,10 @@ def skipgram_ds(s, contexts): ...
 check("3.5", skipgram_ds)
 
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.5
-def skipgram_ds_solution(s, contexts):
-    N, V = s.shape
-    e = np.exp(s - s.max(axis=1, keepdims=True))
-    p = e / e.sum(axis=1, keepdims=True)
-    share = np.eye(V)[contexts].mean(axis=1)  # (N, V): what the C words say together
-    return (p - share) / N
-
-
-check("3.5", skipgram_ds_solution)
-
 # %% [markdown]
-# The sum is $ds_n = (p_n - x_n) / N$, where $x_n$ is the bag of words of exercise 3.2. So each
-# step pulls the probability of a word towards its share in the context; section 6 follows this up.
-# For training we make a loss layer that uses a row of scores $C$ times. Its input is the one-hot
-# vector of the centre.
+# So each step pulls the probability of a word towards its share in the context, that is towards the
+# bag of words of exercise 3.2; section 6 follows this up. For training we make a loss layer that
+# uses a row of scores $C$ times. Its input is the one-hot vector of the centre.
 
 
 # %%
@@ -450,7 +401,7 @@ class SkipGramLoss:
 
 loss, s = SkipGramLoss(), np.random.default_rng(2).standard_normal((len(contexts), V))
 loss.forward(s, contexts)
-np.testing.assert_allclose(loss.backward(), skipgram_ds_solution(s, contexts), atol=1e-12)
+np.testing.assert_allclose(loss.backward() * len(s), softmax(s) - x, atol=1e-12)
 
 skipgram = two_matrices(D=8)
 losses, _ = train(skipgram, SkipGramLoss(), np.eye(V)[targets], contexts, epochs)
@@ -482,7 +433,8 @@ for name, trained in {"CBOW": model, "skip-gram": skipgram}.items():
     print(f"{name:>9}:", ", ".join(f"{side} {purity(v):.0%}" for side, v in sides.items()))
 
 # %% [markdown]
-# Both matrices group the words of this text; their sum does so less well. A row of $E$ and a
+# Both matrices group the words of this text; their sum does so less
+# well<!--= purity(E + W.T) < min(purity(E), purity(W.T)) -->. A row of $E$ and a
 # column of $W$ lie in the same space of $D$ numbers, but they say different things. Compare *king*
 # with all words in three ways, with skip-gram's matrices:
 
@@ -501,11 +453,6 @@ for name, scores in {"E E^T": E @ E[k], "W^T W": W.T @ W[:, k], "E W": E[k] @ W}
 # %%
 my_product = ...
 check("3.6", my_product)
-
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.6
-product = "E W"
-check("3.6", product)
 
 # %% [markdown]
 # ## 6 What the models are, as probabilities
@@ -536,18 +483,6 @@ def log_likelihood(P, ids, w): ...
 check("3.7", log_likelihood)
 
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.7
-def log_likelihood_solution(P, ids, w):
-    total = 0.0
-    for j in range(1, w + 1):
-        left, right = ids[:-j], ids[j:]  # all pairs of words at distance j
-        total += np.log(P[left, right]).sum() + np.log(P[right, left]).sum()
-    return total
-
-
-check("3.7", log_likelihood_solution)
-
 # %% [markdown]
 # ### Back to counting
 #
@@ -575,16 +510,6 @@ def lowest_loss(counts): ...
 check("3.8", lowest_loss)
 
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["solution"]
-# Solution 3.8
-def lowest_loss_solution(counts):
-    p = counts / counts.sum(axis=1, keepdims=True)  # p(j | i)
-    seen = counts > 0
-    return -np.sum(counts[seen] * np.log(p[seen])) / counts.sum()
-
-
-check("3.8", lowest_loss_solution)
-
 # %% [markdown]
 # Now we can train on the table itself, all pairs at once, and see what the width $D$ costs. With
 # $D \ge V$ the product $E W$ can be any matrix, so the loss should come down to the conditional
@@ -609,7 +534,9 @@ def fit_counts(D, steps, lr=2.0, seed=0):
 
 sizes = [1, 2, 3, 4, 6, 8, 12, V]
 fitted = {D: fit_counts(D, steps=50 if short else 3000) for D in sizes}
-floor = lowest_loss_solution(counts)
+joint = counts / counts.sum()  # floor: entropy of the pairs less that of their centres
+centre, seen = joint.sum(axis=1), joint[joint > 0]
+floor = -np.sum(seen * np.log(seen)) + np.sum(centre * np.log(centre))
 curves(
     {"skip-gram": (sizes, [loss for _, loss in fitted.values()])},
     title=f"Skip-gram approaches the entropy of the counts: {fitted[2][1]:.3f} nats with D = 2,\n"

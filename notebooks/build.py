@@ -3,9 +3,10 @@
 The source of a lesson is ``notebooks/NN_name.py`` (cells marked by ``# %%``); this writes the
 notebook of the same name beside it, with outputs. It needs the extra ``notebooks``.
 
-Solutions are folded (:mod:`notebooks.folding`). Numbers that the text quotes from the cells are
-compared with them (:mod:`notebooks.quoted`); if one differs the notebook is not written, but kept
-aside, and ``--text`` takes its outputs once the text is corrected.
+Solutions are folded (:mod:`notebooks.folding`), figures get a palette (:mod:`notebooks.pictures`).
+Numbers that the text quotes from the cells are compared with them (:mod:`notebooks.quoted`); if one
+differs the notebook is not written, but kept aside, and ``--text`` takes its outputs once the text
+is corrected.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from notebooks.folding import END, fold, is_solution
+from notebooks.pictures import shrink
 from notebooks.quoted import QuotedError, add_probes, complaints, keep_values, take_probes
 
 FOLDER = Path(__file__).resolve().parent
@@ -158,6 +160,7 @@ def build(
     else:
         notebook = execute(source, short)
         fold(notebook)
+    shrink(notebook)
     notebook.metadata.pop("jupytext", None)  # else JupyterLab would save a reader's work to source
     wrong = [] if short else complaints(notebook)
     nbformat.write(notebook, refused if wrong else path)

@@ -1,10 +1,14 @@
 """Quoted numbers, folded solutions, and the builder that looks after both."""
 
+import base64
+import io
+
 import nbformat
 import pytest
 
 from notebooks.build import build, read
 from notebooks.folding import fold
+from notebooks.pictures import shrink
 from notebooks.quoted import QuotedError, complaint, complaints, marks
 
 HEADER = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n\n"
@@ -158,3 +162,36 @@ def test_a_solution_in_a_file_that_was_not_run_is_folded_without_a_verdict():
     notebook = nbformat.v4.new_notebook(cells=[cell])
     fold(notebook)
     assert notebook.cells[0].source.endswith("```python\n7\n```\n\n</details>")
+
+
+def figure(mode, value):
+    from PIL import Image
+
+    written = io.BytesIO()
+    Image.new(mode, (40, 30), value).save(written, "PNG")
+    data = {"image/png": base64.b64encode(written.getvalue()).decode()}
+    output = nbformat.v4.new_output("display_data", data=data)
+    return nbformat.v4.new_code_cell("draw()", outputs=[output])
+
+
+def test_a_figure_gets_a_palette_and_keeps_its_colours():
+    from PIL import Image
+
+    cell = figure("RGBA", (0, 114, 178, 255))
+    notebook = nbformat.v4.new_notebook(cells=[cell, nbformat.v4.new_markdown_cell("text")])
+    shrink(notebook)
+    png = base64.b64decode(cell.outputs[0].data["image/png"])
+    image = Image.open(io.BytesIO(png))
+    assert image.mode == "P"
+    assert image.size == (40, 30)
+    assert image.convert("RGB").getpixel((7, 7)) == (0, 114, 178)
+    again = cell.outputs[0].data["image/png"]
+    shrink(notebook)
+    assert cell.outputs[0].data["image/png"] == again
+
+
+def test_a_figure_that_shows_what_is_behind_it_stays_as_it_is():
+    cell = figure("RGBA", (0, 0, 0, 0))
+    before = cell.outputs[0].data["image/png"]
+    shrink(nbformat.v4.new_notebook(cells=[cell]))
+    assert cell.outputs[0].data["image/png"] == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def check_backward(
     tolerance: float = 1e-6,
     hints: dict[str, str] | None = None,
     weights: tuple[str, ...] = (),
+    wrong: Mapping[str, tuple[Any, str]] | None = None,
 ) -> Verdict:
     """Check forward against the right outputs, then backward against numerical gradients.
 
@@ -45,6 +47,8 @@ def check_backward(
     weights : tuple of str
         Names of the weights whose gradients backward must give; without them a class that
         forgets to set one would have nothing wrong with it.
+    wrong : dict of str to (array, str), optional
+        Typical mistakes of forward, as in :func:`compare_values`.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def check_backward(
         return Verdict.empty("forward returned None")
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     if expected is not None:
-        verdict = _compare_outputs(outputs, expected, tolerance)
+        verdict = _compare_outputs(outputs, expected, tolerance, wrong or {})
         if not verdict.ok:
             return verdict
     dys = [asarray(np.ones_like(np.asarray(y))) for y in outputs]
@@ -112,6 +116,12 @@ def _of_the_form(gradients: Any, inputs: list[Any]) -> Verdict:
     if len(inputs) < 2:
         if isinstance(gradients, list):
             return Verdict.wrong(WRONG_TYPE, "backward gives a list; return dx itself, an array.")
+        if isinstance(gradients, tuple) and len(gradients) > 1:
+            return Verdict.wrong(
+                WRONG_TYPE,
+                f"backward gives {len(gradients)} values; return dx alone. The gradients of the "
+                "weights are stored, as self.dW and the like.",
+            )
         return Verdict.right()
     if not several or len(gradients) != len(inputs):
         seen = f"{len(gradients)} values" if several else "one value"
@@ -150,7 +160,9 @@ def _ignores_what_arrives(layer: Any, dys: list[Any]) -> bool:
     return any(np.any(a) for a in once) and all(map(np.array_equal, once, thrice))
 
 
-def _compare_outputs(outputs: tuple[Any, ...], expected: Any, tolerance: float) -> Verdict:
+def _compare_outputs(
+    outputs: tuple[Any, ...], expected: Any, tolerance: float, wrong: Mapping[str, tuple[Any, str]]
+) -> Verdict:
     right = expected if isinstance(expected, tuple) else (expected,)
     if len(outputs) != len(right):
         return Verdict.wrong(
@@ -158,7 +170,7 @@ def _compare_outputs(outputs: tuple[Any, ...], expected: Any, tolerance: float) 
         )
     for number, (got, want) in enumerate(zip(outputs, right, strict=True), start=1):
         which = f"output {number} of forward" if len(right) > 1 else "the output of forward"
-        verdict = compare_values(got, want, which, tolerance)
+        verdict = compare_values(got, want, which, tolerance, wrong)
         if not verdict.ok:
             return verdict
     return Verdict.right("forward is right.")

@@ -27,7 +27,12 @@ def _draw(*shape: int, seed: int = 0) -> np.ndarray:
 def _check_affine(answer: Any) -> Verdict:
     """``affine(x, W, b)`` gives x W + b."""
     x, W, b = _draw(5, 3), _draw(3, 2, seed=1), _draw(2, seed=2)
-    wrong = {c.TERM_MISSING: x @ W}
+    y = x @ W + b
+    wrong = {
+        c.TERM_MISSING: x @ W, "b subtracted": x @ W - b, "b multiplied": x @ W * b,
+        "b summed": x @ W + b.sum(), "an activation added": np.maximum(y, 0),
+        "an activation added|tanh": np.tanh(y), "one row alone": y[0],
+    }  # fmt: skip
     return SAY["1.1"].compare(answer(x, W, b), x @ W + b, "affine(x, W, b)", wrong)
 
 
@@ -36,7 +41,13 @@ def _check_two_affine_maps(answer: Any) -> Verdict:
     """``merge(W1, b1, W2, b2)`` gives W and b of the one map that does what both do."""
     W1, b1, W2, b2 = _draw(3, 4), _draw(4, seed=1), _draw(4, 2, seed=2), _draw(2, seed=3)
     W, b = parts(answer(W1, b1, W2, b2), "W", "b")
-    wrong = {"bias not carried through the second map": b2}
+    if np.shape(W) == b2.shape and np.shape(b) == (3, 2):
+        return SAY["1.2"].wrong("b before W")
+    wrong = {
+        "bias not carried through the second map": b2,
+        "second bias forgotten": b1 @ W2,
+        "bias not carried through the second map|both": b2 + b1.sum(),
+    }
     of_b = SAY["1.2"].compare(b, b1 @ W2 + b2, "b", wrong)
     return first_failure(compare_values(W, W1 @ W2, "W"), of_b)
 
@@ -50,6 +61,12 @@ def _check_softmax(answer: Any) -> Verdict:
         c.WRONG_AXIS: e / e.sum(axis=0),
         "one sum for all": e / e.sum(),
         "missing keepdims": e / e.sum(axis=1),
+        "exp missing": s / s.sum(axis=1, keepdims=True),
+        "exp missing|of the differences": (s - s.max(axis=1, keepdims=True))
+        / (s - s.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True),
+        "logarithm of the softmax": np.log(e / e.sum(axis=1, keepdims=True)),
+        "a maximum for each column": (e / np.exp(s.max(axis=0)))
+        / (e / np.exp(s.max(axis=0))).sum(axis=1, keepdims=True),
     }
     right = e / e.sum(axis=1, keepdims=True)
     verdict = SAY["1.3"].compare(answer(s.copy()), right, "softmax(s)", wrong)
@@ -63,7 +80,14 @@ def _check_softmax(answer: Any) -> Verdict:
     if not np.all(np.isfinite(large)):
         return SAY["1.3"].wrong(c.NOT_A_NUMBER)
     wrong = {"scores clipped": np.full((2, 2), 0.5)}
-    return SAY["1.3"].compare(large, right, "softmax(s) of scores near 1000", wrong)
+    verdict = SAY["1.3"].compare(large, right, "softmax(s) of scores near 1000", wrong)
+    if not verdict.ok:
+        return verdict
+    with np.errstate(all="ignore"):
+        lone = np.asarray(answer(np.array([[1000.0, -1000.0, -1000.0]])))
+    if not np.all(np.isfinite(lone)):
+        return SAY["1.3"].wrong("mean taken off instead of the maximum")
+    return compare_values(lone, [[1.0, 0.0, 0.0]], "softmax([[1000, -1000, -1000]])")
 
 
 @exercise("1.4", stars=1, title="The price of a guess")
@@ -78,6 +102,14 @@ def _check_cross_entropy(answer: Any) -> Verdict:
         c.SIGN: -right,
         c.WRONG_AXIS: -np.log(p).mean(),
         "base of the logarithm": right / np.log(2),
+        "base of the logarithm|10": right / np.log(10),
+        "every row with every class": -np.log(p[:, t]).mean(),
+        "not averaged": price,
+        "logarithm of the mean": -np.log(np.exp(-price).mean()),
+        "logarithm missing": 1 - np.exp(-price).mean(),
+        "logarithm missing|of p": np.exp(-price).mean(),
+        "largest probability instead of the right class": -np.log(p.max(axis=1)).mean(),
+        "divided by all entries": price.sum() / p.size,
     }
     return SAY["1.4"].compare(answer(p, t), right, "cross_entropy(p, t)", wrong)
 
@@ -86,14 +118,17 @@ def _check_cross_entropy(answer: Any) -> Verdict:
 def _check_affine_layer(answer: Any) -> Verdict:
     """A class with W, b, forward, backward; dW and db are set in backward."""
     x, W, b = _draw(5, 3), _draw(3, 2, seed=1), _draw(2, seed=2)
-    return check_backward(answer(W, b), x, expected=x @ W + b, weights=("W", "b"))
+    wrong = SAY["1.1"].of({c.TERM_MISSING: x @ W})
+    return check_backward(answer(W, b), x, expected=x @ W + b, weights=("W", "b"), wrong=wrong)
 
 
 @exercise("1.6", stars=2, title="The sigmoid, backward")
 def _check_sigmoid_layer(answer: Any) -> Verdict:
     """A class with forward and backward."""
     x = 2 * _draw(4, 3)
-    return check_backward(answer(), x, expected=1 / (1 + np.exp(-x)))
+    y = 1 / (1 + np.exp(-x))
+    wrong = SAY["1.6"].of({"sigmoid of -x": 1 - y, "another activation": np.tanh(x)})
+    return check_backward(answer(), x, expected=y, wrong=wrong)
 
 
 @exercise("1.7", stars=3, title="Softmax with loss, backward")
@@ -102,7 +137,8 @@ def _check_softmax_with_loss(answer: Any) -> Verdict:
     s, t = _draw(5, 3), np.array([2, 0, 1, 1, 0])
     loss = SoftmaxWithLoss()
     expected = loss.forward(asarray(s), asarray(t))
-    verdict = check_backward(answer(), s, t, expected=expected)
+    wrong = SAY["1.7"].of({"sum instead of mean": expected * len(t), c.SIGN: -expected})
+    verdict = check_backward(answer(), s, t, expected=expected, wrong=wrong)
     if verdict.diagnosis != c.UNKNOWN:
         return verdict
     layer, ds = answer(), loss.backward()
@@ -116,7 +152,9 @@ def _check_softmax_with_loss(answer: Any) -> Verdict:
 def _check_swish(answer: Any) -> Verdict:
     """A class with forward and backward for y = x sigmoid(x)."""
     x = 2 * _draw(4, 3, seed=5)
-    return check_backward(answer(), x, expected=x / (1 + np.exp(-x)), hints=SAY["1.8"])
+    gate = 1 / (1 + np.exp(-x))
+    wrong = SAY["1.8"].of({"the sigmoid alone": gate})
+    return check_backward(answer(), x, expected=x * gate, hints=SAY["1.8"], wrong=wrong)
 
 
 @exercise("1.9", stars=2, title="A gradient from values alone")
@@ -124,7 +162,15 @@ def _check_central_difference(answer: Any) -> Verdict:
     """``slope(f, x, h)`` gives (f(x + h) - f(x - h)) / 2h."""
     h, x = 0.1, 0.7
     right = (np.exp(x + h) - np.exp(x - h)) / (2 * h)
-    wrong = {"one-sided": (np.exp(x + h) - np.exp(x)) / h, c.FACTOR: 2 * right, c.SIGN: -right}
+    wrong = {
+        "one-sided": (np.exp(x + h) - np.exp(x)) / h,
+        "one-sided|to the left": (np.exp(x) - np.exp(x - h)) / h,
+        c.FACTOR: 2 * right, c.SIGN: -right,
+        "not divided": 2 * h * right,
+        "divided, then multiplied": h * h * right,
+        "points h apart": (np.exp(x + h / 2) - np.exp(x - h / 2)) / (2 * h),
+        "the second derivative": (np.exp(x + h) - 2 * np.exp(x) + np.exp(x - h)) / h**2,
+    }  # fmt: skip
     got = answer(np.exp, x, h)
     return SAY["1.9"].compare(got, right, "slope(np.exp, 0.7, 0.1)", wrong)
 
@@ -144,9 +190,13 @@ def _check_train_step(answer: Any) -> Verdict:
         return Verdict.empty("train_step returned None")
     right, loss = _after_steps(_train_step, x, t, steps=1)
     before = _weights(_model())
-    wrong = {"no step": before, c.SIGN: 2 * before - right}
+    wrong = {
+        "no step": before, c.SIGN: 2 * before - right,
+        "learning rate not used": before + (right - before) / 0.5,
+    }  # fmt: skip
+    _, after = _after_steps(_train_step, x, t, steps=2)
     verdict = first_failure(
-        compare_values(first, loss, "the loss"),
+        SAY["1.11"].compare(first, loss, "the loss", {"loss after the step": after}),
         SAY["1.11"].compare(weights, right, "the weights after one step", wrong),
     )
     if not verdict.ok:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.exercises import lesson5_writing  # noqa: F401
 from deepnlp.exercises.backward import check_backward
 from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import texts_of
@@ -15,7 +16,6 @@ from deepnlp.exercises.values import compare_choice, compare_values
 from deepnlp.exercises.verdict import Verdict, first_failure, is_empty
 from deepnlp.gradcheck.causes import NOT_A_NUMBER, TIME_SHIFTED
 from deepnlp.layers import RNN, TimeRNN
-from deepnlp.models import SimpleRNNLM
 from deepnlp.training import BPTTBatches
 
 HostArray = np.ndarray[Any, Any]
@@ -41,6 +41,11 @@ def perplexity(answer: Any) -> Verdict:
         "sum instead of mean": np.exp(-np.sum(log_p)),
         "arithmetic mean": np.mean(np.exp(-log_p)),
         "not exponentiated": -mean,
+        "base of the logarithm|10": 10.0**-mean,
+        "median instead of mean": np.exp(-np.median(log_p)),
+        "mean of the probabilities": 1 / np.mean(np.exp(log_p)),
+        "not averaged": np.exp(-log_p),
+        "divided by one word less": np.exp(-np.sum(log_p) / (len(log_p) - 1)),
     }
     got = answer(log_p.copy())
     return SAY["5.1"].compare(got, np.exp(-mean), "the perplexity", wrong)
@@ -51,6 +56,9 @@ def perplexity_in_your_head(answer: Any) -> Verdict:
     """The perplexity of a model that gives half the words 1/4, the others 1/16."""
     wrong = {
         "arithmetic mean": 10.0, "mean of the probabilities": 6.4, "bits instead of words": 3.0,
+        "the product of both": 64.0, "the probability instead of the perplexity": 0.125,
+        "one of the words alone": 4.0, "one of the words alone|16": 16.0,
+        "in nats": 3 * np.log(2), "the sum of the bits": 6.0,
     }  # fmt: skip
     return SAY["5.2"].compare(answer, 8.0, "the perplexity", wrong)
 
@@ -62,8 +70,18 @@ def step_backward(answer: Any) -> Verdict:
     weights = _weights(3, 4, seed=54)
     x, h_prev = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
     expected = asnumpy(RNN(*weights).forward(asarray(x), asarray(h_prev)))
+    Wx, Wh, b = weights
+    wrong = SAY["5.3"].of(
+        {
+            "tanh missing": x @ Wx + h_prev @ Wh + b,
+            "h_prev not used": np.tanh(x @ Wx + b),
+            "b not used": np.tanh(x @ Wx + h_prev @ Wh),
+            "another activation": 1 / (1 + np.exp(-(x @ Wx + h_prev @ Wh + b))),
+        }
+    )
     layer = answer(*(w.copy() for w in weights))
-    return check_backward(layer, x, h_prev, expected=expected, weights=("Wx", "Wh", "b"))
+    names = ("Wx", "Wh", "b")
+    return check_backward(layer, x, h_prev, expected=expected, weights=names, wrong=wrong)
 
 
 @exercise("5.4", stars=2, title="Three steps, or three hundred")
@@ -73,8 +91,10 @@ def through_time(answer: Any) -> Verdict:
     x = np.random.default_rng(55).normal(size=(2, 5, 3))
     expected = asnumpy(TimeRNN(*weights).forward(asarray(x)))
     layer = answer(*(w.copy() for w in weights))
-    names = ("Wx", "Wh", "b")
-    return check_backward(layer, x, expected=expected, hints=SAY["5.4"], weights=names)
+    names, say = ("Wx", "Wh", "b"), SAY["5.4"]
+    Wx, _, b = weights
+    wrong = say.of({"state not carried": np.tanh(x @ Wx + b), "last state alone": expected[:, -1]})
+    return check_backward(layer, x, expected=expected, hints=say, weights=names, wrong=wrong)
 
 
 @exercise("5.5", stars=1, title="Before you run it")
@@ -98,9 +118,13 @@ def windows(answer: Any) -> Verdict:
     found = [(np.asarray(x), np.asarray(t)) for x, t in pairs]
     if not found or any(x.ndim != 2 or len(x) != N or x.shape != t.shape for x, t in found):
         return say.wrong("wrong shape", N=N)
+    if all(np.array_equal(x, t + 1) for x, t in found):
+        return say.wrong("inputs and targets exchanged")
     if any(not np.array_equal(t, x + 1) for x, t in found):
         return say.wrong("targets not shifted")
     for (x, _), (after, _) in pairwise(found):
+        if np.array_equal(after[:, 0], x[:, 0] + 1) and x.shape[1] > 1:
+            return say.wrong("windows overlap")
         if not np.array_equal(after[:, 0], x[:, -1] + 1):
             return say.wrong("rows do not go on", before=x.tolist(), after=after.tolist())
     right = [x for x, _ in BPTTBatches(ids, N, T)]
@@ -108,6 +132,10 @@ def windows(answer: Any) -> Verdict:
         return say.wrong("last window lost")
     if len(found) == len(right) and all(np.array_equal(x, w) for (x, _), w in zip(found, right)):
         return say.right()
+    if len(found) == len(right) and all(
+        np.array_equal(x[::-1], w) for (x, _), w in zip(found, right)
+    ):
+        return say.wrong("rows in another order")
     return say.wrong("wrong value", shapes=[x.shape for x, _ in found])
 
 
@@ -123,7 +151,9 @@ def truncates_by_itself(answer: Any) -> Verdict:
     if is_empty(h):
         return Verdict.empty("forward returned None")
     whole = _in_windows(weights, x, dhs, [0])
-    forward = compare_values(h, whole["h"], "the output of forward")
+    fresh = [TimeRNN(*weights).forward(asarray(x[:, k : k + window])) for k in range(0, 8, window)]
+    reset = {"state reset in forward": asnumpy(np.concatenate(fresh, axis=1))}
+    forward = say.compare(h, whole["h"], "the output of forward", reset)
     if not forward.ok:
         return forward
     dx = layer.backward(dhs.copy())
@@ -137,6 +167,9 @@ def truncates_by_itself(answer: Any) -> Verdict:
             ("nothing is cut", whole, ""),
             (TIME_SHIFTED, _in_windows(weights, x, dhs, [0, 2, 5]), "late"),
             (TIME_SHIFTED, _in_windows(weights, x, dhs, [0, 1, 4, 7]), "early"),
+            ("cut once only", _in_windows(weights, x, dhs, [0, 3]), ""),
+            ("cut at every step", _in_windows(weights, x, dhs, list(range(8))), ""),
+            ("first step of a window left out", _without_state(weights, x, dhs, window, True), ""),
             ("state cut with the gradient", _without_state(weights, x, dhs, window), ""),
         ):
             if all(compare_values(got[name], wrong[name]).ok for name in got):
@@ -158,9 +191,9 @@ def _in_windows(
 
 
 def _without_state(
-    weights: Weights, x: HostArray, dhs: HostArray, window: int
+    weights: Weights, x: HostArray, dhs: HostArray, window: int, whole_step: bool = False
 ) -> dict[str, HostArray]:
-    """The truncated gradient without what the states at the borders give to dWh."""
+    """The truncated gradient without what the states at the borders give to dWh, or the steps."""
     T = x.shape[1]
     right = _in_windows(weights, x, dhs, list(range(0, T, window)))
     Wx, Wh, _ = weights
@@ -168,7 +201,13 @@ def _without_state(
     lost = np.zeros_like(Wh)
     for t in range(window, T, window):
         lost += right["h"][:, t - 1].T @ da[:, t]
-    return {**right, "dWh": right["dWh"] - lost}
+    found = {**right, "dWh": right["dWh"] - lost}
+    if whole_step:
+        first = da[:, ::window]
+        found["dWx"] = right["dWx"] - np.einsum("ntd,nth->dh", x[:, ::window], first)
+        found["db"] = right["db"] - first.sum(axis=(0, 1))
+        found["dx"] = np.where((np.arange(T) % window == 0)[:, None], 0.0, right["dx"])
+    return found
 
 
 @exercise("5.8", stars=2, title="Temperature")
@@ -185,6 +224,11 @@ def temperature(answer: Any) -> Verdict:
         "temperature after the softmax": softmax(logits) / tau,
         "temperature not used": softmax(logits),
         "not normalised": np.exp(logits / tau),
+        "not normalised|a power of the probabilities": softmax(logits) ** (1 / tau),
+        "temperature squared": softmax(logits / tau**2),
+        "softmax missing": logits / tau,
+        "the likeliest word alone": np.eye(4)[0],
+        "the likeliest word alone|its number": 0,
     }
     got = answer(logits.copy(), tau)
     right = softmax(logits / tau)
@@ -196,76 +240,3 @@ def temperature(answer: Any) -> Verdict:
     if not np.all(np.isfinite(large)):
         return SAY["5.8"].wrong(NOT_A_NUMBER)
     return compare_values(large, softmax(np.array([2000.0, 1998.0, 0.0])), "p of large scores")
-
-
-@exercise("5.9", stars=3, title="One word at a time")
-def one_word_at_a_time(answer: Any) -> Verdict:
-    """From a model, a list of ids and a length to the likeliest continuation, a list of ids."""
-    model, prompt, length = _dreamer(), [3, 1, 4, 1, 5], 12
-
-    def used() -> _Counting:
-        model.reset_state()
-        model.logits(asarray([[7, 2, 9]]))
-        model.read = 0
-        return model
-
-    got = answer(used(), list(prompt), length)
-    if is_empty(got):
-        return Verdict.empty("no ids were returned")
-    read = model.read
-    right = _continue(model, prompt, length)
-    if [int(id_) for id_ in got] == [*prompt, *right]:
-        return SAY["5.9"].wrong("wrong shape")
-    wrong = {
-        "state not reset": _continue(used(), prompt, length, reset=False),
-        "prompt not read": _continue(model, prompt[-1:], length),
-        "text fed again": _fed_again(model, prompt, length),
-    }
-    verdict = SAY["5.9"].compare(got, right, "the continuation", wrong)
-    enough = len(prompt) + length  # the last one need not even be read
-    if verdict.ok and read > enough:
-        return SAY["5.9"].wrong("text read again", read=read, enough=enough)
-    return verdict
-
-
-class _Counting(SimpleRNNLM):
-    """A model that counts the ids it reads."""
-
-    read = 0
-
-    def logits(self, ids: Any) -> Any:
-        self.read += int(np.size(ids))
-        return super().logits(asarray(ids))
-
-    def step(self, ids: Any, state: Any = None) -> Any:
-        self.read += int(np.size(ids))
-        return super().step(ids, state)
-
-
-def _dreamer() -> _Counting:
-    """A small model with large random weights, whose likeliest words depend on the whole past."""
-    rng = np.random.default_rng(512)
-    model = _Counting(vocab_size=12, embed_size=6, hidden_size=16, dtype="float64", rng=rng)
-    for parameter in model.parameters():
-        parameter.value[...] = asarray(rng.normal(size=parameter.shape)) * 0.7
-    return model
-
-
-def _continue(model: SimpleRNNLM, prompt: list[int], length: int, reset: bool = True) -> list[int]:
-    if reset:
-        model.reset_state()
-    logits = model.logits(asarray([prompt]))
-    found: list[int] = []
-    for _ in range(length):
-        found.append(int(asnumpy(logits)[0, -1].argmax()))
-        logits = model.logits(asarray([[found[-1]]]))
-    return found
-
-
-def _fed_again(model: SimpleRNNLM, prompt: list[int], length: int) -> list[int]:
-    model.reset_state()
-    text = list(prompt)
-    for _ in range(length):
-        logits = model.logits(asarray([text]))
-        text.append(int(asnumpy(logits)[0, -1].argmax()))
-    return text[len(prompt) :]

@@ -11,6 +11,7 @@ from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import texts_of
 from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, is_empty, parts
 from deepnlp.functions import sigmoid
+from deepnlp.gradcheck.causes import UNKNOWN
 from deepnlp.layers import GRU, LSTM, TimeLSTM
 
 SAY = texts_of(6)
@@ -30,7 +31,9 @@ def will_it_explode(answer: Any) -> Verdict:
     say = SAY["6.1"]
     if answer["A"] == GROWS:
         return say.wrong("judged by the singular value")
-    return say.right() if answer == right else say.wrong("wrong choice")
+    if answer["B"] == VANISHES:
+        return say.wrong("a turn that grows")
+    return say.right() if answer == right else say.wrong("a turn that shrinks")
 
 
 @exercise("6.2", stars=1, title="Factor per step")
@@ -42,6 +45,11 @@ def factor_per_step(answer: Any) -> Verdict:
         "one step too many or too few|21": 1.8 ** (1 / 21),
         "the logarithm": np.log(1.8) / 20,
         "growth alone": 1.8 ** (1 / 20) - 1,
+        "growth alone|in per cent": 100 * (1.8 ** (1 / 20) - 1),
+        "divided instead of rooted|with a 1": 1 + 1.8 / 20,
+        "divided instead of rooted|the growth": 1 + 0.8 / 20,
+        "divided instead of rooted|multiplied": 1.8 * 20,
+        "the way back": 1.8 ** (-1 / 20),
         "the growth of one step, twenty times": 1.8**20,
     }
     return SAY["6.2"].compare(answer, 1.8 ** (1 / 20), "the factor", wrong, 5e-4)
@@ -58,9 +66,14 @@ def clip(answer: Any) -> Verdict:
     wrong = {
         "norms added instead of their squares": np.sqrt(squares).sum(),
         "not the root": squares.sum(),
+        "largest norm of an array": np.sqrt(squares.max()),
+        "sizes added instead of squares": sum(np.abs(g).sum() for g in grads),
+        "norm after clipping": norm / 4,
     }
     for max_norm in (norm / 4, norm * 4):
         clipped, found = parts(answer([g.copy() for g in grads], max_norm), "clipped", "norm")
+        if isinstance(clipped, float | np.number):
+            return say.wrong("norm before the gradients")
         verdict = say.compare(found, norm, "the norm", wrong, 1e-5)
         if not verdict.ok:
             return verdict
@@ -70,6 +83,12 @@ def clip(answer: Any) -> Verdict:
             alternatives = {
                 "small gradients scaled up": g * (max_norm / norm),
                 "each array clipped on its own": g * min(1.0, max_norm / np.sqrt(square)),
+                "every number clipped on its own": np.clip(g, -max_norm, max_norm),
+                "nothing clipped": g,
+                "threshold not used": g / norm,
+                "not the root|in the factor": g * min(1.0, max_norm / squares.sum()),
+                "factor upside down": g * min(1.0, norm / max_norm),
+                "shortened too far": np.zeros_like(g),
             }
             scaled = g * min(1.0, max_norm / norm)
             verdict = say.compare(got, scaled, "a clipped gradient", alternatives, 1e-5)
@@ -93,7 +112,68 @@ def lstm_over_time(answer: Any) -> Verdict:
             return SAY["6.4"].wrong("gates swapped", order=order)
     layer = answer(Wx.copy(), Wh.copy(), b.copy())
     weights = ("Wx", "Wh", "b")
-    return check_backward(layer, x, expected=expected, hints=SAY["6.4"], weights=weights)
+    wrong = SAY["6.4"].of(_other_cells(Wx, Wh, b, x))
+    verdict = check_backward(
+        layer, x, expected=expected, hints=SAY["6.4"], weights=weights, wrong=wrong
+    )
+    return (
+        SAY["6.4"].wrong("di and dg exchanged")
+        if _crossed(verdict, answer, (Wx, Wh, b), x)
+        else verdict
+    )
+
+
+def _other_cells(Wx: Any, Wh: Any, b: Any, x: Any) -> dict[str, Any]:
+    """What cells with a part left out, or another activation, give for x."""
+    kinds: dict[str, Any] = {
+        "g is a sigmoid": {"new": sigmoid},
+        "output gate not used": {"tell": lambda _, c: np.tanh(c)},
+        "tanh of c missing": {"tell": lambda o, c: o * c},
+        "forget gate not used": {"keep": lambda i, _, g, c: c + i * g},
+        "input gate not used": {"keep": lambda _, f, g, c: f * c + g},
+        "1 - i in place of f": {"keep": lambda i, _, g, c: (1 - i) * c + i * g},
+        "memory not carried": {"keep": lambda i, _, g, __: i * g},
+        "c in place of h": {"tell": lambda _, c: c},
+        "state not carried": {"carry": 0.0},
+    }
+    return {name: _run_cell(Wx, Wh, b, x, **kind) for name, kind in kinds.items()}
+
+
+def _run_cell(
+    Wx: Any,
+    Wh: Any,
+    b: Any,
+    x: Any,
+    new: Any = np.tanh,
+    keep: Any = lambda i, f, g, c: f * c + i * g,
+    tell: Any = lambda o, c: o * np.tanh(c),
+    carry: float = 1.0,
+) -> Any:
+    h = c = np.zeros((len(x), Wh.shape[0]))
+    states = []
+    for t in range(x.shape[1]):
+        i, f, g, o = np.split(x[:, t] @ Wx + carry * h @ Wh + b, 4, axis=1)
+        c = keep(sigmoid(i), sigmoid(f), new(g), c)
+        h = tell(sigmoid(o), c)
+        states.append(h)
+    return np.stack(states, axis=1)
+
+
+def _crossed(verdict: Verdict, answer: Any, weights: tuple[Any, Any, Any], x: Any) -> bool:
+    """Whether i and g have each other's factor: di = dc i in place of dc g, and dg = dc g."""
+    if verdict.ok or verdict.diagnosis != UNKNOWN:
+        return False
+    x, layer = x[:, :1], answer(*(w.copy() for w in weights))  # of one step
+    h = layer.forward(x.copy())
+    layer.backward(np.ones_like(h))
+    Wx, _, b = weights
+    i, _, g, o = np.split(x[:, 0] @ Wx + b, 4, axis=1)
+    i, g, o = sigmoid(i), np.tanh(g), sigmoid(o)
+    u = np.tanh(i * g)
+    dc = o * (1 - u**2)
+    zero, do = np.zeros_like(dc), u * o * (1 - o)
+    da = np.concatenate([dc * i * i * (1 - i), zero, dc * g * (1 - g**2), do], axis=1)
+    return bool(np.shape(layer.dWx) == Wx.shape and np.allclose(layer.dWx, x[:, 0].T @ da))
 
 
 def _swapped_gates(found: Any, Wx: Any, Wh: Any, b: Any, x: Any) -> str:
@@ -113,7 +193,10 @@ def gather_in_silence(answer: Any) -> Verdict:
     say = SAY["6.5"]
     if any(is_empty(one) for one in np.ravel(np.asarray(answer, dtype=object))):
         return Verdict.empty("there is a bias missing")
-    b = np.asarray(answer, dtype=float)
+    try:
+        b = np.asarray(answer, dtype=float)
+    except (TypeError, ValueError):
+        return say.wrong(WRONG_TYPE)
     if b.shape != (4,):
         return say.wrong("wrong shape", shape=b.shape)
     cell = LSTM(np.zeros((1, 4)), np.zeros((1, 4)), b)
@@ -132,6 +215,8 @@ def gather_in_silence(answer: Any) -> Verdict:
         return say.right(**found)
     if loudest >= 0.01 and c[0, 0] > 1:
         return say.wrong("the output gate is open", **found)
+    if added < -0.95:
+        return say.wrong("it counts down", **found)
     if added < 0.95:
         return say.wrong("nothing comes in", **found)
     return say.wrong("the memory forgets" if f < 0.999 else "wrong value", **found)
@@ -140,9 +225,17 @@ def gather_in_silence(answer: Any) -> Verdict:
 @exercise("6.6", stars=1, title="A bias for a long memory")
 def forget_bias(answer: Any) -> Verdict:
     """``(n) -> b``, the bias with which half of a memory is left after n steps."""
-    for n in (1, 10, 100):
+    for n in (10, 1, 100):
         f = 0.5 ** (1 / n)
-        wrong = {"the gate and not its bias": f, "one step instead of n": 0.0}
+        wrong = {
+            "the gate and not its bias": f, "one step instead of n": 0.0,
+            "the power instead of the root": 0.5**n,
+            "divided instead of rooted": np.log(0.5 / n / (1 - 0.5 / n)),
+            "only nearly right": np.log(n / np.log(2)),
+            "logarithm of the gate": np.log(f),
+            "the bias of 1 - f": np.log((1 - f) / f),
+            "the usual bias": 1.0,
+        }  # fmt: skip
         verdict = SAY["6.6"].compare(answer(n), np.log(f / (1 - f)), f"b for n = {n}", wrong)
         if not verdict.ok:
             return verdict
@@ -163,6 +256,9 @@ def along_c(answer: Any) -> Verdict:
         "one gate missing": dc * closed,
         "one gate at each step": dc * f,
         "the gates added": dc * np.cumsum(f[::-1], axis=0)[::-1],
+        "one gate for all steps": np.stack([dc * f[t] ** (4 - t) for t in range(4)]),
+        "1 - f in place of f": dc * np.cumprod(1 - f[::-1], axis=0)[::-1],
+        "the gradient of c_0 alone": dc * np.prod(f, axis=0),
         "dc not used": later,
     }
     return SAY["6.7"].compare(answer(f.copy(), dc.copy()), dc * later, "the gradients", wrong)
@@ -184,6 +280,19 @@ def gru_step(answer: Any) -> Verdict:
         "update gate the wrong way round": z * n + (1 - z) * h_prev,
         "reset gate after the product": GRU(Wx, Wh, b, reset_after=True).forward(x, h_prev),
         "gates swapped": GRU(Wx[:, swapped], Wh[:, swapped], b[swapped]).forward(x, h_prev),
+        "reset gate not used": (1 - z) * np.tanh(a[:, 2 * H :] + h_prev @ Wh[:, 2 * H :])
+        + z * h_prev,
+        "n is a sigmoid": (1 - z) * sigmoid(a[:, 2 * H :] + (r * h_prev) @ Wh[:, 2 * H :])
+        + z * h_prev,
+        "b not used": GRU(Wx, Wh, 0 * b).forward(x, h_prev),
+        "x not used": GRU(Wx, Wh, b).forward(0 * x, h_prev),
+        "x not used|nor b": GRU(Wx, Wh, 0 * b).forward(0 * x, h_prev),
+        "h_prev not used": GRU(Wx, Wh, b).forward(x, 0 * h_prev),
+        "n not weighted": n + z * h_prev,
+        "old state dropped": (1 - z) * n,
+        "update gate not used": n,
+        "nothing new comes in": h_prev,
+        "nothing new comes in|weighted": z * h_prev,
     }
     right = GRU(Wx, Wh, b).forward(x, h_prev)
     return SAY["6.8"].compare(answer(x, h_prev, Wx, Wh, b), right, "h", wrong)

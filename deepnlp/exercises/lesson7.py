@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.exercises.registry import exercise
-from deepnlp.exercises.texts import texts_of
+from deepnlp.exercises.texts import kind_of, texts_of
 from deepnlp.exercises.values import compare_choice, compare_values
 from deepnlp.exercises.verdict import Verdict, first_failure, is_empty
 from deepnlp.functions import softmax
@@ -20,8 +20,23 @@ SAY = texts_of(7)
 @exercise("7.1", stars=1, title="Noise in time")
 def noise_in_time(answer: Any) -> Verdict:
     """The share of a memory that ten steps with dropout in time leave untouched."""
-    wrong = {"added instead of multiplied": 0.0, "the scaling brings nothing back": 1.0}
-    return SAY["7.1"].compare(answer, 0.5**10, "the share", wrong, 0.03)  # 0.001 is right
+    wrong = {
+        "added instead of multiplied": 0.0, "the scaling brings nothing back": 1.0,
+        "added instead of multiplied|with its sign": 1 - 10 * 0.5,
+        "added instead of multiplied|the shares lost": 10 * 0.5,
+        "one step": 0.5, "one step too many or too few": 0.5**9,
+        "one step too many or too few|11": 0.5**11,
+        "what is lost": 1 - 0.5**10, "the growth of a survivor": 2.0**10,
+        "in per cent": 100 * 0.5**10, "in per cent|rounded": 0.1,
+    }  # fmt: skip
+    say, right = SAY["7.1"], 0.5**10
+    verdict = compare_values(answer, right, "the share", 0.03)  # 0.001 is right
+    if verdict.ok or np.ndim(answer) or not isinstance(answer, float | int | np.number):
+        return verdict
+    near = min(wrong, key=lambda name: abs(answer - wrong[name]) / (abs(wrong[name]) or 1e-3))
+    if abs(answer - wrong[near]) > max(2e-5, 0.01 * abs(wrong[near])):
+        return verdict
+    return say.wrong(kind_of(near))
 
 
 @exercise("7.2", stars=2, title="A mask locked over time")
@@ -36,15 +51,22 @@ def locked_mask(answer: Any) -> Verdict:
     y = np.asarray(y)
     if y.shape != (N, T, D):
         return say.wrong("wrong shape", expected=(N, T, D), got=y.shape)
+    again = np.asarray(answer(x.copy(), p, np.random.default_rng(99)))
+    if np.array_equal(again != 0, y != 0) and (y == 0).any():
+        return say.wrong("rng not used")
     kept = y != 0
     if kept.all():
         return say.wrong("nothing dropped")
+    if (kept == kept[:, :, :1]).all() and not (kept == kept[:, :1]).all():
+        return say.wrong("whole steps dropped")
     if not (kept == kept[:, :1]).all():
         return say.wrong("a fresh mask for every step")
     if (kept == kept[:1]).all():
         return say.wrong("one mask for all rows")
     if (kept == kept[:, :, :1]).all():
         return say.wrong("whole vectors dropped")
+    if abs(kept.mean() - 0.5) < 0.1:
+        return say.wrong("p not used", share=kept.mean(), p=p)
     if abs(kept.mean() - p) < abs(kept.mean() - (1 - p)):
         return say.wrong("kept with probability p", share=kept.mean(), p=p)
     wrong = {
@@ -76,6 +98,16 @@ def count_parameters(answer: Any) -> Verdict:
             "one block instead of four": right - (first + second) * 3 // 4,
             "L forgotten": right - H * D,
             "a vocabulary too many": right - (V * H if tie == "none" else 0) + V * D,
+            "tied matrix counted twice|as if untied": right + V * H,
+            "two biases for each LSTM": right + 8 * H,
+            "biases of the LSTMs forgotten": right - 8 * H,
+            "embedding forgotten": right - V * D,
+            "one layer instead of two": right - second,
+            "one layer instead of two|the first one forgotten": right - first,
+            "three blocks instead of four": right - (first + second) // 4,
+            "L with a bias": right + (D if tie == "tied+L" else 0),
+            "L with a bias|of H": right + (H if tie == "tied+L" else 0),
+            "L of the wrong shape": right + (D * D - H * D if tie == "tied+L" else 0),
         }
         name = f"the number for V = {V}, D = {D}, H = {H}, tie = {tie!r}"
         verdict = SAY["7.4"].compare(answer(V, D, H, tie), right, name, wrong, 0.0)
@@ -95,8 +127,12 @@ def one_matrix_two_uses(answer: Any) -> Verdict:
     scores = tried.forward(ids)
     if is_empty(scores):
         return Verdict.empty("forward returned None")
-    h = np.tanh(E[ids])
-    verdict = compare_values(scores, h @ L @ E.T, "the output of forward")
+    h, say = np.tanh(E[ids]), SAY["7.5"]
+    forwards = {
+        "L not used in forward": h @ E.T, "tanh missing in forward": E[ids] @ L @ E.T,
+        "L transposed in forward": h @ L.T @ E.T,
+    }  # fmt: skip
+    verdict = say.compare(scores, h @ L @ E.T, "the output of forward", forwards)
     if not verdict.ok:
         return verdict
     ds = rng.normal(size=(len(ids), V))
@@ -105,8 +141,7 @@ def one_matrix_two_uses(answer: Any) -> Verdict:
         if is_empty(getattr(tried, name, None)):
             return Verdict.empty(f"after backward there is no {name}")
     output, dx = ds.T @ (h @ L), (ds @ E @ L.T) * (1 - h**2)
-    lookup, overwritten = np.zeros_like(E), np.zeros_like(E)
-    np.add.at(lookup, ids, dx)
+    lookup, overwritten = _looked_up(E, ids, dx), np.zeros_like(E)
     overwritten[ids] = dx
     wrong = {
         "tied use lost: lookup side": output,
@@ -114,11 +149,26 @@ def one_matrix_two_uses(answer: Any) -> Verdict:
         "repeated ids overwritten": output + overwritten,
     }
     alternatives = {name: (value, CAUSES[name]) for name, value in wrong.items()}
+    arriving = ds @ E @ L.T
+    others = {
+        "tanh not undone": output + _looked_up(E, ids, arriving),
+        "slope of the sigmoid": output + _looked_up(E, ids, arriving * h * (1 - h)),
+        "L not transposed on the way back": output + _looked_up(E, ids, ds @ E @ L * (1 - h**2)),
+        "L left out of the output's use": ds.T @ h + lookup,
+        "L left out on the way back": output + _looked_up(E, ids, ds @ E * (1 - h**2)),
+    }
     return first_failure(
-        compare_values(tried.dL, h.T @ (ds @ E), "dL"),
-        compare_values(tried.dE, output + lookup, "dE", 1e-8, alternatives),
+        say.compare(tried.dL, h.T @ (ds @ E), "dL", {"L used in dL": h.T @ (ds @ E) @ L}),
+        compare_values(tried.dE, output + lookup, "dE", 1e-8, alternatives | say.of(others)),
         SAY["7.5"].right(),
     )
+
+
+def _looked_up(E: np.ndarray, ids: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    """The gradient of E (V, D) from those of the rows that were looked up (n, D)."""
+    dE = np.zeros_like(E)
+    np.add.at(dE, ids, dx)
+    return dE
 
 
 @exercise("7.6", stars=2, title="What a token costs")
@@ -133,6 +183,9 @@ def cost_of_a_token(answer: Any) -> Verdict:
             "L of the wrong shape": V * D + H * H,
             "L of the wrong shape|D": V * D + D * D,
             "parameters counted with a bias": V * D + H * D + V,
+            "additions counted as well": 2 * (V * D + H * D),
+            "one matrix too many": V * H + H * D,
+            "both products multiplied|with D twice": H * D * D * V,
         }
         name = f"the number for V = {V}, D = {D}, H = {H}"
         verdict = SAY["7.6"].compare(answer(V, D, H), V * D + H * D, name, wrong, 0.0)
@@ -157,6 +210,9 @@ def soft_targets(answer: Any) -> Verdict:
         "cosines instead of products": softmax(unit[ids] @ unit.T / tau),
         "softmax missing": scores / tau,
         "divided after the softmax": softmax(scores) / tau,
+        "temperature squared": softmax(scores / tau**2),
+        "distances instead of products": softmax(-((E[ids][:, None] - E) ** 2).sum(-1) / tau),
+        "the targets among themselves": softmax(E[ids] @ E[ids].T / tau),
         "all words instead of the targets": softmax(E @ E.T / tau),
     }
     return SAY["7.7"].compare(answer(E.copy(), ids.copy(), tau), right, "q", wrong)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from deepnlp.backend import asnumpy
+from deepnlp.exercises.relations import relation, where_right
 from deepnlp.exercises.verdict import (
     NOT_SUMMED,
     WRONG_CHOICE,
@@ -122,6 +124,12 @@ def _of_shape(have: HostArray, want: HostArray, name: str, tolerance: float) -> 
         return Verdict.wrong(TRANSPOSED, f"{shapes}: it is the transpose of what it should be.")
     if have.size == want.size and _close(have.reshape(want.shape), want, tolerance):
         return Verdict.wrong(WRONG_SHAPE, f"{shapes}: the numbers are right, reshape them.")
+    if sorted(have.shape) == sorted(want.shape) and have.ndim > 2:
+        for axes in itertools.permutations(range(have.ndim)):
+            if _close(have.transpose(axes), want, tolerance):
+                return Verdict.wrong(
+                    TRANSPOSED, f"{shapes}: the numbers are right, the axes are in another order."
+                )
     for axis in range(have.ndim):
         if _close(have.sum(axis=axis), want, tolerance):
             return Verdict.wrong(
@@ -139,6 +147,8 @@ def _of_value(have: HostArray, want: HostArray, name: str, tolerance: float) -> 
         return Verdict.wrong(SIGN, f"{name} has the wrong sign, in every entry.")
     if have.ndim == 2 and _close(have.T, want, tolerance):
         return Verdict.wrong(TRANSPOSED, f"{name} is the transpose of what it should be.")
+    if found := relation(have, want, tolerance):
+        return Verdict.wrong(found[0], f"{name} {found[1]}")
     factor = _factor(have, want)
     if factor is not None and _close(have / factor, want, tolerance):
         return Verdict.wrong(
@@ -148,11 +158,11 @@ def _of_value(have: HostArray, want: HostArray, name: str, tolerance: float) -> 
         return Verdict.wrong(WRONG_VALUE, f"{name} should not be {have:.6g}.")
     worst = np.unravel_index(int(np.argmax(np.abs(have - want))), have.shape)
     place = f"[{', '.join(str(int(i)) for i in worst)}]"
-    right = int(np.sum(np.abs(have - want) <= tolerance * np.max(np.abs(want))))
+    right = np.abs(have - want) <= tolerance * np.max(np.abs(want))
     return Verdict.wrong(
         WRONG_VALUE,
-        f"{right} of {have.size} entries of {name} are right; at {place} it is "
-        f"{have[worst]:.6g}, expected {want[worst]:.6g}.",
+        f"{int(right.sum())} of {have.size} entries of {name} are right; at {place} it is "
+        f"{have[worst]:.6g}, expected {want[worst]:.6g}.{where_right(right)}",
     )
 
 

@@ -18,7 +18,6 @@ from deepnlp.tables import table
 
 HostArray = np.ndarray[Any, Any]
 
-JACOBIAN_WINDOWS = 4  # whose step Jacobians are averaged
 SHUT, OPEN = 0.1, 0.9  # a gate below or above is saturated
 SHOWN_STEPS = (0, 1, 2, 5, 10, 20, 35, 50, 100, 200, 500, 1000)
 
@@ -166,8 +165,8 @@ def gradient_flow(
     batch_size : int
         N, the number of windows; fewer where the text has fewer tokens than that.
     spectra : bool
-        Whether to look at W_h and at step Jacobians, too: at their products along the first
-        window, and at their mean over four windows.
+        Whether to look at W_h and at step Jacobians, too: at their products along each window, of
+        which the largest is kept, and at their mean.
 
     Returns
     -------
@@ -314,10 +313,9 @@ def _gate_use(gate: Array) -> GateUse:
 
 
 def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
-    """Step Jacobians along a few windows, from their second step on, and their products."""
+    """Step Jacobians along all windows, from their second step on, and their products."""
     T, N, _ = seen.x.shape
-    windows = np.unique(np.linspace(0, N - 1, JACOBIAN_WINDOWS).astype(int))
-    sequences = [
+    sequences = (  # of one window after the other: all of them would be many
         [
             step_jacobian(
                 layer,
@@ -327,8 +325,8 @@ def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
             )
             for t in range(1, T)
         ]
-        for n in windows
-    ]
+        for n in range(N)
+    )
     lags = [k for k in shown_steps(T - 1) if k > 0]
     return jacobian_products(sequences, layer.H, lags)
 

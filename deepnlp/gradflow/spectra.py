@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,8 +81,9 @@ class Jacobians:
     """Step Jacobians of one layer, multiplied and averaged.
 
     ``singular_values`` (K, H) and ``spectral_radius`` (K,) are those of dh_t / dh_(t-k) for the K
-    lags k in ``lags``, along one sequence that ends at step t; ``rate`` is the spectral radius of
-    the mean step Jacobian, the factor by which this layer should change a gradient per step.
+    lags k in ``lags``, along the sequence, ending at step t, in which the first of them is largest:
+    by this layer alone, no gradient keeps a larger share. ``rate`` is the spectral radius of the
+    mean step Jacobian, the factor by which this layer should change a gradient per step.
     """
 
     lags: tuple[int, ...]
@@ -106,7 +107,7 @@ class Jacobians:
 
 
 def jacobian_products(
-    sequences: Sequence[Sequence[HostArray]], H: int, lags: Sequence[int]
+    sequences: Iterable[Sequence[HostArray]], H: int, lags: Sequence[int]
 ) -> Jacobians:
     r"""Multiply step Jacobians back from the last step, and look at the product at some lags.
 
@@ -114,9 +115,10 @@ def jacobian_products(
 
     Parameters
     ----------
-    sequences : sequence of sequence of array (S, S)
-        Step Jacobians in the order of time, S = H, or 2H where the state is h and c. The first
-        sequence is multiplied; the mean is over all.
+    sequences : iterable of sequence of array (S, S)
+        Step Jacobians in the order of time, S = H, or 2H where the state is h and c. Each sequence
+        is multiplied, and the product with the largest singular value is kept; the mean is over
+        all.
     H : int
         Size of h, which comes first in the state.
     lags : sequence of int
@@ -132,16 +134,19 @@ def jacobian_products(
     >>> jacobian_products([[half, half, half]], H=1, lags=[1, 3]).singular_values.ravel()
     array([0.5  , 0.125])
     """
-    first = sequences[0]
-    product = np.eye(len(first[0]))[:H]  # (H, S): only the rows of h are needed
-    found = []
-    for k, step in enumerate(reversed(first), start=1):
-        product = product @ step
-        if k in lags:
-            found.append(spectrum(product[:, :H]))
+    found: dict[int, Spectrum] = {}
+    means = []
+    for sequence in sequences:
+        product = np.eye(len(sequence[0]))[:H]  # (H, S): only the rows of h are needed
+        for k, step in enumerate(reversed(sequence), start=1):
+            product = product @ step
+            if k in lags:
+                one = spectrum(product[:, :H])
+                found[k] = max(one, found.get(k, one), key=lambda each: each.largest)
+        means.append(np.mean(sequence, axis=0))
     return Jacobians(
         tuple(lags),
-        np.array([one.singular_values for one in found]),
-        np.array([one.spectral_radius for one in found]),
-        spectral_radius(np.mean(sequences, axis=(0, 1))),
+        np.array([found[k].singular_values for k in lags]),
+        np.array([found[k].spectral_radius for k in lags]),
+        spectral_radius(np.mean(means, axis=0)),
     )

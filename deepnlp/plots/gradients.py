@@ -37,8 +37,10 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     """Draw the measurements of the gradient microscope, one column per layer.
 
     Above: the share of the gradient that is left at each step back in time, with the predicted rate
-    beside the measured one, and the largest singular value of the product of step Jacobians.
-    Below: how far the gates are open, and the singular values of the blocks of W_h.
+    beside the measured one, and the largest singular value of the product of step Jacobians over
+    all windows. In the last layer no measured share is above it; into the others, gradients also
+    come down at every step from the layers above. Shares too small to be drawn lie on the lower
+    edge. Below: how far the gates are open, and the singular values of the blocks of W_h.
 
     Parameters
     ----------
@@ -69,7 +71,8 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     lowest = min(_lowest(layer) for layer in flow.layers)
     highest = max(_highest(layer) for layer in flow.layers)
     for column, layer in enumerate(flow.layers):
-        _draw_shares(figure.add_subplot(grid[0, column]), layer, lowest, highest)
+        fed = layer is not flow.layers[-1]  # gradients come down to it at every step
+        _draw_shares(figure.add_subplot(grid[0, column]), layer, lowest, highest, fed)
         _draw_gates(figure.add_subplot(grid[1, column]), layer)
         if with_weights:
             _draw_singular_values(figure.add_subplot(grid[2, column]), layer)
@@ -160,14 +163,14 @@ def _highest(layer: LayerFlow) -> float:
     return max(1.0, *(float(one.max()) for one in _curves(layer)))
 
 
-def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float) -> None:
+def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float, fed: bool) -> None:
     k = np.arange(len(layer.dh))
     labels = []
 
     def curve(x: Any, values: Any, text: str, colour: str, style: str, width: float) -> None:
-        seen = np.where(values >= lowest / 3, values, np.nan)  # smaller ones are not drawn
+        seen = np.maximum(values, lowest / 3)  # smaller ones lie on the lower edge
         axes.plot(x, seen, style, color=colour, lw=width, ms=4.5, clip_on=False, zorder=3)
-        labels.append(Label(text, max(float(values[-1]), lowest / 3), colour))
+        labels.append(Label(text, float(seen[-1]), colour))
 
     measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
     curve(k, layer.dh_share, measured, BLUE, "-", 2.2)
@@ -178,12 +181,12 @@ def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float) ->
         curve(k, layer.predicted_rate**k, text, BLACK, ":", 1.3)
     if layer.jacobians is not None:
         found = layer.jacobians
-        largest = "largest singular\nvalue of " + _DH_DH
+        largest = "largest singular\nvalue of " + _DH_DH + (",\nthis layer alone" if fed else "")
         curve(found.lags, found.singular_values[:, 0], largest, GREEN, "D", 0.0)
     log_scale(axes, lowest / 3, highest * 3)
     axes.set(xlim=(0, k[-1]), xlabel=r"steps back in time, $k$", ylabel=LEFT)
     plain(axes)
-    label_in_margin(axes, labels, height=0.105, size=8.5)
+    label_in_margin(axes, labels, height=0.14 if fed else 0.105, size=8.5)
     axes.set_title(f"{layer.name}  {layer.cell}".strip(), loc="left", fontsize=10.5)
 
 
@@ -216,12 +219,14 @@ def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     for (name, found), (colour, dash) in zip(layer.weights.items(), BLOCK_STYLES, strict=False):
         values = found.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
+        axes.plot([len(values)], [found.spectral_radius], "D", color=colour, ms=5, clip_on=False)
         text = rf"$\rho$({name}) = {found.spectral_radius:.2f}"
         labels.append(Label(text, found.spectral_radius, colour))
     axes.axhline(1.0, color=BLACK, lw=0.8)
     top = max(found.largest for found in layer.weights.values())
     axes.set(xlim=(1, max(2, len(values))), ylim=(0, 1.1 * max(top, 1.0)), ylabel="singular value")
-    axes.set_xlabel("singular values of $W_h$, the largest first (ρ: spectral radius)", fontsize=9)
+    below = "singular values of $W_h$, the largest first (diamond: spectral radius ρ)"
+    axes.set_xlabel(below, fontsize=9)
     plain(axes)
     label_in_margin(axes, labels, height=0.16, size=8.5)
 

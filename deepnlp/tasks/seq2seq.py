@@ -19,7 +19,7 @@ from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
 from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
 from deepnlp.tasks.task import Task
-from deepnlp.text import Vocabulary, pad
+from deepnlp.text import Vocabulary, pad_pairs
 
 METRICS = ("exact_match", "bleu", "accuracy", "perplexity")
 SHOWN = 3  # translations of a sample
@@ -180,10 +180,7 @@ class SequenceToSequence(Task):
 
     def _padded(self, pairs: Sequence[tuple[HostIds, HostIds]]) -> tuple[HostIds, ...]:
         """A batch: the source and its lengths, what the decoder reads and what it should write."""
-        source, lengths = pad([a for a, _ in pairs])
-        inputs, _ = pad([[self._start, *b] for _, b in pairs])
-        targets, _ = pad([[*b, self._start] for _, b in pairs], IGNORED)
-        return source, lengths, inputs, targets
+        return pad_pairs([a for a, _ in pairs], [b for _, b in pairs], self._start)
 
     def _with_own_inputs(
         self, model: Any, source: Array, lengths: Array, inputs: Array, forced: Array

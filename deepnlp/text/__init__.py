@@ -1,8 +1,11 @@
 """From text to ids and back: tokenisers, a sentence splitter, the vocabulary."""
 
-from deepnlp.text.padding import pad
+from deepnlp.text.padding import pad, pad_pairs
 from deepnlp.text.sentences import sentences
 from deepnlp.text.tokenisers import EOS, TOKENISERS, UNK, Tokeniser, tokeniser
 from deepnlp.text.vocabulary import Vocabulary
 
-__all__ = ["EOS", "TOKENISERS", "UNK", "Tokeniser", "Vocabulary", "pad", "sentences", "tokeniser"]
+__all__ = [
+    "EOS", "TOKENISERS", "UNK", "Tokeniser", "Vocabulary", "pad", "pad_pairs", "sentences",
+    "tokeniser",
+]  # fmt: skip

@@ -34,3 +34,40 @@ def pad(sequences: Sequence[Any], fill: int = 0) -> tuple[np.ndarray, np.ndarray
     for row, sequence in zip(ids, sequences, strict=True):
         row[: len(sequence)] = sequence
     return ids, lengths
+
+
+def pad_pairs(
+    sources: Sequence[Any], targets: Sequence[Any], mark: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A batch of pairs for an encoder and a decoder that is given what it should have written.
+
+    Parameters
+    ----------
+    sources, targets : sequence of N sequences of int
+    mark : int
+        The id that the decoder reads before its first token, and writes after its last.
+
+    Returns
+    -------
+    source : ndarray, shape (N, S)
+        Padded with 0.
+    lengths : ndarray, shape (N,)
+        Of the sources.
+    inputs : ndarray, shape (N, T)
+        What the decoder reads: the mark, then the target; padded with 0.
+    wanted : ndarray, shape (N, T)
+        What it should write: the target, then the mark; padded with -1, which a loss leaves out.
+
+    Examples
+    --------
+    >>> for rows in pad_pairs([[5, 6], [7]], [[1], [2, 3]], mark=9):
+    ...     print(rows.tolist())
+    [[5, 6], [7, 0]]
+    [2, 1]
+    [[9, 1, 0], [9, 2, 3]]
+    [[1, 9, -1], [2, 3, 9]]
+    """
+    source, lengths = pad(sources)
+    inputs, _ = pad([[mark, *target] for target in targets])
+    wanted, _ = pad([[*target, mark] for target in targets], -1)
+    return source, lengths, inputs, wanted

@@ -1,13 +1,30 @@
-"""Every exercise of every lesson: the empty answer is found empty, the solution is right."""
+"""Every exercise of every lesson: the empty answer, right answers and wrong ones.
+
+``RIGHT`` in ``test_lessonN.py`` has pairs of a name and a right answer in another style than the
+solution; ``WRONG`` has a name, a wrong answer, its diagnosis, and where this is the same for
+several mistakes (a wrong choice) words of the sentence.
+"""
+
+from importlib import import_module
 
 import pytest
 
-from deepnlp.exercises import EMPTY, exercises_of
+from deepnlp.exercises import EMPTY, check, exercises_of
 from notebooks.build import sources
-from tests.exercises.tools import code_cells, exercise_cells, lesson_source, verdict_of
+from tests.exercises.tools import (
+    code_cells,
+    exercise_cells,
+    lesson_source,
+    solution_of,
+    verdict_of,
+)
 
 LESSONS = [int(path.stem[:2]) for path in sources()]
 NAMES = [e.name for lesson in LESSONS for e in exercises_of(lesson)]
+MODULES = [import_module(f"tests.exercises.test_lesson{lesson}") for lesson in LESSONS]
+RIGHT = [case for module in MODULES for case in module.RIGHT]
+WRONG = [case for module in MODULES for case in module.WRONG]
+SAY_LITTLE = {"empty", "error", "wrong value", "wrong shape", "wrong type", "unknown"}
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -48,3 +65,44 @@ def test_an_empty_answer_is_called_empty(name):
 def test_the_solution_passes(name):
     verdict, _ = verdict_of(name, solution=True)
     assert verdict.ok, verdict.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exercise_has_two_right_and_two_named_wrong_answers(name):
+    assert len([answer for one, answer in RIGHT if one == name]) >= 2
+    told = {tuple(case[2:]) for case in WRONG if case[0] == name and case[2] not in SAY_LITTLE}
+    assert len(told) >= 2, "two mistakes that the reader is told by name"
+
+
+def test_the_tables_name_exercises_that_there_are():
+    assert {case[0] for case in [*RIGHT, *WRONG]} == set(NAMES)
+
+
+def ids(cases):
+    return [f"{case[0]}-{number}" for number, case in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT, ids=ids(RIGHT))
+def test_a_right_answer_in_another_style_passes(name, answer):
+    verdict = check(name, answer)
+    assert verdict.ok, verdict.text
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", WRONG, ids=ids(WRONG))
+def test_a_wrong_answer_is_told_its_mistake(case):
+    name, answer, diagnosis, *words = case
+    verdict = check(name, answer)
+    assert not verdict.ok
+    assert verdict.diagnosis == diagnosis, verdict.text
+    for some in words:
+        assert some in verdict.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("nothing", [None, ..., lambda *given: None])
+def test_nothing_at_all_is_called_empty(name, nothing):
+    answer, is_function = solution_of(name), callable(nothing)
+    if is_function and (isinstance(answer, type) or not callable(answer)):
+        return  # this exercise asks for a class, a number or a choice
+    assert check(name, nothing).diagnosis == EMPTY

@@ -1,9 +1,11 @@
 """Lesson 1: the typical wrong answers, and what each is told."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from deepnlp.exercises import check
+from tests.exercises.right_answers import right_answers
 from tests.exercises.tools import code_cells, lesson_source, solution_of
 
 
@@ -33,6 +35,11 @@ def softmax_with_one_maximum(s):
         return e / e.sum(axis=1, keepdims=True)
 
 
+def softmax_less_the_mean(s):
+    e = np.exp(s - s.mean(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
 def softmax_that_clips(s):
     e = np.exp(np.clip(s, -500, 500))
     return e / e.sum(axis=1, keepdims=True)
@@ -58,35 +65,47 @@ def slope_over_h(f, x, h):
     return (f(x + h) - f(x - h)) / h
 
 
-@pytest.mark.parametrize(
-    ("name", "answer", "diagnosis"),
-    [
-        ("1.1", wrong_affine, "term of a sum or product missing"),
-        ("1.1", lambda x, W, b: W @ x + b, "error"),
-        ("1.1", lambda x, W, b: (x @ W + b).T, "transposed"),
-        ("1.2", wrong_merge, "bias not carried through the second map"),
-        ("1.2", lambda *weights: weights[0] @ weights[2], "wrong type"),
-        ("1.3", softmax_over_columns, "summed or broadcast over the wrong axis"),
-        ("1.3", softmax_without_keepdims, "missing keepdims"),
-        ("1.3", softmax_that_overflows, "not a number"),
-        ("1.3", lambda s: np.exp(s) / np.exp(s).sum(), "one sum for all"),
-        ("1.3", softmax_with_one_maximum, "one maximum for all"),
-        ("1.3", lambda s: softmax_with_one_maximum(s).tolist(), "one maximum for all"),
-        ("1.3", softmax_that_clips, "scores clipped"),
-        ("1.4", summed_cross_entropy, "loss not averaged"),
-        ("1.4", positive_cross_entropy, "sign"),
-        ("1.4", lambda p, t: -np.log2(p[np.arange(len(t)), t]).mean(), "base of the logarithm"),
-        ("1.4", cross_entropy_of_all, "summed or broadcast over the wrong axis"),
-        ("1.9", one_sided_slope, "one-sided"),
-        ("1.9", slope_over_h, "constant factor"),
-        ("1.10", "random", "wrong choice"),
-        ("1.10", "twos", "wrong type"),
-    ],
-)
-def test_a_typical_mistake_is_named(name, answer, diagnosis):
-    verdict = check(name, answer)
-    assert not verdict.ok
-    assert verdict.diagnosis == diagnosis, verdict.text
+WRONG = [
+    ("1.1", wrong_affine, "term of a sum or product missing"),
+    ("1.1", lambda x, W, b: W @ x + b, "error"),
+    ("1.1", lambda x, W, b: (x @ W + b).T, "transposed"),
+    ("1.2", wrong_merge, "bias not carried through the second map"),
+    ("1.2", lambda W1, b1, W2, b2: (W1 @ W2, b1 @ W2), "second bias forgotten"),
+    ("1.2", lambda W1, b1, W2, b2: (b1 @ W2 + b2, W1 @ W2), "b before W"),
+    ("1.1", lambda x, W, b: x @ W - b, "b subtracted"),
+    ("1.1", lambda x, W, b: np.maximum(x @ W + b, 0), "an activation added"),
+    ("1.3", lambda s: np.log(softmax_with_one_maximum(s)), "logarithm of the softmax"),
+    ("1.3", lambda s: s / s.sum(axis=1, keepdims=True), "exp missing"),
+    ("1.3", lambda s: np.exp(s - s.max(axis=1, keepdims=True)), "not normalised"),
+    ("1.3", softmax_less_the_mean, "mean taken off instead of the maximum"),
+    ("1.4", lambda p, t: -np.log(p[:, t]).mean(), "every row with every class"),
+    (
+        "1.4",
+        lambda p, t: -np.log(p.max(axis=1)).mean(),
+        "largest probability instead of the right class",
+    ),
+    ("1.4", lambda p, t: -np.log10(p[np.arange(len(t)), t]).mean(), "base of the logarithm"),
+    ("1.9", lambda f, x, h: (f(x) - f(x - h)) / h, "one-sided"),
+    ("1.9", lambda f, x, h: f(x + h) - f(x - h), "not divided"),
+    ("1.9", lambda f, x, h: (f(x + h) - f(x - h)) / 2 * h, "divided, then multiplied"),
+    ("1.2", lambda *weights: weights[0] @ weights[2], "wrong type"),
+    ("1.3", softmax_over_columns, "summed or broadcast over the wrong axis"),
+    ("1.3", softmax_without_keepdims, "missing keepdims"),
+    ("1.3", softmax_that_overflows, "not a number"),
+    ("1.3", lambda s: np.exp(s) / np.exp(s).sum(), "one sum for all"),
+    ("1.3", softmax_with_one_maximum, "one maximum for all"),
+    ("1.3", lambda s: softmax_with_one_maximum(s).tolist(), "one maximum for all"),
+    ("1.3", softmax_that_clips, "scores clipped"),
+    ("1.4", summed_cross_entropy, "loss not averaged"),
+    ("1.4", positive_cross_entropy, "sign"),
+    ("1.4", lambda p, t: -np.log2(p[np.arange(len(t)), t]).mean(), "base of the logarithm"),
+    ("1.4", cross_entropy_of_all, "summed or broadcast over the wrong axis"),
+    ("1.9", one_sided_slope, "one-sided"),
+    ("1.9", slope_over_h, "constant factor"),
+    ("1.10", "random", "wrong choice", "does depend on the scores"),
+    ("1.10", "one output", "wrong choice", "A single probability"),
+    ("1.10", "twos", "wrong type"),
+]
 
 
 def variant(name, **methods):
@@ -146,6 +165,10 @@ def probabilities_alone(self, dloss=1):
     return dloss * self.p / len(self.t)
 
 
+def gradients_returned(self, dy):
+    return dy @ self.W.T, self.x.T @ dy, dy.sum(axis=0)
+
+
 def one_way_only(self, dy):
     return dy * self.gate
 
@@ -158,39 +181,37 @@ def swish_gradient_forgotten(self, dy):
     return self.gate + self.x * self.gate * (1 - self.gate)
 
 
-@pytest.mark.parametrize(
-    ("name", "methods", "diagnosis"),
-    [
-        ("1.5", {"backward": turned}, "transposed"),
-        ("1.5", {"backward": bias_not_summed}, "bias gradient not summed over N"),
-        ("1.5", {"backward": weight_gradient_forgotten}, "zero or missing"),
-        ("1.5", {"backward": lambda self, dy: None}, "empty"),
-        (
-            "1.6",
-            {"forward": keeping_the_input, "backward": slope_at_the_input},
-            "derivative taken at the input instead of the output",
-        ),
-        (
-            "1.6",
-            {"backward": slope_forgotten},
-            "derivative of the activation missing or of another function",
-        ),
-        ("1.6", {"forward": lambda self, x: np.tanh(x)}, "wrong value"),
-        ("1.6", {"backward": gradient_forgotten}, "arriving gradient not used"),
-        ("1.6", {"backward": in_a_list}, "wrong type"),
-        ("1.7", {"backward": loss_gradient_forgotten}, "arriving gradient not used"),
-        ("1.7", {"backward": neither_loss_gradient_nor_mean}, "arriving gradient not used"),
-        ("1.7", {"backward": not_averaged}, "loss not averaged"),
-        ("1.7", {"backward": probabilities_alone}, "term of a sum or product missing"),
-        ("1.8", {"backward": one_way_only}, "term of a sum or product missing"),
-        ("1.8", {"backward": through_the_gate_only}, "term of a sum or product missing"),
-        ("1.8", {"backward": swish_gradient_forgotten}, "arriving gradient not used"),
-    ],
-)
-def test_a_wrong_layer_is_diagnosed(name, methods, diagnosis):
-    verdict = check(name, variant(name, **methods))
-    assert not verdict.ok
-    assert verdict.diagnosis == diagnosis, verdict.text
+LAYERS = [
+    ("1.5", {"backward": turned}, "transposed"),
+    ("1.5", {"backward": bias_not_summed}, "bias gradient not summed over N"),
+    ("1.5", {"backward": gradients_returned}, "wrong type"),
+    ("1.5", {"forward": lambda self, x: x @ self.W}, "term of a sum or product missing"),
+    ("1.6", {"forward": lambda self, x: 1 / (1 + np.exp(x))}, "sigmoid of -x"),
+    ("1.8", {"forward": lambda self, x: 1 / (1 + np.exp(-x))}, "the sigmoid alone"),
+    ("1.5", {"backward": weight_gradient_forgotten}, "zero or missing"),
+    ("1.5", {"backward": lambda self, dy: None}, "empty"),
+    (
+        "1.6",
+        {"forward": keeping_the_input, "backward": slope_at_the_input},
+        "derivative taken at the input instead of the output",
+    ),
+    (
+        "1.6",
+        {"backward": slope_forgotten},
+        "derivative of the activation missing or of another function",
+    ),
+    ("1.6", {"forward": lambda self, x: np.tanh(x)}, "another activation"),
+    ("1.6", {"backward": gradient_forgotten}, "arriving gradient not used"),
+    ("1.6", {"backward": in_a_list}, "wrong type"),
+    ("1.7", {"backward": loss_gradient_forgotten}, "arriving gradient not used"),
+    ("1.7", {"backward": neither_loss_gradient_nor_mean}, "arriving gradient not used"),
+    ("1.7", {"backward": not_averaged}, "loss not averaged"),
+    ("1.7", {"backward": probabilities_alone}, "term of a sum or product missing"),
+    ("1.8", {"backward": one_way_only}, "term of a sum or product missing"),
+    ("1.8", {"backward": through_the_gate_only}, "term of a sum or product missing"),
+    ("1.8", {"backward": swish_gradient_forgotten}, "arriving gradient not used"),
+]
+WRONG += [(name, variant(name, **methods), told) for name, methods, told in LAYERS]
 
 
 def train_step(model, loss, x, t, lr, reset=True, sign=1.0):
@@ -203,14 +224,15 @@ def train_step(model, loss, x, t, lr, reset=True, sign=1.0):
     return value
 
 
-@pytest.mark.parametrize(
-    ("options", "diagnosis"),
-    [({"reset": False}, "gradients not reset"), ({"sign": -1.0}, "sign"), ({"sign": 0}, "no step")],
-)
-def test_a_wrong_step_of_training_is_named(options, diagnosis):
-    verdict = check("1.11", lambda *arguments: train_step(*arguments, **options))
-    assert not verdict.ok
-    assert verdict.diagnosis == diagnosis, verdict.text
+WRONG += [
+    ("1.11", partial(train_step, **options), told)
+    for options, told in [
+        ({"reset": False}, "gradients not reset"),
+        ({"sign": -1.0}, "sign"),
+        ({"sign": 0}, "no step"),
+    ]
+]
+RIGHT = right_answers(1)
 
 
 def test_layers_of_the_reader_train_like_those_of_the_package():

@@ -1,10 +1,10 @@
 """Lesson 5: what the checks say of typical wrong answers."""
 
 import numpy as np
-import pytest
 
 from deepnlp.exercises import check
 from deepnlp.models import SimpleRNNLM
+from tests.exercises.right_answers import right_answers
 from tests.exercises.tools import solution_of
 
 # --- Values -----------------------------------------------------------------------------------
@@ -15,6 +15,8 @@ PERPLEXITIES = {
     "sum instead of mean": lambda log_p: np.exp(-np.sum(log_p)),
     "arithmetic mean": lambda log_p: np.mean(np.exp(-log_p)),
     "not exponentiated": lambda log_p: -np.mean(log_p),
+    "mean of the probabilities": lambda log_p: 1 / np.mean(np.exp(log_p)),
+    "not averaged": lambda log_p: np.exp(-log_p),
     "wrong value": lambda log_p: 7.0,
 }
 
@@ -28,76 +30,66 @@ TEMPERATURES = {
     "multiplied instead of divided": lambda s, tau: softmax(s * tau),
     "temperature after the softmax": lambda s, tau: softmax(s) / tau,
     "temperature not used": lambda s, tau: softmax(s),
+    "temperature squared": lambda s, tau: softmax(s / tau**2),
+    "softmax missing": lambda s, tau: s / tau,
     "not normalised": lambda s, tau: np.exp(s / tau),
     "not a number": lambda s, tau: np.exp(s / tau) / np.exp(s / tau).sum(),
 }
 
 
-@pytest.mark.parametrize("diagnosis", PERPLEXITIES)
-def test_perplexities(diagnosis):
-    assert check("5.1", PERPLEXITIES[diagnosis]).diagnosis == diagnosis
-
-
-@pytest.mark.parametrize(
-    ("number", "diagnosis"),
-    [
+WRONG = [("5.1", answer, told) for told, answer in PERPLEXITIES.items()]
+WRONG += [("5.8", answer, told) for told, answer in TEMPERATURES.items()]
+WRONG += [
+    ("5.2", number, told)
+    for number, told in [
         (10, "arithmetic mean"),
         (6.4, "mean of the probabilities"),
         (3, "bits instead of words"),
-        (4, "wrong value"),
+        (64, "the product of both"),
+        (1 / 8, "the probability instead of the perplexity"),
+        (4, "one of the words alone"),
+        (5, "wrong value"),
         ("8", "wrong type"),
-    ],
-)
-def test_a_perplexity_in_the_head(number, diagnosis):
-    assert check("5.2", number).diagnosis == diagnosis
+    ]
+]
 
 
-@pytest.mark.parametrize("choice", ["gradients", "both", "neither"])
-def test_choices(choice):
-    assert check("5.5", choice).diagnosis == "wrong choice"
-
-
-@pytest.mark.parametrize("diagnosis", TEMPERATURES)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_temperatures(diagnosis):
-    assert check("5.8", TEMPERATURES[diagnosis]).diagnosis == diagnosis
+WRONG += [
+    ("5.5", "gradients", "wrong choice", "The other way round"),
+    ("5.5", "both", "wrong choice", "sends no gradient"),
+    ("5.5", "neither", "wrong choice", "the state is carried"),
+]
 
 
 # --- Backward passes --------------------------------------------------------------------------
 
 
-def test_step_with_the_derivative_at_the_input():
-    class Wrong(solution_of("5.3")):
-        def forward(self, x, h_prev):
-            h = super().forward(x, h_prev)
-            self.a = x @ self.Wx + h_prev @ self.Wh + self.b
-            return h
-
-        def backward(self, dh):
-            da = dh * (1 - self.a**2)
-            self.dWx, self.dWh, self.db = self.x.T @ da, self.h_prev.T @ da, da.sum(axis=0)
-            return da @ self.Wx.T, da @ self.Wh.T
-
-    assert check("5.3", Wrong).diagnosis == "derivative taken at the input instead of the output"
+AT_THE_INPUT = "derivative taken at the input instead of the output"
+SLOPE_MISSING = "derivative of the activation missing or of another function"
 
 
-def test_step_with_the_transpose_forgotten():
-    class Wrong(solution_of("5.3")):
-        def backward(self, dh):
-            dx, _ = super().backward(dh)
-            return dx, dh * (1 - self.h**2) @ self.Wh
+class SlopeAtTheInput(solution_of("5.3")):
+    def forward(self, x, h_prev):
+        h = super().forward(x, h_prev)
+        self.a = x @ self.Wx + h_prev @ self.Wh + self.b
+        return h
 
-    assert check("5.3", Wrong).diagnosis == "transposed"
+    def backward(self, dh):
+        da = dh * (1 - self.a**2)
+        self.dWx, self.dWh, self.db = self.x.T @ da, self.h_prev.T @ da, da.sum(axis=0)
+        return da @ self.Wx.T, da @ self.Wh.T
 
 
-def test_step_without_the_derivative():
-    class Wrong(solution_of("5.3")):
-        def backward(self, dh):
-            self.dWx, self.dWh, self.db = self.x.T @ dh, self.h_prev.T @ dh, dh.sum(axis=0)
-            return dh @ self.Wx.T, dh @ self.Wh.T
+class TransposeForgotten(solution_of("5.3")):
+    def backward(self, dh):
+        dx, _ = super().backward(dh)
+        return dx, dh * (1 - self.h**2) @ self.Wh
 
-    found = check("5.3", Wrong).diagnosis
-    assert found == "derivative of the activation missing or of another function"
+
+class WithoutTheSlope(solution_of("5.3")):
+    def backward(self, dh):
+        self.dWx, self.dWh, self.db = self.x.T @ dh, self.h_prev.T @ dh, dh.sum(axis=0)
+        return dh @ self.Wx.T, dh @ self.Wh.T
 
 
 def step_with(change):
@@ -120,17 +112,20 @@ def test_a_step_that_forgets_what_arrives():
     assert "for every dh" in verdict.text
 
 
-@pytest.mark.parametrize(
-    ("change", "diagnosis"),
-    [
+WRONG += [
+    ("5.3", SlopeAtTheInput, AT_THE_INPUT),
+    ("5.3", TransposeForgotten, "transposed"),
+    ("5.3", WithoutTheSlope, SLOPE_MISSING),
+]
+WRONG += [
+    ("5.3", step_with(change), told)
+    for change, told in [
         (lambda dx, dh_prev: (dh_prev, dx), "gradients in another order"),
         (lambda dx, dh_prev: dx, "wrong type"),
         (lambda dx, dh_prev: (dx, dh_prev, dx), "wrong type"),
         (lambda dx, dh_prev: [dx, 2 * dh_prev], "constant factor"),
-    ],
-)
-def test_the_form_of_what_a_step_returns(change, diagnosis):
-    assert check("5.3", step_with(change)).diagnosis == diagnosis
+    ]
+]
 
 
 def through_time(carry=True, accumulate=True):
@@ -180,7 +175,7 @@ def test_the_forward_of_time_is_checked():
         def forward(self, x):
             return super().forward(x)[:, ::-1]
 
-    assert check("5.4", Wrong).diagnosis == "wrong value"
+    assert check("5.4", Wrong).diagnosis == "in reverse order"
 
 
 def truncated(rest_of_division, drop_state=False):
@@ -206,21 +201,37 @@ def truncated(rest_of_division, drop_state=False):
     return Wrong
 
 
+class ForwardInWindows(solution_of("5.7")):
+    """Each window from a state of zeros."""
+
+    def forward(self, x):
+        starts = range(0, x.shape[1], self.window)
+        return np.concatenate(
+            [super(ForwardInWindows, self).forward(x[:, k : k + self.window]) for k in starts],
+            axis=1,
+        )
+
+
+WRONG += [("5.7", ForwardInWindows, "state reset in forward")]
+
+
 def test_truncation_is_right_at_the_first_step_of_a_window():
     assert check("5.7", truncated(0)).ok
 
 
-@pytest.mark.parametrize(
-    ("wrong", "diagnosis"),
-    [
+WRONG += [
+    ("5.4", through_time(carry=False), "path through h_prev dropped", "da_(t+1)"),
+    ("5.4", through_time(accumulate=False), "assigned instead of accumulated"),
+]
+WRONG += [
+    ("5.7", wrong(), told)
+    for wrong, told in [
         (lambda: truncated(99), "nothing is cut"),
         (lambda: truncated(1), "time off by one"),
         (lambda: truncated(2), "time off by one"),
         (lambda: truncated(0, drop_state=True), "state cut with the gradient"),
-    ],
-)
-def test_truncation(wrong, diagnosis):
-    assert check("5.7", wrong()).diagnosis == diagnosis
+    ]
+]
 
 
 # --- Windows and continuations ------------------------------------------------------------------
@@ -241,13 +252,17 @@ WINDOWS = {
     "last window lost": lambda ids, N, T: solution_of("5.6")(ids, N, T)[:-1],
     "wrong value": lambda ids, N, T: solution_of("5.6")(ids, N, T + 1),
     "wrong shape": lambda ids, N, T: [(x.T, t.T) for x, t in solution_of("5.6")(ids, N, T)],
+    "inputs and targets exchanged": lambda ids, N, T: [
+        (t, x) for x, t in solution_of("5.6")(ids, N, T)
+    ],
+    "rows in another order": lambda ids, N, T: [
+        (x[::-1], t[::-1]) for x, t in solution_of("5.6")(ids, N, T)
+    ],
     "wrong type": lambda ids, N, T: [x for x, _ in solution_of("5.6")(ids, N, T)],
 }
 
 
-@pytest.mark.parametrize("diagnosis", WINDOWS)
-def test_windows(diagnosis):
-    assert check("5.6", WINDOWS[diagnosis]).diagnosis == diagnosis
+WRONG += [("5.6", answer, told) for told, answer in WINDOWS.items()]
 
 
 def likeliest(model, ids):
@@ -274,21 +289,35 @@ def whole_text_again(model: SimpleRNNLM, ids, length):
     return text[len(ids) :]
 
 
+def one_word(model, ids, length):
+    return solution_of("5.9")(model, ids, 1) * length
+
+
+def forgetful(model, ids, length):
+    found = solution_of("5.9")(model, ids, 1)
+    while len(found) < length:
+        found += solution_of("5.9")(model, found[-1:], 1)
+    return found
+
+
 def with_prompt(model, ids, length):
     return [*ids, *solution_of("5.9")(model, ids, length)]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "diagnosis"),
-    [
+WRONG += [
+    ("5.9", wrong, told)
+    for wrong, told in [
         (without_reset, "state not reset"),
         (without_prompt, "prompt not read"),
         (whole_text_again, "text fed again"),
         (with_prompt, "wrong shape"),
-    ],
-)
-def test_continuations(wrong, diagnosis):
-    assert check("5.9", wrong).diagnosis == diagnosis
+    ]
+]
+WRONG += [
+    ("5.9", one_word, "one word repeated"),
+    ("5.9", forgetful, "state reset before each word"),
+]
+RIGHT = right_answers(5)
 
 
 def test_reading_the_whole_text_again_is_refused():

@@ -11,43 +11,37 @@ from tests.exercises.tools import solution_of
 # --- Choices and numbers ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
-    [
+WRONG = [
+    ("6.1", answer, told)
+    for answer, told in [
         ({"A": "grows", "B": "grows", "C": "vanishes"}, "judged by the singular value"),
-        ({"A": "vanishes", "B": "vanishes", "C": "vanishes"}, "wrong choice"),
+        ({"A": "vanishes", "B": "vanishes", "C": "vanishes"}, "a turn that grows"),
         ({"A": "vanishes", "B": "explodes", "C": "vanishes"}, "wrong type"),
         ("grows", "wrong type"),
-    ],
-)
-def test_which_matrix_explodes(answer, diagnosis):
-    assert check("6.1", answer).diagnosis == diagnosis
+    ]
+]
 
 
-@pytest.mark.parametrize(
-    ("biases", "diagnosis"),
-    [
+WRONG += [
+    ("6.5", biases, told)
+    for biases, told in [
         ([12.0, 12.0, 3.0, 12.0], "the output gate is open"),
         ([12.0, 1.0, 3.0, -12.0], "the memory forgets"),
         ([-3.0, 12.0, 3.0, -12.0], "nothing comes in"),
         ([12.0, 12.0, 0.5, -12.0], "nothing comes in"),
         ([12.0, 12.0, 3.0], "wrong shape"),
-    ],
-)
-def test_a_silent_clock(biases, diagnosis):
-    assert check("6.5", biases).diagnosis == diagnosis
+    ]
+]
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
-    [
+WRONG += [
+    ("6.6", answer, told)
+    for answer, told in [
         (lambda n: 0.5 ** (1 / n), "the gate and not its bias"),
         (lambda n: 0.0, "one step instead of n"),
         (lambda n: np.log(n), "wrong value"),
-    ],
-)
-def test_forget_biases(answer, diagnosis):
-    assert check("6.6", answer).diagnosis == diagnosis
+    ]
+]
 
 
 # --- Functions --------------------------------------------------------------------------------
@@ -76,9 +70,7 @@ CLIPPINGS = {
 }
 
 
-@pytest.mark.parametrize("diagnosis", CLIPPINGS)
-def test_clippings(diagnosis):
-    assert check("6.3", CLIPPINGS[diagnosis]).diagnosis == diagnosis
+WRONG += [("6.3", answer, told) for told, answer in CLIPPINGS.items()]
 
 
 def gru(x, h_prev, Wx, Wh, b, order=(0, 1), keep=lambda n, z, h: (1 - z) * n + z * h):
@@ -96,13 +88,11 @@ GRUS = {
     "reset gate after the product": lambda x, h, Wx, Wh, b: GRU(
         Wx, Wh, b, reset_after=True
     ).forward(x, h),
-    "wrong value": lambda *a: gru(*a, keep=lambda n, z, h: (1 - z) * n),
+    "old state dropped": lambda *a: gru(*a, keep=lambda n, z, h: (1 - z) * n),
 }
 
 
-@pytest.mark.parametrize("diagnosis", GRUS)
-def test_steps_of_a_gru(diagnosis):
-    assert check("6.8", GRUS[diagnosis]).diagnosis == diagnosis
+WRONG += [("6.8", answer, told) for told, answer in GRUS.items()]
 
 
 # --- Backward passes --------------------------------------------------------------------------
@@ -139,9 +129,7 @@ LSTMS = {
 }
 
 
-@pytest.mark.parametrize("diagnosis", LSTMS)
-def test_lstms_over_time(diagnosis):
-    assert check("6.4", time_lstm(**LSTMS[diagnosis])).diagnosis == diagnosis
+WRONG += [("6.4", time_lstm(**options), told) for told, options in LSTMS.items()]
 
 
 def test_an_lstm_with_its_gates_in_another_order():
@@ -155,6 +143,72 @@ def test_an_lstm_with_its_gates_in_another_order():
     verdict = check("6.4", wrong)
     assert verdict.diagnosis == "gates swapped"
     assert "f, i, o, g" in verdict.text
+
+
+class Parts(solution_of("6.4")):
+    """A right LSTM whose lines can be replaced one by one."""
+
+    def new(self, a):
+        return np.tanh(a)
+
+    def kept(self, i, f, g, c):
+        return f * c + i * g
+
+    def told(self, o, c):
+        return o * np.tanh(c)
+
+    def to_c(self, dh, o, u):
+        return dh * o * (1 - u**2)
+
+    def through_c(self, dc, f):
+        return dc * f
+
+    def to_i_and_g(self, dc, i, g):
+        return dc * g, dc * i
+
+    def forward(self, x):
+        h = c = np.zeros((len(x), len(self.Wh)))
+        self.steps, hs = [], []
+        for t in range(x.shape[1]):
+            a = np.split(x[:, t] @ self.Wx + h @ self.Wh + self.b, 4, axis=1)
+            i, f, g, o = sigmoid(a[0]), sigmoid(a[1]), self.new(a[2]), sigmoid(a[3])
+            before, c = (x[:, t], h, c), self.kept(i, f, g, c)
+            h = self.told(o, c)
+            self.steps.append((*before, i, f, g, o, np.tanh(c)))
+            hs.append(h)
+        return np.stack(hs, axis=1)
+
+    def backward(self, dhs):
+        dh_next, dc_next, dxs = 0.0, 0.0, []
+        for t in reversed(range(dhs.shape[1])):
+            x, h, c, i, f, g, o, u = self.steps[t]
+            dh = dhs[:, t] + dh_next
+            dc = dc_next + self.to_c(dh, o, u)
+            di, dg = self.to_i_and_g(dc, i, g)
+            slopes = di * i * (1 - i), dc * c * f * (1 - f), dg * (1 - g**2), dh * u * o * (1 - o)
+            da = np.concatenate(slopes, axis=1)
+            self.dWx, self.dWh = self.dWx + x.T @ da, self.dWh + h.T @ da
+            self.db = self.db + da.sum(axis=0)
+            dxs.append(da @ self.Wx.T)
+            dh_next, dc_next = da @ self.Wh.T, self.through_c(dc, f)
+        return np.stack(dxs[::-1], axis=1)
+
+
+PARTS = [
+    ({"new": lambda self, a: sigmoid(a)}, "g is a sigmoid"),
+    ({"told": lambda self, o, c: np.tanh(c)}, "output gate not used"),
+    ({"told": lambda self, o, c: o * c}, "tanh of c missing"),
+    ({"kept": lambda self, i, f, g, c: c + i * g}, "forget gate not used"),
+    ({"kept": lambda self, i, f, g, c: f * c + g}, "input gate not used"),
+    ({"kept": lambda self, i, f, g, c: (1 - i) * c + i * g}, "1 - i in place of f"),
+    ({"to_c": lambda self, dh, o, u: dh * (1 - u**2)}, "term of a sum or product missing"),
+    ({"through_c": lambda self, dc, f: dc}, "term of a sum or product missing"),
+    ({"to_i_and_g": lambda self, dc, i, g: (dc * i, dc * g)}, "di and dg exchanged"),
+    ({"backward": lambda self, dhs: [Parts.backward(self, dhs)]}, "wrong type"),
+    ({"backward": lambda self, dhs: Parts.backward(self, np.ones_like(dhs))},
+     "arriving gradient not used"),
+]  # fmt: skip
+WRONG += [("6.4", type("Mine", (Parts,), methods), told) for methods, told in PARTS]
 
 
 # --- Right answers in other styles, and further mistakes ---------------------------------------
@@ -234,8 +288,35 @@ def gru_by_rows(x, h_prev, Wx, Wh, b):
                      for n in range(len(x))])  # fmt: skip
 
 
+def clip_numbers(grads, max_norm):
+    return [np.clip(g, -max_norm, max_norm) for g in grads], norm_of(grads)
+
+
+WRONG += [
+    ("6.1", {"A": "vanishes", "B": "grows", "C": "grows"}, "a turn that shrinks"),
+    ("6.2", 1.8 ** (-1 / 20), "the way back"),
+    ("6.3", clip_numbers, "every number clipped on its own"),
+    ("6.3", lambda grads, top: (grads, norm_of(grads)), "nothing clipped"),
+    ("6.3", lambda grads, top: ([g / norm_of(grads) for g in grads], norm_of(grads)),
+     "threshold not used"),
+    ("6.3", lambda grads, top: (norm_of(grads), grads), "norm before the gradients"),
+    ("6.5", [12.0, 12.0, -3.0, -12.0], "it counts down"),
+    ("6.5", [12.0, 12.0, 3.0, "shut"], "wrong type"),
+    ("6.6", lambda n: np.log(n / np.log(2)), "only nearly right"),
+    ("6.6", lambda n: 0.5**n, "the power instead of the root"),
+    ("6.6", lambda n: 1.0, "the usual bias"),
+    ("6.7", lambda f, dc: np.stack([dc * f[t] ** (len(f) - t) for t in range(len(f))]),
+     "one gate for all steps"),
+    ("6.8", lambda x, h, Wx, Wh, b: gru(0 * x, h, Wx, Wh, b), "x not used"),
+    ("6.8", lambda x, h, Wx, Wh, b: gru(x, 0 * h, Wx, Wh, b), "h_prev not used"),
+    ("6.8", lambda x, h, Wx, Wh, b: gru(x, h, Wx, Wh, 0 * b), "b not used"),
+    ("6.8", lambda *a: gru(*a, keep=lambda n, z, h: n + z * h), "n not weighted"),
+    ("6.8", lambda *a: gru(*a, keep=lambda n, z, h: n), "update gate not used"),
+]  # fmt: skip
+
 RIGHT = [
     ("6.1", {"C": "vanishes", "B": "grows", "A": "vanishes"}),
+    ("6.1", dict(zip("ABC", ["vanishes", "grows", "vanishes"], strict=True))),
     ("6.2", 1.0298),
     ("6.2", np.exp(np.log(1.8) / 20)),
     ("6.3", clip_in_place),
@@ -253,38 +334,28 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_in_other_styles(name, answer):
-    verdict = check(name, answer)
-    assert verdict.ok, verdict.text
-
-
-@pytest.mark.parametrize(
-    ("factor", "diagnosis"),
-    [
+WRONG += [
+    ("6.2", factor, told)
+    for factor, told in [
         (0.09, "divided instead of rooted"),
         (1.8 ** (1 / 21), "one step too many or too few"),
         (np.log(1.8) / 20, "the logarithm"),
         (1.8**20, "the growth of one step, twenty times"),
-        (1.09, "wrong value"),
-    ],
-)
-def test_factors_per_step(factor, diagnosis):
-    assert check("6.2", factor).diagnosis == diagnosis
+        (1.09, "divided instead of rooted"),
+    ]
+]
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
-    [
+WRONG += [
+    ("6.7", answer, told)
+    for answer, told in [
         (lambda f, dc: dc * np.cumprod(f, axis=0), "the first gates instead of the last"),
         (lambda f, dc: dc * np.cumprod(f[::-1], axis=0), "from the last step to the first"),
         (lambda f, dc: dc * f, "one gate at each step"),
         (lambda f, dc: np.cumprod(f[::-1], axis=0)[::-1], "dc not used"),
-        (lambda f, dc: dc * np.prod(f, axis=0), "wrong shape"),
-    ],
-)
-def test_ways_along_c(answer, diagnosis):
-    assert check("6.7", answer).diagnosis == diagnosis
+        (lambda f, dc: dc * np.prod(f, axis=0), "the gradient of c_0 alone"),
+    ]
+]
 
 
 @pytest.mark.parametrize("name", ["6.3", "6.6", "6.7", "6.8"])

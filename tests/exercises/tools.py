@@ -36,16 +36,10 @@ def exercise_cells(lesson: int, solution: bool) -> dict[str, str]:
 
 
 def verdict_of(name: str, solution: bool) -> tuple[Verdict, Any]:
-    """Run one cell of a lesson as far as it stands alone; its verdict and its answer.
-
-    What comes before it is the first code cell (the imports) and the cells tagged ``setup``.
-    """
+    """Run one cell of a lesson, after its first code cell (the imports); verdict and answer."""
     lesson = int(name.split(".")[0])
-    cells = code_cells(lesson_source(lesson))
     namespace: dict[str, Any] = {"__name__": "lesson"}
-    for number, cell in enumerate(cells):
-        if number == 0 or "setup" in cell.metadata.get("tags", []):
-            exec(cell.source, namespace)
+    exec(code_cells(lesson_source(lesson))[0].source, namespace)
     code = exercise_cells(lesson, solution)[name]
     tree = ast.parse(code)
     last = tree.body.pop()
@@ -58,6 +52,7 @@ def verdict_of(name: str, solution: bool) -> tuple[Verdict, Any]:
     return verdict, answer
 
 
+@cache
 def solution_of(name: str) -> Any:
     """The answer that the lesson gives as the solution."""
     return verdict_of(name, solution=True)[1]
