@@ -11,6 +11,7 @@ import warnings
 
 import numpy
 
+from deepnlp.diagnosis.naming import named, with_reasons
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
 from deepnlp.gradcheck import causes as c
@@ -35,21 +36,24 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     """
     problem = Problem(subject, rows)
     bad = [row for row in rows if not row.ok]
-    found: list[Cause] = []
     single: dict[str, list[Guess]] = {}
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if all(numpy.isfinite(row.analytic).all() for row in bad):
-            found = _ranked(problem, explain_together(problem))
-            if not found:
-                single = explain_in_groups(problem)
+            together = explain_together(problem)
+            if together:
+                single = dict.fromkeys(problem.bad, named(problem, together, set(problem.bad)))
+            else:
+                single = _named_in_groups(problem, explain_in_groups(problem))
+            if any(row.name == "linear in dy" for row in failed):
+                single = with_reasons(problem, single)
         else:
             single = {row.name: _not_numbers(problem, row) for row in bad}
     observed = [row.causes[0] for row in failed if row.name in ("inputs", "outputs")]
     assigned = [row.causes[0] for row in failed if row.name == "two passes"]
     for row in bad:
-        own = _ranked(problem, single.get(row.name, []))
-        row.causes = _each_once([*observed, *(found or own or assigned)])
+        own = _causes(problem, single.get(row.name, []))
+        row.causes = _each_once([*observed, *(own or assigned)])
         if not row.causes:
             told = describe(problem, row)
             row.causes = [Cause(c.EPSILON if row.error <= TRACE else c.UNKNOWN, told)]
@@ -91,19 +95,30 @@ def describe(problem: Problem, row: Row) -> str:
     return told
 
 
-def _ranked(problem: Problem, guesses: list[Guess]) -> list[Cause]:
-    """One cause of each name, the one that says most first."""
-    ordered = sorted(guesses, key=specificity)
-    named: dict[str, Cause] = {}
-    for guess in ordered:
+def _named_in_groups(problem: Problem, found: dict[str, list[Guess]]) -> dict[str, list[Guess]]:
+    """The guesses about gradients that have a first cause in common are ordered together."""
+    groups: dict[str, set[str]] = {}
+    for name, guesses in found.items():
+        if guesses:
+            groups.setdefault(min(guesses, key=specificity).evidence, set()).add(name)
+    return {
+        name: named(problem, guesses, next((g for g in groups.values() if name in g), {name}))
+        for name, guesses in found.items()
+    }
+
+
+def _causes(problem: Problem, guesses: list[Guess]) -> list[Cause]:
+    """One cause of each name, in the order of the guesses."""
+    causes: dict[str, Cause] = {}
+    for guess in guesses:
         apart = max(
             distance(problem.wrong[n], guess.gradients[n])
             for n in problem.bad
             if n in guess.gradients
         )
         evidence = f"{problem.owner}: {guess.evidence}"
-        named.setdefault(guess.cause, Cause(guess.cause, evidence, apart, guess.place))
-    return list(named.values())
+        causes.setdefault(guess.cause, Cause(guess.cause, evidence, apart, guess.place))
+    return list(causes.values())
 
 
 def _each_once(found: list[Cause]) -> list[Cause]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,6 +38,8 @@ class Guess:
         The learner's line, where one is known to be wrong.
     tier : int
         Of guesses that explain equally much, those of the lowest tier come first.
+    is_edit : bool
+        Whether it was tried over all statements, and not expected: its name says less.
     """
 
     cause: str
@@ -44,6 +48,7 @@ class Guess:
     edit: Edit | Joined | None = field(default=None, repr=False)
     tier: int = 0
     place: str = ""
+    is_edit: bool = False
 
 
 class NotFollowedError(ValueError):
@@ -144,6 +149,20 @@ class Problem:
             found |= int(numpy.bitwise_or.reduce(bits[one], axis=None))
         return frozenset(name for k, name in enumerate(names) if found >> k & 1)
 
+    @cached_property
+    def is_random(self) -> bool:
+        """Whether the forward draws random numbers, as dropout does, by the names it uses."""
+        methods = [m for base in type(self.subject.layer).__mro__ for m in vars(base).values()]
+        found = [getattr(f, "__func__", f) for f in (*methods, *self.subject.functions)]
+        codes = [f.__code__ for f in found if inspect.isfunction(f)]
+        words = [name for code in codes for name in (*code.co_names, *code.co_varnames)]
+        return any(map(_RANDOM.search, [self.owner, *words]))
+
+    def incoming(self, k: int = 0) -> str:
+        """What the learner's backward calls the gradient with respect to output k."""
+        names = self.subject.caller.gradient_names
+        return names[k] if len(names) > k else "dy"
+
     @property
     def followed(self) -> Trace:
         """The tape; an error if there is none."""
@@ -204,6 +223,11 @@ class Problem:
             return TOLERANCE
         return min(TOLERANCE, 0.1 * distance(self.wrong[name], self.right[name]))
 
+    def fits(self, name: str, predicted: HostArray) -> bool:
+        """Whether a prediction is what was found."""
+        least = ROUNDING * float(numpy.abs(self.right[name]).max(initial=0.0))
+        return distance(self.wrong[name], predicted, least) <= self.tolerance(name)
+
     def explained_by(self, guess: Guess) -> set[str]:
         """The wrong gradients that a guess predicts; none if it makes a right one wrong."""
         explained = set()
@@ -211,7 +235,7 @@ class Problem:
             predicted = guess.gradients.get(name)
             if predicted is None:
                 continue
-            if distance(self.wrong[name], predicted) <= self.tolerance(name):
+            if self.fits(name, predicted):
                 if name in self.bad:
                     explained.add(name)
             elif name not in self.bad:
@@ -250,15 +274,20 @@ class Problem:
         return rest
 
 
+_RANDOM = re.compile(r"rand|rng|binomial|bernoulli|drop|uniform|generator", re.IGNORECASE)
+
 WORK = 32_000_000
 """Numbers that all edited passes of one diagnosis may compute: what takes a second or two."""
+
+ROUNDING = 1e-8
+"""Where a gradient is smaller than this part of the right one, it is what rounding left of 0."""
 
 TOLERANCE = 3e-6
 """A prediction this close to what was found explains it."""
 
 
-def distance(a: HostArray, b: HostArray) -> float:
-    """How far two arrays are apart, relative to the largest entry of either.
+def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
+    """How far two arrays are apart, relative to the largest entry of either, or to ``least``.
 
     Returns
     -------
@@ -274,7 +303,7 @@ def distance(a: HostArray, b: HostArray) -> float:
         return float("inf")
     if a.size == 0:
         return 0.0
-    scale = max(float(numpy.abs(a).max()), float(numpy.abs(b).max()))
+    scale = max(float(numpy.abs(a).max()), float(numpy.abs(b).max()), least)
     apart = float(numpy.abs(a - b).max())
     if not numpy.isfinite(apart):
         return float("inf")

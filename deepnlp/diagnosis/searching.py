@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from deepnlp.diagnosis.edits import EDITS
 from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
-from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem, distance
+from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem
 from deepnlp.diagnosis.rewriting import repairs
 from deepnlp.gradcheck import causes as c
 
@@ -40,12 +40,13 @@ def explain_together(problem: Problem) -> list[Guess]:
         parts = [next(g for g in by_row[name] if g.cause == cause) for name in problem.bad]
         gradients = {name: array for part in parts for name, array in part.gradients.items()}
         told = "; ".join(part.evidence for part in parts)
-        found.append(Guess(cause, told, gradients))
+        found.append(Guess(cause, told, gradients, tier=max(part.tier for part in parts)))
     for stage in STAGES:
         if found and stage is not OF_ALL_ROWS[0]:
             break
         for hypothesis in stage:
             for guess in problem.resolved(_guesses(hypothesis(problem))):
+                guess.is_edit = stage in EDITS
                 explained = problem.explained_by(guess)
                 if explained == set(problem.bad):
                     found.append(guess)
@@ -61,7 +62,7 @@ def explain_row(problem: Problem, name: str) -> list[Guess]:
             guess
             for hypothesis in OF_ONE_ROW
             for guess in _guesses(hypothesis(problem, name))
-            if distance(guess.gradients[name], problem.wrong[name]) <= problem.tolerance(name)
+            if problem.fits(name, guess.gradients[name])
         ]
     return problem.explained[name]
 
@@ -105,7 +106,13 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
     return found
 
 
-STAGES = (*OF_ALL_ROWS, *EDITS[:-1], (repairs,), EDITS[-1])
+def repairs_of(problem: Problem) -> list[Guess]:
+    """Changes of the learner's backward that make wrong gradients right, each tried once."""
+    found: list[Guess] = problem.recall("repairs", lambda: list(_guesses(repairs(problem))))
+    return found
+
+
+STAGES = (*OF_ALL_ROWS, *EDITS[:-1], (repairs_of,), EDITS[-1])
 """Families of hypotheses about all gradients; a later one is tried if no earlier one fits."""
 
 MOST_BASES = 4

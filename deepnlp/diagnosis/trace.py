@@ -129,6 +129,19 @@ class Trace:
         used = self.is_used[self.nodes[number].tickets]
         return bool(used.any() and not used.all())
 
+    def is_piece(self, number: int) -> bool:
+        """Whether a result is used on one side of a threshold, as a piece of an activation is."""
+        if not self.is_chosen_from(number):
+            return False
+        node = self.nodes[number]
+        used = self.is_used[node.tickets]
+        for values, tickets in node.operands:
+            if tickets.any() and values.shape == used.shape and used.size > 3:
+                one, other = values[used], values[~used]
+                if one.max() <= other.min() or other.max() <= one.min():
+                    return True
+        return False
+
     def nodes_with(self, marked: HostArray) -> list[int]:
         """Numbers of the nodes that take or make one of the tickets that are marked."""
         return [

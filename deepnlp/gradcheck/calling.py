@@ -65,6 +65,11 @@ class Caller:
         """Whether backward takes gradients with respect to the outputs."""
         return bool(self._gradients)
 
+    @property
+    def gradient_names(self) -> list[str]:
+        """Names of the arguments of backward that take a gradient: ``["dout"]``."""
+        return [p.name for p in self._gradients]
+
     # --- Forward ----------------------------------------------------------------------------
 
     def _bind(self) -> list[str]:

@@ -30,3 +30,6 @@ UNKNOWN = "unknown"
 
 GENERAL = {TERM, OPERAND}
 """These names say what happened but not where: the sentence has to say that."""
+
+LATER = {"not linear in dy", "forward is wrong"}
+"""Causes that the checker has learned to name since the set was frozen."""

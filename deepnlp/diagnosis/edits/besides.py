@@ -62,7 +62,9 @@ def _besides(problem: Problem, lacking: bool) -> Iterator[Guess]:
                 (
                     id(value) in multipliers,
                     f"lacks the factor {v}",
-                    f"is divided by {v} besides",
+                    f"is divided by {v} once too often"
+                    if id(value) in divisors
+                    else f"lacks the factor {v}",
                     _inverse,
                 ),
             ]
@@ -83,7 +85,11 @@ def _besides(problem: Problem, lacking: bool) -> Iterator[Guess]:
                 what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
                 evidence = f"behind {edge.line}, the gradient {what} {lacks if lacking else told}"
                 cause = (
-                    c.TERM_MISSING if lacking else c.MASK_SCALE if is_mask(own) else c.WRONG_VALUE
+                    c.TERM_MISSING
+                    if lacking or told.startswith("lacks")
+                    else c.MASK_SCALE
+                    if is_mask(own) and problem.is_random
+                    else c.WRONG_VALUE
                 )
                 if "1 - " in told and edge.numbers[0] in known:
                     cause = c.DERIVATIVE_MISSING
@@ -103,14 +109,22 @@ def _factors_of(problem: Problem) -> tuple[set[int], set[int]]:
     multipliers: set[int] = set()
     divisors: set[int] = set()
     nodes = problem.followed.nodes
+    by_content: dict[tuple[Any, ...], list[int]] = {}
     for value in values_of(problem):
-        own = value.arrays[0]
-        for node in nodes:
-            if node.op in ("multiply", "divide"):
-                for j, (other, _) in enumerate(node.operands):
-                    if other.shape == own.shape and numpy.array_equal(other, own):
-                        (divisors if node.op == "divide" and j else multipliers).add(id(value))
+        by_content.setdefault(_content(value.arrays[0]), []).append(id(value))
+    for node in nodes:
+        for j, (other, _) in enumerate(node.operands):
+            if node.op in ("multiply", "divide", "matmul", "einsum", "log"):
+                divides = (node.op == "divide" and j == 1) or node.op == "log"
+                (divisors if divides else multipliers).update(by_content.get(_content(other), ()))
+        if node.op in ("exp", "sqrt"):
+            found = by_content.get(_content(node.values), ())
+            (multipliers if node.op == "exp" else divisors).update(found)
     return multipliers, divisors
+
+
+def _content(array: HostArray) -> tuple[Any, ...]:
+    return array.shape, numpy.ascontiguousarray(array, dtype="float64").tobytes()
 
 
 def _times(edge: Edge, factors: dict[int, HostArray], after: bool) -> Edit:

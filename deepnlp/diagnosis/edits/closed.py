@@ -57,7 +57,20 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
                 if other.arrays[0].shape == rest.shape
             )
             cause = TERM_MISSING if missing else WRONG_VALUE
-            yield Guess(cause, f"{what} is {value.name} alone, times {factor:.6g}", scaled)
+            told = f"{what} is {value.name} alone, times {factor:.6g}"
+            if missing:
+                told += f": {_subtracted(problem, rest)} is not subtracted"
+            yield Guess(cause, told, scaled)
+
+
+def _subtracted(problem: Problem, rest: HostArray) -> str:
+    """The name of what is missing: a target, or another value of the forward."""
+    for value in values_of(problem):
+        if value.arrays[0].shape == rest.shape and numpy.allclose(rest, -value.arrays[0]):
+            return value.name
+    subject = problem.subject
+    names = [name for name in subject.input_names if name not in subject.variables]
+    return f"the target `{names[0]}` (1 at the right class)" if names else "the target"
 
 
 def _is_onehot(a: HostArray) -> bool:

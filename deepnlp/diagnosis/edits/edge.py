@@ -64,6 +64,12 @@ class Edge:
         return name_of_operand(self.problem, self.first, 1 - self.j)
 
 
+def result_name(node: Node) -> str:
+    """What the learner calls the result of a node's statement: `self.std`, or the statement."""
+    target = node.site.target_text
+    return f"`{target}`" if target else quoted(node)
+
+
 def quoted(node: Node) -> str:
     """The statement of a node and its line, as evidence quotes it."""
     text = node.site.text

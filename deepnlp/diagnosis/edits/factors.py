@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.derivatives import LINEAR, UNARY, partials
-from deepnlp.diagnosis.edits.edge import Edge, edges
+from deepnlp.diagnosis.edits.edge import Edge, edges, name_of_operand
 from deepnlp.diagnosis.edits.values import Value, is_mask, values_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.numeric import HostArray
 
@@ -95,7 +96,8 @@ def wrong_factors(problem: Problem) -> Iterator[Guess]:
             evidence = f"behind {edge.line}, in the gradient{of}, {told.format(**names)}"
             if not of:
                 evidence = f"behind {edge.line}, {told.format(**names)}"
-            yield Guess(_cause(edge, cause), evidence, Edit(partial=(edge.j, partial), at=partial))
+            edit = Edit(partial=(edge.j, partial), at=partial)
+            yield Guess(_cause(problem, edge, cause, told), evidence, edit, tier=1)
 
 
 def other_factors(problem: Problem) -> Iterator[Guess]:
@@ -164,9 +166,27 @@ def _other_factor(problem: Problem, edge: Edge, value: Value, shift: int) -> Ite
     )
     late = shift or _is_neighbour(others, list(replaced.values()))
     cause = c.TIME_SHIFTED if late else c.WRONG_VALUE
+    factor = _factor_left_out(trace, edge, list(replaced.values()))
+    if factor and not shift:
+        cause = c.TERM_MISSING
+        told = f"behind {edge.line}, the factor {factor} is left out: {value.name} alone is used"
     if value.name == "1":
         cause, told = c.TERM_MISSING, f"behind {edge.line}, {edge.partner()} is left out"
     yield Guess(cause, told, Edit(mistake, replaced))
+
+
+def _factor_left_out(trace: Trace, edge: Edge, used: list[HostArray]) -> str | None:
+    """The name of the factor by which what is used differs from the other operand."""
+    owners = [int(trace.owner[trace.nodes[n].operands[1 - edge.j][1]].max()) for n in edge.numbers]
+    if min(owners) < 0:
+        return None
+    products = [trace.nodes[n] for n in owners]
+    if any(p.op != "multiply" for p in products):
+        return None
+    for k in (0, 1):
+        if all(numpy.array_equal(p.operands[k][0], one) for p, one in zip(products, used)):
+            return name_of_operand(edge.problem, products[0], 1 - k)
+    return None
 
 
 def _is_neighbour(own: list[HostArray], other: list[HostArray]) -> bool:
@@ -194,7 +214,7 @@ def _local(node: Node, j: int) -> tuple[HostArray, HostArray, HostArray]:
     return operands[j], operands[1 - j] if len(operands) > 1 else operands[0], right
 
 
-def _cause(edge: Edge, cause: str) -> str:
+def _cause(problem: Problem, edge: Edge, cause: str, told: str) -> str:
     """A factor that is left out may be a number or a mask."""
     if cause not in (c.TERM_MISSING, c.WRONG_VALUE) or edge.first.op not in ("multiply", "divide"):
         return cause
@@ -202,7 +222,7 @@ def _cause(edge: Edge, cause: str) -> str:
     if tickets.any():
         return cause
     if other.size == 1:
-        return c.FACTOR
-    if is_mask(other):
+        return cause if "{own}" in told or "1 - " in told else c.FACTOR
+    if is_mask(other) and problem.is_random:
         return c.MASK_MISSING if cause == c.TERM_MISSING else c.MASK_SCALE
     return cause

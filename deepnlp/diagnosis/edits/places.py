@@ -81,7 +81,10 @@ def forgotten_gradients(problem: Problem) -> Iterator[Guess]:
             return [o if edge.j < 0 or o[0] is own else r for r, o in zip(right, other)]
 
         what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
-        told = f"behind {edge.line}, the gradient {what} lacks the gradient that comes in"
+        told = (
+            f"behind {edge.line}, the gradient {what} lacks the gradient that comes in, "
+            f"`{problem.incoming()}` or what was computed from it"
+        )
         yield Guess(TERM_MISSING, told, Edit(mistake, edge.numbers))
 
 
@@ -94,5 +97,5 @@ def _cause(problem: Problem, edge: Edge, later: int, known: set[int]) -> str:
     if node.op in ("maximum", "minimum"):
         return DERIVATIVE_MISSING
     if node.op == "multiply" and not all(t.any() for _, t in node.operands):
-        return MASK_MISSING
+        return MASK_MISSING if problem.is_random else TERM_MISSING
     return WRONG_VALUE

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy
 
-from deepnlp.diagnosis.edits.edge import Edge, edges
+from deepnlp.diagnosis.edits.edge import Edge, edges, name_of_ticket
 from deepnlp.diagnosis.hypotheses.paths import letter_of
 from deepnlp.diagnosis.hypotheses.patterns import is_one
 from deepnlp.diagnosis.problem import Guess, Problem
@@ -18,6 +18,8 @@ from deepnlp.gradcheck.causes import (
     DERIVATIVE_MISSING,
     FACTOR,
     H_PATH,
+    NOT_SUMMED_N,
+    NOT_SUMMED_T,
     SIGN,
     TERM_MISSING,
     TIME_SHIFTED,
@@ -42,7 +44,8 @@ def scaled_terms(problem: Problem) -> Iterator[Guess]:
     for edge, dropped in zip(found, problem.resolved(drops)):
         without, edit = dropped.gradients, dropped.edit
         place = f"behind {edge.line}, the gradient {_what(edge)}"
-        yield Guess(_dropped(problem, edge), f"{place} is left out", without, edit)
+        told = f"behind {edge.line}, no gradient goes back {_to(edge)}: this way is missing"
+        yield Guess(_dropped(problem, edge), told, without, edit)
         factor = _factor(problem, without)
         if factor is not None and abs(factor) > 1e-6 and not is_one(factor):
             yield _scaled(edge, place, factor, _between(problem, without, factor))
@@ -87,11 +90,53 @@ def some_entries(problem: Problem) -> Iterator[Guess]:
                 mask = numpy.zeros(node.values.shape)
                 mask[tuple(kept if k == axis else slice(None) for k in range(mask.ndim))] = 1.0
                 cause = TIME_SHIFTED if "all but" in told and size > 2 else TERM_MISSING
+                if cause == TERM_MISSING and _is_weight_along(edge, axis):
+                    cause = NOT_SUMMED_T if axis else NOT_SUMMED_N
+                index = f"[{', '.join([':'] * axis + [_INDICES[told]])}]"
                 evidence = (
-                    f"behind {edge.line}, of the {size} entries along axis {axis}, only {told} "
-                    f"counts in the gradient {_what(edge)}"
+                    f"behind {edge.line}, of the {size} {_kind(edge)} along axis {axis}, only "
+                    f"{told} counts in the gradient {_what(edge)}: only "
+                    f"`{_incoming(edge)}{index}` is used"
                 )
                 yield Guess(cause, evidence, _masked(edge, mask))
+
+
+_INDICES = dict(zip(_PARTS, ("0", "-1", "1:", ":-1")))
+
+
+def _is_weight_along(edge: Edge, axis: int) -> bool:
+    """Whether a weight serves all places along an axis of the result, so that they are summed."""
+    if edge.j < 0 or edge.first.op in ("sum", "einsum", "matmul"):
+        return False
+    problem, tickets = edge.problem, edge.first.operands[edge.j][1]
+    name = name_of_ticket(problem, int(tickets.max(initial=0)))
+    if name is None or name in problem.subject.input_names:
+        return False
+    shape, deep = tickets.shape, edge.first.values.ndim
+    own = axis - (deep - len(shape))
+    return own < 0 or shape[own] == 1
+
+
+def _output(edge: Edge) -> int | None:
+    """The number of the output that a result is, or is returned with something added."""
+    own, is_returned = edge.first.tickets, edge.first.site.target is None
+    outputs = edge.problem.followed.outputs
+    same = [k for k, t in enumerate(outputs) if own.shape == t.shape]
+    same = [k for k in same if is_returned or (own == outputs[k]).all()]
+    return same[0] if same else None
+
+
+def _kind(edge: Edge) -> str:
+    return "entries of its result" if _output(edge) is None else "outputs"
+
+
+def _incoming(edge: Edge) -> str:
+    """What backward calls the gradient with respect to a result."""
+    k = _output(edge)
+    if k is not None:
+        return edge.problem.incoming(k)
+    target = edge.first.site.target
+    return f"d{target}" if target else edge.problem.incoming()
 
 
 def _masked(edge: Edge, mask: HostArray) -> Edit:
@@ -139,9 +184,13 @@ def one_user(problem: Problem) -> Iterator[Guess]:
 def _scaled(edge: Edge, place: str, factor: float, how: Edit | dict[str, HostArray]) -> Guess:
     edit = Edit(scaled=(edge.j, factor), at=edge.numbers)
     if abs(factor + 1) < 1e-6:
-        return Guess(SIGN, f"{place} has the wrong sign", how, edit)
+        return Guess(SIGN, f"{place} has the wrong sign", how, edit, tier=1)
     told = f"{place} is {edge.problem.name_factor(factor)} times the right one"
-    return Guess(FACTOR, told, how, edit)
+    return Guess(FACTOR, told, how, edit, tier=1)
+
+
+def _to(edge: Edge) -> str:
+    return "through it" if edge.j < 0 else f"to {edge.operand}"
 
 
 def _what(edge: Edge) -> str:
@@ -150,8 +199,8 @@ def _what(edge: Edge) -> str:
 
 def _dropped(problem: Problem, edge: Edge) -> str:
     """What the cause is called where a term is left out."""
-    if problem.followed.is_chosen_from(edge.numbers[0]):
-        return DERIVATIVE_MISSING  # one of the pieces of a function
+    if problem.followed.is_piece(edge.numbers[0]):
+        return DERIVATIVE_MISSING
     if edge.j < 0:
         return TERM_MISSING
     tickets = edge.tickets(edge.numbers[0])

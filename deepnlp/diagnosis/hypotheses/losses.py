@@ -28,8 +28,8 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
     gradients = {name: factor * problem.right[name] for name in problem.bad}
     counts = _counts(problem, targets)
     for told, count in counts.items():
-        if told in "NT" and targets.ndim > 1 and targets.dtype.kind in "iu":
-            continue  # a mean over one of two axes: that is another count
+        if told in "NTD" and targets.ndim > 1 and _is_over_all(problem, targets):
+            continue  # divided by one of two sizes: that is another count
         if abs(factor / count - 1) < 1e-6 and count > 1:
             evidence = (
                 f"the gradient is {told} = {count} times the right one: it was not divided by it"
@@ -107,6 +107,18 @@ def _counts(problem: Problem, targets: HostArray) -> dict[str, int]:
     elif targets.dtype.kind == "f":
         counts["N"] = targets.shape[0] if targets.ndim else 1
     return counts
+
+
+def _is_over_all(problem: Problem, targets: HostArray) -> bool:
+    """Whether a forward averages over all targets, and not over one of their axes."""
+    if targets.dtype.kind in "iu" or problem.trace is None:
+        return targets.dtype.kind in "iu"
+    divisors = [
+        float(node.operands[1][0])
+        for node in problem.trace.nodes
+        if node.op == "divide" and node.operands[1][0].ndim == 0
+    ]
+    return float(targets.size) in divisors
 
 
 def _ignored(problem: Problem, targets: HostArray) -> int:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.edits.edge import name_of_operand
 from deepnlp.diagnosis.hypotheses.losses import targets_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
-from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, MASK_SCALE
+from deepnlp.gradcheck.causes import DERIVATIVE_MISSING, MASK_MISSING, MASK_SCALE, TERM_MISSING
 from deepnlp.gradcheck.numeric import HostArray
 
 
@@ -36,8 +37,13 @@ def wrong_masks(problem: Problem) -> Iterator[Guess]:
             yield Guess(DERIVATIVE_MISSING, told, _with(problem, numbers, lambda m, s: 0 * m + 1))
             continue
         told = f"behind `{line}`, what the mask zeroes gets a gradient"
-        yield Guess(MASK_MISSING, told, _with(problem, numbers, lambda m, s: 0 * m + 1))
-        yield Guess(MASK_MISSING, told, _with(problem, numbers, lambda m, s: 0 * m + s))
+        cause = MASK_MISSING if problem.is_random or mask.max() != 1 else TERM_MISSING
+        if cause == TERM_MISSING:
+            k = next(k for k, (_, t) in enumerate(first.operands) if not t.any())
+            mask_name = name_of_operand(problem, first, k)
+            told = f"behind `{line}`, the factor {mask_name} is left out: what it zeroes counts"
+        yield Guess(cause, told, _with(problem, numbers, lambda m, s: 0 * m + 1))
+        yield Guess(cause, told, _with(problem, numbers, lambda m, s: 0 * m + s))
         scales = {float(mask.max()), *_scales(problem, numbers)} - {1.0}
         for scale in scales:
             for power, word in ((2, "twice"), (0, "not at all"), (-1, "the wrong way round")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy
@@ -104,12 +105,33 @@ def letter_of(problem: Problem, name: str) -> str | None:
         return name.rpartition(".")[2][0]
     if not isinstance(variable, Input) or variable.position == 0:
         return None
+    if not _may_be_state(problem, name):
+        return None
     lowered = name.lower()
     if lowered.startswith(("h", "s", "prev")):
         return "h"
-    if lowered.startswith(("c", "m")):
-        return "c"
-    return None
+    return "c" if lowered.startswith(("c", "m")) else None
+
+
+_STATE = re.compile(r"(h|s|c|state|hidden|cell|prev)s?_?(0|prev\w*|old|last|init|tm1|state)$")
+
+
+def _may_be_state(problem: Problem, name: str) -> bool:
+    """Whether an input can be the state of a step: by its name, or because it has an output's shape.
+
+    A cell is a state only beside a hidden state: the memory of an attention is none.
+    """
+    subject, lowered = problem.subject, name.lower()
+    if _STATE.match(lowered):
+        return True
+    shape = subject.variables[name].get().shape
+    if len(shape) > 2 or not any(w.shape == shape for w in subject.weights):
+        return False
+    if not lowered.startswith(("c", "m")):
+        return True
+    others = [n for n in subject.input_names[1:] if n != name and n in subject.variables]
+    beside = [n for n in others if n.lower().startswith(("h", "s", "prev"))]
+    return any(subject.variables[n].get().shape == shape for n in beside)
 
 
 def _recurrent_edges(problem: Problem) -> list[tuple[object, object]]:

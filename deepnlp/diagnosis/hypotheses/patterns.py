@@ -92,9 +92,16 @@ def other_slopes(problem: Problem, name: str) -> Iterator[Guess]:
             continue
         slopes = [numpy.unique((g / dy).round(6)) for g in (wrong, right)]
         if len(slopes[0]) <= 2 and 2 <= len(slopes[1]) <= 3 and right.size > 4:
-            told = ", ".join(f"{slope:g}" for slope in slopes[0])
-            wanted = ", ".join(f"{slope:g}" for slope in slopes[1])
+            told, wanted = (" and ".join(f"{slope + 0.0:g}" for slope in s) for s in slopes)
             evidence = f"the slopes behind {name} are {told} in place of {wanted}"
+            if told == wanted:
+                here = f"the slopes behind {name}, {told}, stand at the wrong entries: "
+                turned = (numpy.abs(wrong - right) > 1e-6 * numpy.abs(dy)).all()
+                evidence = here + (
+                    "each where the other should be, so the condition is inverted"
+                    if turned
+                    else "the condition is not that of forward"
+                )
             yield Guess(c.DERIVATIVE_MISSING, evidence, {name: wrong})
 
 

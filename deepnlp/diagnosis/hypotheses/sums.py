@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy
 
 from deepnlp.diagnosis.hypotheses.paths import letter_of
+from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck import causes as c
@@ -180,6 +182,8 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
 
     def guess(cause: str, told: str, kept: HostArray, factor: float = 1.0) -> Guess:
         total = factor * parts[kept].sum(axis=0).reshape(shape)
+        if not total.any():
+            total = numpy.full(shape, numpy.nan)  # that it is zero says more
         return Guess(cause, f"the gradient of {name} {told}", {name: total})
 
     both = [("step", steps, c.NOT_SUMMED_T), ("sample", samples, c.NOT_SUMMED_N)]
@@ -220,7 +224,7 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
         return
     own = trace.variables[name]
     parts: list[tuple[HostArray, HostArray]] = []
-    sites: set[object] = set()
+    sites: dict[object, int] = {}
 
     marked = numpy.zeros(trace.tape.size, dtype=bool)
     marked[own] = True
@@ -232,18 +236,45 @@ def overlaps(problem: Problem, name: str) -> Iterator[Guess]:
             numpy.add.at(found, numpy.broadcast_to(tickets, value.shape), value)
             touched[tickets] = True
         parts.append((found[own], touched[own]))
-        sites.add(trace.site_of(number))
+        sites[trace.site_of(number)] = number
+    if len(sites) == len(parts) > 1:
+        yield from _one_way(problem, name, list(sites.values()), [part for part, _ in parts])
+        if all(touched.all() for _, touched in parts):
+            return
     parts.reverse()
-    in_whole = len(sites) == len(parts) > 1
-    cause = c.TERM_MISSING if in_whole else c.ASSIGNED
     for ordered in (parts, parts[::-1]) if len(parts) > 1 else ():
         kept = numpy.zeros(own.shape)
         for part, touched in ordered:
             kept[touched] = part[touched]
         told = f"of {len(parts)} uses of {name}, each entry keeps only one"
-        if in_whole:
-            told = f"of {len(parts)} ways from {name} to the outputs, only one is in its gradient"
-        yield Guess(cause, told, {name: kept})
+        yield Guess(c.ASSIGNED, told, {name: kept}, tier=int(len(sites) == len(parts)))
+
+
+def _one_way(
+    problem: Problem, name: str, numbers: list[int], parts: list[HostArray]
+) -> Iterator[Guess]:
+    """Of the ways from an input to the outputs, one is left out, or all but one."""
+    lines = [way(problem, number) for number in numbers]
+    for k, part in enumerate(parts):
+        others = [line for j, line in enumerate(lines) if j != k]
+        if len(parts) > 2:
+            told = f"of the {len(parts)} ways from {name} to the outputs, only that through "
+            told += f"{lines[k]} is in its gradient"
+            yield Guess(c.TERM_MISSING, told, {name: part})
+        told = f"the way from {name} to the outputs through {lines[k]} is missing"
+        if len(others) == 1:
+            told += f"; only that through {others[0]} is in its gradient"
+        rest = numpy.sum([p for j, p in enumerate(parts) if j != k], axis=0)
+        yield Guess(c.TERM_MISSING, told, {name: rest})
+
+
+def way(problem: Problem, number: int) -> str:
+    """An operation by which a value goes on: its expression, and the statement it is in."""
+    node = problem.followed.nodes[number]
+    expression = node.site.expression
+    inside = "" if expression is None else shortened(ast.unparse(expression))
+    statement = f"`{node.site.text}` (line {node.site.number})"
+    return f"`{inside}` in {statement}" if inside and len(inside) < 60 else statement
 
 
 def step_left_out(problem: Problem, name: str) -> Iterator[Guess]:

@@ -36,6 +36,9 @@ from deepnlp.gradcheck import causes as c
 TRACE = 1e-4
 """A difference no larger than this comes from a small constant, not from a wrong line."""
 
+MOST = 8
+"""As many changes that repair the same gradients are told."""
+
 SECONDS = 1.2
 """As many seconds of processor time are spent."""
 
@@ -73,21 +76,22 @@ def repairs(problem: Problem) -> Iterator[Guess]:
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = Search(problem).run()
-        for repair in _best(found):
-            yield guess_of(problem, repair.ran, repair.change, repair.names)
+        for number, repair in _best(found):
+            guess = guess_of(problem, repair.ran, repair.change, repair.names)
+            guess.tier = number
+            yield guess
 
 
-def _best(found: list[Repair]) -> Iterator[Repair]:
-    """The smallest change for each set of gradients; of two as small, the more general name."""
+def _best(found: list[Repair]) -> Iterator[tuple[int, Repair]]:
+    """The changes for each set of gradients, numbered: the smallest first; of two as small, the
+    one with the more general name."""
     by_names: dict[frozenset[str], list[Repair]] = {}
     for repair in found:
         by_names.setdefault(repair.names, []).append(repair)
     for members in sorted(by_names.values(), key=lambda one: -len(one[0].names)):
-        least = min(one.change.cost for one in members)
-        close = [one for one in members if one.change.cost <= least + 1e-9]
-        general = [one for one in close if one.change.cause == c.WRONG_VALUE]
-        several = len({one.change.cause for one in close}) > 1
-        yield (general if several and general else close)[0]
+        general = {id(one): one.change.cause != c.WRONG_VALUE for one in members}
+        members.sort(key=lambda one: (round(one.change.cost, 9), general[id(one)]))
+        yield from enumerate(members[:MOST])
 
 
 class Search:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Collection
 
 from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting.functions import Ran
 from deepnlp.diagnosis.rewriting.slots import Change
+from deepnlp.diagnosis.rewriting.wording import worded
 
 _LONGEST = 140
 
 
 def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[str]) -> Guess:
     """The guess that a change is the repair of some wrong gradients."""
-    statement = change.statement.node
-    old = shortened(source_of(ran.code.co_filename, statement), _LONGEST)
+    before = copy.deepcopy(change.statement.node)
     with change.applied():
-        new = ast.fix_missing_locations(change.statement.node)
-        line = shortened(ast.unparse(new).split("\n")[0], _LONGEST)
+        after = copy.deepcopy(ast.fix_missing_locations(change.statement.node))
+    weights = [n for n in repaired if n not in problem.subject.input_names]
+    is_bias = len(weights) == len(repaired) and all(problem.right[n].ndim < 2 for n in weights)
+    cause, words = worded(before, after, ran.scope, change.cause, is_bias, problem.is_random)
+    old = shortened(source_of(ran.code.co_filename, change.statement.node), _LONGEST)
+    new = shortened(ast.unparse(after).split("\n")[0], _LONGEST)
     rows = ", ".join(name for name in problem.bad if name in repaired)
-    told = f"in line {statement.lineno}, `{old}` should be `{line}`: with it"
-    if isinstance(new, ast.Pass):
-        told = f"in line {statement.lineno}, `{old}` should not be there: without it"
+    told = f"in line {before.lineno}, `{old}` should be `{new}`"
+    told += f" ({words})" if words else ""
+    told += ": with it"
+    if isinstance(after, ast.Pass):
+        told = f"in line {before.lineno}, `{old}` should not be there: without it"
     gradients = {name: problem.wrong[name] for name in repaired}
-    place = f"{ran.file}:{statement.lineno}: {old}"
-    return Guess(change.cause, f"{told} the gradient of {rows} is right", gradients, place=place)
+    place = f"{ran.file}:{before.lineno}: {old}"
+    return Guess(cause, f"{told} the gradient of {rows} is right", gradients, place=place)

@@ -1,0 +1,119 @@
+"""Which of the guesses that explain a gradient is named first, and the learner's line beside it.
+
+A guess says what is wrong with the reverse pass; a repair quotes the line of the learner's backward
+that would be right with a small change. Where there are both, the line belongs to the sentence, and
+the name is that of the guess only if it is a known mistake, or if the repair has the same name.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from deepnlp.diagnosis.hypotheses.linearity import not_linear
+from deepnlp.diagnosis.places import statement_at
+from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.searching import repairs_of, specificity
+from deepnlp.gradcheck import causes as c
+
+VAGUE = (c.TERM_MISSING, c.WRONG_VALUE, c.FACTOR, c.TRANSPOSED)
+"""Causes that a repair may name better."""
+
+OF_EDITS = (c.CACHE, c.H_PATH, c.C_PATH, c.SIGN, c.ASSIGNED, c.MASK_MISSING, c.MASK_SCALE)
+"""Causes that an edit names as well as a known mistake."""
+
+MISSING = (c.TERM_MISSING, c.H_PATH, c.C_PATH, c.ZERO, c.DERIVATIVE_MISSING)
+"""Causes of which a value that backward computes in vain may be a sign."""
+
+
+def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]:
+    """The guesses about some wrong gradients, the one to be named first, with the line to repair.
+
+    Parameters
+    ----------
+    problem : Problem
+    guesses : list of Guess
+    rows : set of str
+        Names of the gradients that they explain.
+    """
+    ranked = sorted(guesses, key=specificity)
+    if not ranked or any(guess.place for guess in ranked):
+        return ranked
+    repaired = [r for r in repairs_of(problem) if set(r.gradients) == rows]
+    first = ranked[0]
+    if not repaired:
+        if first.cause in MISSING:
+            first = replace(first, evidence=first.evidence + unused(problem))
+        return [first, *ranked[1:]]
+    same = next((r for r in repaired if r.cause == first.cause), None)
+    if same is not None or _is_decisive(first, repaired):
+        chosen = _quoted(first, same or repaired[0])
+    else:
+        pairs = [(g, r) for g in ranked[1:] for r in repaired if g.cause == r.cause]
+        chosen = _quoted(*pairs[0]) if pairs else repaired[0]
+    return [chosen, *(guess for guess in ranked if guess.cause != chosen.cause)]
+
+
+def _is_decisive(guess: Guess, repaired: list[Guess]) -> bool:
+    """Whether the name of a guess stays, whatever a repair is called."""
+    if guess.cause == c.ZERO:  # the repair says why
+        return repaired[0].cause not in (c.ASSIGNED, c.TIME_SHIFTED)
+    if guess.is_edit:
+        return guess.cause in OF_EDITS
+    if guess.cause == c.FACTOR:
+        return repaired[0].cause in (c.WRONG_VALUE, c.TERM_MISSING)
+    return guess.cause not in VAGUE
+
+
+def _quoted(guess: Guess, repair: Guess) -> Guess:
+    """A guess with the line that a repair would change."""
+    parts = [guess.evidence, repair.evidence]
+    return replace(
+        guess,
+        evidence="; ".join(parts[::-1] if guess.is_edit else parts),
+        place=repair.place,
+        tier=-1,
+    )
+
+
+def with_reasons(problem: Problem, found: dict[str, list[Guess]]) -> dict[str, list[Guess]]:
+    """The same, where backward is not linear in dy: what makes it so comes first.
+
+    Where a term lacks dy, a repair of the line says more.
+    """
+    reasons = not_linear(problem)
+    result = dict(found)
+    for name, reason in reasons.items():
+        guesses = found.get(name, [])
+        first = guesses[0] if guesses else None
+        if first is not None and first.place and (first.cause == reason.cause or _is_term(reason)):
+            chosen = replace(first, evidence=f"{reason.evidence}; {first.evidence}")
+        elif first is not None and first.place:
+            chosen = replace(
+                reason, evidence=f"{reason.evidence}; {first.evidence}", place=first.place
+            )
+        else:
+            chosen = reason
+        result[name] = [chosen, *(g for g in guesses if g.cause != chosen.cause)]
+    return result
+
+
+def _is_term(reason: Guess) -> bool:
+    return reason.cause == c.TERM_MISSING
+
+
+def unused(problem: Problem) -> str:
+    """What backward computes and does not use, for the evidence where something is missing."""
+    backward = problem.subject.caller.code.backward
+    code = getattr(getattr(backward, "__func__", backward), "__code__", None)
+    tree = None if code is None else statement_at(code.co_filename, code.co_firstlineno)
+    if not isinstance(tree, ast.FunctionDef):
+        return ""
+    read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    lines = {
+        node.targets[0].id: node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    told = [f"`{name}` (line {line})" for name, line in lines.items() if name not in read]
+    return f"; backward computes {' and '.join(told)} and does not use it" if told else ""

@@ -1,0 +1,356 @@
+"""What a change of a statement says about the mistake in it: a cause, and words for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from deepnlp.diagnosis.places import shortened
+from deepnlp.gradcheck import causes as c
+
+_SLOPE = re.compile(r"^1(\.0)? - [\w.]+ \*\* 2$|[<>]=? 0(\.0)?$|heaviside|cosh")
+_COMPLEMENT = re.compile(r"^1(\.0)? - ([\w.]+)$")
+_LINEAR = (
+    "sum", "mean", "dot", "einsum", "matmul", "outer", "reshape", "transpose", "swapaxes", "where",
+    "concatenate", "stack", "hstack", "vstack", "repeat", "tile", "broadcast_to", "multiply", "at",
+    "copy", "array", "asarray", "expand_dims", "squeeze", "pad", "flip",
+)  # fmt: skip
+_MOVES = ("transpose", "swapaxes", "moveaxis", "rollaxis")
+
+
+@dataclass
+class Difference:
+    """The smallest part in which two statements differ.
+
+    Attributes
+    ----------
+    old, new : ast.AST
+    above : list of (ast.AST, str)
+        The nodes of the old statement around it, the outermost first, with the field it is in.
+    """
+
+    old: Any
+    new: Any
+    above: list[tuple[Any, str]] = field(default_factory=list)
+
+
+def difference(old: ast.AST, new: ast.AST) -> Difference:
+    """Where two syntax trees differ."""
+    found = Difference(old, new)
+    while True:
+        one = _only_child(found.old, found.new)
+        if one is None or _factor(found.old, found.new) or _factor(found.new, found.old):
+            return found
+        name, below, other = one
+        found = Difference(below, other, [*found.above, (found.old, name)])
+
+
+def _only_child(old: Any, new: Any) -> tuple[str, ast.AST, ast.AST] | None:
+    """The one pair of children in which two nodes of a kind differ."""
+    if type(old) is not type(new):
+        return None
+    pairs: list[tuple[str, Any, Any]] = []
+    for name in old._fields:
+        a, b = getattr(old, name, None), getattr(new, name, None)
+        if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+            pairs += [(name, x, y) for x, y in zip(a, b)]
+        else:
+            pairs.append((name, a, b))
+    apart = [(name, a, b) for name, a, b in pairs if _text(a) != _text(b)]
+    if [name for name, _, _ in apart] == ["func"]:
+        return None  # another function: the call is the difference
+    if len(apart) != 1 or not all(isinstance(one, ast.expr | ast.keyword) for one in apart[0][1:]):
+        return None
+    return apart[0]
+
+
+def _text(node: Any) -> str:
+    return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
+
+
+def _factor(part: Any, whole: Any) -> tuple[type, ast.expr, bool] | None:
+    """The operator and the other operand by which one expression becomes another."""
+    if not isinstance(whole, ast.BinOp):
+        return None
+    told = _text(part)
+    if _text(whole.left) == told:
+        return type(whole.op), whole.right, True
+    if _text(whole.right) == told:
+        return type(whole.op), whole.left, False
+    inner = _factor(part, whole.left) if isinstance(whole.op, ast.Mult) else None
+    return (
+        (inner[0], ast.BinOp(inner[1], ast.Mult(), whole.right), True)
+        if (inner is not None and inner[0] is ast.Mult)
+        else None
+    )
+
+
+def worded(
+    old: ast.stmt,
+    new: ast.stmt,
+    scope: Mapping[str, Any],
+    cause: str,
+    is_bias: bool = False,
+    is_dropout: bool = False,
+) -> tuple[str, str]:
+    """The cause that a change undoes, and words for it.
+
+    Parameters
+    ----------
+    old, new : ast.stmt
+        The learner's statement, and the one with which gradients are right.
+    scope : dict of str to value
+        What the names stand for.
+    cause : str
+        What the change was made for.
+    is_bias : bool
+        Whether all gradients that it repairs are those of weights with one axis at most.
+    is_dropout : bool
+        Whether the forward draws random numbers.
+    """
+    if type(old) is not type(new):
+        return _of_statements(old, new, cause)
+    found = difference(old, new)
+    if _is_condition(found):
+        return c.DERIVATIVE_MISSING, f"the condition is not `{_short(found.new)}`"
+    more, less = _factor(found.old, found.new), _factor(found.new, found.old)
+    said = None
+    if more is not None:
+        said = _missing(found, *more, scope, is_dropout)
+    elif less is not None:
+        said = _superfluous(found, *less, scope, is_dropout)
+    said = said or _replaced(found, scope, cause, is_bias)
+    return said or (cause, "")
+
+
+def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
+    """An assignment in place of an addition, and the like."""
+    if isinstance(old, ast.Assign) and isinstance(new, ast.AugAssign):
+        target = ast.unparse(new.target)
+        if isinstance(new.op, ast.Mult):
+            return c.TERM_MISSING, f"what `{target}` holds is overwritten, not multiplied"
+        told = f"what `{target}` holds already is overwritten, not added to"
+        return (c.TERM_MISSING if isinstance(new.target, ast.Name) else c.ASSIGNED), told
+    if isinstance(old, ast.AugAssign) and isinstance(new, ast.Assign):
+        return c.WRONG_VALUE, f"it is added to what `{ast.unparse(old.target)}` holds already"
+    if isinstance(new, ast.Expr) and "add.at" in ast.unparse(new):
+        target = old.targets[0] if isinstance(old, ast.Assign) else getattr(old, "target", None)
+        if isinstance(target, ast.Subscript) and isinstance(old, ast.Assign):
+            parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+            if all(isinstance(one, ast.Slice | ast.Constant) for one in parts):
+                return c.ASSIGNED, f"what `{ast.unparse(target)}` holds already is overwritten"
+    if isinstance(new, ast.Pass):
+        return cause, "it should not be there"
+    return cause, ""
+
+
+def _missing(
+    found: Difference,
+    op: type,
+    other: ast.expr,
+    behind: bool,
+    scope: Mapping[str, Any],
+    is_dropout: bool,
+) -> tuple[str, str] | None:
+    """A factor or a term that the right line has more."""
+    told = _quote(other)
+    if op in (ast.Add, ast.Sub):
+        if _is_index(found):
+            return None
+        sign = "- " if op is ast.Sub and behind else ""
+        return c.TERM_MISSING, f"the term `{sign}{ast.unparse(other)}` is missing"
+    if op is ast.Pow:
+        return c.WRONG_VALUE, f"`{_short(found.old)}` should stand there to the power of {told}"
+    if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
+        return None
+    words = f"the factor {told} is missing" if op is ast.Mult else f"it is not divided by {told}"
+    if is_number(other, scope):
+        return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), words
+    if is_slope(other, found.new):
+        return c.DERIVATIVE_MISSING, words
+    if _is_mask(other, scope) and (is_dropout or "drop" in told.lower()):
+        return c.MASK_MISSING, words
+    return c.TERM_MISSING, words
+
+
+def _superfluous(
+    found: Difference,
+    op: type,
+    other: ast.expr,
+    behind: bool,
+    scope: Mapping[str, Any],
+    is_dropout: bool,
+) -> tuple[str, str] | None:
+    """A factor or a term that the learner's line has more."""
+    told = _quote(other)
+    if op in (ast.Add, ast.Sub):
+        if _is_index(found):
+            return None
+        return c.WRONG_VALUE, f"the term {told} is too many"
+    if op is ast.Pow:
+        return c.WRONG_VALUE, f"the power of {told} is too many"
+    if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
+        return None
+    words = f"the factor {told} is too many" if op is ast.Mult else f"it is divided by {told}"
+    if is_number(other, scope):
+        return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), words
+    if is_slope(other, found.old):
+        return c.DERIVATIVE_MISSING, words
+    if _is_mask(other, scope) and is_dropout:
+        return c.MASK_SCALE, words
+    return c.WRONG_VALUE, words
+
+
+def _replaced(
+    found: Difference, scope: Mapping[str, Any], cause: str, is_bias: bool
+) -> tuple[str, str] | None:
+    """One expression in place of another."""
+    old, new = found.old, found.new
+    names = [_function_name(one) for one in (old, new)]
+    if sorted(names) == ["mean", "sum"]:
+        words = f"the {names[0]} is taken, not the {names[1]}"
+        if names[0] == "sum" or not is_bias:
+            return c.FACTOR, words
+        is_first = re.search(r"axis=0\b", ast.unparse(old)) and not re.search(
+            r"\b(sum|mean)\((axis=)?0", ast.unparse(old.func)
+        )
+        return (c.NOT_SUMMED_N if is_first else c.NOT_SUMMED_T), words
+    if not isinstance(old, ast.expr) or not isinstance(new, ast.expr):
+        return None
+    words = f"`{_short(old)}` stands in place of `{_short(new)}`"
+    if (
+        isinstance(old, ast.BinOp)
+        and isinstance(new, ast.BinOp)
+        and not isinstance(old.op, ast.MatMult)
+    ):
+        pair = (type(old.op), type(new.op))
+        same = [_text(old.left) == _text(new.left), _text(old.right) == _text(new.right)]
+        if all(same) and pair in ((ast.Mult, ast.Div), (ast.Div, ast.Mult)):
+            done = ["multiplied", "divided"]
+            done = done if pair[0] is ast.Mult else done[::-1]
+            words = f"it is {done[0]} by `{_short(old.right)}`, not {done[1]}"
+            return (c.FACTOR if is_number(old.right, scope) else c.WRONG_VALUE), words
+        return None
+    around = found.above[-1] if found.above else (None, "")
+    if isinstance(around[0], ast.Call) and _function_name(around[0]) in _MOVES:
+        return c.TRANSPOSED, f"`{_short(around[0])}` exchanges other axes"
+    if isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
+        if cause == c.FACTOR and not _is_linear(found, scope):
+            return c.WRONG_VALUE, words
+        return cause, words
+    if cause == c.TIME_SHIFTED and _is_shape(found):
+        return c.FACTOR, words
+    if isinstance(old, ast.Name | ast.Attribute | ast.Subscript) and isinstance(
+        new, ast.Name | ast.Attribute | ast.Subscript
+    ):
+        return cause, words
+    return None
+
+
+def _function_name(node: Any) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    return ast.unparse(node.func).rpartition(".")[2]
+
+
+def _quote(node: ast.expr) -> str:
+    return f"`{_short(node)}`"
+
+
+def _short(node: ast.AST) -> str:
+    return shortened(ast.unparse(node))
+
+
+def _is_index(found: Difference) -> bool:
+    """Whether it stands in the brackets of a subscript."""
+    return any(isinstance(node, ast.Subscript) and name == "slice" for node, name in found.above)
+
+
+def _is_condition(found: Difference) -> bool:
+    """Whether it decides between cases: in a comparison, or the first argument of ``where``."""
+    for node, name in found.above:
+        if isinstance(node, ast.Compare):
+            return True
+        if isinstance(node, ast.Call) and name == "args" and _function_name(node) == "where":
+            return any(one is found.old for one in ast.walk(node.args[0]))
+    return isinstance(found.old, ast.Compare) and isinstance(found.new, ast.Compare)
+
+
+def _is_shape(found: Difference) -> bool:
+    """Whether it is an index of a shape, as in ``x.shape[-1]``."""
+    return any(
+        isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(".shape")
+        for node, _ in found.above
+    )
+
+
+def _is_linear(found: Difference, scope: Mapping[str, Any]) -> bool:
+    """Whether a multiple of a part is a multiple of the whole term: it is in no exp or square."""
+    for node, name in found.above:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            return is_number(node, scope)
+        if isinstance(node, ast.Call) and name != "func" and _function_name(node) not in _LINEAR:
+            return is_number(node, scope)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            other = node.right if name == "left" else node.left
+            if isinstance(other, ast.Constant):  # 1 - 2 y is no multiple of 1 - y
+                return False
+    return True
+
+
+def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
+    """Whether an expression is a single number, as far as its names tell."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float)
+    text = ast.unparse(node)
+    if text in scope:
+        return numpy.ndim(scope[text]) == 0 or numpy.size(scope[text]) == 1
+    if isinstance(node, ast.Attribute):
+        return node.attr == "size"
+    if isinstance(node, ast.Subscript):
+        return ast.unparse(node.value).endswith(".shape")
+    if isinstance(node, ast.Call):
+        if _function_name(node) == "len":
+            return True
+        return bool(node.args) and all(is_number(one, scope) for one in node.args)
+    if isinstance(node, ast.BinOp):
+        return is_number(node.left, scope) and is_number(node.right, scope)
+    return isinstance(node, ast.UnaryOp) and is_number(node.operand, scope)
+
+
+def is_slope(factor: ast.AST, product: ast.AST) -> bool:
+    """Whether a factor is made like the derivative of an activation: ``1 - y ** 2``, ``y (1 - y)``.
+
+    Parameters
+    ----------
+    factor : ast.AST
+    product : ast.AST
+        That it stands in: ``1 - y`` is part of a derivative where ``y`` is a factor, too.
+    """
+    texts = [ast.unparse(one) for one in _operands(factor)]
+    beside = {ast.unparse(one) for one in _operands(product)}
+    complements = [m.group(2) for m in map(_COMPLEMENT.search, texts) if m]
+    return any(map(_SLOPE.search, texts)) or any(y in beside for y in complements)
+
+
+def _operands(node: ast.AST) -> Iterator[ast.AST]:
+    """The factors of a product."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    else:
+        yield node
+
+
+def _is_mask(node: ast.AST, scope: Mapping[str, Any]) -> bool:
+    """Whether its value holds zeros and one other number."""
+    value = scope.get(ast.unparse(node))
+    if not isinstance(value, numpy.ndarray) or value.size > 10_000 or value.dtype.kind not in "fib":
+        return False
+    kinds = numpy.unique(value.astype("float64").round(12))
+    return len(kinds) == 2 and kinds[0] == 0
