@@ -1,37 +1,26 @@
 """Models on disk: one ``.npz`` file of named arrays, without pickles.
 
-A file holds each parameter under its own name (``layers.2.Wx``) and, under ``meta.json``, a JSON
-text as bytes: the class, what its constructor takes, and the vocabulary. Arrays that are not
-parameters have a slash in their name (``optimizer/0.m``). So ``numpy.load`` opens every file, a
-training checkpoint can be loaded as a model, and nothing in a file is ever executed. The same
-contents give the same bytes: no clock times, no paths, a fixed order.
+A file holds each parameter under its own name (``layers.2.Wx``) and, in its JSON text, the class,
+what its constructor takes, and the vocabulary (:mod:`deepnlp.archives`). Arrays that are not
+parameters have a slash in their name (``optimizer/0.m``), so that a training checkpoint can be
+loaded as a model. All of it is checked before a model gets any of it.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from deepnlp.archives import HostArray, read_npz, write_npz
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
 from deepnlp.layer import Layer
 from deepnlp.models import MODELS, RNNLM
 from deepnlp.text import Vocabulary
 
-HostArray = np.ndarray[Any, Any]
-
-FORMAT = "deepnlp"
-VERSION = 1
-META = "meta.json"
-NO_DATE = (1980, 1, 1, 0, 0, 0)  # the first date a zip file can state
+FLOATS = ("float16", "float32", "float64")
 
 
 def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = None) -> None:
@@ -104,14 +93,14 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
 def unpack_model(
     path: Path, arrays: Mapping[str, HostArray], meta: Mapping[str, Any], into: Layer | None = None
 ) -> Layer:
-    """The model that the arrays and the JSON of a file describe: the way back from a pack."""
+    """The model that arrays and JSON of a file describe: what :func:`pack_model` gave."""
     model: Any = rebuild(path, meta) if into is None else into
-    parameters = {name: array for name, array in arrays.items() if "/" not in name}
+    parameters: Any = {name: array for name, array in arrays.items() if "/" not in name}
     try:
-        if into is None and parameters:
-            model.astype(next(iter(parameters.values())).dtype)
+        parameters = _with_names_of_today(model, parameters)
+        check_parameters(model, parameters, exactly=into is None)
+        vocabs = check_vocabularies(model, meta)
         set_parameters(model, parameters)
-        vocabs = {name: _vocabulary(meta.get(name)) for name in _vocab_names(model)}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
     for name, vocab in vocabs.items():
@@ -167,8 +156,30 @@ def _vocab_names(model: Layer) -> tuple[str, ...]:
     return getattr(model, "vocab_names", ("vocab",))
 
 
-def _vocabulary(kept: Any) -> Vocabulary | None:
-    return None if kept is None else Vocabulary.from_dict(kept)
+def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary | None]:
+    """The vocabularies that a file states, by attribute; an error unless they fit the model."""
+    found = {name: _vocabulary(name, meta.get(name)) for name in _vocab_names(model)}
+    sizes = model.config() if hasattr(model, "config") else {}
+    for name, vocab in found.items():
+        size = sizes.get(f"{name}_size")
+        if vocab is not None and size is not None and len(vocab) != size:
+            raise ValueError(f"{name} should have {size} tokens, the file has {len(vocab)}")
+    return found
+
+
+def _vocabulary(name: str, kept: Any) -> Vocabulary | None:
+    if kept is None:
+        return None
+    try:
+        tokens, counts, tokenizer = (kept[key] for key in ("tokens", "counts", "tokenizer"))
+        right = all(isinstance(text, str) for text in [*tokens, tokenizer]) and all(
+            type(count) is int and 0 <= count < 2**63 for count in counts
+        )
+    except (TypeError, KeyError):
+        right = False
+    if not right or not isinstance(tokens, list) or not isinstance(counts, list):
+        raise ValueError(f"{name} should have tokens, as many counts, and a tokenizer")
+    return Vocabulary(tokens, counts, tokenizer)
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:
@@ -188,21 +199,32 @@ def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
         ...
     ValueError: parameter W should have shape (2, 1), the file has (3, 1)
     """
-    named, arrays = model.named_parameters(), _with_names_of_today(model, arrays)
+    arrays = _with_names_of_today(model, arrays)
+    check_parameters(model, arrays, exactly=False)
+    for name, parameter in model.named_parameters():
+        parameter.value[...] = asarray(arrays[name])
+
+
+def check_parameters(
+    model: Layer, arrays: Mapping[str, HostArray], exactly: bool = True, what: str = "parameter"
+) -> None:
+    """An error that names the first array that is not as the model has it."""
+    named = model.named_parameters()
     for name, parameter in named:
         if name not in arrays:
-            raise ValueError(f"the model has a parameter {name}, the file has none of that name")
-        if arrays[name].shape != parameter.shape:
+            raise ValueError(f"the model has a {what} {name}, the file has none of that name")
+        array = arrays[name]
+        if array.shape != parameter.shape:
             raise ValueError(
-                f"parameter {name} should have shape {parameter.shape}, the file has "
-                f"{arrays[name].shape}"
+                f"{what} {name} should have shape {parameter.shape}, the file has {array.shape}"
             )
+        if array.dtype.name not in ((str(parameter.dtype),) if exactly else FLOATS):
+            expected = parameter.dtype if exactly else "floating-point numbers"
+            raise ValueError(f"{what} {name} should be {expected}, the file has {array.dtype}")
     known = {name for name, _ in named}
     for name in arrays:
         if name not in known:
-            raise ValueError(f"the file has a parameter {name}, the model has none of that name")
-    for name, parameter in named:
-        parameter.value[...] = asarray(arrays[name])
+            raise ValueError(f"the file has a {what} {name}, the model has none of that name")
 
 
 def _with_names_of_today(model: Layer, arrays: Mapping[str, HostArray]) -> Mapping[str, HostArray]:
@@ -229,79 +251,3 @@ def rebuild(path: Path, meta: Mapping[str, Any]) -> Layer:
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
     return model
-
-
-# --- Files -----------------------------------------------------------------------------------
-
-
-def write_npz(
-    path: str | PathLike[str], arrays: Mapping[str, HostArray], meta: Mapping[str, Any]
-) -> None:
-    """Write named arrays and a JSON text; the same contents give the same bytes.
-
-    >>> import tempfile, os
-    >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "a.npz")
-    ...     write_npz(path, {"x": np.arange(3)}, {"step": 7})
-    ...     read_npz(path)
-    ({'x': array([0, 1, 2])}, {'step': 7})
-    """
-    head = {"format": FORMAT, "version": VERSION, **meta}
-    text = json.dumps(head, ensure_ascii=False, sort_keys=True).encode("utf-8")
-    members = {META: np.frombuffer(text, dtype=np.uint8), **dict(sorted(arrays.items()))}
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in members.items():
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=NO_DATE)
-            info.create_system = 3  # the same on every system
-            with archive.open(info, "w", force_zip64=True) as member:
-                array = np.asarray(array, order="C")
-                np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str, Any]]:
-    """The arrays and the JSON text that :func:`write_npz` wrote."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no checkpoint {path}")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            # read() compares the checksum before anything is made of the bytes
-            arrays = {
-                name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()
-            }
-        meta = json.loads(arrays.pop(META).tobytes().decode("utf-8"))
-        if meta.pop("format") != FORMAT:
-            raise ValueError("another format")
-        version = meta.pop("version")
-    except (
-        zipfile.BadZipFile,
-        KeyError,
-        ValueError,
-        EOFError,
-        OSError,
-        AttributeError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
-        raise DeepNLPError(
-            f"{path} is damaged, or is not a checkpoint of deepnlp ({_reason(error)}): take "
-            "another copy, or train again"
-        ) from error
-    if version != VERSION:
-        raise DeepNLPError(
-            f"{path} is a checkpoint of format {version}, this deepnlp reads format {VERSION}: "
-            "use the release of deepnlp that wrote it"
-        )
-    return arrays, meta
-
-
-def _array(data: bytes) -> HostArray:
-    array: HostArray = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    return array
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error.args[0]}"
-    return " ".join(str(error).split())

@@ -258,7 +258,7 @@ def score(model: RNNLM, text: str) -> Score:
             "the model has no vocabulary to cut the text with: give it one, model.vocab = vocab"
         )
     eos = vocab.tokens[vocab.eos_id]
-    lines = text.strip("\n").split("\n")
+    lines = text.removeprefix("\ufeff").strip("\n").split("\n")  # without a byte order mark
     tokens = [token for line in lines for token in [*vocab.tokenize(line), eos]]
     if all(token == eos for token in tokens):
         raise ValueError("the text to score holds no words")

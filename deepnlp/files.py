@@ -1,14 +1,16 @@
-"""Files: gzip read in place, an old file kept until the new one is whole, locks."""
+"""Files: gzip read in place, text, an old file kept until the new one is whole, locks."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
+import secrets
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -38,9 +40,35 @@ def unpacked(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         raise ValueError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
 
 
+def decode(content: bytes, name: str) -> str:
+    r"""The text of a file of that name, or an error if it is not UTF-8.
+
+    Line breaks become ``\n``, and a byte order mark is left out.
+
+    >>> decode(b"\xef\xbb\xbfa cat\r\n", "cats.txt")
+    'a cat\n'
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name} is not UTF-8 text: byte 0x{content[error.start]:02x} at position"
+            f" {error.start}; convert the file to UTF-8"
+        ) from None
+    if "\0" in text:  # of half the bytes of English in UTF-16
+        raise ValueError(
+            f"{name} is not UTF-8 text: byte 0x00 at position {content.index(0)}, as in UTF-16 or"
+            " in a file that was not written to its end; convert it to UTF-8"
+        )
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file beside its final name, then rename: the old one is whole until the new one is.
+
+    The name beside it is nobody else's, so that of several writers each writes a whole file, and
+    the last one counts. :func:`left_by_writers` finds what a killed one leaves.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -50,18 +78,36 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     ['a.txt']
     """
     path = Path(path)
-    beside = path.with_name(path.name + ".tmp")
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+    with naming(path):
+        file = beside.open("xb")
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())  # on the disk before the name points to it
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Context in which an error of the system that names no file is said to be of this one."""
     try:
-        with beside.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before the name points to it
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
         raise
+
+
+def left_by_writers(path: Path) -> list[Path]:
+    """What killed writers of a file have left beside it."""
+    return [path.with_name(f"{path.name}.tmp"), *path.parent.glob(f"{escape(path.name)}.*.tmp")]
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from threading import Lock, get_ident
+from threading import enumerate as enumerate_threads
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +15,23 @@ from deepnlp.backend import check_numbers, xp
 from deepnlp.parameter import Parameter, View
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
+_claiming = Lock()
+
+
+class User:
+    """The thread that goes forward and back through a layer; a copy of the layer has none yet."""
+
+    def __init__(self, thread: int = 0) -> None:
+        self.thread = thread
+
+    def __reduce__(self) -> tuple[type[User], tuple[()]]:
+        return User, ()
+
+    def is_another(self) -> bool:
+        """Whether a thread other than the calling one is at it."""
+        return self.thread not in (0, get_ident()) and any(
+            thread.ident == self.thread for thread in enumerate_threads()
+        )
 
 
 @contextmanager
@@ -91,6 +110,7 @@ class Layer:
     )
     training: bool = True
     _kept: tuple[Any, ...] | None = None
+    _user: User | None = None
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def forward(self, *inputs: Any) -> Any:
@@ -180,6 +200,9 @@ class Layer:
 
     def zero_grad(self) -> None:
         """Forget the gradient of every Parameter."""
+        for layer in self._layers():
+            if layer._user is not None and layer._user.thread != get_ident():
+                layer._expect_own_thread("zero_grad")
         for parameter in self.parameters():
             parameter.zero_grad()
 
@@ -250,14 +273,31 @@ class Layer:
         ValueError
             If it is the snapshot of another layer.
         """
+        for layer, own in self.check_snapshot(snapshot):
+            layer._set_own_state(own)
+
+    def check_snapshot(self, snapshot: dict[str, Any]) -> list[tuple[Layer, dict[str, Any]]]:
+        """The part of a snapshot for this layer and for each inside, or the error of restore.
+
+        Parameters
+        ----------
+        snapshot : dict of str to host array, int or None
+
+        Returns
+        -------
+        list of (Layer, dict)
+        """
         expected = set(self.snapshot())
         if expected != set(snapshot):
             strange = sorted(expected ^ set(snapshot))
             raise ValueError(f"{type(self).__name__}: not a snapshot of this layer: {strange}")
+        parts = []
         for path, layer in self._named_layers():
             prefix = f"{path}." if path else ""
             own = {key: snapshot[prefix + key] for key in layer._own_state()}
-            layer._set_own_state(own)
+            layer._check_own_state(own)
+            parts.append((layer, own))
+        return parts
 
     def _reset_own_state(self) -> None:
         """Hook: a recurrent layer forgets its hidden state."""
@@ -265,6 +305,9 @@ class Layer:
     def _own_state(self) -> dict[str, Any]:
         """Hook: what this layer itself carries; the same keys at all times."""
         return {}
+
+    def _check_own_state(self, state: dict[str, Any]) -> None:
+        """Hook: raise a ValueError if :meth:`_own_state` cannot have given this."""
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
         """Hook: put back what :meth:`_own_state` gave."""
@@ -275,8 +318,13 @@ class Layer:
     # --- For subclasses ----------------------------------------------------------------------
 
     def save_for_backward(self, *values: Any) -> None:
-        """Save what backward will need, unless inside ``no_backward``."""
+        """Save what backward will need, unless inside ``no_backward``.
+
+        From then on the layer belongs to the calling thread, until that ends or another calls
+        :meth:`take_over`: in two threads at once, gradients would be those of neither.
+        """
         if keeping():
+            self._claim("forward")
             self._kept = values
 
     def _workspace(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -289,6 +337,7 @@ class Layer:
         """
         if not keeping():
             return xp.empty(shape, dtype=dtype)
+        self._claim("forward")
         array = self._workspaces.get(name)
         if (
             not isinstance(array, xp.ndarray)
@@ -306,8 +355,33 @@ class Layer:
                 f"{type(self).__name__}.backward: no forward to go back through; call forward "
                 "first, outside of no_backward, and backward once for each forward"
             )
+        self._claim("backward")
         kept, self._kept = self._kept, None
         return kept
+
+    def take_over(self) -> None:
+        """Let the calling thread go forward and back from now on, in place of another.
+
+        Training in a thread of its own begins with it, as :class:`deepnlp.training.Trainer` does.
+        """
+        for layer in self._layers():
+            layer._user = None
+
+    def _claim(self, method: str) -> None:
+        """Note that the calling thread is at the layer; an error if another one is."""
+        if self._user is not None and self._user.thread == get_ident():
+            return
+        with _claiming:
+            self._expect_own_thread(method)
+            self._user = User(get_ident())
+
+    def _expect_own_thread(self, method: str) -> None:
+        if self._user is not None and self._user.is_another():
+            raise RuntimeError(
+                f"{type(self).__name__}.{method}: another thread goes forward and back through "
+                "this layer, and one layer holds what one thread saves: give each thread a copy "
+                "(copy.deepcopy) or, when the other is done, call take_over() first"
+            )
 
     def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
         """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`.

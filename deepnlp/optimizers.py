@@ -18,6 +18,9 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
+import numpy
+
+from deepnlp import backend
 from deepnlp.backend import Array, asarray, asnumpy, check_number, xp
 from deepnlp.kernels import kernel
 from deepnlp.options import Choice, Option
@@ -25,6 +28,7 @@ from deepnlp.parameter import Parameter, as_bases, at_every_place
 
 LearningRate = Annotated[float, Option("learning rate at the start", above=0)]
 WeightDecay = Annotated[float, Option("pull of the weights towards zero", low=0)]
+SMALLEST_NORM = 1e-15  # of which the squares are still whole in float32
 AVERAGE_AFTER = "epochs back behind which validation must fall to begin averaging; 0 for at once"
 Velocity = Annotated[float, Option("fraction of the velocity kept per step", low=0, below=1)]
 
@@ -51,13 +55,50 @@ def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
 
 @kernel
 def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
-    """Scale the gradients in place; gives their norm before, a 0-d float64 array."""
-    norm = xp.sqrt(sum((xp.vdot(g, g) for g in gradients), start=xp.zeros(())))
+    """Scale the gradients in place; gives their norm before, a 0-d float64 array.
+
+    On a device, where a look at the norm would wait, float32 has a form that sums in float64.
+    """
+    norm = _norm(gradients)
+    if backend.name() == "numpy" and not SMALLEST_NORM < norm < math.inf:
+        return _clip_extreme(gradients, max_norm)
     if math.isfinite(max_norm):
         scale = xp.minimum(1, max_norm / (norm + 1e-6))
         for g in gradients:
-            g *= scale.astype(g.dtype)
+            _multiply(g, scale)
     return norm
+
+
+def _clip_extreme(gradients: Sequence[Array], max_norm: float) -> Array:
+    """The same where squares overflow or vanish: g / m, with m = max |g|, is scaled instead.
+
+    The norm is m n, with n that of g / m, and g min(1, max_norm / (m n + 1e-6)) is
+    g / m times min(m, max_norm / (n + 1e-6 / m)).
+    """
+    m = max((float(abs(g).max()) for g in gradients if g.size), default=0.0)
+    if not 0 < m < math.inf:  # all are zero, or one is no finite number
+        return xp.asarray(m, dtype="float64")
+    n = _norm([g / g.dtype.type(m) for g in gradients])
+    if math.isfinite(max_norm) and max_norm / m < n + 1e-6 / m:
+        for g in gradients:
+            g /= g.dtype.type(m)
+            _multiply(g, max_norm / (n + 1e-6 / m))
+    with numpy.errstate(over="ignore"):  # in float64 the norm may be above all numbers
+        return n * m
+
+
+def _norm(gradients: Sequence[Array]) -> Array:
+    """The root of the sum of all squares, a 0-d float64 array; those of float16 are summed wide."""
+    wide = (g.astype("float32") if g.dtype == "float16" else g for g in gradients)
+    return xp.sqrt(sum((xp.vdot(g, g) for g in wide), start=xp.zeros(())))
+
+
+def _multiply(g: Array, scale: Array) -> None:
+    """Scale an array in place; of float16, by a factor that float16 need not hold."""
+    if g.dtype == "float16":
+        g[...] = g.astype("float32") * scale.astype("float32")
+    else:
+        g *= scale.astype(g.dtype)
 
 
 def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
@@ -205,17 +246,31 @@ class Optimizer:
         ValueError
             If it is the state of another optimizer or of other parameters.
         """
+        owner = type(self).__name__
         updated = [n for n in range(len(self.parameters)) if f"{n}.steps" in state]
-        shapes = {f"{n}.{slot}": self.parameters[n].shape for n in updated for slot in self._slots}
-        expected = {"lr", *(f"{n}.steps" for n in updated), *shapes}
+        arrays = {f"{n}.{slot}": self.parameters[n] for n in updated for slot in self._slots}
+        expected = {"lr", *(f"{n}.steps" for n in updated), *arrays}
         if set(state) != expected:
             strange = sorted(set(state) ^ expected)
-            raise ValueError(f"{type(self).__name__}: not a state of this optimizer: {strange}")
-        for key, shape in shapes.items():
-            if tuple(state[key].shape) != shape:
+            raise ValueError(f"{owner}: not a state of this optimizer: {strange}")
+        if not _is_rate(state["lr"]):
+            raise ValueError(f"{owner}: state lr should be a finite number, got {state['lr']!r}")
+        for steps in (f"{n}.steps" for n in updated):
+            if type(state[steps]) is not int or state[steps] < 1:
                 raise ValueError(
-                    f"{type(self).__name__}: state {key} should have shape {shape}, "
-                    f"got {tuple(state[key].shape)}"
+                    f"{owner}: state {steps} should be a whole number, 1 or more, "
+                    f"got {state[steps]!r}"
+                )
+        for key, parameter in arrays.items():
+            shape, dtype = tuple(state[key].shape), state[key].dtype
+            if shape != parameter.shape or dtype != parameter.dtype:
+                raise ValueError(
+                    f"{owner}: state {key} should have shape {parameter.shape} and be "
+                    f"{parameter.dtype}, got {shape} and {dtype}"
+                )
+            if key.endswith(".s") and (state[key] < 0).any():
+                raise ValueError(
+                    f"{owner}: state {key} should be 0 or more, being a sum of squares"
                 )
         self.lr = float(state["lr"])
         self._steps = {self.parameters[n]: int(state[f"{n}.steps"]) for n in updated}
@@ -223,6 +278,15 @@ class Optimizer:
             self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
             for n in updated
         }
+
+    def most_steps(self) -> int:
+        """The number of updates of the parameter that has had most.
+
+        Returns
+        -------
+        int
+        """
+        return max(self._steps.values(), default=0)
 
     def _scalars(self, t: int) -> dict[str, float]:
         """The numbers of the formula at update t of a parameter, by their names in it."""
@@ -387,9 +451,16 @@ class NTASGD(Optimizer):
         own = ("averaging", "averaged", "losses")
         if missing := [name for name in own if name not in state]:
             raise ValueError(f"NTASGD: not a state of this optimizer: it lacks {missing}")
+        losses = asnumpy(state["losses"])
+        right = losses.ndim == 1 and losses.dtype.kind == "f" and all(map(math.isfinite, losses))
+        averaged = state["averaged"]
+        if not right or type(averaged) is not int or averaged < 0:
+            raise ValueError("NTASGD: not a state of this optimizer: losses or averaged")
+        if not isinstance(state["averaging"], bool) or state["averaging"] < (averaged > 0):
+            raise ValueError("NTASGD: not a state of this optimizer: averaging")
         super().load_state({name: value for name, value in state.items() if name not in own})
-        self.averaging, self._averaged = bool(state["averaging"]), int(state["averaged"])
-        self._losses = asnumpy(state["losses"]).tolist()
+        self.averaging, self._averaged = state["averaging"], averaged
+        self._losses = losses.tolist()
 
     def _scalars(self, t: int) -> dict[str, float]:
         return {**super()._scalars(t), "share": 1 / self._averaged if self._averaged else 0.0}
@@ -731,6 +802,11 @@ OPTIMIZERS = Choice(
 def _decayed(g: Array, W: Array, decay: float) -> Array:
     """Gradient of the loss with decay / 2 times the square of W added."""
     return g + decay * W if decay else g
+
+
+def _is_rate(value: Any) -> bool:
+    """Whether a learning rate is one: finite, and 0 or more."""
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 def _check_fraction(optimizer: Optimizer, **fractions: float) -> None:

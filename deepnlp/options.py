@@ -190,6 +190,21 @@ def values_of(component: Any) -> dict[str, Any]:
     return {name: getattr(component, option.argument) for name, option in declared}
 
 
+def arguments_of(component: Any) -> dict[str, Any]:
+    """The arguments of an object's constructor that are attributes too, and plain: ready for JSON.
+
+    Those that are options have the option's name.
+    """
+    names = {option.argument: name for name, option in options_of(type(component)).items()}
+    found = {}
+    for argument in inspect.signature(type(component)).parameters:
+        value = getattr(component, argument, inspect.Parameter.empty)
+        parts = value if isinstance(value, list | tuple) else [value]
+        if all(part is None or isinstance(part, str | bool | int | float) for part in parts):
+            found[names.get(argument, argument)] = value
+    return found
+
+
 # --- TOML ----------------------------------------------------------------------------------------
 
 
@@ -210,7 +225,7 @@ def _in_toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(_in_toml, value))}]"
     # JSON's escapes are TOML's, except that JSON leaves one character bare
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_shape, float_type, xp
+from deepnlp.functions import MANY
 from deepnlp.kernels import kernel
 from deepnlp.products import product
 
@@ -47,6 +48,24 @@ def sum_by_id(ids: Array, rows: Array) -> tuple[Array, Array]:
 def at_every_place(ids: Array, sums: Array) -> Array:
     """What :func:`sum_by_id` gave, (n,) and (n, D), with an id's sum at each of its places."""
     return sums[xp.searchsorted(ids, ids)]
+
+
+def table_of_sums(shape: tuple[int, ...], dtype: Any, ids: Array, rows: Array) -> Array:
+    """A table of zeros to which row k of ``rows`` (n, D) is added at ``ids[k]``.
+
+    Float32 holds no count above 2^24 whole, and float16 none above 2^11. So sums of float16, and
+    of very many rows, are made in parts, which float64 adds up.
+    """
+    if dtype != "float16" and (len(ids) <= MANY or dtype != "float32"):
+        table = xp.zeros(shape, dtype=dtype)
+        add_rows(table, ids, rows)
+        return table
+    total = xp.zeros(shape, dtype="float64")
+    for first in range(0, len(ids), MANY):
+        part = slice(first, first + MANY)
+        some, sums = sum_by_id(ids[part], rows[part].astype("float32"))
+        add_rows(total, some, sums.astype("float64"))
+    return total.astype(dtype)
 
 
 class View(ABC):
@@ -100,9 +119,7 @@ class View(ABC):
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add row k of ``grad`` (n, D) to row ``ids[k]`` of the gradient, for each of n ids."""
         self._expect_rows(ids, grad)
-        dense = xp.zeros(self.shape, dtype=self.dtype)
-        add_rows(dense, ids, grad)
-        self.accumulate(dense)
+        self.accumulate(table_of_sums(self.shape, self.dtype, ids, grad))
 
     def named_bases(self, path: str) -> list[tuple[str, Parameter]]:
         """The bases of a view found as ``path``; several are ``path.0``, ``path.1`` and so on."""
@@ -382,6 +399,9 @@ class Parameter(View):
             return
         earlier = self._sparse_grad
         size = len(ids) + (0 if earlier is None else len(earlier[0]))
+        if self.dtype == "float16" or len(ids) > max(MANY, self.shape[0]):
+            self.grad += table_of_sums(self.shape, self.dtype, ids, grad)
+            return
         if self._grad is not None or size >= self.shape[0]:
             add_rows(self.grad, ids, grad)
             return

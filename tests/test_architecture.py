@@ -13,6 +13,7 @@ OUTSIDE = ("tests", "benchmarks", "chapters", "notebooks")
 
 FLOORS = [
     {
+        "archives.py",
         "interrupted.py",
         "streams.py",
         "threads.py",

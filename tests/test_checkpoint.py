@@ -199,7 +199,7 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DeepNLPError, match="not a checkpoint of deepnlp"):
         load(path)
     write_npz(path, {}, {"version": 99})
-    with pytest.raises(DeepNLPError, match="format 99, this deepnlp reads format 1"):
+    with pytest.raises(DeepNLPError, match="format 99, this deepnlp reads formats 1 and 2"):
         load(path)
 
 

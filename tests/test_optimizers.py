@@ -528,3 +528,64 @@ def test_clipping_zero_gradients_and_types(array_backend, dtype):
 def test_a_norm_that_is_none(array_backend, max_norm):
     with pytest.raises(ValueError, match=r"clip_gradients.*max_norm"):
         clip_gradients(parameters(), max_norm)
+
+
+LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in ("float16", "float32", "float64")}
+
+
+@pytest.mark.parametrize("max_norm", [0.25, 1e-3, np.inf])
+@pytest.mark.parametrize("share", [1.0, 1e-3])
+@pytest.mark.parametrize("dtype", LARGEST)
+def test_clipping_of_finite_gradients_whose_squares_are_not(dtype, share, max_norm):
+    g = np.random.default_rng(0).uniform(-1, 1, (7, 5))
+    g[0, 0] = 0.5
+    g = (g * share * LARGEST[dtype]).astype(dtype)
+    W, b = Parameter(np.zeros((7, 5), dtype)), Parameter(np.zeros(3, dtype))
+    W.accumulate(g)
+    b.accumulate(g[0, :3])
+    expected = np.concatenate([g.ravel(), g[0, :3]]).astype(np.longdouble)
+    norm = np.sqrt((expected**2).sum())
+    found = clip_gradients([W, b], max_norm)
+    if norm < LARGEST["float64"]:
+        assert float(found) == pytest.approx(float(norm), rel=1e-4)
+    else:
+        assert np.isinf(found)  # no number is as large
+    clipped = np.concatenate([W.grad.ravel(), b.grad]).astype(np.longdouble)
+    if np.isfinite(max_norm):
+        expected *= max_norm / norm
+    rounding = float(np.finfo(dtype).eps) * abs(expected).max()
+    np.testing.assert_allclose(
+        clipped, expected, rtol=4 * np.finfo(dtype).eps, atol=max(rounding, 6e-8)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_clipping_of_gradients_whose_squares_vanish(dtype):
+    W = Parameter(np.zeros(4, dtype))
+    small = np.array([3, -4, 0, 0], dtype) * {"float32": 1e-30, "float64": 1e-200}[dtype]
+    W.accumulate(small)
+    assert float(clip_gradients([W], 0.25)) == pytest.approx(float(abs(small[1])) * 1.25, rel=1e-6)
+    np.testing.assert_array_equal(W.grad, small)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_clipping_says_that_a_gradient_is_not_finite(value):
+    W = Parameter([1.0, 2.0])
+    W.accumulate(np.array([1.0, value]))
+    assert not np.isfinite(clip_gradients([W], 0.25))
+
+
+def test_clipping_of_very_many_small_entries_in_float16():
+    W = Parameter(np.zeros(100_000, "float16"))
+    W.accumulate(np.ones(100_000, "float16"))
+    assert float(clip_gradients([W], 10.0)) == pytest.approx(np.sqrt(100_000))
+    np.testing.assert_allclose(W.grad, 10 / np.sqrt(100_000), rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0])
+def test_a_learning_rate_is_finite(name, wrong):
+    with pytest.raises(ValueError, match="lr should be finite and 0 or more"):
+        MAKE[name](parameters(), lr=wrong)
+    with pytest.raises(ValueError, match="weight_decay should be finite and 0 or more"):
+        MAKE[name](parameters(), weight_decay=wrong)

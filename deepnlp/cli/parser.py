@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from deepnlp import __version__
+from deepnlp.files import decode
 from deepnlp.options import Option
 from deepnlp.reading import content_of
 
@@ -253,10 +254,4 @@ def several(kind: type) -> Callable[[str], Any]:
 
 def read_text(path: str) -> str:
     """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding."""
-    name = "standard input" if path == "-" else path
-    try:
-        return content_of(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{name} is not UTF-8 text ({error.reason} at byte {error.start})"
-        ) from error
+    return decode(content_of(path), "standard input" if path == "-" else path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deepnlp.datasets.manifest import set_with
-from deepnlp.files import unpacked
+from deepnlp.files import decode, unpacked
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
@@ -87,14 +87,7 @@ def read_text(path: Path) -> str:
         content = file.read()
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not UTF-8 text: byte 0x{content[error.start]:02x} at position"
-            f" {error.start}; convert the file to UTF-8"
-        ) from None
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return decode(content, str(path))
 
 
 def lines_of(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.functions import log_softmax
+from deepnlp.functions import column_sums, log_softmax
 from deepnlp.layer import Layer, expect
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED, number_that_count, rows_that_count
@@ -119,6 +119,6 @@ class AugmentedLoss(Layer):
         self.E.accumulate_rows(t, product(dz, self.E.value))
         # s = x W + b
         if self.b is not None:
-            self.b.accumulate(xp.sum(ds, axis=0))
+            self.b.accumulate(column_sums(ds))
         self.W.accumulate_product(rows(x).T, ds)
         return product(ds, self.W.value.T).reshape(x.shape)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import tanh_grad
+from deepnlp.functions import column_sums, tanh_grad
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.kernels import New, Watch
 from deepnlp.layer import Sequential, expect
@@ -159,7 +159,7 @@ class TimeDeepTransition(TimeRecurrent):
         # a_k = z_(k-1) W_k + b_k
         for W, b, z_below, da_k in zip(self.Ws, self.bs, z, rows[1:]):
             W.accumulate_product(steps_as_rows(z_below).T, da_k)
-            b.accumulate(xp.sum(da_k, axis=0))
+            b.accumulate(column_sums(da_k))
         return da[0], (dh0,)
 
 

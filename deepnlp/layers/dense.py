@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Generator
+from deepnlp.functions import column_sums
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
@@ -172,7 +173,7 @@ class Affine(Layer):
         dy_rows = rows(dy)
         # y = x W + b
         if self.b is not None:
-            self.b.accumulate(xp.sum(dy_rows, axis=0))
+            self.b.accumulate(column_sums(dy_rows))
         self.W.accumulate_product(rows(x).T, dy_rows)
         return product(dy_rows, self.W.value.T).reshape(x.shape)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 from deepnlp.backend import (
@@ -129,6 +130,14 @@ class Dropout(Layer):
 
     def _own_state(self) -> dict[str, Any]:
         return {"key": self._key, "calls": self._calls}
+
+    def _check_own_state(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+                raise ValueError(
+                    f"{type(self).__name__}: {name} should be a whole number, 0 or more, got "
+                    f"{value!r}"
+                )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
         self._key, self._calls = int(state["key"]), int(state["calls"])

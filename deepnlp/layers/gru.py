@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layer import expect
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
@@ -149,7 +149,7 @@ def _accumulate_recurrent(
         dWh = [product(h_prev.T, dp[:, :H2]), product(u.T, dp[:, H2:])]
         Wh.accumulate(xp.concatenate(dWh, axis=1))
     if bh is not None:
-        bh.accumulate(xp.sum(dp, axis=0))
+        bh.accumulate(column_sums(dp))
 
 
 def _check_bh(owner: str, bh: Any, reset_after: bool, H: int) -> View | None:

@@ -273,6 +273,16 @@ def number_that_count(counts: Array, x: Array) -> Array:
     return xp.maximum(xp.sum(counts), 1).astype(x.real.dtype)
 
 
+def check_shares(owner: str, targets: Array) -> None:
+    """An error unless all targets are from 0 to 1; on a GPU the check would wait for the device."""
+    if backend.name() == "cupy" or targets.size == 0:
+        return
+    low, high = float(targets.min()), float(targets.max())
+    if not (low >= 0 and high <= 1):
+        wrong = low if not low >= 0 else high
+        raise ValueError(f"{owner}: targets should be from 0 to 1, got {wrong:g}")
+
+
 class SigmoidWithLoss(Layer):
     r"""Binary cross-entropy of the sigmoid, the mean over all entries.
 
@@ -289,7 +299,7 @@ class SigmoidWithLoss(Layer):
     Raises
     ------
     ValueError
-        If the shapes differ.
+        If the shapes differ, or on the host a target is not from 0 to 1.
 
     Examples
     --------
@@ -310,6 +320,7 @@ class SigmoidWithLoss(Layer):
                 f"{tuple(scores.shape)}, got {tuple(targets.shape)}"
             )
         t = targets.astype(scores.real.dtype)
+        check_shares("SigmoidWithLoss", t)
         self.save_for_backward(scores, t)
         return xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
 

@@ -9,6 +9,8 @@ from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 
+LARGEST_BIAS = 1000.0  # of a forget gate that starts open or shut
+
 
 def lstm_step(a: Array, c_prev: Array) -> tuple[Array, Array, tuple[Array, ...]]:
     """One step from the pre-activation a = x Wx + h_prev Wh + b, (N, 4H).
@@ -144,6 +146,11 @@ class _LSTMWeights(Recurrent):
         layer
         """
         layer = super().init(D, H, rng, dtype, **options)
+        if not abs(forget_bias) <= LARGEST_BIAS:
+            raise ValueError(
+                f"{cls.__name__}: forget_bias should be from {-LARGEST_BIAS:g} to "
+                f"{LARGEST_BIAS:g}, got {forget_bias}"
+            )
         layer.b.value[H : 2 * H] = forget_bias  # the second block of b, that of the gate f
         return layer
 

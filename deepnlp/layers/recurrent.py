@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
+from deepnlp.functions import column_sums
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.kernels import Watch
 from deepnlp.layer import Layer, expect, no_backward
@@ -95,7 +96,7 @@ class Recurrent(Layer):
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
         # a = x Wx + b
-        self.b.accumulate(xp.sum(da, axis=0))
+        self.b.accumulate(column_sums(da))
         if self.Wx is None:
             return da.copy()  # da is memory of the layer
         self.Wx.accumulate_product(x.T, da)
@@ -358,6 +359,19 @@ class TimeRecurrent(Recurrent):
         states = {name: getattr(self, name) for name in self._states}
         host = {name: None if h is None else asnumpy(h) for name, h in states.items()}
         return {**host, "given": int(self._given)}
+
+    def _check_own_state(self, state: dict[str, Any]) -> None:
+        arrays = [state[name] for name in self._states if state[name] is not None]
+        owner = type(self).__name__
+        if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)):
+            raise ValueError(f"{owner}: a carried state should have all of {self._states} or none")
+        for array in arrays:
+            shape = tuple(getattr(array, "shape", ()))
+            if len(shape) != 2 or shape != (len(arrays[0]), self.H):
+                raise ValueError(
+                    f"{owner}: a carried state should have shape (N, H) with H = {self.H}, "
+                    f"got {shape}"
+                )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
         for name in self._states:

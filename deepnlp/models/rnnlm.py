@@ -19,6 +19,7 @@ from deepnlp.layers import (
     TimeDropout,
     WeightDrop,
 )
+from deepnlp.layers.lstm import LARGEST_BIAS
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models.cells import Draw, recurrent_layer
@@ -183,7 +184,9 @@ class RNNLM(LanguageModel):
         locked_dropout: Annotated[bool, Option(LOCKED_DROPOUT)] = False,
         init: Annotated[str, Option(INIT, INITS)] = "uniform",
         embed_bound: Annotated[float, Option(EMBED_BOUND, above=0, high=1000)] = 0.1,
-        forget_bias: Annotated[float | None, Option(FORGET_BIAS)] = None,
+        forget_bias: Annotated[
+            float | None, Option(FORGET_BIAS, low=-LARGEST_BIAS, high=LARGEST_BIAS)
+        ] = None,
         activation: Annotated[str, Option(ACTIVATION, ACTIVATIONS)] = "tanh",
         input_matrix: Annotated[bool, Option(INPUT_MATRIX)] = True,
         reset_after: Annotated[bool, Option(RESET_AFTER)] = False,

@@ -26,7 +26,7 @@ AUGMENT = "gamma, weight of the augmented loss, as a fraction of its temperature
 AUGMENT_TEMPERATURE = "tau of the augmented loss"
 INIT = "distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal)"
 EMBED_BOUND = "uniform: the embedding starts in U(-bound, bound)"
-FORGET_BIAS = "lstm: initial bias of the forget gate; by default 1 for uniform, 0 for book"
+FORGET_BIAS = "lstm: initial bias of the forget gate, -1000 to 1000; by default 1, for book 0"
 ACTIVATION = "nonlinearity of an rnn cell"
 INPUT_MATRIX = "rnn: an input matrix Wx in the first layer; without it D = H"
 FREEZE = "leave the embedding as it starts; with vectors, only the words that the file has"

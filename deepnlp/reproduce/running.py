@@ -64,7 +64,10 @@ def reproduce(
     changed = [job for job in table.jobs() if _refuse_changes(job, folder, logs, rerun, jobs)]
     for job in changed:
         logs.remove(job)
-        RunFolder(folder / job.name).clear()
+        run = RunFolder(folder / job.name)
+        if run.path.is_dir():
+            with run.held():
+                run.clear()
     failed, busy = [], []
     for number, job in enumerate(jobs, start=1):
         if logs.state(job) is LogState.FINISHED:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import locked, replacing
+from deepnlp.files import left_by_writers, locked, replacing
 from deepnlp.search.declaration import Search, load_search
 from deepnlp.search.journal import open_journal, require_optuna
 from deepnlp.search.parameter import Parameter
@@ -36,7 +36,6 @@ from deepnlp.search.trials import FINISHED, Trial, folder_of
 from deepnlp.training import RunFolder
 
 DECLARED, JOURNAL, LOCK = "search.toml", "journal.log", "study.lock"
-BEGUN = {LOCK, f"{DECLARED}.tmp"}  # what another process may have written of a study
 POLL = 0.2  # seconds between two looks whether a trial of another process is left
 ATTEMPTS = 50  # draws until one is new
 
@@ -49,7 +48,8 @@ def begin_study(folder: Path, search: Search) -> None:
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file: name a folder for the study")
     declared = folder / DECLARED
-    if not declared.exists() and folder.exists() and {p.name for p in folder.iterdir()} - BEGUN:
+    begun = {folder / LOCK, *left_by_writers(declared)}  # what others may have written of a study
+    if not declared.exists() and folder.exists() and {*folder.iterdir()} - begun:
         raise DeepNLPError(
             f"{folder} holds no study: it has no {DECLARED}; name a new or an empty folder"
         )

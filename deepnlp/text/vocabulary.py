@@ -93,7 +93,8 @@ class Vocabulary:
         Raises
         ------
         ValueError
-            If ``max_size`` is below 3 or ``min_count`` below 1.
+            If ``max_size`` is below 3 or ``min_count`` below 1, or so large that it leaves out all
+            tokens.
 
         Examples
         --------
@@ -110,6 +111,12 @@ class Vocabulary:
         seen = Counter(tokens)
         specials = (UNK, tokeniser(tokenizer).eos)
         kept = {special: seen.pop(special, 0) for special in specials}
+        most = max(seen.values(), default=min_count)
+        if most < min_count:
+            raise ValueError(
+                f"min_count is {min_count}, which leaves out every token: the most frequent one "
+                f"occurs {most} times"
+            )
         room = None if max_size is None else max_size - len(specials)
         for position, (token, count) in enumerate(sorted(seen.items(), key=_by_frequency)):
             if count < min_count or (room is not None and position >= room):

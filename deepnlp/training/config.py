@@ -116,6 +116,23 @@ class TrainConfig(Mapping[str, Any]):
         """
         return TrainConfig(**{**self, **changes})
 
+    def fixed(self) -> dict[str, Any]:
+        """The options that a resumed run must have too, except for those that may name a file.
+
+        Examples
+        --------
+        >>> TrainConfig(seed=3).fixed()["seed"]
+        3
+        """
+        known = {
+            n: o for group in option_groups(self.task, self).values() for n, o in group.items()
+        }
+        return {
+            name: self[name]
+            for name, option in known.items()
+            if option.resume == "same" and (option.kind is not str or option.choices)
+        }
+
     def to_toml(self) -> str:
         """The options as the text of a TOML file, which :meth:`load` reads."""
         return to_toml(self)

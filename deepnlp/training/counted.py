@@ -38,12 +38,16 @@ class CountedRun:
 
     def fit(self, resume: bool = False) -> Result:
         """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
-        clock, task, folder = Clock(), self.task, None
-        if self.out is not False:
-            folder = RunFolder.open(
-                self.out, self.name, resume=resume, overwrite=self.overwrite and not resume
-            )
-            folder.write_config(to_toml(self.config))
+        if self.out is False:
+            return self._count(None)
+        overwrite = self.overwrite and not resume
+        folder = RunFolder.open(self.out, self.name, resume=resume, overwrite=overwrite)
+        with folder.held():
+            folder.check(resume=resume, overwrite=overwrite)  # what others have done until now
+            return self._count(folder)
+
+    def _count(self, folder: RunFolder | None) -> Result:
+        clock, task = Clock(), self.task
         task.fit(self.model)
         figures = (task.final if self.test else task.on_validation)(self.model)
         valid = figures[task.metric]["valid"]
@@ -63,6 +67,8 @@ class CountedRun:
             versions=versions(),
         )
         if folder is not None:
+            folder.clear()  # of a run that is replaced, or counted again
+            folder.write_config(to_toml(self.config))
             row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
             times = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
             folder.write_metrics([{**row, **times}])

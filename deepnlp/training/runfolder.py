@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
+from deepnlp.files import left_by_writers, locked, replacing
 from deepnlp.reading import read_json
+from deepnlp.training.ownership import MARK, check_files
 
 
 class RunFolder:
@@ -28,6 +31,10 @@ class RunFolder:
     ``gradients.npz``             with ``--watch-gradients``: norms by step back in time
     ``gradient_flow.png``         these as a heat map over the updates
     ============================  ==========================================================
+
+    Beside them lies ``.lock``, which the process that trains holds (:meth:`held`). Every file is
+    replaced as a whole; ``config.toml`` is there first, and all else can be made again from
+    ``checkpoint.npz``, except for the times in the figures.
 
     Parameters
     ----------
@@ -52,10 +59,18 @@ class RunFolder:
     )
 
     def __init__(self, path: str | PathLike[str]) -> None:
+        if not str(path):
+            raise ValueError("the folder of a run has no name: name one, or leave it out")
         self.path = Path(path)
         paths = [self.path / name for name in self.FILES]
         self.config, self.metrics, self.checkpoint, self.best = paths[:4]
         self.figure, self.result, self.gradients, self.gradient_figure = paths[4:]
+        self.lock = self.path / ".lock"
+        # The first checkpoint of a run that replaces another, and its options
+        self._next_config, self._next_checkpoint = (
+            path.with_name(f"{path.name}.next") for path in (self.config, self.checkpoint)
+        )
+        self.replaces = False  # whether the run that is there is to be replaced
 
     @classmethod
     def open(
@@ -76,7 +91,8 @@ class RunFolder:
         resume : bool
             Continue the run that is there.
         overwrite : bool
-            Remove the files of the run that is there, and no others.
+            Replace the run that is there, and no other files, when the new one has a checkpoint
+            (:meth:`replace_run`).
 
         Returns
         -------
@@ -85,7 +101,7 @@ class RunFolder:
         Raises
         ------
         DeepNLPError
-            If a run is there and neither is set.
+            If a run is there and neither is set, or what is there is not a run of deepnlp alone.
         FileNotFoundError
             If there is none to resume.
         NotADirectoryError
@@ -98,11 +114,10 @@ class RunFolder:
             ...
         FileNotFoundError: no run to resume in runs/none-of-that-name: ...
         """
-        folder = cls(_new_path(name) if path is None else path)
+        folder = cls(_new_folder(name) if path is None else path)
         folder.check(resume=resume, overwrite=overwrite)
-        if overwrite:
-            folder.clear()
         folder.path.mkdir(parents=True, exist_ok=True)
+        folder.replaces = overwrite and folder.holds_run()
         return folder
 
     def check(self, *, resume: bool = False, overwrite: bool = False) -> None:
@@ -116,16 +131,101 @@ class RunFolder:
             raise ValueError("resume goes on with a run and overwrite removes it: choose one")
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"{self.path} is a file: name a folder for the run")
+        check_files(self._paths())
+        there = self.files()
         if resume and not self.config.exists():
-            raise FileNotFoundError(
-                f"no run to resume in {self.path}: expected a folder with a config.toml, which "
-                "training writes"
+            advice = (
+                f"expected a folder with a config.toml, which training writes; {there[0]} is there:"
+                " begin again with --overwrite, or bring config.toml back"
+                if there
+                else "expected a folder with a config.toml, which training writes"
             )
-        if self.holds_run() and not (resume or overwrite):
+            raise FileNotFoundError(f"no run to resume in {self.path}: {advice}")
+        if there and not (resume or overwrite):
+            resumed = "go on with it (--resume), " if self.config.exists() else ""
             raise DeepNLPError(
-                f"{self.path} already holds a run: go on with it (--resume), replace it "
-                "(--overwrite), or choose another folder"
+                f"{self.path} already holds a run: {resumed}replace it (--overwrite), or choose "
+                "another folder"
             )
+
+    def check_checkpoint(self) -> None:
+        """An error where a run that is to be resumed has lost its checkpoint."""
+        if self.checkpoint.exists():
+            return
+        result = self.read_result() or {}
+        if (
+            self.best.exists()
+            or self.read_metrics()
+            or result.get("status", "diverged") != "diverged"
+        ):
+            raise DeepNLPError(
+                f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
+                "the file back, or begin again (--overwrite)"
+            )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Context in which no other process trains in this folder; its lock ends with the process.
+
+        What killed processes have left is cleared away at its beginning.
+
+        Raises
+        ------
+        DeepNLPError
+            If another process, or another thread, holds it.
+        """
+        with locked(self.lock, patience=0) as free:
+            if not free:
+                raise DeepNLPError(
+                    f"another process is training in {self.path}: wait for it, or choose another "
+                    "folder"
+                )
+            self._roll_forward()
+            for path in self._paths():
+                for left in left_by_writers(path):
+                    left.unlink(missing_ok=True)
+            self._next_config.unlink(missing_ok=True)
+            yield
+
+    def recover(self) -> None:
+        """Finish what a process began that was killed while it replaced a run."""
+        if self._next_checkpoint.exists():
+            check_files(self._paths())
+            with self.held():
+                pass
+
+    def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
+        """Put a run in place of the one that is there, which is whole until then.
+
+        From the moment in which the new checkpoint has been written, under another name, the new
+        run counts: if the process is killed, :meth:`recover` or :meth:`held` ends what it began.
+
+        Parameters
+        ----------
+        config : str
+            The new ``config.toml``.
+        write_checkpoint : callable
+            Writes the new checkpoint to a path.
+        """
+        try:
+            _write_config(self._next_config, config)
+            write_checkpoint(self._next_checkpoint)
+        except BaseException:
+            self._next_config.unlink(missing_ok=True)
+            raise
+        self._roll_forward()
+        self.replaces = False
+
+    def _roll_forward(self) -> None:
+        """Rename the next run's files, if it has a checkpoint, and remove the others."""
+        if not self._next_checkpoint.exists():
+            return
+        if self._next_config.exists():
+            self._next_config.replace(self.config)
+        for name in self.FILES:
+            if name not in (self.config.name, self.checkpoint.name):
+                (self.path / name).unlink(missing_ok=True)
+        self._next_checkpoint.replace(self.checkpoint)
 
     def holds_run(self) -> bool:
         """Whether any file of a run is there.
@@ -134,13 +234,14 @@ class RunFolder:
         -------
         bool
         """
-        return any((self.path / name).exists() for name in self.FILES)
+        return bool(self.files())
 
     def clear(self) -> None:
         """Remove the files of the run, and no others."""
-        for name in self.FILES:
-            (self.path / name).unlink(missing_ok=True)
-            (self.path / f"{name}.tmp").unlink(missing_ok=True)
+        for path in self._paths():
+            for one in (path, *left_by_writers(path)):
+                if one != self.lock:
+                    one.unlink(missing_ok=True)
 
     def files(self) -> list[str]:
         """Names of the files of the run that are there.
@@ -151,6 +252,11 @@ class RunFolder:
         """
         return [name for name in self.FILES if (self.path / name).exists()]
 
+    def _paths(self) -> list[Path]:
+        """All paths that may be written."""
+        own = [self.path / name for name in self.FILES]
+        return [*own, self.lock, self._next_config, self._next_checkpoint]
+
     def write_config(self, text: str) -> None:
         """Write ``config.toml``.
 
@@ -158,18 +264,7 @@ class RunFolder:
         ----------
         text : str
         """
-        with replacing(self.config) as file:
-            file.write(text.encode("utf-8"))
-
-    def append_metrics(self, row: Mapping[str, Any]) -> None:
-        """Add a line to ``metrics.jsonl``.
-
-        Parameters
-        ----------
-        row : dict
-        """
-        with self.metrics.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(to_json(row) + "\n")
+        _write_config(self.config, text)
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """The lines of ``metrics.jsonl``, without one that a killed run left unfinished.
@@ -180,7 +275,7 @@ class RunFolder:
         """
         if not self.metrics.exists():
             return []
-        rows = []
+        rows: list[dict[str, Any]] = []
         for line in self.metrics.read_text(encoding="utf-8").splitlines():
             try:
                 rows.append(json.loads(line))
@@ -189,7 +284,7 @@ class RunFolder:
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write ``metrics.jsonl`` anew, as when resuming drops what came after the checkpoint.
+        """Write ``metrics.jsonl``, all of it.
 
         Parameters
         ----------
@@ -247,13 +342,21 @@ def finite(value: Any) -> Any:
     return value
 
 
-def _new_path(name: str) -> Path:
-    """``runs/NAME-TIME``, with a number at the end where two runs begin within a second."""
+def _write_config(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(f"{MARK}\n{text}".encode())
+
+
+def _new_folder(name: str) -> Path:
+    """Make ``runs/NAME-TIME``, with a number at the end where two runs begin within a second."""
     if not name or Path(name).name != name:
         raise ValueError(f"the name of a run should be one without folders, got {name!r}")
     stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    path, number = Path("runs") / stem, 1
-    while path.exists():
-        number += 1
-        path = Path("runs") / f"{stem}-{number}"
+    for number in itertools.count(1):
+        path = Path("runs") / (stem if number == 1 else f"{stem}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        break
     return path

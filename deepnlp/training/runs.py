@@ -91,6 +91,7 @@ def resumed_config(
         Naming an option that disagrees.
     """
     folder = RunFolder(out)
+    folder.recover()
     folder.check(resume=True)
     config = TrainConfig.load(folder.config)
     asked = config.replace(**(explicit or {}))

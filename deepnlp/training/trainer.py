@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from os import PathLike
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.checkpoint import get_parameters, pack_model, set_parameters, write_npz
+from deepnlp.archives import write_npz
+from deepnlp.checkpoint import get_parameters, pack_model, set_parameters
 from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
@@ -66,7 +69,7 @@ class Trainer:
     name : str, optional
         NAME of a new folder; that of the corpus by default.
     overwrite : bool
-        Replace a run that is in the folder.
+        Replace a run that is in the folder, when this one has its first checkpoint.
     progress : bool
         Show a bar on a terminal or in a notebook, a line per epoch elsewhere.
     config : mapping, optional
@@ -121,7 +124,7 @@ class Trainer:
         schedule: Schedule | None = None,
         early_stop: Annotated[int | None, Option(EARLY_STOP, low=0)] = None,
         checkpoint_every: Annotated[int, Option(EVERY, low=0, resume="any")] = 500,
-        seed: Annotated[int | None, Option(SEED, low=0, resume="any")] = None,
+        seed: Annotated[int | None, Option(SEED, low=0)] = None,
         out: str | PathLike[str] | Literal[False] | None = None,
         name: str | None = None,
         overwrite: bool = False,
@@ -142,6 +145,7 @@ class Trainer:
                 "the optimizer updates no parameter of this model: build it with model.parameters()"
             )
         self.first_lr = self.optimizer.lr
+        self.first_steps = self.optimizer.most_steps()
         self.schedule = Constant() if schedule is None else schedule
         self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
         self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
@@ -192,20 +196,23 @@ class Trainer:
             If the run to resume was made with other options or on another text.
         """
         self._clock, self._speed = Clock(), Speed()
-        self._open_folder(resume)
-        result = self._result_of_finished_run() if resume else None
-        if result is not None:
-            return result
+        with ExitStack() as held:
+            self._open_folder(resume, held)
+            result = self._result_of_finished_run() if resume else None
+            return self._train() if result is None else result
 
+    def _train(self) -> Result:
+        """What is left of the run, and its result."""
         total = self.epochs * len(self.batches)
         with (
             Interrupt() as interrupt,
             Progress(total, self.state.step, self.progress) as progress,
-            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # told by _diverged
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # told by diverged
         ):
             progress.line(self._introduction())
             if self.test:
                 self.baselines = self.baselines or self.task.measure_baselines()
+            self.model.take_over()  # by this thread
             self.model.train()
             try:
                 while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
@@ -214,11 +221,12 @@ class Trainer:
                     self._train_epoch(interrupt, progress)
                     if self.state.batch == len(self.batches):
                         self._end_epoch(progress)
+                if not self.is_over():
+                    self._save_checkpoint()
             except DivergedError:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
             if not self.is_over():
-                self._save_checkpoint()
                 progress.line(
                     f"{self._status()} at step {self.state.step}; now the best weights are "
                     "evaluated (interrupt again to stop at once)"
@@ -304,20 +312,34 @@ class Trainer:
         lr = self.first_lr * self.schedule.scale(self.state.step)
         self.optimizer.lr = lr * self.task.lr_scale(batch)
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise DivergedError(self._diverged(f"loss {loss:g}, gradient norm {norm:g}"))
+            raise DivergedError(self.diverged(f"loss {loss:g}, gradient norm {norm:g}"))
         self.optimizer.step()
         self.optimizer.lr = lr
         return loss, norm
 
-    def _diverged(self, what: str) -> str:
+    def diverged(self, what: str) -> str:
+        """The message of an error that says what is not finite, and what may help.
+
+        Parameters
+        ----------
+        what : str
+
+        Returns
+        -------
+        str
+        """
         clipping = (
             f"clip the gradient below {self.max_norm:g}"
             if self.max_norm
             else "clip the gradient (max_norm=0.25)"
         )
+        if self.folder is None or not self.folder.checkpoint.exists():
+            kept = "nothing was saved before"
+        else:
+            kept = f"the {'old run' if self.folder.replaces else 'last checkpoint'} is kept"
         return (
             f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
-            f"than {self.optimizer.lr:g}, or {clipping}; the last checkpoint is kept"
+            f"than {self.optimizer.lr:g}, or {clipping}; {kept}"
         )
 
     def _end_epoch(self, progress: Progress) -> None:
@@ -328,7 +350,7 @@ class Trainer:
                 figures = task.evaluate(self.model)
             valid = figures[task.metric]
             if not math.isfinite(valid):
-                raise DivergedError(self._diverged(f"validation {task.metric} {valid:g}"))
+                raise DivergedError(self.diverged(f"validation {task.metric} {valid:g}"))
             is_best = state.judge(valid, task.higher_is_better)
             if is_best:
                 self.best = get_parameters(self.model)
@@ -356,10 +378,10 @@ class Trainer:
         )
         state.begin_epoch()
         if self.folder is not None:
+            self._save_checkpoint()  # from which all other files can be made again
             if is_best:
                 self._save_best(self.folder)
-            self.folder.append_metrics(row)
-            self._save_checkpoint()
+            self.folder.write_metrics(self.history)
             self._draw(self.folder)
 
     # --- The end -----------------------------------------------------------------------------
@@ -390,7 +412,7 @@ class Trainer:
             corpus=self.task.facts(),
             versions=versions(),
         )
-        if self.folder is not None:
+        if self.folder is not None and not self.folder.replaces:
             result.folder = str(self.folder.path)
             names = {*self.folder.files(), self.folder.result.name}
             result.files = [name for name in self.folder.FILES if name in names]
@@ -413,8 +435,11 @@ class Trainer:
 
     # --- The folder: writing it, and resuming a run -----------------------------------------------
 
-    def _open_folder(self, resume: bool) -> None:
-        """Begin a new run, or restore the one that the folder holds."""
+    def _open_folder(self, resume: bool, held: ExitStack) -> None:
+        """Begin a new run, or restore the one that the folder holds, which is locked until the end.
+
+        A run that replaces another writes nothing before its first checkpoint.
+        """
         if resume and self.out is False:
             raise ValueError("out=False writes nothing, so there is no run to resume")
         if self.state.step and not resume:
@@ -425,41 +450,51 @@ class Trainer:
             self._seed()
             return
         path = self.out if self.folder is None else self.folder.path
-        self.folder = RunFolder.open(
-            path, self.name, resume=resume, overwrite=self.overwrite and not resume
-        )
-        if resume and self.folder.checkpoint.exists():
-            self._load_checkpoint(self.folder)
+        overwrite = self.overwrite and not resume
+        folder = RunFolder.open(path, self.name, resume=resume, overwrite=overwrite)
+        held.enter_context(folder.held())
+        folder.check(resume=resume, overwrite=overwrite)  # what others have done until now
+        folder.replaces = overwrite and folder.holds_run()
+        self.folder = folder
+        if resume:
+            folder.check_checkpoint()
+        if resume and folder.checkpoint.exists():
+            self._load_checkpoint(folder)
         else:
             self._seed()
-            self.folder.write_metrics([])
+        if not folder.replaces:
+            folder.write_config(self._config_text())
+            folder.write_metrics(self.history)
+            if self.best is not None:
+                self._save_best(folder)
+
+    def _config_text(self) -> str:
+        """The contents of ``config.toml``."""
         if self.config is not None:
-            config = to_toml(self.config)
-        else:
-            config = "# A Trainer built in Python; resume it with fit(resume=True).\n"
-            config += to_toml(describe(self))
-        self.folder.write_config(config)
+            return to_toml(self.config)
+        return f"# It was built in Python; fit(resume=True) resumes it.\n{to_toml(describe(self))}"
 
     def _seed(self) -> None:
         if self.seed is not None:
             backend.seed(self.seed)
 
     def _save_checkpoint(self) -> None:
-        if self.folder is not None:
-            for hook in self.hooks:
-                hook.save(self.folder)
-            write_checkpoint(self, self.folder)
+        folder = self.folder
+        if folder is None:
+            return
+        if folder.replaces:
+            if not self.state.step:  # interrupted at once: the old run stays
+                raise KeyboardInterrupt
+            folder.replace_run(self._config_text(), partial(write_checkpoint, self))
+        for hook in self.hooks:
+            hook.save(folder)
+        folder.result.unlink(missing_ok=True)  # it is that of an earlier step
+        write_checkpoint(self, folder.checkpoint)
 
     def _load_checkpoint(self, folder: RunFolder) -> None:
         load_checkpoint(self, folder)
-        self.history = [r for r in folder.read_metrics() if r["epoch"] <= self.state.epoch]
         for name in ("seconds", "cpu_seconds"):
             self._earlier[name] = sum(row.get(name, 0.0) for row in self.history)
-        folder.write_metrics(
-            self.history
-        )  # without epochs after the checkpoint, which are repeated
-        if self.best is not None:
-            self._save_best(folder)  # the best as of the checkpoint
         for hook in self.hooks:
             hook.go_on(folder, self.state.step)
 

@@ -224,3 +224,12 @@ def test_info_of_a_recipe(deepnlp):
     assert found["parameters"][0]["shape"] == [50, 100]
     assert found["vocabulary"] is None
     assert found["size"] == int(np.sum([np.prod(p["shape"]) for p in found["parameters"]]))
+
+
+def test_a_byte_order_mark_is_no_word(deepnlp, run_folder, tmp_path):
+    text = "the cat sat on the mat .\nthe dog saw it .\n"
+    path = tmp_path / "marked.txt"
+    path.write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode("utf-8"))
+    expected = deepnlp("score", run_folder, text, "--json").json
+    assert deepnlp("score", run_folder, "--file", path, "--json").json == expected
+    assert deepnlp("score", run_folder, "\ufeff" + text, "--json").json == expected

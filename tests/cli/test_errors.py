@@ -23,6 +23,9 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
     (tmp_path / "empty").mkdir()
     (tmp_path / "cats.txt").write_bytes(text_file.read_bytes())
     (tmp_path / "short.txt").write_text("too short", encoding="utf-8")
+    (tmp_path / "nul.txt").write_bytes(b"a cat sat\n" * 30 + bytes(4096))
+    (tmp_path / "wide.txt").write_bytes("a cat sat\n".encode("utf-16-le") * 30)
+    (tmp_path / "marked.txt").write_bytes("a cat sat\n".encode("utf-16") * 30)
     (tmp_path / "latin.txt").write_bytes("naïve\n".encode("latin-1") * 30)
     whole = (run_folder / "best.npz").read_bytes()
     (tmp_path / "alone.npz").write_bytes(whole)
@@ -46,6 +49,14 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         ([*TRAIN, "--corpus", "missing.txt"], "no file or folder missing.txt"),
         ([*TRAIN, "--corpus", "short.txt"], "give it more text"),
         ([*TRAIN, "--corpus", "latin.txt"], "UTF-8"),
+        ([*TRAIN, "--corpus", "nul.txt"], "nul.txt is not UTF-8 text: byte 0x00 at position 300"),
+        ([*TRAIN, "--corpus", "wide.txt"], "wide.txt is not UTF-8 text: byte 0x00 at position 1"),
+        ([*TRAIN, "--corpus", "marked.txt"], "marked.txt is not UTF-8 text: byte 0xff"),
+        ([*TRAIN, "--min-count", "1000000000"], "min_count is 1000000000, which leaves out every"),
+        ([*TRAIN, "--forget-bias", "1e39"], "forget_bias should be a number, -1000 or more and at"),
+        ([*TRAIN, "--lr", "inf"], "lr should be a number, above 0"),
+        ([*TRAIN, "--out", ""], "the folder of a run has no name"),
+        (["train", "--out", "", "--resume"], "the folder of a run has no name"),
         ([*TRAIN, "--corpus", "empty"], "holds no .txt file"),
         ([*TRAIN, "--hidden-size", "-3"], "hidden_size should be a whole number, 1 or more"),
         ([*TRAIN, "--hidden-size", "8,x"], "--hidden-size: invalid int value: '8,x'"),
@@ -98,6 +109,8 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         (["score", "run", ""], "holds no words"),
         (["score", "run", "--file", "missing.txt"], "missing.txt: no such file or directory"),
         (["score", "run", "--file", "latin.txt"], "latin.txt is not UTF-8 text"),
+        (["score", "run", "--file", "nul.txt"], "nul.txt is not UTF-8 text: byte 0x00"),
+        (["score", "run", "--file", "wide.txt"], "wide.txt is not UTF-8 text: byte 0x00"),
         (["score", "run", "the cat", "--file", "cats.txt"], "not allowed with"),
         # gradient checks
         (["gradcheck", "--layer", "Nonesuch"], "unknown layer 'Nonesuch': expected one of"),

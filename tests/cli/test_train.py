@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
 import signal
+import subprocess
+import sys
 from typing import Annotated
 
 import pytest
@@ -14,6 +17,7 @@ from deepnlp.training import TrainConfig, Trainer, load
 from tests.cli.conftest import TINY, contents
 
 FILES = {
+    ".lock",
     "config.toml",
     "metrics.jsonl",
     "checkpoint.npz",
@@ -72,7 +76,12 @@ def test_a_model_that_is_counted(deepnlp, text_file, tmp_path):
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
     row = next(line for line in done.out.splitlines() if line.startswith("model"))
     assert row.split()[2] == f"{result['perplexity']['test']:.2f}"
-    assert {path.name for path in run.iterdir()} == {"config.toml", "metrics.jsonl", "result.json"}
+    assert {path.name for path in run.iterdir()} == {
+        ".lock",
+        "config.toml",
+        "metrics.jsonl",
+        "result.json",
+    }
     assert deepnlp("train", "--resume", "--out", run).code == 0
     for wrong in (
         ("train", "--task", "ngrams", "--dry-run"),
@@ -258,3 +267,46 @@ def test_ctrl_c_says_how_to_go_on(deepnlp, text_file, tmp_path, monkeypatch):
     whole = tmp_path / "whole"
     deepnlp("train", "--corpus", text_file, "--out", whole, *TINY)
     assert (folder / "best.npz").read_bytes() == (whole / "best.npz").read_bytes()
+
+
+def test_info_after_a_killed_resume_shows_no_result_of_before(deepnlp, run_folder, tmp_path):
+    """The result of one epoch does not stand beside the best weights of a later one."""
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    assert deepnlp("info", run, "--json").json["result"]["epochs"] == 1
+    code = (
+        "import sys, os; from deepnlp.training import Trainer; from deepnlp.cli import main\n"
+        "draw = Trainer._draw\n"
+        "def killing(self, folder):\n"
+        "    os.kill(os.getpid(), 9) if self.state.epoch == 3 else draw(self, folder)\n"
+        "Trainer._draw = killing\n"
+        "main(['train', '--out', sys.argv[1], '--resume', '--epochs', '4'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, run], capture_output=True, check=False)
+    assert done.returncode == -9
+    assert deepnlp("info", run, "--json").json["result"] is None
+    assert "finished after" not in deepnlp("info", run).out
+    assert deepnlp("train", "--out", run, "--resume").code == 0
+    assert deepnlp("info", run, "--json").json["result"]["epochs"] == 4
+
+
+def test_an_edited_config_is_not_resumed(deepnlp, run_folder, tmp_path):
+    """Every option that decides what is trained is compared with what the checkpoint knows."""
+    config = (run_folder / "config.toml").read_text(encoding="utf-8")
+    changes = {
+        "seed": 1, "weight_decay": 0.1, "warmup_steps": 7, "lr": 0.3, "dropout": 0.45,
+        "momentum": 0.1, "lr_factor": 0.3, "lr_floor": 0.2, "max_norm": 1.5, "batch_size": 3,
+        "init": "book", "unigram_bias": "unigram_bias = true" not in config, "forget_bias": 3.0,
+        "cell": "gru", "vary_time": True, "embed_bound": 0.7,
+    }  # fmt: skip
+    for name, value in changes.items():
+        run = shutil.copytree(run_folder, tmp_path / name)
+        text = json.dumps(value)
+        edited = re.sub(rf"(?m)^{name} = .*$", f"{name} = {text}", config)
+        edited = re.sub(r"(?m)^epochs = .*$", "epochs = 2", edited)
+        assert f"\n{name} = {text}\n" in edited
+        (run / "config.toml").write_text(edited, encoding="utf-8")
+        before = contents(run)
+        done = deepnlp("train", "--out", run, "--resume")
+        assert (done.code, contents(run)) == (2, before), name
+        assert done.err.count("\n") == 1
+        assert "cannot resume with another" in done.err, done.err

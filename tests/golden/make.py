@@ -70,7 +70,8 @@ def main() -> None:
     stop_at(trainer, STOPPED_AT, "kill")
     with suppress(Killed):
         trainer.fit()
-    (run / "learning_curve.png").unlink()
+    for name in ("learning_curve.png", ".lock"):
+        (run / name).unlink()
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copytree(run, Path(folder) / "run")
         found = {"model": computed(model), "run": resumed(copy)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.layers import Embedding, EmbeddingDropout
+from deepnlp.layers import Affine, Embedding, EmbeddingDropout
 from deepnlp.parameter import Parameter
 from tests.layers.tools import assert_close
 
@@ -98,3 +98,39 @@ def test_dropout_of_words_checks_its_probability():
     with pytest.raises(ValueError, match="p should be"):
         EmbeddingDropout.init(4, 3, p=1.0)
     assert EmbeddingDropout.init(4, 3, p=0.5).W.shape == (4, 3)
+
+
+@pytest.mark.parametrize(("dtype", "count"), [("float16", 5000), ("float32", 2**24 + 4)])
+def test_one_id_very_often(dtype, count):
+    """Added one by one, ones would stop at 2048 and at 16,777,216."""
+    embed = Embedding(np.zeros((3, 1), dtype))
+    embed.forward(np.ones(count, dtype="int32"))
+    embed.backward(np.ones((count, 1), dtype))
+    assert embed.W.grad[:, 0].tolist() == [0, float(np.asarray(count, dtype)), 0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_many_rows_are_added_up_in_parts(dtype):
+    count = 5000 if dtype == "float16" else 2**16 + 5
+    rng = np.random.default_rng(0)
+    ids, rows = rng.integers(0, 7, count), rng.uniform(size=(count, 2)).astype(dtype)
+    expected = np.zeros((7, 2))
+    np.add.at(expected, ids, rows)
+    for sparse_before in (False, True):
+        W = Parameter(np.zeros((7, 2), dtype))
+        if sparse_before:
+            W.accumulate_rows(np.array([3]), np.ones((1, 2), dtype))
+        W.accumulate_rows(ids, rows)
+        more = np.zeros((7, 2))
+        more[3] = sparse_before
+        rtol = {"float16": 2e-3, "float32": 1e-5}[dtype]
+        np.testing.assert_allclose(W.grad, expected + more, rtol=rtol)
+
+
+@pytest.mark.parametrize(("dtype", "count"), [("float16", 5000), ("float32", 2**17)])
+def test_a_bias_of_many_rows(dtype, count):
+    layer = Affine(np.ones((1, 2), dtype), np.zeros(2, dtype))
+    layer.forward(np.zeros((count, 1), dtype))
+    layer.backward(np.full((count, 2), 0.7, dtype))
+    exact = count * float(np.asarray(0.7, dtype))
+    np.testing.assert_allclose(layer.b.grad, exact, rtol=np.finfo(dtype).eps)

@@ -266,3 +266,13 @@ def test_evaluation_never_holds_the_scores():
             lambda model=model: perplexity(model, ids.ravel(), batch_size=N, window=T),
         ):
             assert peak_of(work) < scores / 5
+
+
+@pytest.mark.parametrize("wrong", [2, 9, -1, 1.5, np.nan, np.inf])
+def test_targets_of_the_sigmoid_are_from_zero_to_one(wrong):
+    loss = SigmoidWithLoss()
+    targets = np.array([0.0, 1.0, 0.5])
+    loss.forward(np.zeros(3), targets)
+    targets[1] = wrong
+    with pytest.raises(ValueError, match="targets should be from 0 to 1, got"):
+        loss.forward(np.zeros(3), targets)

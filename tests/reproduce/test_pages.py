@@ -27,7 +27,7 @@ def fake_log(table, results, name, **figures):
     folder = RunFolder(results / table.name / name)
     folder.path.mkdir(parents=True)
     folder.write_config(job.config.to_toml())
-    folder.append_metrics({"epoch": 3})
+    folder.write_metrics([{"epoch": 3}])
     result = {
         **{"status": "finished", "epochs": 3, "steps": 1234, "seconds": 90.0},
         "cpu_seconds": 120.0,

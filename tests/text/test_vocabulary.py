@@ -113,3 +113,12 @@ def test_tokenize_and_detokenize_follow_the_tokenizer() -> None:
     assert Vocabulary.build([], tokenizer="whitespace").tokenize("A b.") == ["A", "b."]
     words = Vocabulary.build([])
     assert words.detokenize(words.tokenize("It's (all) here.")) == "it's (all) here."
+
+
+def test_a_count_that_leaves_out_every_token_is_an_error() -> None:
+    tokens = ["a", "b", "a", "<eos>"]
+    assert len(Vocabulary.build(tokens, min_count=2)) == 3
+    with pytest.raises(ValueError, match=r"leaves out every token: the most frequent .* 2 times"):
+        Vocabulary.build(tokens, min_count=3)
+    with pytest.raises(ValueError, match="min_count is 1000000000, which leaves out every token"):
+        Vocabulary.build(tokens, min_count=10**9)

@@ -71,7 +71,7 @@ def test_stopped_again_and_again(tmp_path: Path, uninterrupted: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    "moment", ["_save_best", "append_metrics", "_save_checkpoint", "rename", "_draw"]
+    "moment", ["_save_best", "write_metrics", "_save_checkpoint", "rename", "_draw"]
 )
 def test_killed_at_the_end_of_an_epoch(
     moment: str, tmp_path: Path, uninterrupted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -87,7 +87,7 @@ def test_killed_at_the_end_of_an_epoch(
 
         return function
 
-    owners = {"append_metrics": RunFolder, "rename": Path}
+    owners = {"write_metrics": RunFolder, "rename": Path}
     name = "replace" if moment == "rename" else moment
     with monkeypatch.context() as patch:
         owner: Any = owners.get(moment, trainer)

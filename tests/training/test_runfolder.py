@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from deepnlp import DeepNLPError
+from deepnlp.archives import write_npz
 from deepnlp.training import RunFolder
 from deepnlp.training.runfolder import to_json
 
@@ -11,7 +12,7 @@ from deepnlp.training.runfolder import to_json
 def folder_with_a_run(path: Path) -> RunFolder:
     folder = RunFolder.open(path)
     folder.write_config("epochs = 1\n")
-    folder.append_metrics({"epoch": 1})
+    folder.write_metrics([{"epoch": 1}])
     folder.write_result({"status": "finished"})
     (path / "notes.txt").write_text("mine", encoding="utf-8")
     return folder
@@ -31,11 +32,17 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_overwrite_removes_the_files_of_the_run_and_no_others(tmp_path: Path) -> None:
+def test_overwrite_keeps_the_run_until_the_next_has_a_checkpoint(tmp_path: Path) -> None:
     folder_with_a_run(tmp_path)
+    before = contents(tmp_path)
     (tmp_path / "checkpoint.npz.tmp").write_bytes(b"half")
-    RunFolder.open(tmp_path, overwrite=True)
-    assert contents(tmp_path) == {"notes.txt": b"mine"}
+    (tmp_path / "checkpoint.npz.0a1b2c3d.tmp").write_bytes(b"half")
+    folder = RunFolder.open(tmp_path, overwrite=True)
+    with folder.held():
+        assert contents(tmp_path) == {**before, ".lock": b""}
+        folder.replace_run("epochs = 2\n", lambda path: write_npz(path, {}, {}))
+    assert set(contents(tmp_path)) == {".lock", "config.toml", "checkpoint.npz", "notes.txt"}
+    assert "epochs = 2" in folder.config.read_text(encoding="utf-8")
 
 
 def test_resume_wants_a_run(tmp_path: Path) -> None:
@@ -66,8 +73,7 @@ def test_a_new_folder_has_name_and_time(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_metrics_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
     folder = RunFolder.open(tmp_path)
-    folder.append_metrics({"epoch": 1, "valid_perplexity": float("inf")})
-    folder.append_metrics({"epoch": 2})
+    folder.write_metrics([{"epoch": 1, "valid_perplexity": float("inf")}, {"epoch": 2}])
     with folder.metrics.open("a", encoding="utf-8") as file:
         file.write('{"epoch": 3, "valid')
     assert folder.read_metrics() == [{"epoch": 1, "valid_perplexity": None}, {"epoch": 2}]

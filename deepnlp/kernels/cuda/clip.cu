@@ -3,9 +3,9 @@
 // Each block's share of the sum of squares, into its place among the parts.
 extern "C" __global__ void clip_sum(const __grid_constant__ Weights weights, double* parts) {
     const Weight& weight = weight_of_block(weights);
-    Real sum = 0;
-    FOR_EACH_ENTRY(i, weight) sum += weight.g[i] * weight.g[i];
-    const double whole = over_block<Sum>(double(sum));
+    double sum = 0;  // in which no square of a float overflows
+    FOR_EACH_ENTRY(i, weight) sum += double(weight.g[i]) * double(weight.g[i]);
+    const double whole = over_block<Sum>(sum);
     if (threadIdx.x == 0) parts[blockIdx.x] = whole;
 }
 
@@ -22,5 +22,5 @@ extern "C" __global__ void clip_scale(
     const double scale = max_norm / (n + 1e-6);
     if (weights.count == 0 || scale >= 1) return;  // a norm that is no number goes on, and shows
     const Weight& weight = weight_of_block(weights);
-    FOR_EACH_ENTRY(i, weight) weight.g[i] *= Real(scale);
+    FOR_EACH_ENTRY(i, weight) weight.g[i] = Real(weight.g[i] * scale);
 }
