@@ -254,7 +254,7 @@ def float_type(dtype: Any) -> Any:
     'float32'
     """
     try:
-        found = xp.dtype(dtype) if dtype is not None else None
+        found = None if dtype is None or isinstance(dtype, bytes) else xp.dtype(dtype)
     except TypeError:
         found = None
     if found is None or found.kind not in "fc":

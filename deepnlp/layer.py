@@ -491,6 +491,19 @@ class Sequential(Layer):
         return x, states
 
 
+def check_layers(owner: str, **layers: Any) -> None:
+    """Raise a TypeError if one of the arguments by name is no layer.
+
+    >>> check_layers("TimeBidirectional", forward_layer=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: TimeBidirectional: forward_layer should be a layer, got a int
+    """
+    for name, layer in layers.items():
+        if not isinstance(layer, Layer):
+            raise TypeError(f"{owner}: {name} should be a layer, got a {type(layer).__name__}")
+
+
 def map_state(function: Callable[..., Any], *states: Any) -> Any:
     """Apply a function to the arrays of one state, or to those of several at the same place.
 

@@ -704,6 +704,8 @@ class Adam(Optimizer):
         ] = False,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
+        if not isinstance(lazy, bool):
+            raise TypeError(f"Adam: lazy should be true or false, got {lazy!r}")
         if lazy and weight_decay:
             raise ValueError("Adam: lazy updates leave rows as they are, weight_decay changes all")
         self.lazy = self._row_by_row = lazy

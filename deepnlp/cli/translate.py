@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--length-penalty",
-        type=Number(float, low=0),
+        type=Number(float, low=0, high=100),
         default=1.0,
         metavar="A",
         help="power of the length that a log-probability is divided by in a beam search (default "

@@ -20,6 +20,8 @@ from deepnlp.generation.decoding import (
 )
 from deepnlp.generation.sampling import check_banned
 
+LARGEST_PENALTY = 100
+
 
 def beam_search(
     step: Step,
@@ -104,8 +106,11 @@ def beam_search(
             f"{n_best} and {width}"
         )
     check_number("length_penalty", length_penalty)
-    if not 0 <= length_penalty < float("inf"):
-        raise ValueError(f"length_penalty should be 0 or more, got {length_penalty}")
+    if not 0 <= length_penalty <= LARGEST_PENALTY:
+        raise ValueError(
+            f"length_penalty should be 0 or more and at most {LARGEST_PENALTY}, got "
+            f"{length_penalty}"
+        )
     forbidden = never(banned, start_id, end_id)
     beams = [_Beam(width, length_penalty) for _ in range(N)]
     searching, last = beams, np.full(N, start_id)

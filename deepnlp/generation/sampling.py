@@ -9,7 +9,7 @@ All of it runs on the host in float64, whatever the backend and the dtype of the
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -250,7 +250,7 @@ def _draw_by_blocks(weights: NDArray[np.float64], u: float) -> int:
 
 def check_banned(banned: Sequence[int], V: int | None = None) -> None:
     """Raise an error if what is never to be chosen is not an id, from 0 to V - 1."""
-    if not isinstance(banned, Iterable):
+    if not isinstance(banned, Sequence):
         raise TypeError(f"banned should be a sequence of ids, got {banned!r}")
     for id_ in banned:
         if not isinstance(id_, Integral) or id_ < 0 or (V is not None and id_ >= V):

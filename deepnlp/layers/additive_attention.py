@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Generator, check_shape, xp
 from deepnlp.functions import tanh_grad
 from deepnlp.initialisers import fan_in_bound, uniform
 from deepnlp.layer import expect
@@ -170,5 +170,6 @@ class ConcatAttention(AdditiveAttention):
         -------
         ConcatAttention
         """
+        check_shape((Hq, H, A))
         W = Parameter(uniform((Hq + H, A), fan_in_bound(Hq + H), rng, dtype), "W")
         return cls(W, uniform((A,), fan_in_bound(A), rng, dtype), Hq)

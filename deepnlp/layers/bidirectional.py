@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from deepnlp.backend import Array, xp
-from deepnlp.layer import Layer
+from deepnlp.layer import Layer, check_layers
 from deepnlp.layers.lengths import check_lengths, reverse_by_length
 from deepnlp.layers.recurrent import States, TimeRecurrent
 
@@ -62,6 +62,7 @@ class TimeBidirectional(Layer):
 
     def __init__(self, forward_layer: TimeRecurrent, backward_layer: TimeRecurrent) -> None:
         one, other = forward_layer, backward_layer
+        check_layers("TimeBidirectional", forward_layer=one, backward_layer=other)
         if one.D != other.D or len(one.start(1)) != len(other.start(1)):
             raise ValueError(
                 "TimeBidirectional: both layers should be of one kind, with the same D, got "

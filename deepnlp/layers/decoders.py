@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeAlias
 
-from deepnlp.backend import Array, Generator, xp
-from deepnlp.layer import Layer, Sequential, no_backward
+from deepnlp.backend import Array, Generator, check_shape, xp
+from deepnlp.layer import Layer, Sequential, check_layers, no_backward
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.attention import Attention
 from deepnlp.layers.caches import StepCaches
@@ -27,6 +27,7 @@ class Decoder(Layer):
     """
 
     def __init__(self, recurrent: Cells) -> None:
+        check_layers(type(self).__name__, recurrent=recurrent)
         self.recurrent = recurrent
 
     @property
@@ -129,6 +130,7 @@ class ReadingDecoder(Decoder):
 
     def __init__(self, recurrent: Cells, attention: Attention, W: Any, b: Any = None) -> None:
         super().__init__(recurrent)
+        check_layers(type(self).__name__, attention=attention)
         self.attention = attention
         output = TimeAffine(W, b)
         self.combine, self.M = Sequential(output, Tanh()), output.W.shape[1]
@@ -158,6 +160,8 @@ class ReadingDecoder(Decoder):
         -------
         decoder
         """
+        check_layers(cls.__name__, recurrent=recurrent, attention=attention)
+        check_shape((C, M))
         affine = TimeAffine.init(C + recurrent.H, M, rng, dtype)
         return cls(recurrent, attention, affine.W, affine.b)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from deepnlp.backend import Array, Generator
-from deepnlp.layer import Layer
+from deepnlp.layer import Layer, check_layers
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.dropout import TimeDropout
 from deepnlp.layers.lengths import check_lengths
@@ -71,6 +71,8 @@ class TimeStacked(Layer):
     ) -> None:
         if not layers:
             raise ValueError("TimeStacked: expected at least one layer")
+        for layer in layers:
+            check_layers("TimeStacked", layers=layer)
         for below, above in pairwise(layers):
             if above.D != below.H:
                 raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -180,6 +181,17 @@ def check_size(owner: str, name: str, size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
         raise ValueError(f"{owner}: {name} should be an integer of 1 or more, got {size!r}")
     return int(size)
+
+
+def id_list(owner: str, name: str, ids: Any) -> list[int] | None:
+    """A list of ids from a sequence of them, None from None."""
+    if ids is None:
+        return None
+    ids = ids.tolist() if hasattr(ids, "tolist") else ids
+    listed: list[Any] = [*ids] if isinstance(ids, Iterable) else [None]
+    if not all(isinstance(id_, Integral) and not isinstance(id_, bool) for id_ in listed):
+        raise TypeError(f"{owner}: {name} should be a sequence of integers, got {ids!r:.60}")
+    return [int(id_) for id_ in listed]
 
 
 def check_sizes(owner: str, name: str, sizes: Any) -> int | list[int]:

@@ -24,6 +24,7 @@ from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models.cells import Draw, recurrent_layer
 from deepnlp.models.language_model import HostArray, LanguageModel
+from deepnlp.models.model import id_list
 from deepnlp.models.rnnlm_options import (
     ACTIVATION,
     AR,
@@ -197,8 +198,8 @@ class RNNLM(LanguageModel):
         dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
         rng: Generator | None = None,
     ) -> None:
-        trained_ids = None if trained_ids is None else [int(id_) for id_ in trained_ids]
-        output_ids = None if output_ids is None else [int(id_) for id_ in output_ids]
+        trained_ids = id_list("RNNLM", "trained_ids", trained_ids)
+        output_ids = id_list("RNNLM", "output_ids", output_ids)
         kept = {"vocab_size", "trained_ids", "output_ids", *options_of(RNNLM)}
         given = {name: value for name, value in locals().items() if name in kept}
         check_options(RNNLM, {**given, "dtype": float_type(dtype).name})
@@ -207,6 +208,7 @@ class RNNLM(LanguageModel):
         check_together(self._config)
         sizes = layer_sizes(self._config["hidden_size"], layers)
         H = sizes[-1]
+        embedding = None if embedding is None else asarray(embedding)
         if embedding is not None and tuple(embedding.shape) != (V, D):
             raise ValueError(
                 f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "

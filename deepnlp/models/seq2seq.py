@@ -19,7 +19,7 @@ from deepnlp.layers import (
     TimeDropout,
     reverse_by_length,
 )
-from deepnlp.models.model import Model
+from deepnlp.models.model import Model, id_list
 from deepnlp.models.parts import (
     CELLS,
     Bridge,
@@ -167,7 +167,7 @@ class Seq2Seq(Model):
         dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
         rng: Generator | None = None,
     ) -> None:
-        shared_ids = None if shared_ids is None else [int(id_) for id_ in shared_ids]
+        shared_ids = id_list("Seq2Seq", "shared_ids", shared_ids)
         kept = {"source_vocab_size", "target_vocab_size", "shared_ids", *options_of(Seq2Seq)}
         given = {name: value for name, value in locals().items() if name in kept}
         check_options(Seq2Seq, {**given, "dtype": float_type(dtype).name})
@@ -309,6 +309,7 @@ class Seq2Seq(Model):
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
         """What the output is computed from, (N, T, ...)."""
+        self._expect("source", source, "N S")
         self._expect("inputs", inputs, "N T", N=len(source))
         state, read = self._encode(source, lengths)
         self.decoder.set_state(*state)

@@ -97,7 +97,7 @@ class SequenceToSequence(Task):
         teacher_forcing: Annotated[float, Option(FORCING, low=0, high=1)] = 1.0,
         teacher_forcing_epochs: Annotated[int, Option(FORCING_EPOCHS, low=1)] = 1,
         beam: Annotated[int, Option(BEAM, low=1, high=1000, resume="any")] = 1,
-        length_penalty: Annotated[float, Option(PENALTY, low=0, resume="any")] = 1.0,
+        length_penalty: Annotated[float, Option(PENALTY, low=0, high=100, resume="any")] = 1.0,
         order_seed: Annotated[int | None, Option(ORDER_SEED, low=0)] = None,
     ) -> None:
         check_options(SequenceToSequence, locals())

@@ -14,7 +14,7 @@ from typing import Any
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files import left_by_writers, locked, replacing
-from deepnlp.reading import read_json
+from deepnlp.reading import content_of, read_json
 from deepnlp.training.ownership import MARK, check_files
 
 
@@ -276,11 +276,19 @@ class RunFolder:
         if not self.metrics.exists():
             return []
         rows: list[dict[str, Any]] = []
-        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+        *lines, unfinished = content_of(self.metrics).split(b"\n")
+        for number, line in enumerate([*lines, *([unfinished] if unfinished else [])], start=1):
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                if number > len(lines):
+                    break
+                row = None
+            if not isinstance(row, dict) or type(row.get("epoch")) is not int:
+                raise DeepNLPError(
+                    f"{self.metrics} is damaged in line {number}: expected the figures of an epoch"
+                )
+            rows.append(row)
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tokenize
+import zipfile
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import numpy as np
 from deepnlp.files import replacing
 
 HostArray = np.ndarray[Any, Any]
+# What NumPy raises for bytes that are not what they should be.
+DAMAGE = (ValueError, EOFError, OSError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile)
 
 
 def read_arrays(
@@ -26,7 +29,9 @@ def read_arrays(
         raise FileNotFoundError(f"no file {path}: check the path")
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError, SyntaxError, tokenize.TokenError) as error:
+        if not isinstance(matrix, np.ndarray):
+            raise ValueError("an archive of several")
+    except DAMAGE as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is damaged, or no array of NumPy ({reason})") from None
     words = _words(words_file(path))

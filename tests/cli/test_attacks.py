@@ -297,3 +297,23 @@ def test_json_with_control_characters_stays_json(deepnlp, monkeypatch):
     done = deepnlp("info", "a")
     assert json.loads(done.out) == {"word": "\x7f\x9b\x1b", "value": None}
     assert done.out.isascii()
+
+
+@pytest.mark.parametrize(
+    "content", [b"[]\n", b"{}\n", b"\xff\xfe\0\n", b'{"epoch": "one"}\n', b"[" * 100_000 + b"\n"]
+)
+def test_metrics_that_are_none(deepnlp, workplace, content):
+    folder = workplace / "run"
+    (folder / "metrics.jsonl").write_bytes(content)
+    done = deepnlp("train", "--resume", "--out", "run", "--epochs", "2")
+    assert (done.code, done.err.splitlines()[-1][:16]) == (2, "deepnlp: error: ")
+    assert "metrics.jsonl is damaged in line 1" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_metrics_that_end_in_the_middle_of_a_line(workplace):
+    folder = RunFolder("run")
+    rows = folder.read_metrics()
+    with folder.metrics.open("ab") as file:
+        file.write(b'{"epoch": 2, "valid_')
+    assert folder.read_metrics() == rows

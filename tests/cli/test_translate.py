@@ -138,7 +138,7 @@ def test_options_and_vocabularies_travel_with_a_checkpoint(deepnlp, dates_run, t
     [
         (
             ["--length-penalty", "-1", "--beam", "2"],
-            "--length-penalty: should be a number, 0 or more, got '-1'",
+            "--length-penalty: should be a number, 0 or more and at most 100, got '-1'",
         ),
         (["--beam", "0"], "should be a whole number, 1 or more and at most 1000, got '0'"),
     ],

@@ -221,8 +221,11 @@ def test_a_language_model_can_be_searched_too() -> None:
     [
         ({"width": 0}, "1 <= n_best <= width, got 1 and 0"),
         ({"width": 3, "n_best": 4}, "1 <= n_best <= width, got 4 and 3"),
-        ({"length_penalty": -1.0}, "length_penalty should be 0 or more, got -1.0"),
-        ({"length_penalty": float("nan")}, "length_penalty should be 0 or more, got nan"),
+        ({"length_penalty": -1.0}, "length_penalty should be 0 or more and at most 100, got -1.0"),
+        (
+            {"length_penalty": float("nan")},
+            "length_penalty should be 0 or more and at most 100, got nan",
+        ),
         ({"max_length": 0}, "max_length should be 1 or more, got 0"),
     ],
 )

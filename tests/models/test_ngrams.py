@@ -132,7 +132,7 @@ def test_wrong_ids_are_errors(ids: list, message: str) -> None:
 
 
 def test_an_order_below_one_and_a_model_without_counts_are_errors() -> None:
-    with pytest.raises(ValueError, match="order should be a whole number, 1 or more, got 0"):
+    with pytest.raises(ValueError, match=r"order should be a whole number.* at most 20, got 0"):
         KneserNey(0)
     with pytest.raises(ValueError, match="call fit"):
         KneserNey(2).perplexity([0, 1])

@@ -252,7 +252,7 @@ def test_the_order_of_batches_follows_the_seed_of_the_run() -> None:
     [
         ({"teacher_forcing": 1.5}, "teacher_forcing should be a number, 0 or more and at most 1"),
         ({"metric": "rouge"}, "metric should be one of 'exact_match', 'bleu'"),
-        ({"beam": 0}, "beam should be a whole number, 1 or more, got 0"),
+        ({"beam": 0}, "beam should be a whole number, 1 or more and at most 1000, got 0"),
     ],
 )
 def test_options_out_of_range(options: dict[str, Any], message: str) -> None:
