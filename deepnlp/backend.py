@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import os
+from functools import lru_cache
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy
@@ -289,6 +291,39 @@ def check_shape(shape: tuple[Any, ...], least: int = 0) -> None:
             raise ValueError(
                 f"the sizes of a layer should be whole numbers, {least} or more, got {size!r}"
             )
+
+
+def check_memory(shape: tuple[int, ...]) -> None:
+    """Raise a MemoryError if an array of float64 numbers is larger than the memory of the host.
+
+    The system would promise the memory, and kill the process that uses it.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    """
+    wanted, there = 8 * math.prod(shape), _memory()
+    if there is not None and wanted > there:
+        raise MemoryError(
+            f"an array of shape {tuple(shape)} takes {wanted / 2**30:,.0f} GB, and there are "
+            f"{there / 2**30:,.0f} GB"
+        )
+
+
+@lru_cache(maxsize=1)
+def _memory() -> int | None:
+    """Bytes of memory that the host has, or the group of processes may use; None if unknown."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            text = Path("/sys/fs/cgroup", name).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            continue
+        there = min(there, int(text)) if text.isdigit() else there
+    return there
 
 
 def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:

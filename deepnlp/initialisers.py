@@ -9,7 +9,16 @@ import math
 from numbers import Real
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, check_shape, float_type, host_generator, xp
+from deepnlp.backend import (
+    Array,
+    Generator,
+    asarray,
+    check_memory,
+    check_shape,
+    float_type,
+    host_generator,
+    xp,
+)
 
 
 def uniform(
@@ -57,6 +66,7 @@ def fan_in_bound(fan_in: int) -> float:
 def _check(name: str, width: float, shape: tuple[int, ...], dtype: Any) -> None:
     """The shape of weights, and how far they are spread: a tenth of the largest number at most."""
     check_shape(shape)
+    check_memory(shape)
     largest = float(xp.finfo(float_type(dtype)).max) / 10
     if not (isinstance(width, Real) and 0 <= width <= largest):
         raise ValueError(

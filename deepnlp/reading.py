@@ -10,11 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-MOST_TEXT = 1 << 26  # bytes of a text that is given to a command, as a letter or a book
-MOST_TABLE = 1 << 24  # bytes of a table: options, metrics, a result
+MOST = 1 << 24  # bytes: more than a book, or the metrics of any run
 
 
-def content_of(path: str | PathLike[str], most: int = MOST_TEXT) -> bytes:
+def content_of(path: str | PathLike[str], most: int = MOST) -> bytes:
     """The bytes of a regular file, or of standard input for ``-``, if there are not too many.
 
     >>> content_of("/dev/zero")
@@ -50,7 +49,7 @@ def read_json(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _parsed(path: str | PathLike[str], parse: Callable[[str], Any], what: str) -> dict[str, Any]:
-    content = content_of(path, MOST_TABLE)
+    content = content_of(path)
     try:
         table = parse(content.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -13,6 +13,8 @@ import sys
 from deepnlp.cli.output import print_json
 from deepnlp.cli.parser import add_json, add_model, at_least
 
+MOST_WORDS = 10_000_000  # of all samples, which are held until the last is done
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
@@ -75,6 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
         vocabulary_of,
     )
 
+    words = arguments.samples * arguments.length
+    if arguments.samples > 1 and words > MOST_WORDS:
+        raise ValueError(
+            f"--samples {arguments.samples} of --length {arguments.length} are {words:,} words, "
+            f"expected at most {MOST_WORDS:,}"
+        )
     model = load_model(arguments.model)
     vocab = vocabulary_of(model)
     tokens = tokenize_prompt(vocab, arguments.prompt)

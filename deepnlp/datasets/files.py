@@ -8,6 +8,9 @@ from pathlib import Path
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files import decode, unpacked
 
+MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
+LEAST_BOUND = 1 << 26  # bytes that are read of any file
+
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
     """Folder that holds the data sets.
@@ -83,8 +86,14 @@ def read_text(path: Path) -> str:
     >>> "def read_text" in read_text(Path(__file__))
     True
     """
+    most = max(LEAST_BOUND, MOST_TIMES * path.stat().st_size) if path.suffix == ".gz" else -1
     with unpacked(path) as file:
-        content = file.read()
+        content = file.read(most)
+        if len(content) == most:
+            raise ValueError(
+                f"{path} unpacks to more than {MOST_TIMES} times its size, which no text does: "
+                "unpack it, and look at what it holds"
+            )
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
     return decode(content, str(path))

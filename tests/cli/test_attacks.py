@@ -1,5 +1,6 @@
 """Odd options and files: what was found by attacking the command line, one case each."""
 
+import gzip
 import json
 import math
 import os
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from deepnlp import checkpoint
 from deepnlp.cli.output import print_json
+from deepnlp.initialisers import uniform
 from deepnlp.models import Seq2Seq
 from deepnlp.plots.style import saved
 from deepnlp.text import Vocabulary
@@ -44,6 +46,7 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
             "should be a number, 0 or",
         ),
         (["evaluate", "run", "--dynamic", "nan"], "should be a number, above 0, got 'nan'"),
+        (["generate", "run", "--samples", "1000", "--length", "100000"], "are 100,000,000 words"),
         (["search", "--workers", "100000"], "1 or more and at most 64, got"),
         (["gradcheck", "--museum", "--shapes", "1000000"], "at most 1000, got"),
         (["info", "--recipe", "default", "--vocab-size", "1" * 15], "at most 10,000,000, got"),
@@ -317,3 +320,15 @@ def test_metrics_that_end_in_the_middle_of_a_line(workplace):
     with folder.metrics.open("ab") as file:
         file.write(b'{"epoch": 2, "valid_')
     assert folder.read_metrics() == rows
+
+
+def test_an_archive_that_fills_the_memory(deepnlp, workplace):
+    (workplace / "bomb.txt.gz").write_bytes(gzip.compress(b"a b c\n" * 12_000_000))
+    done = deepnlp("train", "--corpus", "bomb.txt.gz", "--out", "new", *TINY)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "bomb.txt.gz unpacks to more than 100 times its size" in done.err
+
+
+def test_more_memory_than_there_is():
+    with pytest.raises(MemoryError, match=r"takes .* GB, and there are|Unable to allocate"):
+        uniform((10**9, 10**9), 0.1)

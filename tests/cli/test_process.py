@@ -78,7 +78,12 @@ def test_output_into_a_file_that_fills_up_names_the_file(tmp_path, run_folder):
 
 
 @pytest.mark.parametrize(
-    "variables", [{"DEEPNLP_KERNELS": "fast"}, {"DEEPNLP_BACKEND": "abacus"}], ids=str
+    "variables",
+    [
+        {"DEEPNLP_KERNELS": "fast"},
+        {"DEEPNLP_BACKEND": "abacus"},
+    ],
+    ids=str,
 )
 def test_a_wrong_environment_is_one_line(run_folder, variables):
     done = subprocess.run(
