@@ -180,12 +180,19 @@ class RunFolder:
         """
         if not self.metrics.exists():
             return []
-        rows = []
-        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+        rows: list[dict[str, Any]] = []
+        lines = self.metrics.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, start=1):
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
+                row = json.loads(line.decode("utf-8"))
+            except (ValueError, RecursionError):
+                row = None
+            if isinstance(row, dict):
+                rows.append(row)
+            elif number < len(lines):  # the last has no end: it is empty, or was being written
+                raise DeepNLPError(
+                    f"{self.metrics} is damaged in line {number}: bring back a copy of it"
+                )
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
