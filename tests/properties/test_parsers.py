@@ -6,6 +6,7 @@ Finds are kept as explicit examples.
 import gzip
 import importlib.util
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,13 +22,16 @@ from deepnlp.examples import shape
 from deepnlp.exchange import read_model, write_model
 from deepnlp.models import RNNLM
 from deepnlp.options import to_toml
+from deepnlp.reproduce.table import load_table
+from deepnlp.search.declaration import load_search
 from deepnlp.search.journal import check_journal
 from deepnlp.search.parameter import parse
 from deepnlp.text import Vocabulary
-from deepnlp.training import recipe
+from deepnlp.training import TrainConfig, recipe
+from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.vectors import WordVectors
-from tests.properties.damage import damaged
+from tests.properties.damage import changed, damaged
 from tests.properties.tools import check_ours
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +122,19 @@ PARSERS = {
     "vectors in binary": Parser("v.bin", lambda: BINARY, vectors(None)),
     "vectors of NumPy": Parser("v.npy", npy, read_npy),
     "words of vectors": Parser("v.words.json", lambda: b'["the", "cat"]', read_words),
+    "recipe": Parser("r.toml", lambda: RECIPE, lambda path: recipe(str(path))),
+    "config": Parser("config.toml", lambda: CONFIG, TrainConfig.load),
+    "table of results": Parser("t.toml", lambda: TABLE, lambda path: load_table(str(path))),
+    "search": Parser("s.toml", lambda: SEARCH, lambda path: load_search(str(path))),
     "journal": Parser("journal.log", lambda: JOURNAL, check_journal),
+    "metrics": Parser(
+        "metrics.jsonl", (LOGS / "metrics.jsonl").read_bytes, run_folder(RunFolder.read_metrics)
+    ),
+    "result": Parser(
+        "result.json",
+        (LOGS / "result.json").read_bytes,
+        run_folder(lambda folder: Result.of(folder).table()),
+    ),
     "state_dict": Parser("m.pt", written(write_model, "m.pt"), read_model),
     "safetensors": Parser("m.safetensors", written(write_model, "m.safetensors"), read_model),
     "checkpoint": Parser("m.npz", written(checkpoint.save, "m.npz"), checkpoint.load),
@@ -164,6 +180,23 @@ def test_a_whole_file_is_read(name, folder):
 @given(data=st.data())
 def test_a_file_with_mistakes(name, folder, data):
     check(PARSERS[name], data.draw(damaged(PARSERS[name].whole())), folder)
+
+
+TREES = {
+    "config": lambda: dict(recipe("book-rnnlm")),
+    "metrics": lambda: json.loads((LOGS / "metrics.jsonl").read_text().splitlines()[0]),
+    "result": lambda: json.loads((LOGS / "result.json").read_text()),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+@given(data=st.data())
+def test_values_that_are_others(name, folder, data):
+    tree = data.draw(changed(TREES[name]()))
+    text = json.dumps(tree) + "\n"
+    if name == "config":
+        text = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in tree.items())
+    check(PARSERS[name], text.encode(), folder)
 
 
 FINDS = [
