@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from deepnlp import checkpoint
 from deepnlp.datasets import load_analogies, load_corpus, load_pairs, load_similarity, load_tagged
+from deepnlp.evaluation import score
 from deepnlp.examples import shape
 from deepnlp.exchange import read_model, write_model
+from deepnlp.generation import generate
 from deepnlp.models import RNNLM
 from deepnlp.options import to_toml
 from deepnlp.reproduce.table import load_table
@@ -225,3 +227,18 @@ def test_what_is_said_on_the_command_line(text, other):
                 read(said)
             except Exception as error:
                 check_ours(error)
+
+
+@given(text=st.text(st.characters(), max_size=20), tokenizer=st.sampled_from(["words", "chars"]))
+def test_texts_for_a_model(text, tokenizer):
+    """Whatever a terminal may hand over, halves of surrogates too."""
+    tokens = ["the", "<eos>" if tokenizer == "words" else "\n", "cat", "<unk>"]
+    made = model()
+    made.vocab = Vocabulary(tokens, tokenizer=tokenizer)
+    try:
+        found = score(made, text)
+    except Exception as error:
+        check_ours(error)
+    else:
+        assert found.total >= 0
+    assert isinstance(generate(made, text, 2, greedy=True), str)
