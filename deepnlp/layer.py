@@ -396,6 +396,15 @@ class Layer:
                 f"of {array.dtype}; astype('complex128') makes the weights complex"
             )
 
+    def _expect_floats(self, what: str, array: Any, letters: str, **sizes: int) -> None:
+        """The same for an input whose type intermediate results have: whole numbers would wrap."""
+        self._expect(what, array, letters, **sizes)
+        if array.dtype.kind not in "fc":
+            raise TypeError(
+                f"{type(self).__name__}: {what} should be floating-point numbers, got an array of "
+                f"{array.dtype}"
+            )
+
     def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
         """Check that a gradient has the shape of the output it belongs to."""
         self._expect(what, array, "...")

@@ -126,7 +126,7 @@ class Softmax(Layer):
 
     def forward(self, x: Array) -> Array:
         """y = softmax(x)."""
-        self._expect("x", x, "... V")
+        self._expect_floats("x", x, "... V")
         y = functions.softmax(x)
         self.save_for_backward(y)
         return y

@@ -91,7 +91,7 @@ class AugmentedLoss(Layer):
     def forward(self, x: Array, targets: Array) -> Array:
         """L = gamma tau mean(KL(q || p))."""
         D, V = self.W.shape
-        self._expect("x", x, "... D", D=D)
+        self._expect_floats("x", x, "... D", D=D)
         self._expect("targets", targets, "...")
         t, counts = rows_that_count("AugmentedLoss", targets, x.shape[:-1], V, self.ignore_id)
         tau, E = self.temperature, self.E.value

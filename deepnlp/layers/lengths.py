@@ -20,7 +20,7 @@ def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Array:
     if lengths.dtype.kind not in "iu":
         raise TypeError(f"{owner}: lengths should be integers, got {lengths.dtype}")
     check_ids(owner, lengths, T + 1, "lengths")
-    return lengths
+    return lengths.astype("int64", copy=False)  # with a sign: differences of lengths are taken
 
 
 def check_steps(owner: str, x: Array) -> None:

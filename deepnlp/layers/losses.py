@@ -108,7 +108,7 @@ class SoftmaxWithLoss(Layer):
 
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
         """Losses (n,), whether each counts (n,), and what backward needs."""
-        self._expect("logits", logits, "... V")
+        self._expect_floats("logits", logits, "... V")
         self._expect("targets", targets, "...")
         owner = type(self).__name__
         t, counts = rows_that_count(
@@ -235,7 +235,7 @@ class AffineSoftmaxWithLoss(Layer):
     def _targets(self, x: Array, targets: Array) -> tuple[Array, Array]:
         """Targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
-        self._expect("x", x, "... D", D=D)
+        self._expect_floats("x", x, "... D", D=D)
         self._expect("targets", targets, "...")
         return rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
 
@@ -312,13 +312,15 @@ class SigmoidWithLoss(Layer):
 
     def forward(self, scores: Array, targets: Array) -> Array:
         """L = mean of log(1 + exp(s)) - t s."""
-        self._expect("scores", scores, "...")
+        self._expect_floats("scores", scores, "...")
         self._expect("targets", targets, "...")
         if targets.shape != scores.shape:
             raise ValueError(
                 f"SigmoidWithLoss: targets should have the shape of the scores, "
                 f"{tuple(scores.shape)}, got {tuple(targets.shape)}"
             )
+        if targets.dtype.kind == "c":
+            raise TypeError(f"SigmoidWithLoss: targets should be real, got {targets.dtype}")
         t = targets.astype(scores.real.dtype)
         check_shares("SigmoidWithLoss", t)
         self.save_for_backward(scores, t)

@@ -227,7 +227,7 @@ class NegativeSamplingLoss(Layer):
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
         """The shapes, and the types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
-        self._expect("h", h, "...")
+        self._expect_floats("h", h, "...")
         self._expect("h", h, "N D" if h.ndim < 3 and pairs is None else "N B D", D=D)
         N, *B = h.shape[:-1]
         self._expect("negatives", negatives, "N K", N=N)

@@ -46,7 +46,7 @@ class ActivationRegularisation(Layer):
 
     def forward(self, h: Array) -> Array:
         """L = alpha mean(h^2)."""
-        self._expect("h", h, "...")
+        self._expect_floats("h", h, "...")
         self.save_for_backward(h)
         return self.alpha * xp.sum(h * h) / max(1, h.size)
 
@@ -97,7 +97,7 @@ class TemporalActivationRegularisation(Layer):
 
     def forward(self, h: Array) -> Array:
         """L = beta mean((h_t - h_(t-1))^2)."""
-        self._expect("h", h, "N T H")
+        self._expect_floats("h", h, "N T H")
         d = h[:, 1:] - h[:, :-1]
         self.save_for_backward(h, d)
         return self.beta * xp.sum(d * d) / max(1, d.size)

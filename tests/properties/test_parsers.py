@@ -6,6 +6,7 @@ Finds are kept as explicit examples.
 import gzip
 import importlib.util
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,17 +18,22 @@ from hypothesis import strategies as st
 
 from deepnlp import checkpoint
 from deepnlp.datasets import load_analogies, load_corpus, load_pairs, load_similarity, load_tagged
+from deepnlp.evaluation import score
 from deepnlp.examples import shape
 from deepnlp.exchange import read_model, write_model
+from deepnlp.generation import generate
 from deepnlp.models import RNNLM
 from deepnlp.options import to_toml
+from deepnlp.reproduce.table import load_table
+from deepnlp.search.declaration import load_search
 from deepnlp.search.journal import check_journal
 from deepnlp.search.parameter import parse
 from deepnlp.text import Vocabulary
-from deepnlp.training import recipe
+from deepnlp.training import TrainConfig, recipe
+from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.vectors import WordVectors
-from tests.properties.damage import damaged
+from tests.properties.damage import changed, damaged
 from tests.properties.tools import check_ours
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +124,19 @@ PARSERS = {
     "vectors in binary": Parser("v.bin", lambda: BINARY, vectors(None)),
     "vectors of NumPy": Parser("v.npy", npy, read_npy),
     "words of vectors": Parser("v.words.json", lambda: b'["the", "cat"]', read_words),
+    "recipe": Parser("r.toml", lambda: RECIPE, lambda path: recipe(str(path))),
+    "config": Parser("config.toml", lambda: CONFIG, TrainConfig.load),
+    "table of results": Parser("t.toml", lambda: TABLE, lambda path: load_table(str(path))),
+    "search": Parser("s.toml", lambda: SEARCH, lambda path: load_search(str(path))),
     "journal": Parser("journal.log", lambda: JOURNAL, check_journal),
+    "metrics": Parser(
+        "metrics.jsonl", (LOGS / "metrics.jsonl").read_bytes, run_folder(RunFolder.read_metrics)
+    ),
+    "result": Parser(
+        "result.json",
+        (LOGS / "result.json").read_bytes,
+        run_folder(lambda folder: Result.of(folder).table()),
+    ),
     "state_dict": Parser("m.pt", written(write_model, "m.pt"), read_model),
     "safetensors": Parser("m.safetensors", written(write_model, "m.safetensors"), read_model),
     "checkpoint": Parser("m.npz", written(checkpoint.save, "m.npz"), checkpoint.load),
@@ -166,6 +184,23 @@ def test_a_file_with_mistakes(name, folder, data):
     check(PARSERS[name], data.draw(damaged(PARSERS[name].whole())), folder)
 
 
+TREES = {
+    "config": lambda: dict(recipe("book-rnnlm")),
+    "metrics": lambda: json.loads((LOGS / "metrics.jsonl").read_text().splitlines()[0]),
+    "result": lambda: json.loads((LOGS / "result.json").read_text()),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+@given(data=st.data())
+def test_values_that_are_others(name, folder, data):
+    tree = data.draw(changed(TREES[name]()))
+    text = json.dumps(tree) + "\n"
+    if name == "config":
+        text = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in tree.items())
+    check(PARSERS[name], text.encode(), folder)
+
+
 FINDS = [
     ("words of vectors", b"[" * 3000),
     ("state_dict", b"PK\x03\x04" + b"9" * 5000),
@@ -192,3 +227,18 @@ def test_what_is_said_on_the_command_line(text, other):
                 read(said)
             except Exception as error:
                 check_ours(error)
+
+
+@given(text=st.text(st.characters(), max_size=20), tokenizer=st.sampled_from(["words", "chars"]))
+def test_texts_for_a_model(text, tokenizer):
+    """Whatever a terminal may hand over, halves of surrogates too."""
+    tokens = ["the", "<eos>" if tokenizer == "words" else "\n", "cat", "<unk>"]
+    made = model()
+    made.vocab = Vocabulary(tokens, tokenizer=tokenizer)
+    try:
+        found = score(made, text)
+    except Exception as error:
+        check_ours(error)
+    else:
+        assert found.total >= 0
+    assert isinstance(generate(made, text, 2, greedy=True), str)
