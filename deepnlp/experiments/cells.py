@@ -121,21 +121,26 @@ class Outcome(Result):
 
     def _draw_cells(self, axes: Any) -> None:
         labels = []
-        steps = np.arange(self.config.T + 1)
-        low = min(float(paths["both"][-1]) for paths in self.shares.values()) / 10
+        last = self.config.shown[-2]  # later shares are in the table: nobody tells them apart
+        steps = np.arange(last + 1)
+        low = min(float(paths["both"][last]) for paths in self.shares.values()) / 10
         for cell, paths in self.shares.items():
             for path, values in paths.items():
                 if path == "h" and "memory" in paths:
                     continue  # told in the table: it would crowd the figure
                 style = {"both": "-", "h": "-", "memory": "--"}[path]
-                axes.plot(steps, values, style, color=COLOURS[cell], lw=1.9)
+                axes.plot(steps, values[: last + 1], style, color=COLOURS[cell], lw=1.9)
                 way = {"both": "", "h": "", "memory": ", z alone" if cell == "GRU" else ", c alone"}
-                text = f"{cell}{way[path]}: {_power(values[-1])}"
-                labels.append(Label(text, float(values[-1]), COLOURS[cell]))
+                text = f"{cell}{way[path]}: {_power(values[last])}"
+                labels.append(Label(text, float(values[last]), COLOURS[cell]))
         top = max(float(v.max()) for paths in self.shares.values() for v in paths.values())
         log_scale(axes, low, 10 * top, ticks=9)
-        axes.set(xlim=(0, self.config.T), xlabel="steps back in time", ylabel=LEFT)
-        axes.set_title("Five cells on equal terms (solid: by all paths)", loc="left", fontsize=10.5)
+        axes.set(xlim=(0, last), xlabel="steps back in time", ylabel=LEFT)
+        title = (
+            "Five cells with equal, small weights (solid: by all paths). With\n"
+            "ReLU, half of whose units are shut, the gradient fades fastest"
+        )
+        axes.set_title(title, loc="left", fontsize=10)
         plain(axes)
         label_in_margin(axes, labels, height=0.06, size=9)
 
