@@ -84,7 +84,8 @@ def repairs(problem: Problem) -> Iterator[Guess]:
 
 def _best(found: list[Repair]) -> Iterator[tuple[int, Repair]]:
     """The changes for each set of gradients, numbered: the smallest first; of two as small, the
-    one with the more general name."""
+    one with the more general name.
+    """
     by_names: dict[frozenset[str], list[Repair]] = {}
     for repair in found:
         by_names.setdefault(repair.names, []).append(repair)
