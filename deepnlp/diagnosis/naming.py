@@ -58,6 +58,8 @@ def _is_decisive(guess: Guess, repaired: list[Guess]) -> bool:
     """Whether the name of a guess stays, whatever a repair is called."""
     if guess.cause == c.ZERO:  # the repair says why
         return repaired[0].cause not in (c.ASSIGNED, c.TIME_SHIFTED)
+    if guess.is_edit and guess.cause == c.TERM_MISSING:  # divided by g, where g is a factor
+        return repaired[0].cause == c.WRONG_VALUE and repaired[0].removes
     if guess.is_edit:
         return guess.cause in OF_EDITS
     if guess.cause == c.FACTOR:
@@ -86,7 +88,9 @@ def with_reasons(problem: Problem, found: dict[str, list[Guess]]) -> dict[str, l
     for name, reason in reasons.items():
         guesses = found.get(name, [])
         first = guesses[0] if guesses else None
-        if first is not None and first.place and (first.cause == reason.cause or _is_term(reason)):
+        if first is not None and (
+            first.cause == reason.cause or (first.place and _is_term(reason))
+        ):
             chosen = replace(first, evidence=f"{reason.evidence}; {first.evidence}")
         elif first is not None and first.place:
             chosen = replace(

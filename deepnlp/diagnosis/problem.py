@@ -40,6 +40,8 @@ class Guess:
         Of guesses that explain equally much, those of the lowest tier come first.
     is_edit : bool
         Whether it was tried over all statements, and not expected: its name says less.
+    removes : bool
+        Whether it is a repair that takes an operation out of the learner's line.
     """
 
     cause: str
@@ -49,6 +51,7 @@ class Guess:
     tier: int = 0
     place: str = ""
     is_edit: bool = False
+    removes: bool = False
 
 
 class NotFollowedError(ValueError):

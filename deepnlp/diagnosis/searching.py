@@ -119,8 +119,9 @@ MOST_BASES = 4
 """As many mistakes are taken as known, one after the other, to search for a second."""
 
 
-def _most_first(found: tuple[set[str], Guess]) -> tuple[int, tuple[int, int]]:
-    return -len(found[0]), specificity(found[1])
+def _most_first(found: tuple[set[str], Guess]) -> tuple[int, bool, tuple[int, int]]:
+    """Of those that explain as much, repairs come last: the reverse pass cannot go on from them."""
+    return -len(found[0]), bool(found[1].place), specificity(found[1])
 
 
 def _better(one: dict[str, list[Guess]], other: dict[str, list[Guess]]) -> dict[str, list[Guess]]:

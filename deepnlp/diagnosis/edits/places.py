@@ -63,7 +63,7 @@ def unused_conditions(problem: Problem) -> Iterator[Guess]:
 
             what = "through it" if edge.j < 0 else f"with respect to {edge.operand}"
             told = f"behind {edge.line}, the gradient {what} is computed from dy as it comes in"
-            yield Guess(DERIVATIVE_MISSING, told, Edit(mistake, edge.numbers), tier=1)
+            yield Guess(DERIVATIVE_MISSING, told, Edit(mistake, edge.numbers), tier=2)
 
 
 def forgotten_gradients(problem: Problem) -> Iterator[Guess]:

@@ -117,7 +117,7 @@ _STATE = re.compile(r"(h|s|c|state|hidden|cell|prev)s?_?(0|prev\w*|old|last|init
 
 
 def _may_be_state(problem: Problem, name: str) -> bool:
-    """Whether an input can be the state of a step: by its name, or because it has an output's shape.
+    """Whether an input can be the state of a step: by its name, or by its shape.
 
     A cell is a state only beside a hidden state: the memory of an attention is none.
     """

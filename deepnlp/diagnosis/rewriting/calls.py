@@ -17,7 +17,9 @@ FUNCTIONS = {
     "exp": "log", "argmax": "argmin", "argmin": "argmax", "maximum": "minimum", "tanh": "cosh",
     "minimum": "maximum", "square": "sqrt", "sqrt": "square", "hstack": "vstack",
     "vstack": "hstack", "cumsum": "cumprod", "sign": "abs", "abs": "sign", "triu": "tril",
-    "tril": "triu", "zeros_like": "ones_like", "ones_like": "zeros_like",
+    "tril": "triu", "zeros_like": "ones_like", "ones_like": "zeros_like", "zeros": "ones",
+    "ones": "zeros", "all": "any", "any": "all", "logical_and": "logical_or",
+    "logical_or": "logical_and", "greater": "less", "less": "greater",
 }  # fmt: skip
 AXES = ("0", "1", "-1", "2", "None", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)")
 _MODULES = ("np", "numpy", "xp")
@@ -61,6 +63,8 @@ def of_call(change: Make, node: ast.Call) -> Iterator[Change]:
                 yield change(c.TRANSPOSED, ast.Call(function, args, node.keywords))
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         yield from _of_subscripts(change, node)
+    if name == "cumsum":
+        yield from _of_cumsum(change, node, of_module)
     if name in ("tile", "repeat") and of_module:
         yield from _of_copies(change, node, name)
 
@@ -127,6 +131,15 @@ def _of_subscripts(change: Make, node: ast.Call) -> Iterator[Change]:
         told = ",".join(parts[:k] + parts[k + 1 : -1]) + arrow + right
         args = [ast.Constant(told), *node.args[1 : k + 1], *node.args[k + 2 :]]
         yield change(c.WRONG_VALUE, ast.Call(node.func, args, node.keywords))
+
+
+def _of_cumsum(change: Make, node: ast.Call, of_module: bool) -> Iterator[Change]:
+    """Sums of what comes later for sums of what came before."""
+    keyword = next((k.value for k in node.keywords if k.arg == "axis"), None)
+    axis = ast.unparse(keyword) if keyword is not None else "0"
+    x = node.args[0] if of_module else getattr(node.func, "value", node)
+    inner = f"np.cumsum(np.flip({ast.unparse(x)}, {axis}), axis={axis})"
+    yield change(c.TIME_REVERSED, parsed(f"np.flip({inner}, {axis})"))
 
 
 def _of_copies(change: Make, node: ast.Call, name: str) -> Iterator[Change]:

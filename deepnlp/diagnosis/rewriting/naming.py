@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.rewriting.functions import Ran, shape_of
-from deepnlp.diagnosis.rewriting.slots import Slot
+from deepnlp.diagnosis.rewriting.slots import Slot, parsed
 from deepnlp.gradcheck import causes as c
 
 _STEPS = re.compile(r"_?(prev|next|last|old|new)_?|\[[^]]*\]")
@@ -67,13 +67,14 @@ def of_exchange(statement: Slot) -> str:
     return c.GATES_SWAPPED if in_blocks else c.WRONG_VALUE
 
 
-def of_replacement(ran: Ran, statement: Slot, slot: Slot, new: str, value: Any) -> str:
+def of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, value: Any) -> str:
     """One expression in place of another."""
-    old = ast.unparse(slot.node)
     before = ran.value(old)
     if shape_of(before) == shape_of(value) == ():
         return of_number(statement, slot)
-    if ".sum(" in new and new.split(".sum(")[0] in old:
+    if cause := _of_definition(ran, old, new):
+        return cause
+    if is_sum_of_part(old, new):
         return c.WRONG_AXIS
     if _is_plain(old) and _is_plain(new):
         if _STEPS.sub("", old) == _STEPS.sub("", new):
@@ -90,8 +91,41 @@ def of_replacement(ran: Ran, statement: Slot, slot: Slot, new: str, value: Any) 
     return c.WRONG_VALUE
 
 
+def is_sum_of_part(old: str, new: str) -> bool:
+    """Whether an expression is the sum of an array of which the other takes a part."""
+    return ".sum(" in new and new.rpartition(".sum(")[0] in old
+
+
+def _of_definition(ran: Ran, old: str, new: str) -> str:
+    """What is missing where the new expression is the old one with a factor or a term more."""
+    for node in (parsed(new), *(() if _is_plain(old) else _assigned(ran, new))):
+        if not isinstance(node, ast.BinOp):
+            continue
+        for kept, other in ((node.left, node.right), (node.right, node.left)):
+            if ast.unparse(kept) != old:
+                continue
+            text = ast.unparse(other)
+            if isinstance(node.op, ast.Add | ast.Sub):
+                return of_missing_term(text)
+            value = ran.value(text)
+            if isinstance(node.op, ast.Mult | ast.Div) and shape_of(value) is not None:
+                is_slope = bool(_SLOPE.search(text))
+                return of_missing_factor(ran, text, value, is_slope)
+    return ""
+
+
+def _assigned(ran: Ran, name: str) -> list[ast.expr]:
+    """What is assigned to a name, in backward or in forward."""
+    return [
+        node.value
+        for tree in (ran.tree, *ran.others)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    ]
+
+
 def _are_numbers(*values: Any) -> bool:
-    return all(numpy.asarray(one).dtype.kind in "fiu" for one in values)
+    return all(numpy.asarray(one).dtype.kind in "fiub" for one in values)
 
 
 def _is_constant(array: Any) -> bool:

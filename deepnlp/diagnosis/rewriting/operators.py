@@ -15,6 +15,7 @@ from deepnlp.gradcheck import causes as c
 
 OPPOSITES = {ast.Add: ast.Sub, ast.Sub: ast.Add}
 PRODUCTS = {ast.Mult: ast.Div, ast.Div: ast.Mult}
+SETS = {ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
 COMPARISONS = {
     ast.Gt: (ast.Lt, ast.LtE), ast.Lt: (ast.Gt, ast.GtE), ast.GtE: (ast.Lt, ast.LtE),
     ast.LtE: (ast.Gt, ast.GtE), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,),
@@ -56,10 +57,12 @@ def _of_expression(ran: Ran, statement: Slot, slot: Slot) -> Iterator[Change]:
     elif isinstance(node, ast.IfExp):
         yield change(c.WRONG_VALUE, ast.IfExp(node.test, node.orelse, node.body))
     elif isinstance(node, ast.Tuple | ast.List):
+        in_transpose = isinstance(slot.parent, ast.Call) and "transpose" in ast.unparse(slot.parent)
         for i, j in itertools.combinations(range(len(node.elts)), 2):
+            cause = c.TRANSPOSED if in_transpose else c.GATES_SWAPPED
             puts = [(Slot(node, "elts", i), node.elts[j]), (Slot(node, "elts", j), node.elts[i])]
-            yield Change(c.GATES_SWAPPED, statement, puts, 0.9)
-    if _is_term(slot):
+            yield Change(cause, statement, puts, 0.9)
+    if _is_term(slot) or (slot.field == "args" and not isinstance(node, ast.Constant)):
         yield change(c.SIGN, ast.UnaryOp(ast.USub(), node), 0.5)
 
 
@@ -83,6 +86,10 @@ def _of_operator(ran: Ran, statement: Slot, change: Any, node: ast.BinOp) -> Ite
         yield change(c.WRONG_VALUE, ast.BinOp(left, ast.Mult(), right), 1.2)
     if isinstance(op, ast.Pow):
         yield change(c.WRONG_VALUE, left)
+    if type(op) in SETS:
+        yield change(c.DERIVATIVE_MISSING, ast.BinOp(left, SETS[type(op)](), right))
+        yield change(c.DERIVATIVE_MISSING, left)
+        yield change(c.DERIVATIVE_MISSING, right)
 
 
 def _is_term(slot: Slot) -> bool:

@@ -30,7 +30,7 @@ from deepnlp.diagnosis.rewriting.substituting import (
 )
 from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import Trials
-from deepnlp.diagnosis.rewriting.values import Value, values
+from deepnlp.diagnosis.rewriting.values import Value, products, values
 from deepnlp.gradcheck import causes as c
 
 TRACE = 1e-4
@@ -118,18 +118,29 @@ class Search:
         with contextlib.ExitStack() as stack, contextlib.suppress(TimeIsUpError):
             can = [stack.enter_context(holes.installed()) for holes in self.holes]
             for level in LEVELS:
-                for k, ran in enumerate(self.ran):
-                    made = list(level(ran, list(statements(ran.tree)), self.values[k]))
-                    self._try_all(ran, self.holes[k] if can[k] else None, made)
-                if any(one.names == set(self.problem.bad) for one in self.found):
+                for make in level:
+                    self._try_level(make, can)
+                if self._whole():
                     break
         return self.found
 
-    def _try_all(self, ran: Ran, holes: Holes | None, made: list[Change]) -> None:
+    def _whole(self) -> list[Repair]:
+        """The repairs of all wrong gradients."""
+        return [one for one in self.found if one.names == set(self.problem.bad)]
+
+    def _try_level(self, make: Any, can: list[bool]) -> None:
+        """All changes of a kind; where one repairs all, only others of its statement."""
+        known = {id(one.change.statement.node) for one in self._whole()}
+        for ran, holes, is_open, own in zip(self.ran, self.holes, can, self.values):
+            places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
+            self._try_all(ran, holes if is_open else None, make(ran, places, own))
+
+    def _try_all(self, ran: Ran, holes: Holes | None, made: Iterator[Change]) -> None:
         """Those inside one expression first, expression by expression."""
         inside: dict[int, list[Change]] = {}
         others = []
         for change in made:
+            self._check_time()
             number = None if holes is None else holes.number_of(change)
             if number is None:
                 others.append(change)
@@ -242,12 +253,16 @@ def _local(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]
         yield from renamed(ran, statement)
 
 
-def _of_values(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_names(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
     names = [one for one in values if one.cost == 0]
     for statement in found:
         yield from of_einsum(ran, statement)
-        yield from replaced(ran, statement, values)
         yield from inserted(ran, statement, names)
+
+
+def _of_values(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+    for statement in found:
+        yield from replaced(ran, statement, values)
         yield from wrapped(ran, statement)
 
 
@@ -258,5 +273,11 @@ def _of_terms(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Chan
         yield from inserted(ran, statement, others)
 
 
-LEVELS = (_local, _of_values, _of_terms)
-"""Makers of changes, the likeliest first; a later one is tried if no earlier one repairs all."""
+def _of_products(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+    pairs = products(ran)
+    for statement in found:
+        yield from inserted(ran, statement, pairs)
+
+
+LEVELS = ((_local,), (_of_names, _of_values), (_of_terms,), (_of_products,))
+"""Makers of changes, the likeliest first; a later level is tried if no earlier one repairs all."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +45,8 @@ class Change:
 
     Attributes
     ----------
-    cause : str
+    named : str, or callable that gives it
+        The mistake that the change undoes; found out when it is asked for.
     statement : Slot
         The statement that is changed.
     puts : list of (Slot, node)
@@ -53,10 +54,15 @@ class Change:
         Of changes that repair as much, the one of the lowest cost is told.
     """
 
-    cause: str
+    named: str | Callable[[], str]
     statement: Slot
     puts: list[tuple[Slot, Any]]
     cost: float = 1.0
+
+    @property
+    def cause(self) -> str:
+        """The mistake that the change undoes."""
+        return self.named if isinstance(self.named, str) else self.named()
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -50,6 +50,9 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
         yield put(c.WRONG_VALUE, ast.If(ast.Constant(False), node.body, []))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield put(c.WRONG_VALUE, ast.Pass(), 1.1)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
+        copied = parsed(f"{ast.unparse(node.value)}.copy()")
+        yield put(c.CACHE, ast.Assign(node.targets, copied), 0.8)
     yield from _of_places(ran, statement, put)
 
 
@@ -159,10 +162,14 @@ def _constants(node: ast.AST) -> Iterator[Slot]:
 
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
     """Two statements in the wrong order, or two values under each other's names."""
-    for slot, following in itertools.pairwise(found):
-        if slot.parent is following.parent and slot.field == following.field:
-            puts = [(slot, following.node), (following, slot.node)]
-            yield Change(c.CACHE, slot, puts, 1.3)
+    for slot, later in itertools.combinations(found, 2):
+        if slot.parent is later.parent and slot.field == later.field:
+            block = [s for s in found if s.parent is slot.parent and s.field == slot.field]
+            between = block[block.index(slot) : block.index(later) + 1]
+            nodes = [s.node for s in between]
+            for order in (nodes[1:] + nodes[:1], nodes[-1:] + nodes[:-1]):
+                puts = list(zip(between, order))
+                yield Change(c.CACHE, slot, puts, 1.3)
     assigned = [
         slot
         for slot in found

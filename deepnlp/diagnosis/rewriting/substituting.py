@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy
 
 from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran, shape_of
 from deepnlp.diagnosis.rewriting.naming import (
+    is_sum_of_part,
     of_exchange,
     of_missing_factor,
     of_missing_term,
+    of_number,
     of_replacement,
 )
 from deepnlp.diagnosis.rewriting.slots import (
@@ -51,11 +54,11 @@ WRAPPERS = [
     (c.DERIVATIVE_AT_INPUT, "np.tanh({0})"),
     (c.TRANSPOSED, "({0}).T"),
     (c.TRANSPOSED, "({0}).swapaxes(-1, -2)"),
+    (c.TRANSPOSED, "({0}).swapaxes(0, 1)"),
     (c.TIME_REVERSED, "({0})[::-1]"),
     (c.TIME_REVERSED, "({0})[:, ::-1]"),
     (c.TIME_REVERSED, "({0})[..., ::-1]"),
     (c.TIME_REVERSED, "({0})[..., ::-1, ::-1]"),
-    (c.CACHE, "({0}).copy()"),
 ]
 """What an expression may lack around it."""
 
@@ -90,11 +93,10 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
             if other == name or not _same_kind(ran.scope[name], value):
                 continue
             new = parsed(other)
+            cause = partial(of_replacement, ran, statement, slots[0], name, other, value)
             if len(slots) > 1:
-                cause = of_replacement(ran, statement, slots[0], other, value)
                 yield Change(cause, statement, [(slot, new) for slot in slots], 0.95)
             for slot in slots:
-                cause = of_replacement(ran, statement, slot, other, value)
                 yield Change(cause, statement, [(slot, new)], 0.9)
     for one, other in itertools.combinations(found, 2):
         if _same_kind(ran.scope[one], ran.scope[other]):
@@ -106,19 +108,27 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
 def _same_kind(a: Any, b: Any) -> bool:
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray):
         return a.shape == b.shape and not numpy.array_equal(a, b)
-    return shape_of(a) == shape_of(b) == () and type(a) is type(b) and bool(a != b)
+    return shape_of(a) == shape_of(b) == () and type(a) is type(b)
 
 
 def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
     """Another value of the same shape in place of an expression."""
     for slot in _readable(ran, statement):
-        shapes = _shapes_of(ran, statement, slot)
+        shapes, old = _shapes_of(ran, statement, slot), ast.unparse(slot.node)
         size = sum(isinstance(n, ast.Name | ast.operator) for n in ast.walk(slot.node))
         for one in values:
-            if _stands(one.shape, shapes):
-                cause = of_replacement(ran, statement, slot, one.text, one.value)
-                cost = 0.9 if cause == c.WRONG_AXIS else 1.0 + one.cost
-                yield Change(cause, statement, [(slot, one.node)], cost + 0.05 * size)
+            if not _stands(one.shape, shapes):
+                continue
+            cause = partial(of_replacement, ran, statement, slot, old, one.text, one.value)
+            cost = 1.0 + one.cost + 0.05 * size
+            if is_sum_of_part(old, one.text):
+                cost = 0.9 + 0.02 * size
+            elif one.shape == () and one.text.partition(".")[0] in old:
+                cost -= 0.1
+            yield Change(cause, statement, [(slot, one.node)], cost)
+            if isinstance(slot.node, ast.Constant) and one.shape and one.cost == 0:
+                turned = ast.UnaryOp(ast.USub(), one.node)
+                yield Change(cause, statement, [(slot, turned)], 1.2)
 
 
 def _shapes_of(ran: Ran, statement: Slot, slot: Slot) -> list[tuple[int, ...]] | None:
@@ -140,7 +150,9 @@ def _shapes_of(ran: Ran, statement: Slot, slot: Slot) -> list[tuple[int, ...]] |
 
 def _stands(shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None) -> bool:
     """Whether numbers of a shape can stand where there are such shapes."""
-    return shapes is None or shape in shapes[:1] or any(fits(shape, one) for one in shapes[1:])
+    if shapes is None or shape in shapes[:1]:
+        return True
+    return shape != () and any(fits(shape, one) for one in shapes[1:])
 
 
 def fits(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
@@ -158,15 +170,14 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
                 continue
             if one.shape and (one.value.dtype.kind not in "fb" or one.value.size < 2):
                 continue
-            factor = of_missing_factor(ran, one.text, one.value, one.is_slope)
-            for form in ("({0}) * ({1})", "({0}) / ({1})"):
-                new = parsed(form.format(old, one.text))
+            factor = partial(of_missing_factor, ran, one.text, one.value, one.is_slope)
+            for product in (ast.Mult(), ast.Div()):
+                new = ast.BinOp(slot.node, product, one.node)
                 yield Change(factor, statement, [(slot, new)], 1.0 + one.cost)
-            if one.shape:
-                term = of_missing_term(one.text)
-                for form in ("({0}) + ({1})", "({0}) - ({1})"):
-                    new = parsed(form.format(old, one.text))
-                    yield Change(term, statement, [(slot, new)], 1.1 + one.cost)
+            term, more = of_missing_term(one.text), 1.1 if one.shape else 1.3
+            for sign in (ast.Add(), ast.Sub()):
+                new = ast.BinOp(slot.node, sign, one.node)
+                yield Change(term, statement, [(slot, new)], more + one.cost)
 
 
 def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
@@ -175,11 +186,17 @@ def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
         if isinstance(slot.node, ast.Constant):
             continue
         old = ast.unparse(slot.node)
+        is_one = shape_of(ran.value(old)) == ()
         for cause, form in WRAPPERS:
-            yield Change(cause, statement, [(slot, parsed(form.format(old)))], 1.1)
+            cause = of_number(statement, slot) if is_one else cause
+            cost = 1.3 if "np.sum" in form else 1.1
+            yield Change(cause, statement, [(slot, parsed(form.format(old)))], cost)
         for function in _functions(ran):
             new = parsed(f"{function}({old})")
             yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.2)
+            if isinstance(slot.node, ast.Call) and len(slot.node.args) == 1:
+                new = ast.Call(parsed(function), slot.node.args, slot.node.keywords)
+                yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
 
 
 def _functions(ran: Ran) -> list[str]:
@@ -215,6 +232,7 @@ def _places(statement: Slot) -> Iterator[Slot]:
         is_operand = isinstance(parent, ast.BinOp) and isinstance(
             parent.op, ast.Add | ast.Sub | ast.MatMult
         )
+        is_product = isinstance(parent, ast.Subscript) and isinstance(slot.node, ast.BinOp)
         in_call = isinstance(parent, ast.Call) and slot.field == "args"
         in_list = isinstance(parent, ast.Tuple | ast.List) and parent is not whole.node
         of_method = (
@@ -223,7 +241,7 @@ def _places(statement: Slot) -> Iterator[Slot]:
             and slot.field == "value"
         )
         is_plain = not isinstance(slot.node, ast.Constant | ast.Slice | ast.Tuple | ast.List)
-        if (is_operand or in_call or in_list or of_method) and is_plain:
+        if (is_operand or is_product or in_call or in_list or of_method) and is_plain:
             yield slot
 
 

@@ -33,4 +33,10 @@ def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[st
         told = f"in line {before.lineno}, `{old}` should not be there: without it"
     gradients = {name: problem.wrong[name] for name in repaired}
     place = f"{ran.file}:{before.lineno}: {old}"
-    return Guess(cause, f"{told} the gradient of {rows} is right", gradients, place=place)
+    guess = Guess(cause, f"{told} the gradient of {rows} is right", gradients, place=place)
+    guess.removes = _operations(after) < _operations(before)
+    return guess
+
+
+def _operations(node: ast.AST) -> int:
+    return sum(isinstance(one, ast.BinOp) for one in ast.walk(node))

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ from deepnlp.diagnosis.rewriting.holes import signature
 from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
 
 _UNSAFE = re.compile(r"random|rng|append|pop\(|\.at\(|super|lambda|yield|print|open\(")
+_OWN = 0.5  # the highest cost of short parts of backward itself
 _LARGEST = 6  # names and operators of an expression taken from elsewhere
 
 
@@ -39,12 +41,12 @@ class Value:
     cost: float
     is_slope: bool = False
 
-    @property
+    @cached_property
     def node(self) -> ast.expr:
-        """A new syntax tree of it."""
+        """Its syntax tree."""
         return parsed(self.text)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Of its value."""
         return numpy.shape(self.value)
@@ -66,16 +68,21 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
 
     for name, value in ran.scope.items():
         add(name, value, 0.0)
+    for name in loop_variables(ran):  # their last values say nothing
+        if isinstance(ran.scope.get(name), int):
+            found[name] = Value(name, ran.scope[name], 0.0)
     for text, cost in itertools.chain(_parts(ran), _parts_of_forward(ran, forward)):
         add(text, ran.value(text), cost)
-    for text in _looked_up(ran):
+    for text in itertools.chain(_looked_up(ran), _one_hot(ran)):
         add(text, ran.value(text), 0.4)
+    for text in _counts(ran):
+        found[text] = Value(text, ran.value(text), 0.4)
     for one in list(found.values()):
-        if one.cost > 0 or not isinstance(one.value, numpy.ndarray):
+        if one.cost > _OWN or not isinstance(one.value, numpy.ndarray):
             continue
         for text in _reduced(one):
-            add(text, ran.value(text), 0.6)
-        for text in _widened(one):
+            add(text, ran.value(text), 0.6 + one.cost)
+        for text in _widened(one) if one.cost == 0 else ():
             add(text, ran.value(text), 0.4)
     for one in list(found.values()):
         if one.cost > 0 or one.value is UNKNOWN or one.shape == () or one.value.dtype.kind != "f":
@@ -171,15 +178,54 @@ def loop_variables(ran: Ran) -> list[str]:
     return sorted({n.id for one in loops for n in ast.walk(one) if isinstance(n, ast.Name)})
 
 
+def _one_hot(ran: Ran) -> Iterator[str]:
+    """Rows of ones and zeros at some ids, as wide as another array."""
+    arrays = [(n, v) for n, v in ran.scope.items() if isinstance(v, numpy.ndarray)]
+    for name, ids in arrays:
+        wide = [n for n, v in arrays if v.shape[:-1] == ids.shape and v.dtype.kind == "f"]
+        if ids.dtype.kind in "iu" and wide:
+            yield f"np.eye({wide[0]}.shape[-1])[{name}]"
+
+
+def _counts(ran: Ran) -> Iterator[str]:
+    """Sizes, and one divided by each."""
+    for name, value in ran.scope.items():
+        if isinstance(value, numpy.ndarray) and "[" not in name:
+            sizes = [f"{name}.shape[{k}]" for k in range(value.ndim)]
+            yield from (f"len({name})", *sizes[1:], f"{name}.size") if sizes else ()
+    for name, value in ran.scope.items():
+        if isinstance(value, int) and value > 1:
+            yield f"1 / {name}"
+
+
+def products(ran: Ran) -> list[Value]:
+    """Products of two arrays that backward can name, each value once."""
+    arrays = [(n, v) for n, v in ran.scope.items() if isinstance(v, numpy.ndarray) and v.ndim]
+    arrays = [(n, v) for n, v in arrays if v.dtype.kind in "fb"]
+    forms = [f"{a} * {b}" for (a, _), (b, _) in itertools.combinations(arrays, 2)]
+    for (a, x), (b, y) in itertools.permutations(arrays, 2):
+        if x.ndim == y.ndim == 2:
+            forms += [f"{a} @ {b}"] * (x.shape[1] == y.shape[0])
+            forms += [f"{a} @ {b}.T"] * (x.shape[1] == y.shape[1])
+            forms += [f"{a}.T @ {b}"] * (x.shape[0] == y.shape[0])
+    found: dict[Any, Value] = {}
+    for text in forms:
+        value = ran.value(text)
+        if isinstance(value, numpy.ndarray):
+            found.setdefault(signature(value), Value(text, value, 0.8))
+    return list(found.values())
+
+
 def _reduced(one: Value) -> Iterator[str]:
     """Sums over some of the axes of an array."""
     count = len(one.shape)
+    whole = one.text if one.cost == 0 else f"({one.text})"
     for size in range(1, count) if count < 5 else ():
         for axes in itertools.combinations(range(count), size):
             told = axes[0] if size == 1 else axes
-            yield f"{one.text}.sum(axis={told})"
+            yield f"{whole}.sum(axis={told})"
             if size == 1:
-                yield f"{one.text}.sum(axis={told}, keepdims=True)"
+                yield f"{whole}.sum(axis={told}, keepdims=True)"
 
 
 def _widened(one: Value) -> Iterator[str]:

@@ -131,21 +131,18 @@ def worded(
 def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
     """An assignment in place of an addition, and the like."""
     if isinstance(old, ast.Assign) and isinstance(new, ast.AugAssign):
-        target = ast.unparse(new.target)
+        target = _quote(new.target)
         if isinstance(new.op, ast.Mult):
-            return c.TERM_MISSING, f"what `{target}` holds is overwritten, not multiplied"
-        told = f"what `{target}` holds already is overwritten, not added to"
+            return c.TERM_MISSING, f"what {target} holds is overwritten, not multiplied"
+        told = f"what {target} holds already is overwritten, not added to"
         return (c.TERM_MISSING if isinstance(new.target, ast.Name) else c.ASSIGNED), told
     if isinstance(old, ast.AugAssign) and isinstance(new, ast.Assign):
-        return c.WRONG_VALUE, f"it is added to what `{ast.unparse(old.target)}` holds already"
-    if isinstance(new, ast.Expr) and "add.at" in ast.unparse(new):
-        target = old.targets[0] if isinstance(old, ast.Assign) else getattr(old, "target", None)
-        if isinstance(target, ast.Subscript) and isinstance(old, ast.Assign):
-            parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-            if all(isinstance(one, ast.Slice | ast.Constant) for one in parts):
-                return c.ASSIGNED, f"what `{ast.unparse(target)}` holds already is overwritten"
-    if isinstance(new, ast.Pass):
-        return cause, "it should not be there"
+        return c.WRONG_VALUE, f"it is added to what {_quote(old.target)} holds already"
+    if isinstance(old, ast.Assign) and isinstance(old.targets[0], ast.Subscript):
+        place = old.targets[0]
+        parts = place.slice.elts if isinstance(place.slice, ast.Tuple) else [place.slice]
+        if all(isinstance(one, ast.Slice | ast.Constant) for one in parts):
+            return c.ASSIGNED, f"what {_quote(place)} holds already is overwritten"
     return cause, ""
 
 
@@ -211,45 +208,49 @@ def _replaced(
 ) -> tuple[str, str] | None:
     """One expression in place of another."""
     old, new = found.old, found.new
-    names = [_function_name(one) for one in (old, new)]
-    if sorted(names) == ["mean", "sum"]:
-        words = f"the {names[0]} is taken, not the {names[1]}"
-        if names[0] == "sum" or not is_bias:
-            return c.FACTOR, words
-        is_first = re.search(r"axis=0\b", ast.unparse(old)) and not re.search(
-            r"\b(sum|mean)\((axis=)?0", ast.unparse(old.func)
-        )
-        return (c.NOT_SUMMED_N if is_first else c.NOT_SUMMED_T), words
     if not isinstance(old, ast.expr) or not isinstance(new, ast.expr):
         return None
-    words = f"`{_short(old)}` stands in place of `{_short(new)}`"
-    if (
-        isinstance(old, ast.BinOp)
-        and isinstance(new, ast.BinOp)
-        and not isinstance(old.op, ast.MatMult)
-    ):
-        pair = (type(old.op), type(new.op))
-        same = [_text(old.left) == _text(new.left), _text(old.right) == _text(new.right)]
-        if all(same) and pair in ((ast.Mult, ast.Div), (ast.Div, ast.Mult)):
-            done = ["multiplied", "divided"]
-            done = done if pair[0] is ast.Mult else done[::-1]
-            words = f"it is {done[0]} by `{_short(old.right)}`, not {done[1]}"
-            return (c.FACTOR if is_number(old.right, scope) else c.WRONG_VALUE), words
+    functions = [_function_name(one) for one in (old, new)]
+    if sorted(functions) == ["mean", "sum"]:
+        told = f"the {functions[0]} is taken, not the {functions[1]}"
+        return (_of_mean(old) if functions[0] == "mean" and is_bias else c.FACTOR), told
+    turned = _turned(old, new)
+    if turned is not None:
+        operand, told = turned
+        return (c.FACTOR if is_number(operand, scope) else c.WRONG_VALUE), told
+    told = f"{_quote(old)} stands in place of {_quote(new)}"
+    parent, _ = found.above[-1] if found.above else (None, "")
+    if isinstance(parent, ast.keyword):
+        return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
+    if isinstance(parent, ast.Call) and _function_name(parent) in _MOVES:
+        return c.TRANSPOSED, f"{_quote(parent)} exchanges other axes"
+    if cause in (c.TIME_SHIFTED, c.WRONG_VALUE) and _is_shape(found):
+        return c.FACTOR, told
+    if isinstance(new, ast.UnaryOp) and _text(new.operand) == _text(old):
+        return c.SIGN, f"{_quote(old)} has the wrong sign"
+    if cause in (c.FACTOR, c.WRONG_VALUE) and is_number(old, scope) and is_number(new, scope):
+        return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), told
+    return cause, told
+
+
+def _of_mean(old: ast.expr) -> str:
+    """Over which axis a bias gradient is a mean: over N, or over T."""
+    assert isinstance(old, ast.Call)
+    over_first = re.search(r"axis=0\b", ast.unparse(old))
+    is_summed = re.search(r"\b(sum|mean)\((axis=)?0", ast.unparse(old.func))
+    return c.NOT_SUMMED_N if over_first and not is_summed else c.NOT_SUMMED_T
+
+
+def _turned(old: ast.expr, new: ast.expr) -> tuple[ast.expr, str] | None:
+    """The operand by which it is multiplied in place of divided, or the reverse."""
+    if not isinstance(old, ast.BinOp) or not isinstance(new, ast.BinOp):
         return None
-    around = found.above[-1] if found.above else (None, "")
-    if isinstance(around[0], ast.Call) and _function_name(around[0]) in _MOVES:
-        return c.TRANSPOSED, f"`{_short(around[0])}` exchanges other axes"
-    if isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
-        if cause == c.FACTOR and not _is_linear(found, scope):
-            return c.WRONG_VALUE, words
-        return cause, words
-    if cause == c.TIME_SHIFTED and _is_shape(found):
-        return c.FACTOR, words
-    if isinstance(old, ast.Name | ast.Attribute | ast.Subscript) and isinstance(
-        new, ast.Name | ast.Attribute | ast.Subscript
-    ):
-        return cause, words
-    return None
+    words = {ast.Mult: "multiplied", ast.Div: "divided"}
+    kinds = [words.get(type(one.op)) for one in (old, new)]
+    same = _text(old.left) == _text(new.left) and _text(old.right) == _text(new.right)
+    if not same or None in kinds or kinds[0] == kinds[1]:
+        return None
+    return old.right, f"it is {kinds[0]} by {_quote(old.right)}, not {kinds[1]}"
 
 
 def _function_name(node: Any) -> str:
@@ -258,7 +259,7 @@ def _function_name(node: Any) -> str:
     return ast.unparse(node.func).rpartition(".")[2]
 
 
-def _quote(node: ast.expr) -> str:
+def _quote(node: ast.AST) -> str:
     return f"`{_short(node)}`"
 
 
