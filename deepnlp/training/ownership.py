@@ -41,18 +41,18 @@ def check_files(paths: Sequence[Path]) -> None:
             )
 
 
-def _is_config(path: Path) -> bool:
+# Whether a file is one of a run, or None where that cannot be told.
+
+
+def _is_config(path: Path) -> bool | None:
     content = path.read_bytes()
     if content.startswith((MARK.encode(), EARLIER.encode())):
         return True
     try:
         task = tomllib.loads(content.decode("utf-8")).get("task")
     except (ValueError, RecursionError):
-        return False
+        return None
     return task in (*TASKS, *(kind.__name__ for kind in TASKS.values()))
-
-
-# The others give None where they cannot tell.
 
 
 def _is_metrics(path: Path) -> bool | None:

@@ -271,12 +271,16 @@ def test_files_of_others_are_not_written_over(
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("name", ["best.npz", "checkpoint.npz", "result.json"])
-def test_what_cannot_be_read_is_the_runs_only_beside_its_config(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["best.npz", "checkpoint.npz", "result.json", "config.toml"])
+def test_what_cannot_be_read_is_the_runs_only_beside_another_file_of_it(
+    name: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_bytes(b"PK\3\4 cut off")
     with pytest.raises(DeepNLPError, match="is not a file of a run of deepnlp"):
         tiny_trainer(tmp_path, overwrite=True).fit()
-    (tmp_path / "config.toml").write_text('task = "lm"\n', encoding="utf-8")
+    other = "metrics.jsonl" if name == "config.toml" else "config.toml"
+    text = {"metrics.jsonl": '{"epoch": 1}\n', "config.toml": 'task = "lm"\n'}[other]
+    (tmp_path / other).write_text(text, encoding="utf-8")
     assert tiny_trainer(tmp_path, overwrite=True, epochs=1).fit().status == "finished"
 
 
