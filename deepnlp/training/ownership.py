@@ -68,7 +68,7 @@ def _has_key(text: bytes, key: str) -> bool | None:
         table = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return isinstance(table, dict) and key in table
+    return key in table if isinstance(table, dict) and table else None
 
 
 def _is_archive(path: Path) -> bool | None:
