@@ -204,6 +204,10 @@ def test_values_that_are_others(name, folder, data):
 FINDS = [
     ("words of vectors", b"[" * 3000),
     ("state_dict", b"PK\x03\x04" + b"9" * 5000),
+    ("result", b'{"status": "finished", "epochs": 1, "baselines": {"unigram": null}}'),
+    ("metrics", b"\x80"),
+    ("metrics", b"3\n"),
+    ("recipe", b"\x80"),
 ]
 """What was not in order when it was found."""
 
