@@ -94,8 +94,9 @@ def unpack_model(
     path: Path, arrays: Mapping[str, HostArray], meta: Mapping[str, Any], into: Layer | None = None
 ) -> Layer:
     """The model that arrays and JSON of a file describe: what :func:`pack_model` gave."""
-    model: Any = rebuild(path, meta) if into is None else into
     parameters: Any = {name: array for name, array in arrays.items() if "/" not in name}
+    held = sum(array.size for array in parameters.values())
+    model: Any = rebuild(path, meta, held) if into is None else into
     try:
         parameters = _with_names_of_today(model, parameters)
         check_parameters(model, parameters, exactly=into is None)
@@ -238,16 +239,41 @@ def _with_names_of_today(model: Layer, arrays: Mapping[str, HostArray]) -> Mappi
     }
 
 
-def rebuild(path: Path, meta: Mapping[str, Any]) -> Layer:
-    """A fresh model of the class and the sizes that the file states."""
+def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
+    """A fresh model of the class and the sizes that a file of so many weights states."""
     name, config = meta.get("class"), meta.get("config")
-    if name not in MODELS or config is None:
+    if not isinstance(name, str) or name not in MODELS or not isinstance(config, dict):
         raise ValueError(
             f"{path} holds a {name}, which was plugged together by hand: build it again and pass "
             "it as load(path, into=model)"
+        )
+    least = _least_size(config)
+    if least > held:
+        raise DeepNLPError(
+            f"{path} describes a {name} of {least:,} weights or more, and holds {held:,}"
         )
     try:
         model: Layer = MODELS[name](**config)
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
     return model
+
+
+def _least_size(config: Mapping[str, Any]) -> int:
+    """How many weights a model has at least, so that a file's word for its sizes costs no memory.
+
+    A vocabulary has a matrix (V, D), and a recurrent layer W_h with a row of H numbers or more for
+    each of its H units; that of the first layer reads D numbers.
+
+    >>> _least_size({"vocab_size": 10, "embed_size": 4, "hidden_size": [5, 4]})
+    41
+    """
+
+    def whole(value: Any) -> int:
+        return value if type(value) is int else 0  # the constructor says what is wrong with others
+
+    D, H, layers = (config.get(name) for name in ("embed_size", "hidden_size", "layers"))
+    sizes = [whole(size) for size in H] if isinstance(H, list) else [whole(H)]
+    squares = sum(size**2 for size in sizes) * (1 if isinstance(H, list) else whole(layers) or 1)
+    tables = [whole(V) * whole(D) for name, V in config.items() if name.endswith("vocab_size")]
+    return max([squares, whole(D) * (sizes or [0])[0], *tables])

@@ -117,7 +117,7 @@ def _described(path: Path, tensors: dict[str, HostArray], meta: Any, format: str
     found = options_of_tensors(tensors)
     config = meta.get("config")
     _check_options(config, found)
-    model = rebuild(path, meta)
+    model = rebuild(path, meta, sum(x.size for x in tensors.values()))
     model.astype(found["dtype"])
     set_tensors(model, tensors)
     vocab = meta.get("vocab")

@@ -133,7 +133,11 @@ class Result:
                 raise ValueError(f"it has no {name!r}")
             if name in table and type(table[name]) not in kinds:
                 raise ValueError(f"its {name!r} is {table[name]!r}")
-        for name, value in [*table.get("baselines", {}).items(), *table.items()]:
+        baselines = table.get("baselines", {})
+        for name, value in baselines.items():
+            if not isinstance(value, dict):
+                raise ValueError(f"its {name!r} is {value!r}")
+        for name, value in [*baselines.items(), *table.items()]:
             splits = value if isinstance(value, dict) and "valid" in value else {}
             if any(type(splits.get(split)) not in NUMBERS for split in ("valid", "test")):
                 raise ValueError(f"its {name!r} is {value!r}")

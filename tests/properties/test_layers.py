@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from deepnlp import kernels
 from deepnlp.examples import EXAMPLES, Example, Sizes
 from deepnlp.models import MODELS
 from tests.layers.tools import LAYERS, as_tuple, output_weights
@@ -55,7 +56,7 @@ def everything(layer, inputs, orders):
 
 
 def check(case: Example, sizes: Sizes, dtype: str, orders: list[str], seed: int) -> None:
-    """A layer in some layouts beside the same in the plain one; its slope in one direction."""
+    """A layer in some layouts beside its plain form in the usual one; its slope in a direction."""
     case = replace(case, sizes=sizes)
     try:
         layer, inputs = case.make(dtype, seed)
@@ -76,7 +77,8 @@ def check(case: Example, sizes: Sizes, dtype: str, orders: list[str], seed: int)
         assert dx is None or dx.shape == x.shape
     plain, _ = case.make(dtype, seed)
     plain.restore(state)
-    others, other_gradients, _ = everything(plain, inputs, ["ascontiguousarray"])
+    with kernels.using("plain"):
+        others, other_gradients, _ = everything(plain, inputs, ["ascontiguousarray"])
     expected = [*others, *[g for g in other_gradients if g is not None]]
     expected += [p.grad for p in plain.parameters()]
     for one, other in zip(found, expected, strict=True):
