@@ -92,9 +92,7 @@ class Ran:
         decorators, self.tree.decorator_list = self.tree.decorator_list, []
         outer.body = [self.tree]
         try:
-            module = compile(
-                ast.fix_missing_locations(ast.Module([outer], [])), self.code.co_filename, "exec"
-            )
+            module = compile(ast.Module([outer], []), self.code.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError):
             return None
         finally:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.rewriting.functions import Ran
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, roots, statements
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, locate, roots, statements
 
 _COUNT = itertools.count()  # functions of one module share its global names
 
@@ -54,6 +54,7 @@ class Holes:
                 asked = ast.parse(text, mode="eval")
                 node: Any = asked.body
                 node.body = as_value(root.node)
+                locate(node.body)
                 root.put(node)
             return self.ran.compiled()
         finally:
@@ -102,7 +103,8 @@ class Holes:
 def compiled_value(node: Any) -> CodeType | None:
     """The code of an expression, or of what stands in brackets."""
     try:
-        held = ast.fix_missing_locations(ast.Expression(as_value(node)))
+        held = ast.Expression(as_value(node))
+        locate(held)
         return compile(held, "<change>", "eval")
     except (SyntaxError, ValueError, TypeError):
         return None

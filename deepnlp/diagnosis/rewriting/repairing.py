@@ -40,7 +40,10 @@ MOST = 8
 """As many changes that repair the same gradients are told."""
 
 SECONDS = 1.2
-"""As many seconds of processor time are spent."""
+"""As many seconds of processor time are spent where nothing else explains a gradient."""
+
+SECONDS_BESIDE = 0.4
+"""As many where a guess is there, and only the learner's line is looked for."""
 
 
 @dataclass
@@ -61,11 +64,18 @@ class Repair:
     names: frozenset[str]
 
 
+ROUNDS = 2
+"""So many rounds of a loop tell two arrays apart."""
+
+ROUNDS_OF_NUMBERS = 24
+"""Numbers, such as indices, may be equal for longer."""
+
+
 class TimeIsUpError(Exception):
     """The time that changes may take is spent."""
 
 
-def repairs(problem: Problem) -> Iterator[Guess]:
+def repairs(problem: Problem, seconds: float = SECONDS) -> Iterator[Guess]:
     """Changes of the learner's backward that make wrong gradients right and no right one wrong.
 
     Wrong: ``db = dy.sum(axis=1)``. Right with ``axis=0``, and with no other small change.
@@ -75,7 +85,7 @@ def repairs(problem: Problem) -> Iterator[Guess]:
         return
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        found = Search(problem).run()
+        found = Search(problem, seconds).run()
         for number, repair in _best(found):
             guess = guess_of(problem, repair.ran, repair.change, repair.names)
             guess.tier = number
@@ -101,11 +111,13 @@ class Search:
     Parameters
     ----------
     problem : Problem
+    seconds : float
+        Of processor time.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, seconds: float) -> None:
         self.problem = problem
-        self.until = time.process_time() + SECONDS
+        self.until = time.process_time() + seconds
         subject = copy.deepcopy(problem.subject)
         self.ran, forward = functions_run(subject)
         self.trials = Trials(problem, subject)
@@ -207,13 +219,13 @@ class Screen:
         self.calls = 0
 
     def __call__(self, scope: dict[str, Any]) -> Any:
-        """The value of the original; in its first two rounds those of the others are noted."""
+        """The value of the original; in its first rounds those of the others are noted."""
         value = eval(self.original, scope)
         self.calls += 1
-        if self.calls > 2:
+        shape = shape_of(value)
+        if self.calls > (ROUNDS if shape else ROUNDS_OF_NUMBERS):
             return value
         self.first += (signature(value),)
-        shape = shape_of(value)
         for k in list(self.alive):
             if time.process_time() > self.until:
                 break
