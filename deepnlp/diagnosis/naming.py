@@ -121,4 +121,5 @@ def unused(problem: Problem) -> str:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     told = [f"`{name}` (line {line})" for name, line in lines.items() if name not in read]
-    return f"; backward computes {' and '.join(told)} and does not use it" if told else ""
+    them = "it" if len(told) == 1 else "them"
+    return f"; backward computes {' and '.join(told)} and does not use {them}" if told else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
 from deepnlp.diagnosis.rewriting.holes import Holes, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices
 from deepnlp.diagnosis.rewriting.operators import of_operators
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements, targets
 from deepnlp.diagnosis.rewriting.statements import of_statement, of_two_statements
 from deepnlp.diagnosis.rewriting.substituting import (
     inserted,
@@ -173,7 +175,7 @@ class Search:
                     self._note(ran, change, self.trials.repaired())
 
     def _note(self, ran: Ran, change: Change, names: set[str]) -> None:
-        if names:
+        if names and not _is_misplaced(ran, change):
             self.found.append(Repair(ran, change, frozenset(names)))
 
     def _check_time(self) -> None:
@@ -199,6 +201,29 @@ class Search:
             self.trials.repaired()
         self._check_time()
         return [candidates[k] for k in screen.kept()]
+
+
+def _is_misplaced(ran: Ran, change: Change) -> bool:
+    """Whether it stores a value in what is no gradient: then the statement is only put aside."""
+    given = {one.arg for one in ran.tree.args.args}
+    before = _stored(change.statement.node)
+    with change.applied():
+        after = _stored(change.statement.node)
+    return any(name in given or not _GRADIENT.fullmatch(name) for name in after - before)
+
+
+def _stored(node: ast.stmt) -> set[str]:
+    """Names of what a statement stores in, without brackets."""
+    found = set()
+    for slot in targets(node):
+        target = slot.node
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        found.add(ast.unparse(target))
+    return found
+
+
+_GRADIENT = re.compile(r"(\w+\.)*[dg]\w*")
 
 
 class Screen:

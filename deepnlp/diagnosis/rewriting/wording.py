@@ -130,8 +130,13 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
+    if any(name in ("target", "targets") for _, name in found.above):
+        return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
         return c.DERIVATIVE_MISSING, f"the condition is not {_quote(found.new)}"
+    zeroed = None if _is_index(found) else _zeroed(found)
+    if zeroed is not None:
+        return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
     return _factors(found, found.old, found.new, setting) or _replaced(found, cause, setting)
 
 
@@ -144,6 +149,20 @@ def _factors(found: Difference, old: Any, new: Any, setting: Setting) -> tuple[s
         return _superfluous(found, old, less, setting)
     if isinstance(new, ast.expr) and _is_one(old):
         return _missing(found, old, ast.BinOp(old, ast.Mult(), new), (ast.Mult, new, True), setting)
+    return None
+
+
+def _zeroed(found: Difference) -> ast.expr | None:
+    """The term that the learner's line multiplies by 0, or has a 0 in place of."""
+    old, new = found.old, found.new
+    parent, name = found.above[-1] if found.above else (None, "")
+    is_zero = isinstance(old, ast.Constant) and old.value == 0 and type(old.value) is not bool
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult) and is_zero:
+        other = parent.right if name == "left" else parent.left
+        return other
+    is_value = name in ("value", "elts") or _function_name(parent) == "where"
+    if (is_zero and is_value) or _function_name(old) in ("zeros", "zeros_like"):
+        return new if isinstance(new, ast.expr) else None
     return None
 
 
