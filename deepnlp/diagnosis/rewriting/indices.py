@@ -17,7 +17,7 @@ from deepnlp.gradcheck import causes as c
 _MOST_IDS = 6
 
 
-def of_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
+def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
     """Changes of all indices of a statement, also of those of its targets."""
     for slot in expressions(statement.node):
         node = slot.node
@@ -31,8 +31,6 @@ def of_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Chang
                 yield Change(c.TRANSPOSED, statement, puts)
         for place in places:
             yield from _of_index(ran, statement, place)
-            yield from _other_index(ran, statement, place, values)
-        yield from _all_indices(ran, statement, node, values)
         flips = [p for p in places if _is_flip(p.node)]
         if len(flips) > 1:
             puts = [(Slot(p.node, "step"), None) for p in flips]
@@ -40,6 +38,20 @@ def of_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Chang
         if isinstance(node.ctx, ast.Load):
             cause = c.TIME_REVERSED if flips else c.WRONG_VALUE
             yield Change(cause, statement, [(slot, node.value)])
+
+
+def of_other_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
+    """Other values in brackets: one, or ids for every axis."""
+    for slot in expressions(statement.node):
+        node = slot.node
+        if not isinstance(node, ast.Subscript):
+            continue
+        places = [Slot(node, "slice")]
+        if isinstance(node.slice, ast.Tuple):
+            places = [Slot(node.slice, "elts", k) for k in range(len(node.slice.elts))]
+        for place in places:
+            yield from _other_index(ran, statement, place, values)
+        yield from _all_indices(ran, statement, node, values)
 
 
 def _is_flip(node: ast.AST) -> bool:

@@ -8,7 +8,7 @@ import copy
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -19,7 +19,7 @@ import numpy
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
 from deepnlp.diagnosis.rewriting.holes import Holes, signature
-from deepnlp.diagnosis.rewriting.indices import of_indices
+from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
 from deepnlp.diagnosis.rewriting.operators import of_operators
 from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements, targets
 from deepnlp.diagnosis.rewriting.statements import of_statement, of_two_statements
@@ -44,7 +44,7 @@ MOST = 8
 SECONDS = 1.2
 """As many seconds of processor time are spent where nothing else explains a gradient."""
 
-SECONDS_BESIDE = 0.4
+SECONDS_BESIDE = 0.2
 """As many where a guess is there, and only the learner's line is looked for."""
 
 
@@ -124,7 +124,8 @@ class Search:
         self.ran, forward = functions_run(subject)
         self.trials = Trials(problem, subject)
         self.holes = [Holes(ran) for ran in self.ran]
-        self.values: list[list[Value]] = [values(ran, forward) for ran in self.ran]
+        self._forward = forward
+        self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
 
     def run(self) -> list[Repair]:
@@ -145,9 +146,16 @@ class Search:
     def _try_level(self, make: Any, can: list[bool]) -> None:
         """All changes of a kind; where one repairs all, only others of its statement."""
         known = {id(one.change.statement.node) for one in self._whole()}
-        for ran, holes, is_open, own in zip(self.ran, self.holes, can, self.values):
+        for number, (ran, holes) in enumerate(zip(self.ran, self.holes)):
             places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
-            self._try_all(ran, holes if is_open else None, make(ran, places, own))
+            made = make(ran, places, partial(self._values_of, number))
+            self._try_all(ran, holes if can[number] else None, made)
+
+    def _values_of(self, number: int) -> list[Value]:
+        """What a function could use."""
+        if number not in self._values:
+            self._values[number] = values(self.ran[number], self._forward)
+        return self._values[number]
 
     def _try_all(self, ran: Ran, holes: Holes | None, made: Iterator[Change]) -> None:
         """Those inside one expression first, expression by expression."""
@@ -282,35 +290,40 @@ def _alike(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return all(a == b or 1 in (a, b) for a, b in zip(shape[::-1], other[::-1]))
 
 
-def _local(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+Own = Callable[[], list[Value]]
+"""Gives the values that a function could use."""
+
+
+def _local(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     for statement in found:
         yield from of_operators(ran, statement)
         yield from of_statement(ran, statement)
-        yield from of_indices(ran, statement, values)
+        yield from of_indices(ran, statement)
         yield from renamed(ran, statement)
 
 
-def _of_names(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
-    names = [one for one in values if one.cost == 0]
+def _of_names(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
+    names = [one for one in own() if one.cost == 0]
     for statement in found:
         yield from of_einsum(ran, statement)
         yield from inserted(ran, statement, names)
 
 
-def _of_values(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     for statement in found:
-        yield from replaced(ran, statement, values)
+        yield from of_other_indices(ran, statement, own())
+        yield from replaced(ran, statement, own())
         yield from wrapped(ran, statement)
 
 
-def _of_terms(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     yield from of_two_statements(ran, found)
-    others = [one for one in values if one.cost > 0]
+    others = [one for one in own() if one.cost > 0]
     for statement in found:
         yield from inserted(ran, statement, others)
 
 
-def _of_products(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_products(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     pairs = products(ran)
     for statement in found:
         yield from inserted(ran, statement, pairs)

@@ -164,7 +164,8 @@ def _constants(node: ast.AST) -> Iterator[Slot]:
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
     """Two statements in the wrong order, or two values under each other's names."""
     for slot, later in itertools.combinations(found, 2):
-        if slot.parent is later.parent and slot.field == later.field:
+        is_move = not isinstance(later.node, ast.Return)
+        if is_move and slot.parent is later.parent and slot.field == later.field:
             block = [s for s in found if s.parent is slot.parent and s.field == slot.field]
             between = block[block.index(slot) : block.index(later) + 1]
             nodes = [s.node for s in between]
