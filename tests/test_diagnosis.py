@@ -136,15 +136,14 @@ def test_what_is_not_known_is_said_to_be():
     class Strange(layers.Tanh):
         def backward(self, dy):
             dx = super().backward(dy).copy()
-            dx[0, 1] += 0.3
-            dx[0, 1] += 0.4
+            dx[0, 1] *= 1.3
+            dx[0, 1] *= 1.4
             return dx
 
     report = check_gradients(Strange(), np.random.default_rng(0).normal(size=(3, 4)))
-    row, linear = report.rows
-    assert [cause.name for cause in row.causes] == ["not linear in dy", "unknown"]
-    assert linear.causes == row.causes[:1]
-    evidence = row.causes[1].evidence
+    (row,) = report.rows
+    assert [cause.name for cause in row.causes] == ["unknown"]
+    evidence = row.causes[0].evidence
     assert "1 of 12 entries" in evidence
     assert "axis 1 only at [1]" in evidence
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from deepnlp.diagnosis.hypotheses.linearity import not_linear
 from deepnlp.diagnosis.places import statement_at
 from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.rewriting import SECONDS_BESIDE
 from deepnlp.diagnosis.searching import repairs_of, specificity
 from deepnlp.gradcheck import causes as c
 
@@ -39,7 +40,7 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
     ranked = sorted(guesses, key=specificity)
     if not ranked or any(guess.place for guess in ranked):
         return ranked
-    repaired = [r for r in repairs_of(problem) if set(r.gradients) == rows]
+    repaired = [r for r in repairs_of(problem, SECONDS_BESIDE) if set(r.gradients) == rows]
     first = ranked[0]
     if not repaired:
         if first.cause in MISSING:
@@ -120,4 +121,5 @@ def unused(problem: Problem) -> str:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     told = [f"`{name}` (line {line})" for name, line in lines.items() if name not in read]
-    return f"; backward computes {' and '.join(told)} and does not use it" if told else ""
+    them = "it" if len(told) == 1 else "them"
+    return f"; backward computes {' and '.join(told)} and does not use {them}" if told else ""

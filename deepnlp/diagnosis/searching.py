@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from deepnlp.diagnosis.edits import EDITS
 from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
 from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem
-from deepnlp.diagnosis.rewriting import repairs
+from deepnlp.diagnosis.rewriting import SECONDS, repairs
 from deepnlp.gradcheck import causes as c
 
 SPECIFIC = (
@@ -106,9 +106,11 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
     return found
 
 
-def repairs_of(problem: Problem) -> list[Guess]:
-    """Changes of the learner's backward that make wrong gradients right, each tried once."""
-    found: list[Guess] = problem.recall("repairs", lambda: list(_guesses(repairs(problem))))
+def repairs_of(problem: Problem, seconds: float = SECONDS) -> list[Guess]:
+    """Changes of the learner's backward that make wrong gradients right, looked for once."""
+    found: list[Guess] = problem.recall(
+        "repairs", lambda: list(_guesses(repairs(problem, seconds)))
+    )
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -183,7 +184,7 @@ class Caller:
             return tuple(self._results[1:])
         left = [self._wrap(dys)] if self._wrap is not None else list(dys)
         positional, named = list(self._context), {}
-        for p in _parameters(self.code.backward)[self.code.has_context :]:
+        for p in self._taken:
             if p.kind is p.VAR_POSITIONAL:
                 positional += left
                 left = []
@@ -196,6 +197,12 @@ class Caller:
                 else:
                     positional.append(value)
         return self.code.backward(*positional, **named)
+
+    @cached_property
+    def _taken(self) -> list[inspect.Parameter]:
+        """What backward takes, without the context."""
+        function = self.code.backward
+        return _parameters(function)[self.code.has_context :] if function is not None else []
 
     def _other(self, name: str) -> Any:
         """What an argument of backward takes that takes no gradient."""

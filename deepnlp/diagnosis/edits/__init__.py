@@ -10,7 +10,13 @@ EDITS = (
     (terms.scaled_terms, factors.wrong_factors, closed.wrong_maxima),
     (closed.loss_gradients, closed.updated_weights, places.forgotten_gradients),
     (places.other_gradients, factors.other_factors, factors.other_slopes, besides.lacking_factors),
-    (terms.some_runs, terms.one_user, moves.other_runs, places.unused_conditions),
+    (
+        terms.some_runs,
+        terms.one_user,
+        terms.constant_statistics,
+        moves.other_runs,
+        places.unused_conditions,
+    ),
     (terms.some_entries,),
     (moves.moved_axes, besides.extra_factors),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy
@@ -160,7 +161,7 @@ def one_user(problem: Problem) -> Iterator[Guess]:
     for edge in edges(problem):
         if edge.j < 0:
             continue
-        ticket = int(edge.tickets(edge.numbers[0]).max(initial=0))
+        ticket = int(edge.tickets(edge.numbers[-1]).max(initial=0))
         owner = int(trace.owner[ticket])
         source = trace.site_of(owner) if owner >= 0 else ticket
         users.setdefault(source, []).append(edge)
@@ -179,6 +180,47 @@ def one_user(problem: Problem) -> Iterator[Guess]:
                 "counts in its gradient"
             )
             yield Guess(TERM_MISSING, told, edit)
+        for one, other in itertools.combinations(found, 2) if 3 < len(found) < 7 else ():
+            if set(one.numbers) & set(other.numbers):
+                continue
+            edit = Joined([Edit(scaled=(e.j, 0.0), at=e.numbers) for e in (one, other)])
+            told = f"the ways back to {one.operand} through {one.line} and {other.line} are missing"
+            yield Guess(TERM_MISSING, told, edit)
+
+
+def constant_statistics(problem: Problem) -> Iterator[Guess]:
+    """Sums and means that go into every entry again are taken for constants, all of them.
+
+    Wrong: ``dx = dy / std`` for y = (x - mean) / std.
+    """
+    found = [
+        edge
+        for edge in edges(problem)
+        if edge.first.op == "sum" and edge.j == 0 and _is_spread(problem, edge)
+    ]
+    if len(found) < 2:
+        return
+    edit = Joined([Edit(scaled=(0, 0.0), at=edge.numbers) for edge in found])
+    lines = " and ".join(dict.fromkeys(edge.line for edge in found))
+    told = (
+        f"the ways through the sums or means in {lines} are missing: they are taken for constants"
+    )
+    yield Guess(TERM_MISSING, told, edit)
+
+
+def _is_spread(problem: Problem, edge: Edge) -> bool:
+    """Whether a sum is combined with arrays that are larger again."""
+    trace = problem.followed
+    marked = numpy.zeros(trace.tape.size, dtype=bool)
+    for number in edge.numbers:
+        marked[trace.nodes[number].tickets] = True
+    for node in trace.nodes[edge.numbers[0] + 1 :]:
+        own = [t for _, t in node.operands if marked[t].any()]
+        if own and len(node.operands) == 2 and any(t.size < node.values.size for t in own):
+            return node.op not in ("matmul", "einsum")
+        if own:
+            marked[node.tickets] = True
+    return False
 
 
 def _scaled(edge: Edge, place: str, factor: float, how: Edit | dict[str, HostArray]) -> Guess:

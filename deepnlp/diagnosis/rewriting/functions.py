@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import gc
 import linecache
 import sys
@@ -92,9 +93,7 @@ class Ran:
         decorators, self.tree.decorator_list = self.tree.decorator_list, []
         outer.body = [self.tree]
         try:
-            module = compile(
-                ast.fix_missing_locations(ast.Module([outer], [])), self.code.co_filename, "exec"
-            )
+            module = compile(ast.Module([outer], []), self.code.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError):
             return None
         finally:
@@ -127,25 +126,33 @@ def functions_run(subject: Subject) -> tuple[list[Ran], list[Ran]]:
     return found, of_forward
 
 
-def _ran(codes: dict[CodeType, list[dict[str, Any]]]) -> Iterator[Ran]:
+def _ran(codes: dict[CodeType, Seen]) -> Iterator[Ran]:
     for code, seen in codes.items():
-        functions = [f for f in gc.get_referrers(code) if isinstance(f, FunctionType)]
         tree = _tree(code)
-        if functions and tree is not None and seen:
-            scope, variables = seen
-            yield Ran(code, functions, tree, scope, variables)
+        if seen.functions and tree is not None:
+            yield Ran(code, seen.functions, tree, seen.scope, seen.locals)
 
 
-def _codes(call: Any) -> dict[CodeType, list[dict[str, Any]]]:
-    """The learner's codes that a call runs, with what each could name, and its variables."""
-    found: dict[CodeType, list[dict[str, Any]]] = {}
+@dataclass
+class Seen:
+    """What was seen of a function when it ran first: itself, what it could name, its variables."""
+
+    functions: list[FunctionType]
+    scope: dict[str, Any] = field(default_factory=dict)
+    locals: dict[str, Any] = field(default_factory=dict)
+
+
+def _codes(call: Any) -> dict[CodeType, Seen]:
+    """The learner's codes that a call runs."""
+    found: dict[CodeType, Seen] = {}
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and not _is_foreign(code):
-            found.setdefault(code, [])
-        elif event == "return" and code in found and not found[code]:
-            found[code] += [_scope(frame), dict(frame.f_locals)]
+        if event == "call" and code not in found and not _is_foreign(code):
+            found[code] = Seen(_functions_of(frame))
+        elif event == "return" and code in found and not found[code].locals:
+            found[code].scope = _scope(frame)
+            found[code].locals = dict(frame.f_locals)
 
     before = sys.getprofile()
     sys.setprofile(look)
@@ -154,6 +161,18 @@ def _codes(call: Any) -> dict[CodeType, list[dict[str, Any]]]:
     finally:
         sys.setprofile(before)
     return found
+
+
+def _functions_of(frame: FrameType) -> list[FunctionType]:
+    """The functions with the code of a frame: a method of its first argument, or of the module."""
+    code = frame.f_code
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    owners = [vars(base) for base in type(first).__mro__] + [frame.f_globals]
+    near = [
+        getattr(names.get(code.co_name), "__func__", names.get(code.co_name)) for names in owners
+    ]
+    found = [one for one in near if isinstance(one, FunctionType) and one.__code__ is code]
+    return found or [f for f in gc.get_referrers(code) if isinstance(f, FunctionType)]
 
 
 @cache
@@ -188,18 +207,24 @@ def _scope(frame: FrameType) -> dict[str, Any]:
 
 def _tree(code: CodeType) -> ast.FunctionDef | None:
     """The source of a code object, as a tree of its own."""
-    lines = linecache.getlines(code.co_filename)
+    node = _functions_in(code.co_filename).get((code.co_name, code.co_firstlineno))
+    return copy.deepcopy(node)
+
+
+@cache
+def _functions_in(file: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """The short functions of a file, by name and first line."""
     try:
-        tree = ast.parse("".join(lines))
+        tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
-        return None
+        return {}
+    found = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+        if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            short = (node.end_lineno or first) - first <= _MOST_LINES
-            if first == code.co_firstlineno and short:
-                return node
-    return None
+            if (node.end_lineno or first) - first <= _MOST_LINES:
+                found[node.name, first] = node
+    return found
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,15 +13,15 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.rewriting.functions import Ran
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, roots, statements
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, locate, roots, statements
 
-HOLE, FILL = "_hole_of_diagnosis", "_fill_of_diagnosis"
+_COUNT = itertools.count()  # functions of one module share its global names
 
 
 class Holes:
     """A function whose expressions are asked for before each use.
 
-    Every expression E of a statement becomes ``E if HOLE != k else FILL(locals())``. So a change
+    Every expression E of a statement becomes ``E if hole != k else fill(locals())``. So a change
     inside it takes the compilation of this expression alone.
 
     Parameters
@@ -30,6 +31,8 @@ class Holes:
 
     def __init__(self, ran: Ran) -> None:
         self.ran = ran
+        own = next(_COUNT)
+        self._hole, self._fill = f"_hole_{own}_of_diagnosis", f"_fill_{own}_of_diagnosis"
         self.roots: list[Slot] = []
         self._root_of: dict[int, int] = {}  # by the id of a node, the number of its expression
         self._root_at: dict[tuple[int, str, int | None], int] = {}
@@ -47,9 +50,11 @@ class Holes:
         before = [(root, root.node) for root in self.roots]
         try:
             for number, root in enumerate(self.roots):
-                asked = ast.parse(f"0 if {HOLE} != {number} else {FILL}(locals())", mode="eval")
+                text = f"0 if {self._hole} != {number} else {self._fill}(locals())"
+                asked = ast.parse(text, mode="eval")
                 node: Any = asked.body
                 node.body = as_value(root.node)
+                locate(node.body)
                 root.put(node)
             return self.ran.compiled()
         finally:
@@ -72,11 +77,12 @@ class Holes:
     def filled(self, number: int, fill: Callable[[dict[str, Any]], Any]) -> Iterator[None]:
         """Let a function compute one expression."""
         names = self.ran.globals
-        names[HOLE], names[FILL] = number, lambda scope: fill({**names, **scope})
+        names[self._hole] = number
+        names[self._fill] = lambda scope: fill({**names, **scope})
         try:
             yield
         finally:
-            names[HOLE] = -1
+            names[self._hole] = -1
 
     @contextmanager
     def installed(self) -> Iterator[bool]:
@@ -85,19 +91,20 @@ class Holes:
             yield False
             return
         names = self.ran.globals
-        names[HOLE], names[FILL] = -1, None
+        names[self._hole], names[self._fill] = -1, None
         try:
             with self.ran.replaced_by(self.code):
                 yield True
         finally:
-            names.pop(HOLE, None)
-            names.pop(FILL, None)
+            names.pop(self._hole, None)
+            names.pop(self._fill, None)
 
 
 def compiled_value(node: Any) -> CodeType | None:
     """The code of an expression, or of what stands in brackets."""
     try:
-        held = ast.fix_missing_locations(ast.Expression(as_value(node)))
+        held = ast.Expression(as_value(node))
+        locate(held)
         return compile(held, "<change>", "eval")
     except (SyntaxError, ValueError, TypeError):
         return None

@@ -10,12 +10,14 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.rewriting.functions import Ran, shape_of
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, parsed
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, loaded, parsed
 from deepnlp.diagnosis.rewriting.values import Value, loop_variables
 from deepnlp.gradcheck import causes as c
 
+_MOST_IDS = 6
 
-def of_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
+
+def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
     """Changes of all indices of a statement, also of those of its targets."""
     for slot in expressions(statement.node):
         node = slot.node
@@ -29,7 +31,6 @@ def of_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Chang
                 yield Change(c.TRANSPOSED, statement, puts)
         for place in places:
             yield from _of_index(ran, statement, place)
-            yield from _other_index(ran, statement, place, values)
         flips = [p for p in places if _is_flip(p.node)]
         if len(flips) > 1:
             puts = [(Slot(p.node, "step"), None) for p in flips]
@@ -37,6 +38,20 @@ def of_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Chang
         if isinstance(node.ctx, ast.Load):
             cause = c.TIME_REVERSED if flips else c.WRONG_VALUE
             yield Change(cause, statement, [(slot, node.value)])
+
+
+def of_other_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
+    """Other values in brackets: one, or ids for every axis."""
+    for slot in expressions(statement.node):
+        node = slot.node
+        if not isinstance(node, ast.Subscript):
+            continue
+        places = [Slot(node, "slice")]
+        if isinstance(node.slice, ast.Tuple):
+            places = [Slot(node.slice, "elts", k) for k in range(len(node.slice.elts))]
+        for place in places:
+            yield from _other_index(ran, statement, place, values)
+        yield from _all_indices(ran, statement, node, values)
 
 
 def _is_flip(node: ast.AST) -> bool:
@@ -79,8 +94,25 @@ def _other_index(ran: Ran, statement: Slot, place: Slot, values: list[Value]) ->
             yield Change(c.WRONG_VALUE, statement, [(place, one.node)], 1.0 + one.cost)
 
 
+def _all_indices(
+    ran: Ran, statement: Slot, node: ast.Subscript, values: list[Value]
+) -> Iterator[Change]:
+    """Ids for every axis of an array, in place of what stands in the brackets."""
+    shape = shape_of(ran.value(ast.unparse(loaded(node.value)))) or ()
+    if not isinstance(node.slice, ast.Tuple) or not 1 < len(shape) < 4:
+        return
+    ids = [one for one in values if one.shape and one.value.dtype.kind in "iu"]
+    ids = [one for one in ids if "None" not in one.text and ".sum(" not in one.text][:_MOST_IDS]
+    places = [[one for one in ids if one.value.min() >= 0 and one.value.max() < n] for n in shape]
+    for chosen in itertools.product(*places):
+        if len({one.text for one in chosen}) == len(chosen):
+            index = ast.Tuple([one.node for one in chosen], ast.Load())
+            cost = 1.2 + sum(one.cost for one in chosen)
+            yield Change(c.WRONG_VALUE, statement, [(Slot(node, "slice"), index)], cost)
+
+
 def _is_index(value: Any) -> bool:
-    return (isinstance(value, int) and not isinstance(value, bool)) or (
+    return (isinstance(value, int | numpy.integer) and not isinstance(value, bool)) or (
         isinstance(value, numpy.ndarray) and value.dtype.kind in "iub"
     )
 

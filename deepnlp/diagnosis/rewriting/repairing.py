@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
+import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -17,9 +19,9 @@ import numpy
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
 from deepnlp.diagnosis.rewriting.holes import Holes, signature
-from deepnlp.diagnosis.rewriting.indices import of_indices
+from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
 from deepnlp.diagnosis.rewriting.operators import of_operators
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements, targets
 from deepnlp.diagnosis.rewriting.statements import of_statement, of_two_statements
 from deepnlp.diagnosis.rewriting.substituting import (
     inserted,
@@ -40,7 +42,10 @@ MOST = 8
 """As many changes that repair the same gradients are told."""
 
 SECONDS = 1.2
-"""As many seconds of processor time are spent."""
+"""As many seconds of processor time are spent where nothing else explains a gradient."""
+
+SECONDS_BESIDE = 0.2
+"""As many where a guess is there, and only the learner's line is looked for."""
 
 
 @dataclass
@@ -61,11 +66,18 @@ class Repair:
     names: frozenset[str]
 
 
+ROUNDS = 2
+"""So many rounds of a loop tell two arrays apart."""
+
+ROUNDS_OF_NUMBERS = 24
+"""Numbers, such as indices, may be equal for longer."""
+
+
 class TimeIsUpError(Exception):
     """The time that changes may take is spent."""
 
 
-def repairs(problem: Problem) -> Iterator[Guess]:
+def repairs(problem: Problem, seconds: float = SECONDS) -> Iterator[Guess]:
     """Changes of the learner's backward that make wrong gradients right and no right one wrong.
 
     Wrong: ``db = dy.sum(axis=1)``. Right with ``axis=0``, and with no other small change.
@@ -75,7 +87,7 @@ def repairs(problem: Problem) -> Iterator[Guess]:
         return
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        found = Search(problem).run()
+        found = Search(problem, seconds).run()
         for number, repair in _best(found):
             guess = guess_of(problem, repair.ran, repair.change, repair.names)
             guess.tier = number
@@ -101,16 +113,19 @@ class Search:
     Parameters
     ----------
     problem : Problem
+    seconds : float
+        Of processor time.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, seconds: float) -> None:
         self.problem = problem
-        self.until = time.process_time() + SECONDS
+        self.until = time.process_time() + seconds
         subject = copy.deepcopy(problem.subject)
         self.ran, forward = functions_run(subject)
         self.trials = Trials(problem, subject)
         self.holes = [Holes(ran) for ran in self.ran]
-        self.values: list[list[Value]] = [values(ran, forward) for ran in self.ran]
+        self._forward = forward
+        self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
 
     def run(self) -> list[Repair]:
@@ -131,9 +146,16 @@ class Search:
     def _try_level(self, make: Any, can: list[bool]) -> None:
         """All changes of a kind; where one repairs all, only others of its statement."""
         known = {id(one.change.statement.node) for one in self._whole()}
-        for ran, holes, is_open, own in zip(self.ran, self.holes, can, self.values):
+        for number, (ran, holes) in enumerate(zip(self.ran, self.holes)):
             places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
-            self._try_all(ran, holes if is_open else None, make(ran, places, own))
+            made = make(ran, places, partial(self._values_of, number))
+            self._try_all(ran, holes if can[number] else None, made)
+
+    def _values_of(self, number: int) -> list[Value]:
+        """What a function could use."""
+        if number not in self._values:
+            self._values[number] = values(self.ran[number], self._forward)
+        return self._values[number]
 
     def _try_all(self, ran: Ran, holes: Holes | None, made: Iterator[Change]) -> None:
         """Those inside one expression first, expression by expression."""
@@ -161,7 +183,7 @@ class Search:
                     self._note(ran, change, self.trials.repaired())
 
     def _note(self, ran: Ran, change: Change, names: set[str]) -> None:
-        if names:
+        if names and not _is_misplaced(ran, change):
             self.found.append(Repair(ran, change, frozenset(names)))
 
     def _check_time(self) -> None:
@@ -189,6 +211,29 @@ class Search:
         return [candidates[k] for k in screen.kept()]
 
 
+def _is_misplaced(ran: Ran, change: Change) -> bool:
+    """Whether it stores a value in what is no gradient: then the statement is only put aside."""
+    given = {one.arg for one in ran.tree.args.args}
+    before = _stored(change.statement.node)
+    with change.applied():
+        after = _stored(change.statement.node)
+    return any(name in given or not _GRADIENT.fullmatch(name) for name in after - before)
+
+
+def _stored(node: ast.stmt) -> set[str]:
+    """Names of what a statement stores in, without brackets."""
+    found = set()
+    for slot in targets(node):
+        target = slot.node
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        found.add(ast.unparse(target))
+    return found
+
+
+_GRADIENT = re.compile(r"(\w+\.)*[dg]\w*")
+
+
 class Screen:
     """Computes an expression, and beside it what would stand there instead.
 
@@ -207,13 +252,13 @@ class Screen:
         self.calls = 0
 
     def __call__(self, scope: dict[str, Any]) -> Any:
-        """The value of the original; in its first two rounds those of the others are noted."""
+        """The value of the original; in its first rounds those of the others are noted."""
         value = eval(self.original, scope)
         self.calls += 1
-        if self.calls > 2:
+        shape = shape_of(value)
+        if self.calls > (ROUNDS if shape else ROUNDS_OF_NUMBERS):
             return value
         self.first += (signature(value),)
-        shape = shape_of(value)
         for k in list(self.alive):
             if time.process_time() > self.until:
                 break
@@ -245,35 +290,40 @@ def _alike(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return all(a == b or 1 in (a, b) for a, b in zip(shape[::-1], other[::-1]))
 
 
-def _local(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+Own = Callable[[], list[Value]]
+"""Gives the values that a function could use."""
+
+
+def _local(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     for statement in found:
         yield from of_operators(ran, statement)
         yield from of_statement(ran, statement)
-        yield from of_indices(ran, statement, values)
+        yield from of_indices(ran, statement)
         yield from renamed(ran, statement)
 
 
-def _of_names(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
-    names = [one for one in values if one.cost == 0]
+def _of_names(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
+    names = [one for one in own() if one.cost == 0]
     for statement in found:
         yield from of_einsum(ran, statement)
         yield from inserted(ran, statement, names)
 
 
-def _of_values(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     for statement in found:
-        yield from replaced(ran, statement, values)
+        yield from of_other_indices(ran, statement, own())
+        yield from replaced(ran, statement, own())
         yield from wrapped(ran, statement)
 
 
-def _of_terms(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     yield from of_two_statements(ran, found)
-    others = [one for one in values if one.cost > 0]
+    others = [one for one in own() if one.cost > 0]
     for statement in found:
         yield from inserted(ran, statement, others)
 
 
-def _of_products(ran: Ran, found: list[Slot], values: list[Value]) -> Iterator[Change]:
+def _of_products(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     pairs = products(ran)
     for statement in found:
         yield from inserted(ran, statement, pairs)

@@ -70,11 +70,25 @@ class Change:
         before = [(slot, slot.node) for slot, _ in self.puts]
         try:
             for slot, node in self.puts:
+                locate(node)
                 slot.put(node)
             yield
         finally:
             for slot, node in reversed(before):
                 slot.put(node)
+
+
+def locate(node: Any) -> None:
+    """Give new nodes of a syntax tree a place, as compiling them takes; others have one."""
+    if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg):
+        if hasattr(node, "lineno"):
+            return
+        node.lineno = node.end_lineno = 1
+        node.col_offset = node.end_col_offset = 0
+    for value in vars(node).values() if isinstance(node, ast.AST) else ():
+        for one in value if isinstance(value, list) else (value,):
+            if isinstance(one, ast.AST):
+                locate(one)
 
 
 def statements(node: Any) -> Iterator[Slot]:

@@ -23,15 +23,16 @@ def of_statement(ran: Ran, statement: Slot) -> Iterator[Change]:
 
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = node.targets[0]
-        if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+        name = ast.unparse(target)
+        is_changed = any(ast.unparse(n) == name for n in ast.walk(node.value))
+        if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and not is_changed:
             yield put(c.ASSIGNED, ast.AugAssign(target, ast.Add(), node.value), 0.7)
             product = ast.AugAssign(target, ast.Mult(), node.value)
             yield put(c.TERM_MISSING, product, 0.9)
             yield put(c.SIGN, ast.AugAssign(target, ast.Sub(), node.value), 0.9)
         if isinstance(target, ast.Subscript):
             yield put(c.REPEATED_IDS, _added_at(target, node.value), 0.8)
-        name = ast.unparse(target)
-        if any(ast.unparse(n) == name for n in ast.walk(node.value)):
+        if is_changed:
             yield put(c.CACHE if _is_kept(ran, name) else c.WRONG_VALUE, ast.Pass(), 1.1)
     elif isinstance(node, ast.AugAssign):
         yield put(c.WRONG_VALUE, ast.Assign([node.target], node.value), 0.7)
@@ -163,7 +164,8 @@ def _constants(node: ast.AST) -> Iterator[Slot]:
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
     """Two statements in the wrong order, or two values under each other's names."""
     for slot, later in itertools.combinations(found, 2):
-        if slot.parent is later.parent and slot.field == later.field:
+        is_move = not isinstance(later.node, ast.Return)
+        if is_move and slot.parent is later.parent and slot.field == later.field:
             block = [s for s in found if s.parent is slot.parent and s.field == slot.field]
             between = block[block.index(slot) : block.index(later) + 1]
             nodes = [s.node for s in between]

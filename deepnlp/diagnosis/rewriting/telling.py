@@ -10,7 +10,7 @@ from deepnlp.diagnosis.places import shortened, source_of
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting.functions import Ran
 from deepnlp.diagnosis.rewriting.slots import Change
-from deepnlp.diagnosis.rewriting.wording import worded
+from deepnlp.diagnosis.rewriting.wording import Setting, worded
 
 _LONGEST = 140
 
@@ -22,7 +22,13 @@ def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[st
         after = copy.deepcopy(ast.fix_missing_locations(change.statement.node))
     weights = [n for n in repaired if n not in problem.subject.input_names]
     is_bias = len(weights) == len(repaired) and all(problem.right[n].ndim < 2 for n in weights)
-    cause, words = worded(before, after, ran.scope, change.cause, is_bias, problem.is_random)
+    assigned = {
+        node.targets[0].id: node.value
+        for node in ast.walk(ran.tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    setting = Setting(ran.scope, assigned, is_bias, problem.is_random)
+    cause, words = worded(before, after, change.cause, setting)
     old = shortened(source_of(ran.code.co_filename, change.statement.node), _LONGEST)
     new = shortened(ast.unparse(after).split("\n")[0], _LONGEST)
     rows = ", ".join(name for name in problem.bad if name in repaired)

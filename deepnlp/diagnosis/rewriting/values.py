@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran
+from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran, shape_of
 from deepnlp.diagnosis.rewriting.holes import signature
 from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
 
@@ -73,10 +73,11 @@ def values(ran: Ran, forward: list[Ran]) -> list[Value]:
             found[name] = Value(name, ran.scope[name], 0.0)
     for text, cost in itertools.chain(_parts(ran), _parts_of_forward(ran, forward)):
         add(text, ran.value(text), cost)
-    for text in itertools.chain(_looked_up(ran), _one_hot(ran)):
+    for text in _one_hot(ran):
         add(text, ran.value(text), 0.4)
-    for text in _counts(ran):
-        found[text] = Value(text, ran.value(text), 0.4)
+    for text in itertools.chain(_looked_up(ran), _counts(ran)):
+        if shape_of(ran.value(text)) == ():  # a number may be equal to another by chance
+            found[text] = Value(text, ran.value(text), 0.4)
     for one in list(found.values()):
         if one.cost > _OWN or not isinstance(one.value, numpy.ndarray):
             continue

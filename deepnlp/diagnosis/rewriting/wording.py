@@ -73,7 +73,11 @@ def _text(node: Any) -> str:
     return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
 
 
-def _factor(part: Any, whole: Any) -> tuple[type, ast.expr, bool] | None:
+Factor = tuple[type, ast.expr, bool]
+"""An operator, its other operand, and whether that stands behind it."""
+
+
+def _factor(part: Any, whole: Any) -> Factor | None:
     """The operator and the other operand by which one expression becomes another."""
     if not isinstance(whole, ast.BinOp):
         return None
@@ -90,42 +94,82 @@ def _factor(part: Any, whole: Any) -> tuple[type, ast.expr, bool] | None:
     )
 
 
-def worded(
-    old: ast.stmt,
-    new: ast.stmt,
-    scope: Mapping[str, Any],
-    cause: str,
-    is_bias: bool = False,
-    is_dropout: bool = False,
-) -> tuple[str, str]:
+@dataclass
+class Setting:
+    """What is known around a change.
+
+    Attributes
+    ----------
+    scope : dict of str to value
+        What the names stand for.
+    assigned : dict of str to ast.expr
+        What the function assigns to its names.
+    is_bias : bool
+        Whether all gradients that it repairs are those of weights with one axis at most.
+    is_random : bool
+        Whether the forward draws random numbers, as dropout does.
+    """
+
+    scope: Mapping[str, Any]
+    assigned: Mapping[str, ast.expr] = field(default_factory=dict)
+    is_bias: bool = False
+    is_random: bool = False
+
+
+def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[str, str]:
     """The cause that a change undoes, and words for it.
 
     Parameters
     ----------
     old, new : ast.stmt
         The learner's statement, and the one with which gradients are right.
-    scope : dict of str to value
-        What the names stand for.
     cause : str
         What the change was made for.
-    is_bias : bool
-        Whether all gradients that it repairs are those of weights with one axis at most.
-    is_dropout : bool
-        Whether the forward draws random numbers.
+    setting : Setting
     """
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
+    if any(name in ("target", "targets") for _, name in found.above):
+        return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
-        return c.DERIVATIVE_MISSING, f"the condition is not `{_short(found.new)}`"
-    more, less = _factor(found.old, found.new), _factor(found.new, found.old)
-    said = None
+        return c.DERIVATIVE_MISSING, f"the condition is not {_quote(found.new)}"
+    zeroed = None if _is_index(found) else _zeroed(found)
+    if zeroed is not None:
+        return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
+    return _factors(found, found.old, found.new, setting) or _replaced(found, cause, setting)
+
+
+def _factors(found: Difference, old: Any, new: Any, setting: Setting) -> tuple[str, str] | None:
+    """A factor or a term that one of two expressions has more."""
+    more, less = _factor(old, new), _factor(new, old)
     if more is not None:
-        said = _missing(found, *more, scope, is_dropout)
-    elif less is not None:
-        said = _superfluous(found, *less, scope, is_dropout)
-    said = said or _replaced(found, scope, cause, is_bias)
-    return said or (cause, "")
+        return _missing(found, old, new, more, setting)
+    if less is not None:
+        return _superfluous(found, old, less, setting)
+    if isinstance(new, ast.expr) and _is_one(old):
+        return _missing(found, old, ast.BinOp(old, ast.Mult(), new), (ast.Mult, new, True), setting)
+    return None
+
+
+def _zeroed(found: Difference) -> ast.expr | None:
+    """The term that the learner's line multiplies by 0, or has a 0 in place of."""
+    old, new = found.old, found.new
+    parent, name = found.above[-1] if found.above else (None, "")
+    is_zero = isinstance(old, ast.Constant) and old.value == 0 and type(old.value) is not bool
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult) and is_zero:
+        other = parent.right if name == "left" else parent.left
+        return other
+    is_value = name in ("value", "elts") or _function_name(parent) == "where"
+    if (is_zero and is_value) or _function_name(old) in ("zeros", "zeros_like"):
+        return new if isinstance(new, ast.expr) else None
+    return None
+
+
+def _is_one(node: Any) -> bool:
+    """Whether it is a 1, or an array of ones."""
+    is_one = isinstance(node, ast.Constant) and node.value == 1
+    return is_one or _function_name(node) in ("ones", "ones_like")
 
 
 def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
@@ -147,46 +191,35 @@ def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
 
 
 def _missing(
-    found: Difference,
-    op: type,
-    other: ast.expr,
-    behind: bool,
-    scope: Mapping[str, Any],
-    is_dropout: bool,
+    found: Difference, old: Any, new: Any, more: Factor, setting: Setting
 ) -> tuple[str, str] | None:
     """A factor or a term that the right line has more."""
+    op, other, behind = more
     told = _quote(other)
     if op in (ast.Add, ast.Sub):
-        if _is_index(found):
+        if _is_index(found) or (op is ast.Sub and not behind):
             return None
-        sign = "- " if op is ast.Sub and behind else ""
+        sign = "- " if op is ast.Sub else ""
         return c.TERM_MISSING, f"the term `{sign}{ast.unparse(other)}` is missing"
     if op is ast.Pow:
-        return c.WRONG_VALUE, f"`{_short(found.old)}` should stand there to the power of {told}"
+        return c.WRONG_VALUE, f"{_quote(old)} should stand there to the power of {told}"
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
         return None
     words = f"the factor {told} is missing" if op is ast.Mult else f"it is not divided by {told}"
-    if is_number(other, scope):
-        return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), words
-    if is_slope(other, found.new):
-        return c.DERIVATIVE_MISSING, words
-    if _is_mask(other, scope) and (is_dropout or "drop" in told.lower()):
-        return c.MASK_MISSING, words
-    return c.TERM_MISSING, words
+    cause = _of_factor(found, other, new, setting)
+    if cause is None and _is_mask(other, setting.scope):
+        cause = c.MASK_MISSING if setting.is_random or "drop" in told.lower() else None
+    return cause or c.TERM_MISSING, words
 
 
 def _superfluous(
-    found: Difference,
-    op: type,
-    other: ast.expr,
-    behind: bool,
-    scope: Mapping[str, Any],
-    is_dropout: bool,
+    found: Difference, old: Any, less: Factor, setting: Setting
 ) -> tuple[str, str] | None:
     """A factor or a term that the learner's line has more."""
+    op, other, behind = less
     told = _quote(other)
     if op in (ast.Add, ast.Sub):
-        if _is_index(found):
+        if _is_index(found) or (op is ast.Sub and not behind):
             return None
         return c.WRONG_VALUE, f"the term {told} is too many"
     if op is ast.Pow:
@@ -194,31 +227,37 @@ def _superfluous(
     if op not in (ast.Mult, ast.Div) or (not behind and op is ast.Div):
         return None
     words = f"the factor {told} is too many" if op is ast.Mult else f"it is divided by {told}"
-    if is_number(other, scope):
-        return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), words
-    if is_slope(other, found.old):
-        return c.DERIVATIVE_MISSING, words
-    if _is_mask(other, scope) and is_dropout:
-        return c.MASK_SCALE, words
-    return c.WRONG_VALUE, words
+    cause = _of_factor(found, other, old, setting)
+    if cause is None and setting.is_random and _is_mask(other, setting.scope):
+        cause = c.MASK_SCALE
+    return cause or c.WRONG_VALUE, words
 
 
-def _replaced(
-    found: Difference, scope: Mapping[str, Any], cause: str, is_bias: bool
-) -> tuple[str, str] | None:
+def _of_factor(found: Difference, factor: ast.expr, product: Any, setting: Setting) -> str | None:
+    """The cause where a factor that is missing, or too many, is a number or a derivative."""
+    if is_number(factor, setting.scope):
+        return c.FACTOR if _is_linear(found, setting.scope) else c.WRONG_VALUE
+    return c.DERIVATIVE_MISSING if is_slope(factor, product) else None
+
+
+def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str]:
     """One expression in place of another."""
-    old, new = found.old, found.new
+    old, new, scope = found.old, found.new, setting.scope
     if not isinstance(old, ast.expr) or not isinstance(new, ast.expr):
-        return None
+        return cause, ""
     functions = [_function_name(one) for one in (old, new)]
     if sorted(functions) == ["mean", "sum"]:
         told = f"the {functions[0]} is taken, not the {functions[1]}"
-        return (_of_mean(old) if functions[0] == "mean" and is_bias else c.FACTOR), told
+        return (_of_mean(old) if functions[0] == "mean" and setting.is_bias else c.FACTOR), told
     turned = _turned(old, new)
     if turned is not None:
         operand, told = turned
         return (c.FACTOR if is_number(operand, scope) else c.WRONG_VALUE), told
     told = f"{_quote(old)} stands in place of {_quote(new)}"
+    meant = [setting.assigned.get(ast.unparse(one), one) for one in (old, new)]
+    said = _factors(found, old, meant[1], setting) or _factors(found, meant[0], new, setting)
+    if said is not None:
+        return said[0], f"{told}: {said[1]}"
     parent, _ = found.above[-1] if found.above else (None, "")
     if isinstance(parent, ast.keyword):
         return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
@@ -226,11 +265,21 @@ def _replaced(
         return c.TRANSPOSED, f"{_quote(parent)} exchanges other axes"
     if cause in (c.TIME_SHIFTED, c.WRONG_VALUE) and _is_shape(found):
         return c.FACTOR, told
+    if _is_index(found) and _is_reversal(old, new):
+        return c.TIME_REVERSED, f"{told}: the order is reversed"
     if isinstance(new, ast.UnaryOp) and _text(new.operand) == _text(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
     if cause in (c.FACTOR, c.WRONG_VALUE) and is_number(old, scope) and is_number(new, scope):
         return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), told
     return cause, told
+
+
+def _is_reversal(old: ast.expr, new: ast.expr) -> bool:
+    """Whether one index counts from the end what the other counts from the beginning."""
+    return any(
+        isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) and _text(one.right) == _text(k)
+        for one, k in ((old, new), (new, old))
+    )
 
 
 def _of_mean(old: ast.expr) -> str:
