@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import deepnlp
 from deepnlp import gradflow, plots
 from deepnlp.gradflow import GradientHistory, gradient_flow, observe, step_jacobian
+from deepnlp.gradflow.spectra import jacobian_products
 from deepnlp.layers import Affine, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.models import RNNLM, SimpleRNNLM
 from tests.training.tools import tiny_trainer
@@ -143,6 +144,20 @@ def test_a_linear_network_decays_as_predicted():
     np.testing.assert_allclose(flow.dh_share, 0.8 ** np.arange(31), rtol=1e-5)
     np.testing.assert_allclose(flow.weights["Wh"].singular_values, 0.8)
     np.testing.assert_allclose(flow.jacobians.singular_values[-1], 0.8**30, rtol=1e-5)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+def test_no_share_of_the_last_layer_is_above_the_largest_singular_value(cell):
+    layer = gradient_flow(model(cell), IDS, steps=12, batch_size=5).layers[-1]
+    largest = layer.jacobians.singular_values[:, 0]
+    assert np.all(layer.dh_share[list(layer.jacobians.lags)] <= largest * (1 + 1e-5))
+
+
+def test_the_largest_product_of_several_sequences_is_kept():
+    half, double = np.array([[0.5]]), np.array([[2.0]])
+    found = jacobian_products([[half, half], [double, half], [half, double]], H=1, lags=[1, 2])
+    np.testing.assert_allclose(found.singular_values.ravel(), [2.0, 1.0])
+    assert found.rate == pytest.approx(1.0)
 
 
 def test_a_lower_layer_is_predicted_to_last_as_long_as_those_above():

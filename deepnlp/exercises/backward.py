@@ -75,6 +75,7 @@ def check_backward(
         if not verdict.ok:
             return verdict
     dys = [asarray(np.ones_like(np.asarray(y))) for y in outputs]
+    ready = copy.deepcopy(tried)
     gradients = tried.backward(*dys)
     has_float_input = any(np.asarray(x).dtype.kind in "fc" for x in inputs)
     if has_float_input and is_empty(gradients):
@@ -100,14 +101,26 @@ def check_backward(
     is_noted = any(check.name == "dout" for check in report.checks)
     if report.ok and not is_noted:
         return Verdict.right(f"Every gradient agrees with the numbers, to {report.error:.0e}.")
-    if is_noted or _ignores_what_arrives(tried, dys):
-        arriving = next(iter(inspect.signature(tried.backward).parameters), "dy")
-        return Verdict.wrong(
-            IGNORED,
-            f"backward gives the same for every {arriving}, the gradient that arrives. By the "
-            f"chain rule each gradient is {arriving} times a slope.",
-        )
+    if is_noted or _ignores_what_arrives(ready, dys):
+        return _ignored(tried)
     return _diagnosis(report, hints or {})
+
+
+def or_ignored(verdict: Verdict, ready: Any, dy: Any) -> Verdict:
+    """The verdict on a backward, or that what arrives is not used, if that is what is wrong.
+
+    ``ready`` is a copy of the reader's layer from before its backward.
+    """
+    return verdict if verdict.ok or not _ignores_what_arrives(ready, [dy]) else _ignored(ready)
+
+
+def _ignored(layer: Any) -> Verdict:
+    arriving = next(iter(inspect.signature(layer.backward).parameters), "dy")
+    return Verdict.wrong(
+        IGNORED,
+        f"backward gives the same for every {arriving}, the gradient that arrives. By the chain "
+        f"rule each gradient is {arriving} times a slope.",
+    )
 
 
 def _of_the_form(gradients: Any, inputs: list[Any]) -> Verdict:

@@ -36,11 +36,15 @@ def _check_numbering(answer: Any) -> Verdict:
     say, line = SAY["2.1"], "the cat sees the dog and the dog sees a bird"
     text = line.split()
     ids, words = parts(answer(list(text)), "ids", "words")
+    if isinstance(words, int | np.integer):
+        return say.wrong("the number of words in place of the words")
     found = list(words)
     try:
         numbers = [int(number) for number in ids]
     except (TypeError, ValueError):
         return say.wrong("wrong type")
+    if len(numbers) == len(found) < len(text):
+        return say.wrong("a number for each different word only")
     if len(numbers) != len(text) or not all(isinstance(word, str) for word in found):
         return say.wrong("wrong type")
     if len(found) > len(set(found)):
@@ -50,6 +54,10 @@ def _check_numbering(answer: Any) -> Verdict:
     if found != list(dict.fromkeys(text)):
         return say.wrong("another order", found=" ".join(found))
     return say.right()
+
+
+def _at(distance: int) -> Callable[[int, int], bool]:
+    return lambda t, u: abs(u - t) == distance
 
 
 def _count(
@@ -87,6 +95,10 @@ def _check_counts(answer: Any) -> Verdict:
         ("round the start", _count(ids, V, 0, lambda t, u: 0 < abs(u - t) < 3 or u - t > n - 3)),
         ("round the ends", _count(ids, V, 0, lambda t, u: 0 < min((t - u) % n, (u - t) % n) < 3)),
         ("repeated pairs lost", lost),
+        ("weighted by the distance", right - _count(ids, V, 0, _at(2)) / 2),
+        ("the window is the whole text", _count(ids, V, n)),
+        ("shares instead of counts", right / right.sum()),
+        ("every pair counted twice", 2 * right),
     ]
     verdict = _compare(SAY["2.2"], answer(ids.copy(), V, window), right, "C", wrong)
     if verdict.diagnosis not in (None, "window not used"):
@@ -126,6 +138,11 @@ def _check_cosines(answer: Any) -> Verdict:
         ("columns instead of rows", of_columns.T @ of_columns),
         ("columns instead of rows", of_columns @ of_columns.T),
         ("distance", np.linalg.norm(M[:, None] - M, axis=-1)),
+        ("sums instead of lengths", products / np.outer(M.sum(axis=1), M.sum(axis=1))),
+        ("correlation", np.corrcoef(M)),
+        ("angle", np.arccos(np.clip(right, -1, 1))),
+        ("1 minus the cosine", 1 - right),
+        ("squared lengths", products / (_lengths(M) * _lengths(M).T) ** 2),
     ]
     with np.errstate(all="ignore"):
         verdict = _compare(SAY["2.3"], answer(M.copy()), right, "cosines(M)", wrong)
@@ -156,6 +173,11 @@ def _check_ppmi(answer: Any) -> Verdict:
         ("logarithm missing", np.exp(right)),
         ("logarithm missing", np.exp(pmi)),
         ("total missing", pmi - np.log(C.sum())),
+        ("1 added before the logarithm", np.log(1 + np.exp(pmi))),
+        ("1 added before the logarithm", np.maximum(pmi + np.log((C + 1) / C), 0)),
+        ("difference instead of ratio", np.maximum(C - C * np.exp(-pmi), 0)),
+        ("difference instead of ratio", C - C * np.exp(-pmi)),
+        ("negative values turned round", np.abs(pmi)),
     ]
     say = SAY["2.4"]
     with np.errstate(all="ignore"):
@@ -201,6 +223,10 @@ def _check_vectors(answer: Any) -> Verdict:
         ("vectors of contexts", Vt[:size].T * np.sqrt(S[:size])),
         ("vectors of contexts", Vt[:size].T * S[:size]),
         ("smallest values", U[:, -size:] * np.sqrt(S[-size:])),
+        ("values squared", U[:, :size] * S[:size] ** 2),
+        ("divided by the root", U[:, :size] / np.sqrt(S[:size])),
+        ("all columns kept", U * np.sqrt(S)),
+        ("one value for all columns", U[:, :size] * np.sqrt(S[0])),
     ]
     say, settled = SAY["2.6"], [(diagnosis, _settled(value)) for diagnosis, value in wrong]
     verdict = _compare(say, _settled(got), _settled(right), "the vectors", settled)
@@ -225,6 +251,10 @@ def _check_left_out(answer: Any) -> Verdict:
         ("not relative", np.sqrt(rest)),
         ("off by one", np.sqrt(np.sum(S[size + 1 :] ** 2) / whole)),
         ("off by one", np.sqrt(np.sum(S[size - 1 :] ** 2) / whole)),
+        ("1 minus what is kept", 1 - np.sqrt(1 - rest / whole)),
+        ("not squared", np.sqrt(S[size:].sum() / S.sum())),
+        ("one value over the largest", S[size] / S[0]),
+        ("means instead of sums", np.sqrt(np.mean(S[size:] ** 2) / np.mean(S**2))),
     ]
     return _compare(SAY["2.7"], answer(S.copy(), size), np.sqrt(rest / whole), "the share", wrong)
 
@@ -236,7 +266,7 @@ def _correlation(x: HostArray, y: HostArray) -> float:
 @exercise("2.8", stars=2, title="Do the ranks agree?")
 def _check_spearman(answer: Any) -> Verdict:
     """``spearman(x, y)`` gives the correlation of the ranks, ties sharing the mean of theirs."""
-    from scipy.stats import rankdata
+    from scipy.stats import kendalltau, rankdata
 
     x = np.array([0.9, 0.1, 0.4, 0.4, 0.7, -0.3, 0.4, 0.2, 0.65])
     y = np.array([8.0, 1.0, 6.5, 3.0, 3.0, 2.0, 7.0, 0.5, 40.0])
@@ -246,6 +276,10 @@ def _check_spearman(answer: Any) -> Verdict:
         ("values instead of ranks", _correlation(x, y)),
         ("order taken for ranks", _correlation(np.argsort(x), np.argsort(y))),
         ("formula without ties", 1 - 6 * np.sum(distance**2) / (n * (n**2 - 1))),
+        ("another coefficient, Kendall's", kendalltau(x, y).statistic),
+        ("equal ranks counted", np.mean(ranks[0] == ranks[1])),
+        ("the matrix of correlations", np.corrcoef(*ranks)),
+        ("the square of the correlation", _correlation(*ranks) ** 2),
     ]
     got = answer(x.copy(), y.copy())
     verdict = _compare(SAY["2.8"], got, _correlation(*ranks), "the correlation", wrong)
@@ -269,10 +303,13 @@ def _check_analogy(answer: Any) -> Verdict:
         return say.wrong("wrong type")
     U = W / _lengths(W)
 
-    def answers(vectors: HostArray, table: HostArray, sign: int = 1, own: bool = False) -> Any:
+    def answers(
+        vectors: HostArray, table: HostArray, sign: int = 1, own: bool = False, k: Any = (1, -1, 1)
+    ) -> Any:
         found = []
         for a, b, c in questions:
-            scores = table @ (vectors[c] + sign * (vectors[b] - vectors[a]))
+            offset = k[0] * vectors[b] + k[1] * vectors[a]
+            scores = table @ (k[2] * vectors[c] + sign * offset)
             if not own:
                 scores[[a, b, c]] = -np.inf
             found.append(int(scores.argmax()))
@@ -285,6 +322,11 @@ def _check_analogy(answer: Any) -> Verdict:
         ("dot products", answers(W, W)),
         ("dot products", answers(U, W)),
         ("lengths not taken off first", answers(W, U)),
+        ("the neighbour of c", answers(U, U, k=(0, 0, 1))),
+        ("a not taken off", answers(U, U, k=(1, 0, 1))),
+        ("a added", answers(U, U, k=(1, 1, 1))),
+        ("c left out", answers(U, U, k=(1, -1, 0))),
+        ("the least similar word", answers(U, -U)),
     ]
     verdict = _compare(say, got, answers(U, U), "the answers to 12 questions", wrong)
     if not verdict.ok and any(d in question for d, question in zip(got, questions)):

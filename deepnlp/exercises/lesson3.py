@@ -23,6 +23,8 @@ def _check_windows(answer: Any) -> Verdict:
     say, ids = SAY["3.1"], np.array([4, 0, 2, 5, 1, 3, 6])
     for w in (1, 2):
         contexts, targets = parts(answer(ids.copy(), w), "contexts", "targets")
+        if np.ndim(contexts) == 1 and np.ndim(targets) == 2:
+            return say.wrong("targets before contexts")
         full = np.stack([ids[k : len(ids) - 2 * w + k] for k in range(2 * w + 1)], axis=1)
         right, middle = np.delete(full, w, axis=1), full[:, w]
         wrong = {
@@ -33,8 +35,14 @@ def _check_windows(answer: Any) -> Verdict:
             "not in the order of the text": np.concatenate(
                 [full[:, :w][:, ::-1], full[:, w + 1 :]], axis=1
             ),
+            "not in the order of the text|right side first": np.concatenate(
+                [full[:, w + 1 :], full[:, :w]], axis=1
+            ),
         }
-        targets_wrong = {"targets at the ends of the text": ids, "off by one": full[:, w - 1]}
+        targets_wrong = {
+            "targets at the ends of the text": ids, "off by one": full[:, w - 1],
+            "windows side by side": full[:: 2 * w + 1, w],
+        }  # fmt: skip
         verdict = first_failure(
             say.compare(targets, middle, f"targets, for w = {w},", targets_wrong),
             say.compare(contexts, right, f"contexts, for w = {w},", wrong),
@@ -57,6 +65,8 @@ def _check_bag_of_words(answer: Any) -> Verdict:
         "divided by the words that differ": onehot.max(axis=1) / onehot.max(axis=1).sum(1)[:, None],
         "one vector for every word": onehot,
         c.WRONG_AXIS: onehot.mean(axis=0),
+        "one word of the context": onehot[:, 0],
+        "divided by all places": onehot.sum(axis=1) / contexts.size,
     }
     return SAY["3.2"].compare(answer(contexts.copy(), V), right, "bag_of_words", wrong)
 
@@ -74,7 +84,10 @@ def _check_context_mean(answer: Any) -> Verdict:
     contexts, (N, C) = REPEATED, REPEATED.shape
     E, dh = rng.standard_normal((6, 3)), rng.standard_normal((N, 3))
     layer = answer(E.copy())
-    wrong = {"sum instead of mean": E[contexts].sum(axis=1), "not averaged": E[contexts]}
+    wrong = {
+        "sum instead of mean": E[contexts].sum(axis=1), "not averaged": E[contexts],
+        "mean over the windows": E[contexts].mean(axis=0), "one word alone": E[contexts[:, 0]],
+    }  # fmt: skip
     verdict = say.compare(
         layer.forward(contexts.copy()), E[contexts].mean(axis=1), "the output of forward", wrong
     )
@@ -95,6 +108,8 @@ def _check_context_mean(answer: Any) -> Verdict:
         "repetition within a context lost": lost_in_a_row,
         "mean not undone": right * C,
         "divided by N": right * C / N,
+        "one word alone": np.einsum("nv,nd->vd", places[:, 0], dh) / C,
+        "dh not used": np.einsum("ncv,nd->vd", places, np.ones_like(dh)) / C,
     }
     verdict = say.compare(layer.dE, right, "dE", wrong)
     if not verdict.ok:
@@ -122,6 +137,10 @@ def _check_skipgram_ds(answer: Any) -> Verdict:
         "repeated word counted once": (p - onehot.max(axis=1) / C) / N,
         "uses not summed": (p[:, None] - onehot) / (N * C),
         c.TERM_MISSING: p / N,
+        "guess missing": -onehot.mean(axis=1) / N,
+        "softmax missing": (s - onehot.mean(axis=1)) / N,
+        "averaged once too often": right / C,
+        "slope of the sigmoid": p * (1 - p) / N,
         c.SIGN: -right,
     }
     return SAY["3.5"].compare(answer(s.copy(), contexts.copy()), right, "ds", wrong)
@@ -154,6 +173,10 @@ def _check_log_likelihood(answer: Any) -> Verdict:
             "mean over the centres": right / len(ids),
             c.SIGN: -right,
             "base of the logarithm": right / np.log(2),
+            "logarithm missing": sum(P[ids[t], ids[k]] for t, k in pairs),
+            "logarithm of the sum": np.log(sum(P[ids[t], ids[k]] for t, k in pairs)),
+            "the likelihood itself": np.exp(right),
+            "window not used": total([(t, k) for t, k in pairs if abs(t - k) == 1]),
         }
         got = answer(P.copy(), ids.copy(), w)
         verdict = SAY["3.7"].compare(got, right, f"the sum for w = {w}", wrong)
@@ -180,6 +203,12 @@ def _check_lowest_loss(answer: Any) -> Verdict:
             "summed over the centres": np.sum(each),
             "given the context word": _entropy(joint) - _entropy(columns),
             "total instead of mean": right * counts.sum(),
+            "pairs weighted equally": -np.mean(
+                np.log((counts / counts.sum(axis=1, keepdims=True))[counts > 0])
+            ),
+            "all words alike": np.log(len(counts)),
+            "the perplexity": np.exp(right),
+            "no floor": 0.0,
             "base of the logarithm": right / np.log(2),
             c.SIGN: -right,
         }

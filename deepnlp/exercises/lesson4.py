@@ -49,6 +49,9 @@ def _check_rows(answer: Any) -> Verdict:
         "last one only": np.stack([dy[ids == k][-1] for k in kept]),
         "first one only": np.stack([dy[ids == k][0] for k in kept]),
         "averaged": right / counts,
+        "largest instead of the sum": np.stack([dy[ids == k].max(axis=0) for k in kept]),
+        "the sum of all rows": np.stack([dy.sum(axis=0)] * 3),
+        "summed over the columns": right.sum(axis=1),
     }
     return first_failure(say.compare(rows, right, "rows", wrong), say.right())
 
@@ -64,6 +67,7 @@ def _check_embedding_dot(answer: Any) -> Verdict:
         "not summed over D": h[:, None] * W[IDS],
         "every row with every id": np.einsum("nd,mkd->nmk", h, W[IDS]),
         "scores of the whole vocabulary": h @ W.T,
+        "scores divided": s / np.sqrt(D),
     }
     verdict = say.compare(layer.forward(h.copy(), IDS.copy()), s, "the output of forward", wrong)
     if not verdict.ok:
@@ -83,7 +87,10 @@ def _check_embedding_dot(answer: Any) -> Verdict:
     return first_failure(
         say.compare(
             dh, np.einsum("nk,nkd->nd", ds, W[IDS]), "dh",
-            {"not summed over K": ds[:, :, None] * W[IDS], "the other factor": each.sum(axis=1)},
+            {
+                "not summed over K": ds[:, :, None] * W[IDS], "the other factor": each.sum(axis=1),
+                "ds not used": W[IDS].sum(axis=1), "mean over K": (ds[:, :, None] * W[IDS]).mean(1),
+            },
         ),
         say.compare(
             dW, right, "dW",
@@ -109,6 +116,8 @@ def _check_negative_sampling(answer: Any) -> Verdict:
     s, s_neg = 2 * rng.standard_normal(4), 2 * rng.standard_normal((4, 3))
     N, K = s_neg.shape
     loss, ds, ds_neg = parts(answer(s.copy(), s_neg.copy()), "loss", "ds", "ds_neg")
+    if np.shape(ds) == s_neg.shape and np.shape(ds_neg) == s.shape:
+        return say.wrong("gradients in another order")
     yes, no = softplus(-s).sum(), softplus(s_neg).sum()
     right = (yes + no) / N
     verdict = first_failure(
@@ -118,6 +127,8 @@ def _check_negative_sampling(answer: Any) -> Verdict:
                 c.LOSS_NOT_AVERAGED: yes + no, "mean over the negatives": (yes + no / K) / N,
                 "negatives taken as targets": (yes + softplus(-s_neg).sum()) / N,
                 "target alone": yes / N, c.SIGN: -right,
+                "labels exchanged": (softplus(s).sum() + softplus(-s_neg).sum()) / N,
+                "base of the logarithm": right / np.log(2),
                 "mean over all scores": (yes + no) / (N + N * K),
             },
         ),
@@ -135,6 +146,7 @@ def _check_negative_sampling(answer: Any) -> Verdict:
 
 def _compare_ds(say: Texts, got: Any, right: Any, N: int, name: str, label: Any) -> Verdict:
     wrong = {c.LOSS_NOT_AVERAGED: N * right, c.SIGN: -right, f"label of {name}": label}
+    wrong["slope of the sigmoid"] = right * (1 - np.abs(N * right))
     if name == "ds_neg":
         wrong["mean over the negatives"] = right / right.shape[1]
     return say.compare(got, right, name, wrong)
@@ -153,6 +165,10 @@ def _check_noise(answer: Any) -> Verdict:
         "normalised before the power": share**power,
         "every word alike": np.full(5, 0.2),
         "one added to the counts": (counts + 1) ** power / ((counts + 1) ** power).sum(),
+        "root instead of the power": counts ** (1 / power) / (counts ** (1 / power)).sum(),
+        "power multiplied": power * share,
+        "logarithms of the counts": np.log1p(counts) / np.log1p(counts).sum(),
+        "softmax of the counts": np.exp(counts - 100) / np.exp(counts - 100).sum(),
     }
     verdict = SAY["4.4"].compare(answer(counts.copy(), power), right, "the distribution", wrong)
     if verdict.ok:  # and with another power
@@ -216,6 +232,9 @@ def _check_best_scores(answer: Any) -> Verdict:
         "counts of the centre forgotten": np.log(counts / (K * noise)),
         "the ratio instead of its logarithm": np.exp(right),
         "noise of the centre": np.log(p / (K * noise[:, None])),
+        "K taken off": np.log(p / noise) - K,
+        "difference instead of ratio": counts - K * counts.sum(axis=1, keepdims=True) * noise,
+        "base of the logarithm": right / np.log(2),
         c.SIGN: -right,
     }
     got = answer(counts.copy(), noise.copy(), K)
@@ -257,6 +276,8 @@ def _check_pairs(answer: Any) -> Verdict:
             "one side of the window, the left one": listed(
                 lambda i, j, r=reaches: 0 < i - j <= r[i]
             ),
+            "narrowest reach for all": listed(lambda i, j, r=reaches: abs(i - j) <= min(r)),
+            "farthest words only": listed(lambda i, j, r=reaches: abs(i - j) == r[i]),
             "widest reach for all": listed(lambda i, j, r=reaches: abs(i - j) <= max(r)),
             "farthest word left out": listed(lambda i, j, r=reaches: abs(i - j) < r[i]),
             "complete windows only": listed(
@@ -272,11 +293,14 @@ def _check_pairs(answer: Any) -> Verdict:
 @exercise("4.8", stars=3, title="The least that a tied model pays")
 def _check_least(answer: Any) -> Verdict:
     """``least(K)`` gives the lowest mean loss of the K negatives of a tied model, K log 2."""
-    for K in (1, 5):
+    if not callable(answer):
+        return SAY["4.8"].wrong(WRONG_TYPE)
+    for K in (5, 1):
         wrong = {
             "no bound": 0.0, "one negative": np.log(2), "the target as well": (K + 1) * np.log(2),
             "base of the logarithm": float(K), "a probability": 0.5**K, c.SIGN: -K * np.log(2),
             "best score of untied words": K * np.log1p(1 / K),
+            "softplus of the number": np.log1p(K), "divided by K": np.log(2) / K,
         }  # fmt: skip
         verdict = SAY["4.8"].compare(answer(K), K * np.log(2), f"the bound for K = {K}", wrong)
         if not verdict.ok:

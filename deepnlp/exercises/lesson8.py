@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import deepnlp.exercises.lesson8_writing  # noqa: F401  its exercises are registered with these
+from deepnlp.exercises.backward import or_ignored
 from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import Texts, texts_of
 from deepnlp.exercises.values import compare_values, unpacked
@@ -96,6 +98,7 @@ def _check_source(say: Texts, got: np.ndarray, sources: list[list[int]], end: in
 def _check_lengths(say: Texts, got: Any, sources: list[list[int]], texts: Any) -> Verdict:
     lengths = np.array([*map(len, sources)])
     wrong = [
+        ("marks counted in the lengths", lengths + 1),
         ("lengths of the padded rows", np.full(3, lengths.max())),
         ("lengths of the targets", np.array([*map(len, texts)])),
         ("lengths of the targets", np.array([1 + len(row) for row in texts])),
@@ -114,6 +117,8 @@ def _check_inputs(
         return say.wrong("targets not shifted")
     if _holds(inputs, texts):
         return say.wrong("start mark missing")
+    if _holds(inputs, [[end, *row[::-1]] for row in texts]):
+        return say.wrong("targets reversed")
     if _holds(inputs, [[end, *row[:-1]] for row in texts]):
         return say.wrong("end mark missing")
     first = inputs[:, 0]
@@ -132,6 +137,8 @@ def _check_targets(say: Texts, got: np.ndarray, wanted: Any, texts: Any) -> Verd
         return say.wrong("padding counts as a target")
     if _holds(got, texts):
         return say.wrong("end mark missing")
+    if _holds(got, [[*row[-2::-1], row[-1]] for row in wanted]):
+        return say.wrong("targets reversed")
     if _holds(got, wanted, front=True):
         return say.wrong("padded at the front", name="targets")
     return compare_values(got, right, "targets")
@@ -156,6 +163,9 @@ def _check_last_states(answer: Any) -> Verdict:
         ("mean over the steps", np.array(means)),
         ("the shortest length for all", hs[:, 1]),
         ("states of the first row", hs[0, lengths - 1]),
+        ("largest instead of last", hs.max(axis=1)),
+        ("counted from the end", hs[rows, -lengths]),
+        ("one state for all rows", hs[rows, lengths - 1].mean(axis=0)),
     ]
     got = answer(hs.copy(), lengths.copy())
     verdict = say.name(got, hs[rows, lengths - 1], "last_states", wrong)
@@ -192,6 +202,8 @@ def _check_joint(answer: Any) -> Verdict:
         ("decoder starts from zeros", decoded()),
         ("memory cell not handed over", decoded(h)),
         ("h and c swapped", decoded(c, h)),
+        ("h and c swapped", decoded(c, c)),
+        ("h in place of c", decoded(h, h)),
         ("last step of the padded batch", decoded(outputs[:, -1], c)),
         ("last step of the padded batch", decoded(outputs[:, -1])),
         ("lengths not used", decoded(*without_lengths.state)),
@@ -204,6 +216,7 @@ def _check_joint(answer: Any) -> Verdict:
     if not verdict.ok:
         return verdict
 
+    ready = copy.deepcopy(mine)
     dx, dy = parts(mine.backward(dhs.copy()), "dx", "dy")
     right_dy = decoder.backward(dhs)
     dh, dc = decoder.dstate0
@@ -225,6 +238,7 @@ def _check_joint(answer: Any) -> Verdict:
         ("dh counted twice", encoded(zeros, 2 * dh, dc)),
         ("dh at every step", encoded(at_all, None, dc)),
         ("dh at every step", encoded(at_all, dh, dc)),
+        ("gradient of the first output in place of dh0", encoded(zeros, dhs[:, 0], dc)),
     ]
     given = "gradients of the decoder's outputs given to the encoder"
     states = [(), (dh,), (None, dc), (dh, dc)]
@@ -232,9 +246,10 @@ def _check_joint(answer: Any) -> Verdict:
     right_dx = encoded(zeros, dh, dc)
     if compare_values(dx, right_dy).ok and compare_values(dy, right_dx).ok:
         return say.wrong("dx and dy swapped")
-    return first_failure(
+    verdict = first_failure(
         compare_values(dy, right_dy, "dy"), say.name(dx, right_dx, "dx", wrong), say.right()
     )
+    return or_ignored(verdict, ready, dhs)
 
 
 # --- What is measured -------------------------------------------------------------------------
@@ -266,6 +281,7 @@ def _check_accuracies(answer: Any) -> Verdict:
         ("percent", (100 * tokens, 100 * texts)),
         ("counts instead of shares", (tokens * n, whole.sum())),
         ("errors instead of hits", (1 - tokens, 1 - texts)),
+        ("one number for each text", ((hit & counts).sum(axis=1) / counts.sum(axis=1), whole)),
     ]
     of_tokens = [
         ("padding counted as wrong", hit.mean()),
@@ -281,6 +297,8 @@ def _check_accuracies(answer: Any) -> Verdict:
         ("one right token is enough", (hit & counts).any(axis=1).mean()),
         ("estimated from the tokens", tokens ** targets.shape[1]),
         ("estimated from the tokens", tokens ** (n / N)),
+        ("divided by the number of tokens", whole.sum() / n),
+        ("one mistake allowed", ((~hit & counts).sum(axis=1) <= 1).mean()),
     ]
     for diagnosis, pair in pairs:
         if all(compare_values(a, b).ok for a, b in zip(got, pair, strict=True)):
@@ -303,6 +321,7 @@ def _check_peeky(answer: Any) -> Verdict:
         ("parts swapped", dhs),
         ("dy summed as well", dy.sum(axis=1)),
         ("dy and dh swapped", dhs.sum(axis=1)),
+        ("cut along the steps", dz[:, :D]),
     ]
     of_dh = [
         ("not summed over the steps", dhs),
@@ -311,6 +330,9 @@ def _check_peeky(answer: Any) -> Verdict:
         ("mean over the steps", dhs.mean(axis=1)),
         ("summed over the batch", dhs.sum(axis=0)),
         ("summed over the batch", dhs.sum(axis=(0, 1))),
+        ("largest instead of the sum", dhs.max(axis=1)),
+        ("dy among them", dz.sum(axis=1)),
+        ("cut along the steps", dz[:, D:].sum(axis=1)),
     ]
     return first_failure(
         say.name(got_dy, dy, "dy", of_dy),

@@ -49,6 +49,7 @@ def _check_mixed(answer: Any) -> Verdict:
                 "late": np.where(here, given, before),
                 "decision before": np.where(forced[:, t - 1], given, own),
                 "one": np.where(forced[:, 1], given, own),
+                "row": np.where(forced[0, t], given, own),
                 "own": own,
             }[pick]
         return read
@@ -75,6 +76,8 @@ def _check_mixed(answer: Any) -> Verdict:
         ("mixed only at the end", mixed(after="own")),
         ("the least likely symbol", mixed(best=np.argmin)),
         ("one decision for the whole text", mixed("one")),
+        ("one decision for all texts", mixed("row")),
+        ("the second likeliest symbol", mixed(best=lambda s, axis: s.argsort(axis=axis)[:, -2])),
         ("start mark missing", mixed()[:, 1:]),
     ]
     got = answer(step, first.copy(), inputs.copy(), forced.copy())
@@ -138,7 +141,7 @@ def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int)
     each, top = sums.argmax(axis=1), int(totals.argmax())
     order = np.argsort(-sums.max(axis=1))
     along = best_of(sums[top])
-    product = totals[:, None] * log_p
+    product, less = totals[:, None] * log_p, totals[:, None] - log_p
     mixtures = (totals[:, None] + np.exp(log_p), np.exp(totals)[:, None] + log_p)
     wrong = [
         ("log-probabilities not summed", three(log_p, best_of(log_p))),
@@ -156,6 +159,9 @@ def _check_kept(say: Texts, got: list[Any], totals: Any, log_p: Any, width: int)
         ("one symbol for each beginning", (sums.max(axis=1)[order], each[order], order)),
         ("one symbol for each beginning", (sums.max(axis=1), each, np.arange(k))),
         ("only the best beginning goes on", (sums[top][along], along, np.full(len(along), top))),
+        ("log-probabilities taken off", three(less, best_of(less))),
+        ("totals after the ids", (right[1], right[0], right[2])),
+        ("means in the totals", (right[0] / 2, *right[1:])),
     ]
     if all(compare_values(a, b).ok for a, b in zip(got, right, strict=True)):
         return Verdict.right()
@@ -212,6 +218,13 @@ def _check_score(answer: Any) -> Verdict:
             ("probability instead of logarithm", np.exp(right)),
             ("probabilities added", np.exp(log_p).sum() / T**alpha),
             ("the penalty of Wu et al.", total / ((5 + T) / 6) ** alpha),
+            ("the best symbol alone", log_p.max() / T**alpha),
+            ("the worst symbol alone", log_p.min() / T**alpha),
+            ("logarithm of the length", total / np.log(T + 1) ** alpha),
+            ("logarithm of the length", total / np.log(T) ** alpha),
+            ("a bonus for each symbol", total + alpha * T),
+            ("a bonus for each symbol", total - alpha * T),
+            ("logarithms multiplied", np.prod(log_p) / T**alpha),
         ]
         got = answer(log_p.copy(), alpha)
         if not is_empty(got) and not np.all(np.isfinite(np.asarray(got, dtype=float))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from deepnlp.exercises.attention_mistakes import (
     wrong_softmax_grads,
     wrong_weights,
 )
+from deepnlp.exercises.backward import or_ignored
 from deepnlp.exercises.registry import exercise
 from deepnlp.exercises.texts import Texts, kind_of, texts_of
 from deepnlp.exercises.values import compare_choice, compare_values
@@ -134,7 +136,7 @@ def _check_attention(answer: Any) -> Verdict:
         return verdict
     known = attention_backwards(query, memory, dc, LENGTHS)
     _, right = known[0]
-    gradient = dc.copy()
+    gradient, ready = dc.copy(), copy.deepcopy(layer)
     found = parts(layer.backward(gradient), "dquery", "dmemory")
     if [np.shape(d) for d in found] == [memory.shape, query.shape]:
         return say.wrong("returned in the other order")
@@ -142,7 +144,7 @@ def _check_attention(answer: Any) -> Verdict:
         compare_values(found[0], right[0], "dquery"), compare_values(found[1], right[1], "dmemory")
     )
     if not verdict.ok:
-        return verdict
+        return or_ignored(verdict, ready, dc)
     verdict = _unchanged(say, (q, query), (m, memory), (gradient, dc))
     layer.forward(q, m, lengths)
     again = parts(layer.backward(gradient), "dquery", "dmemory")
@@ -189,9 +191,15 @@ def _check_luong(answer: Any) -> Verdict:
             "path through the query dropped": (direct, dmemory),
             "direct path dropped": (dquery, dmemory),
             "halves swapped": (dc + dquery2, dmemory2),
+            "sign of the query's path": (direct - dquery, dmemory),
+            "context's half added to dh": (direct + dquery + dc, dmemory),
+            "paths multiplied": (direct * dquery, dmemory),
         }.items():
             known.append(([*filter(None, (slope, name))], pair))
+    ready = copy.deepcopy(layer)
     found = parts(layer.backward(dy.copy()), "dh", "dmemory")
+    if [np.shape(d) for d in found] == [memory.shape, h.shape]:
+        return say.wrong("returned in the other order")
     _, right = known[0]
     verdict = _mistakes(say, found, known) or first_failure(
         compare_values(found[0], right[0], "dh"), compare_values(found[1], right[1], "dmemory")
@@ -201,7 +209,7 @@ def _check_luong(answer: Any) -> Verdict:
     dW = sum(steps)
     verdict = first_failure(verdict, _weight_gradient(say, layer, dW, steps))
     if not verdict.ok:
-        return verdict
+        return or_ignored(verdict, ready, dy)
     layer.forward(h.copy(), memory.copy(), LENGTHS.copy())
     layer.backward(dy.copy())
     return first_failure(say.compare(layer.dW, dW, "dW", {BEFORE: 2 * dW}), say.right())
@@ -327,6 +335,8 @@ def _check_both(answer: Any) -> Verdict:
     )
     wrong["halves swapped"] = np.concatenate([other, one], axis=2)
     wrong["added, not joined"] = one + other
+    wrong["joined over the steps"] = np.concatenate([one, other], axis=1)
+    wrong["stacked, not joined"] = np.stack([one, other], axis=2)
     verdict = _compare_real(say, got, right, "the states", wrong)
     if not verdict.ok:
         return verdict
@@ -349,11 +359,16 @@ def _check_both(answer: Any) -> Verdict:
     wrong["one direction dropped|back"], wrong["one direction dropped|ahead"] = both
     wrong["joined, not added"] = np.concatenate(both, axis=2)
     wrong["halves of the gradient swapped"] = sum(_gradients(x, halves[::-1]))
+    wrong["sign of one direction"], wrong["sign of one direction|ahead"] = (
+        both[0] - both[1], both[1] - both[0],
+    )  # fmt: skip
+    ready = copy.deepcopy(layer)
     got = layer.backward(dhs.copy())
     if is_empty(got):
         return Verdict.empty("backward returned None")
     right = np.asarray(sum(both))
-    return first_failure(_compare_real(say, got, right, "dx", wrong), say.right())
+    verdict = first_failure(_compare_real(say, got, right, "dx", wrong), say.right())
+    return or_ignored(verdict, ready, dhs)
 
 
 def _compare_real(

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import numpy as np
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import kendalltau, rankdata, spearmanr
 
 from deepnlp.exercises import check
 
@@ -294,6 +294,39 @@ WRONG = [
     ("2.9", lambda W, a, b, c: [answer_analogy(W, a, b, c)], "wrong type"),
 ]
 
+
+def nearest_to(W, query, *without):
+    scores = unit(W) @ query
+    scores[[*without]] = -np.inf
+    return int(scores.argmax())
+
+
+WRONG += [
+    ("2.1", lambda words: (number_sorted(words)[0], 7),
+     "the number of words in place of the words"),
+    ("2.1", lambda words: (list(range(len(set(words)))), list(dict.fromkeys(words))),
+     "a number for each different word only"),
+    ("2.2", lambda ids, V, window: count_general(ids, V, len(ids)),
+     "the window is the whole text"),
+    ("2.2", lambda ids, V, window: 2 * count_general(ids, V, window), "every pair counted twice"),
+    ("2.2", lambda ids, V, window: np.tril(count_general(ids, V, window)), "lower half alone"),
+    ("2.3", np.corrcoef, "correlation"),
+    ("2.3", lambda M: 1 - cosines_by_einsum(M), "1 minus the cosine"),
+    ("2.3", lambda M: cosines_by_einsum(M) - np.eye(len(M)), "diagonal left out"),
+    ("2.4", lambda C: np.abs(pmi(C)), "negative values turned round"),
+    ("2.4", lambda C: np.maximum(C - np.outer(C.sum(1), C.sum(0)) / C.sum(), 0),
+     "difference instead of ratio"),
+    ("2.6", lambda M, size: svd(M)[0] * np.sqrt(svd(M)[1]), "all columns kept"),
+    ("2.6", lambda M, size: svd(M)[0][:, :size] / np.sqrt(svd(M)[1][:size]),
+     "divided by the root"),
+    ("2.7", lambda S, size: S[size] / S[0], "one value over the largest"),
+    ("2.7", lambda S, size: 1 - np.sqrt((S[:size] ** 2).sum() / (S**2).sum()),
+     "1 minus what is kept"),
+    ("2.8", lambda x, y: kendalltau(x, y).statistic, "another coefficient, Kendall's"),
+    ("2.8", lambda x, y: np.corrcoef(rankdata(x), rankdata(y)), "the matrix of correlations"),
+    ("2.9", lambda W, a, b, c: answer_analogy(W, a, a, c), "the neighbour of c"),
+    ("2.9", lambda W, a, b, c: nearest_to(W, unit(W)[b] + unit(W)[c], a, b, c), "a not taken off"),
+]  # fmt: skip
 
 RIGHT = [
     ("2.1", number_with_a_dict),

@@ -317,3 +317,17 @@ LAYERS = [
     ({"forward": lambda self, contexts: None}, "empty"),
 ]
 WRONG += [("3.4", variant(**methods), told) for methods, told in LAYERS]
+
+
+WRONG += [
+    ("3.1", lambda ids, w: windows(sides)(ids, w)[::-1], "targets before contexts"),
+    ("3.1", windows(lambda w: [*range(1, w + 1), *range(-w, 0)]), "not in the order of the text"),
+    ("3.2", lambda c, V: np.eye(V)[c[:, 0]], "one word of the context"),
+    ("3.4", variant(forward=lambda self, contexts: self.E[contexts[:, 0]]), "one word alone"),
+    ("3.5", lambda s, c: -np.eye(6)[c].mean(axis=1) / len(s), "guess missing"),
+    ("3.5", lambda s, c: (s - np.eye(6)[c].mean(axis=1)) / len(s), "softmax missing"),
+    ("3.7", lambda P, ids, w: np.exp(sum_of_logs(sides)(P, ids, w)), "the likelihood itself"),
+    ("3.7", lambda P, ids, w: sum_of_logs(sides)(P, ids, 1), "window not used"),
+    ("3.8", lambda n: np.exp(lowest_by_loop(n)), "the perplexity"),
+    ("3.8", lambda n: np.log(len(n)), "all words alike"),
+]

@@ -404,3 +404,23 @@ LAYERS = [
     ),
 ]
 WRONG += [("4.2", type("Mine", (solution_of("4.2"),), m), told) for m, told in LAYERS]
+
+
+WRONG += [
+    ("4.1", rows(lambda found: found.max(axis=0)), "largest instead of the sum"),
+    ("4.1", rows(lambda found: found.sum()), "summed over the columns"),
+    ("4.2", type("Mine", (solution_of("4.2"),), {"backward": backward(
+        lambda self, ds, each: self.W[self.ids].sum(axis=1),
+        lambda self, ds, each: scattered(self, each),
+    )}), "ds not used"),
+    ("4.3", lambda s, s_neg: loss_by_joining(s, s_neg)[::2] + loss_by_joining(s, s_neg)[1:2],
+     "gradients in another order"),
+    ("4.3", with_loss(lambda yes, no, N, K: (yes + no) / N / np.log(2)), "base of the logarithm"),
+    ("4.4", lambda n, a: n ** (1 / a) / np.sum(n ** (1 / a)), "root instead of the power"),
+    ("4.4", lambda n, a: a * n / n.sum(), "power multiplied"),
+    ("4.6", lambda n, q, K: best_by_loop(n, q, K) + np.log(K) - K, "K taken off"),
+    ("4.7", within(lambda i, j, r: 0 < abs(i - j) <= min(r)), "narrowest reach for all"),
+    ("4.7", within(lambda i, j, r: abs(i - j) == r[i]), "farthest words only"),
+    ("4.8", lambda K: np.log(1 + K), "softplus of the number"),
+    ("4.8", np.log(2), "wrong type"),
+]  # fmt: skip

@@ -598,3 +598,25 @@ WRONG = [
 def test_a_solution_with_other_options_of_numpy_is_still_right():
     last = solution_of("8.2")
     assert check("8.2", lambda hs, lengths: np.array(last(hs, np.asarray(lengths)))).ok
+
+
+WRONG += [
+    ("8.1", batch(lengths=lambda s, t, end: np.array([*map(len, s)]) + 1),
+     "marks counted in the lengths"),
+    ("8.1", batch(inputs=lambda s, t, end: padded([[end, *row[::-1]] for row in t], 0)),
+     "targets reversed"),
+    ("8.2", lambda hs, n: hs.max(axis=1), "largest instead of last"),
+    ("8.2", lambda hs, n: hs[np.arange(len(hs)), -n], "counted from the end"),
+    ("8.3", joint(hand_over=lambda encoder, hs: (encoder.h, encoder.h)), "h in place of c"),
+    ("8.3", backward_with(lambda dh, dc, zeros, dhs, n: (zeros, dhs[:, 0], dc)),
+     "gradient of the first output in place of dh0"),
+    ("8.4", lambda p, t: (right_where(p, t), np.mean(((p != t) & (t >= 0)).sum(axis=1) <= 1)),
+     "one mistake allowed"),
+    ("8.5", lambda dz, D: (dz[..., :D], dz[..., D:].max(axis=1)), "largest instead of the sum"),
+    ("8.5", lambda dz, D: (dz[:, :D], dz[:, D:].sum(axis=1)), "cut along the steps"),
+    ("8.6", mixed(choose=lambda s: s.argsort(axis=1)[:, -2]), "the second likeliest symbol"),
+    ("8.7", beam(sums=lambda totals, log_p: totals[:, None] - log_p),
+     "log-probabilities taken off"),
+    ("8.8", lambda p, a: np.max(p) / len(p) ** a, "the best symbol alone"),
+    ("8.8", lambda p, a: np.sum(p) - a * len(p), "a bonus for each symbol"),
+]  # fmt: skip

@@ -729,3 +729,27 @@ WRONG = [
     *(("9.4", step(**methods), told) for methods, told in STEPS),
     *(("9.7", both(**methods), told) for methods, told in BOTH),
 ]
+
+
+def deaf(owner):
+    """A class whose backward gives the same whatever arrives."""
+
+    def backward(self, dy):
+        return owner.backward(self, np.ones_like(dy))
+
+    return type("Deaf", (owner,), {"backward": backward})
+
+
+def returned_swapped(self, dcontext, dh):
+    return MyStep.parts(self, dcontext, dh)[::-1]
+
+
+WRONG += [
+    ("9.3", deaf(Mine), "arriving gradient not used"),
+    ("9.4", deaf(MyStep), "arriving gradient not used"),
+    ("9.4", step(parts=returned_swapped), "returned in the other order"),
+    ("9.7", deaf(MyBoth), "arriving gradient not used"),
+    ("9.7", both(sum=lambda self, one, other: one - other), "sign of one direction"),
+    ("9.7", both(joined=lambda self, a, b: np.concatenate([a, b], axis=1)),
+     "joined over the steps"),
+]  # fmt: skip
