@@ -5,10 +5,12 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from deepnlp.errors import DeepNLPError
 from deepnlp.reproduce.logs import Logs
 from deepnlp.reproduce.table import Job, Row, Table
 
@@ -90,6 +92,9 @@ def _mean_and_spread(values: Sequence[Any], form: str) -> str:
     if not values:
         return NO_VALUE
     first = values[0]
+    kind = str if isinstance(first, str) else Real
+    if not all(isinstance(value, kind) for value in values):
+        raise DeepNLPError(f"a figure of a table should be a number in each run, got {values}")
     if all(value == first for value in values) or isinstance(first, str):
         return format(first, form)
     spread = format(float(np.std(values, ddof=1)), form.replace("+", ""))

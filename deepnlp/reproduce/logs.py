@@ -11,7 +11,7 @@ from typing import Any
 from deepnlp.errors import DeepNLPError
 from deepnlp.files import replacing
 from deepnlp.reproduce.table import Job, Table
-from deepnlp.training import RunFolder, TrainConfig
+from deepnlp.training import Result, RunFolder, TrainConfig
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
 ENDED = ("finished", "diverged")  # a run that diverged would do so again
@@ -59,7 +59,8 @@ class Logs:
 
     def result(self, job: Job) -> dict[str, Any] | None:
         """``result.json`` of a finished run; None where there is none."""
-        return self.of(job).read_result()
+        run = self.of(job)
+        return checked_result(run) if run.result.exists() else None
 
     def check(self) -> None:
         """An error unless all runs were made with the options of the table, on the same data."""
@@ -118,11 +119,27 @@ def changed_message(path: Path, changes: list[str]) -> str:
     )
 
 
+def checked_result(run: RunFolder) -> dict[str, Any]:
+    """``result.json`` of a run, or an error unless it has all that pages say of every run."""
+    Result.of(run)  # an error for a value of another kind
+    result = run.read_result() or {}
+    for where, table, names in (
+        ("", result, ("steps", "seconds", "corpus", "versions")),
+        ("corpus.", result.get("corpus", {}), ("name", "fingerprint")),
+        ("versions.", result.get("versions", {}), ("backend", "python")),
+    ):
+        for name in names:
+            if table.get(name) is None or (where and not isinstance(table[name], str)):
+                raise DeepNLPError(f"{run.result} is damaged (it has no {where}{name}): remove it")
+    return result
+
+
 def whole_result(run: RunFolder, ended: Sequence[str] = ENDED) -> dict[str, Any]:
     """The result of a run that has ended, or an error unless its logs are whole."""
     for name in LOG_FILES:
         if not (run.path / name).is_file():
             raise FileNotFoundError(f"{run.path} holds no finished run: it has no {name}")
+    Result.of(run)  # an error for a value of another kind
     result = run.read_result() or {}
     rows = run.read_metrics()
     if result.get("status") not in ended:

@@ -110,9 +110,9 @@ def _runs(table: Table, found: Sequence[Found]) -> str:
                     f"{result['steps']:,}",
                     f"{result['seconds'] / 60:.1f}",
                     f"{cpu / 60:.1f}" if (cpu := result.get("cpu_seconds")) else NO_VALUE,
-                    f"{result['peak_memory_mb'] or 0:,.0f}",
+                    f"{result.get('peak_memory_mb') or 0:,.0f}",
                     f"{versions['backend']}, Python {versions['python']}",
-                    versions.get("processor") or NO_VALUE,
+                    str(versions.get("processor") or NO_VALUE),
                 ]
             )
     headings = ["run", "seed", "epochs", "updates", "minutes", "of the processor", "memory (MB)"]

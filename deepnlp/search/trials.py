@@ -62,7 +62,10 @@ def read_trial(search: Search, folder: Path, number: int) -> Trial | None:
             f"{run.path} was run with other options than the search states ({'; '.join(changes)}): "
             "bring back its options, or take the trials of another study"
         )
-    curve = [float(row[f"valid_{search.metric}"]) for row in run.read_metrics()]
+    said = [row.get(f"valid_{search.metric}") for row in run.read_metrics()]
+    curve = [float(value) for value in said if isinstance(value, int | float)]
+    if len(curve) < len(said):
+        raise DeepNLPError(f"{run.metrics} is damaged: an epoch has no valid_{search.metric}")
     better = max if search.higher_is_better else min
     return Trial(number, search.values(config), curve, better(curve, default=None), result)
 

@@ -47,7 +47,8 @@ class Rows:
         if not content.strip(b" ") or content.startswith(b" "):
             raise self.error(place, "expected a word before the numbers, got a space")
         if content.endswith(b" "):
-            raise self.error(place, f"expected one space after {content.strip().decode()!r}")
+            shown = content.strip().decode("utf-8", "backslashreplace")
+            raise self.error(place, f"expected one space after {shown!r}")
         if b"\0" in content:
             raise self.error(place, f"the word {content!r} holds a NUL byte")
         try:

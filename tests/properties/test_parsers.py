@@ -7,6 +7,7 @@ import gzip
 import importlib.util
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from deepnlp.exchange import read_model, write_model
 from deepnlp.generation import generate
 from deepnlp.models import RNNLM
 from deepnlp.options import to_toml
+from deepnlp.reproduce.page import render
 from deepnlp.reproduce.table import load_table
 from deepnlp.search.declaration import load_search
 from deepnlp.search.journal import check_journal
@@ -74,6 +76,14 @@ def vectors(format: str | None) -> Callable[[Path], Any]:
 
 def run_folder(read: Callable[[RunFolder], Any]) -> Callable[[Path], Any]:
     return lambda path: read(RunFolder(path.parent))
+
+
+def page_of_logs(path: Path, table: str) -> str:
+    """The page of a table, of whose runs one has such a result."""
+    run = path.parent / table / "rnnlm-0"
+    shutil.copytree(LOGS, run, dirs_exist_ok=True)
+    (run / "result.json").write_bytes(path.read_bytes())
+    return render(load_table(table), path.parent)
 
 
 SENTENCE = "The cat, which sat on the mat, saw {} dogs.\n"
@@ -137,6 +147,9 @@ PARSERS = {
         (LOGS / "result.json").read_bytes,
         run_folder(lambda folder: Result.of(folder).table()),
     ),
+    "logs of a table": Parser(
+        "result.json", (LOGS / "result.json").read_bytes, lambda path: page_of_logs(path, "book")
+    ),
     "state_dict": Parser("m.pt", written(write_model, "m.pt"), read_model),
     "safetensors": Parser("m.safetensors", written(write_model, "m.safetensors"), read_model),
     "checkpoint": Parser("m.npz", written(checkpoint.save, "m.npz"), checkpoint.load),
@@ -188,6 +201,7 @@ TREES = {
     "config": lambda: dict(recipe("book-rnnlm")),
     "metrics": lambda: json.loads((LOGS / "metrics.jsonl").read_text().splitlines()[0]),
     "result": lambda: json.loads((LOGS / "result.json").read_text()),
+    "logs of a table": lambda: json.loads((LOGS / "result.json").read_text()),
 }
 
 
@@ -205,6 +219,7 @@ FINDS = [
     ("words of vectors", b"[" * 3000),
     ("state_dict", b"PK\x03\x04" + b"9" * 5000),
     ("result", b'{"status": "finished", "epochs": 1, "baselines": {"unigram": null}}'),
+    ("vectors of GloVe", b"\x80new  0.25 1 3\n"),
     ("metrics", b"\x80"),
     ("metrics", b"3\n"),
     ("recipe", b"\x80"),
