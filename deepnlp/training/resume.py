@@ -16,9 +16,10 @@ from deepnlp.archives import read_npz, write_npz
 from deepnlp.checkpoint import pack_model, set_parameters
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.options import arguments_of, options_of, values_of
-from deepnlp.training.runfolder import RunFolder, finite
+from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schema import check_contents, check_pieces, state_of
 from deepnlp.training.state import join, split
+from deepnlp.training.strict_json import finite
 
 TIMES = ("tokens_per_second", "seconds", "cpu_seconds")  # in the figures of an epoch
 
