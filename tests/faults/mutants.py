@@ -135,7 +135,7 @@ MUTANTS = [
     # clipping
     ("optimizers.py", "not SMALLEST_NORM < norm < math.inf", "False", "clipping"),
     ("optimizers.py", "not SMALLEST_NORM < norm", "not 0 <= norm", "clipping"),
-    ("optimizers.py", "if not 0 < m < math.inf:", "if False:", "clipping"),
+    ("optimizers.py", "if 0 < m < math.inf:", "if True:", "clipping"),
     ("optimizers.py", "            g /= g.dtype.type(m)\n", "", "clipping"),
     ("optimizers.py", "max_norm / m < n + 1e-6 / m", "True", "clipping"),
     ("optimizers.py", "return n * m", "return n", "clipping"),
