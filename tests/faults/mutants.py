@@ -244,7 +244,9 @@ def passes(folder: Path, arguments: Sequence[str]) -> bool:
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return status == 0
+            code = os.waitstatus_to_exitcode(status)
+            assert code != pytest.ExitCode.NO_TESTS_COLLECTED, arguments
+            return code == 0
         if time.monotonic() > end:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -263,6 +265,8 @@ def main(words: Sequence[str]) -> None:
             shutil.copytree(ROOT / part, folder / part)
         for part in ("pyproject.toml", "README.md"):
             shutil.copy(ROOT / part, folder)
+        for tests in {name: TESTS[name] for name, *_ in chosen}.values():
+            assert passes(folder, tests), f"{tests} fail without a mutant"
         alive = []
         for number, mutant in enumerate(chosen, 1):
             if survives(folder, *mutant):
