@@ -61,7 +61,9 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
     """
     norm = _norm(gradients)
     if backend.name() == "numpy" and not SMALLEST_NORM < norm < math.inf:
-        return _clip_extreme(gradients, max_norm)
+        m = max((float(abs(g).max()) for g in gradients if g.size), default=0.0)
+        if 0 < m < math.inf:
+            return _clip_extreme(gradients, max_norm, m)
     if math.isfinite(max_norm):
         scale = xp.minimum(1, max_norm / (norm + 1e-6))
         for g in gradients:
@@ -69,15 +71,12 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
     return norm
 
 
-def _clip_extreme(gradients: Sequence[Array], max_norm: float) -> Array:
+def _clip_extreme(gradients: Sequence[Array], max_norm: float, m: float) -> Array:
     """The same where squares overflow or vanish: g / m, with m = max |g|, is scaled instead.
 
     The norm is m n, with n that of g / m, and g min(1, max_norm / (m n + 1e-6)) is
     g / m times min(m, max_norm / (n + 1e-6 / m)).
     """
-    m = max((float(abs(g).max()) for g in gradients if g.size), default=0.0)
-    if not 0 < m < math.inf:  # all are zero, or one is no finite number
-        return xp.asarray(m, dtype="float64")
     n = _norm([g / g.dtype.type(m) for g in gradients])
     if math.isfinite(max_norm) and max_norm / m < n + 1e-6 / m:
         for g in gradients:
@@ -90,7 +89,7 @@ def _clip_extreme(gradients: Sequence[Array], max_norm: float) -> Array:
 def _norm(gradients: Sequence[Array]) -> Array:
     """The root of the sum of all squares, a 0-d float64 array; those of float16 are summed wide."""
     wide = (g.astype("float32") if g.dtype == "float16" else g for g in gradients)
-    return xp.sqrt(sum((xp.vdot(g, g) for g in wide), start=xp.zeros(())))
+    return xp.sqrt(sum((xp.vdot(g, g).real for g in wide), start=xp.zeros(())))
 
 
 def _multiply(g: Array, scale: Array) -> None:

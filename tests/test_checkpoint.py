@@ -263,3 +263,15 @@ def test_the_early_names_of_an_output_are_understood(tie: str) -> None:
     set_parameters(other, early)
     for name, array in get_parameters(other).items():
         np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_a_model_that_is_not_finite_is_not_saved(tmp_path: Path) -> None:
+    model = RNNLM(5, 4, 4)
+    save(tmp_path / "m.npz", model)
+    before = (tmp_path / "m.npz").read_bytes()
+    model.parameters()[0].value[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"layers\.0\.W has values that are not finite"):
+        save(tmp_path / "m.npz", model)
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_npz(tmp_path / "m.npz", {}, {"best": float("nan")})
+    assert (tmp_path / "m.npz").read_bytes() == before

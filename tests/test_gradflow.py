@@ -7,7 +7,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import deepnlp
-from deepnlp import gradflow, plots
+from deepnlp import DeepNLPError, gradflow, plots
 from deepnlp.gradflow import GradientHistory, gradient_flow, observe, step_jacobian
 from deepnlp.gradflow.spectra import jacobian_products
 from deepnlp.layers import Affine, TimeGRU, TimeLSTM, TimeRNN
@@ -335,3 +335,14 @@ def test_the_microscope_works_on_every_backend(cell, array_backend):
     layer = flow.layers[0]
     assert all(isinstance(one, np.ndarray) for one in (layer.dh, layer.jacobians.singular_values))
     json.dumps(flow.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4 cut off", None])
+def test_a_damaged_history_is_named(tmp_path, content):
+    path = tmp_path / "gradients.npz"
+    if content is None:
+        np.savez(path, layers=np.array(["a"]), update=np.arange(2), dh=np.zeros((3, 1, 2)))
+    else:
+        path.write_bytes(content)
+    with pytest.raises(DeepNLPError, match=r"gradients\.npz is damaged .*: remove it"):
+        GradientHistory.load(path)

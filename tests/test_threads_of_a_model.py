@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -50,31 +51,37 @@ def in_thread(function: Callable[[], Any]) -> Any:
     return found[0]
 
 
-def test_two_threads_get_right_gradients_or_an_error(model: RNNLM) -> None:
+def at_once(model: RNNLM, expected: list[list[Any]]) -> str:
+    """What two threads get that go through a model at the same moment."""
+    found = [""] * 2
+    barrier = threading.Barrier(2)
+
+    def work(k: int) -> None:
+        barrier.wait()
+        try:
+            same = map(np.array_equal, gradients(model, k), expected[k])
+            found[k] = "right" if all(same) else "wrong"
+        except RuntimeError as error:
+            found[k] = "an error" if "another thread" in str(error) else repr(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return " and ".join(sorted(found))
+
+
+def in_two_threads(times: int) -> Counter[str]:
+    """How often two threads get what."""
+    deepnlp.seed(0)
+    model = RNNLM(20, 8, 8, dropout=0.0)
     expected = [gradients(copy.deepcopy(model), k) for k in range(2)]
-    for _ in range(30):
-        found: list[Any] = [None, None]
-        barrier = threading.Barrier(2)
+    return Counter(at_once(model, expected) for _ in range(times))
 
-        def work(k: int, found: list[Any] = found, barrier: threading.Barrier = barrier) -> None:
-            barrier.wait()
-            try:
-                found[k] = gradients(model, k)
-            except RuntimeError as error:
-                found[k] = error
 
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for k in range(2):
-            if isinstance(found[k], RuntimeError):
-                assert "another thread" in str(found[k])
-            else:
-                for ours, theirs in zip(found[k], expected[k], strict=True):
-                    np.testing.assert_array_equal(ours, theirs)
-        assert not all(isinstance(one, RuntimeError) for one in found)
+def test_two_threads_get_right_gradients_or_an_error() -> None:
+    assert {*in_two_threads(30)} <= {"an error and right", "right and right"}
 
 
 @pytest.mark.parametrize("method", ["forward", "zero_grad", "backward"])

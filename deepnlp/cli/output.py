@@ -24,7 +24,7 @@ def print_json(value: Mapping[str, Any]) -> None:
       "tokens": 3
     }
     """
-    from deepnlp.training.runfolder import to_json
+    from deepnlp.training.strict_json import to_json
 
     print(to_json(value, indent=2))
 

@@ -52,7 +52,11 @@ def configure(parser: Parser) -> None:
         help="continue the run in --out; no option may change, except --epochs to a larger number, "
         "and --corpus, --vectors and --start-from to where the same files are now",
     )
-    folder.add_argument("--overwrite", action="store_true", help="replace the run in --out")
+    folder.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace the run in --out, when this one has its first checkpoint",
+    )
     folder.add_argument(
         "--dry-run", action="store_true", help="show the model and its memory, and stop"
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
+from deepnlp.errors import DeepNLPError
 from deepnlp.files import replacing
 from deepnlp.gradflow.microscope import GradientFlow
 
@@ -125,10 +128,21 @@ class GradientHistory:
         Returns
         -------
         GradientHistory
+
+        Raises
+        ------
+        DeepNLPError
+            If the file is not what :meth:`save` wrote.
         """
-        with np.load(path) as file:
-            arrays = dict(file)
-        history = cls(tuple(str(name) for name in arrays.pop("layers")))
-        count = len(arrays.get("update", ()))
-        history._rows = [{name: array[m] for name, array in arrays.items()} for m in range(count)]
+        try:
+            with Path(path).open("rb") as file, np.load(file) as archive:
+                arrays = dict(archive)
+            history = cls(tuple(str(name) for name in arrays.pop("layers")))
+            rows = zip(*arrays.values(), strict=True)
+            history._rows = [dict(zip(arrays, row, strict=True)) for row in rows]
+            history.drop_after(int(max(history.updates, default=0)))
+        except FileNotFoundError:
+            raise
+        except (BadZipFile, ValueError, TypeError, KeyError, EOFError, OSError) as error:
+            raise DeepNLPError(f"{path} is damaged ({error}): remove it") from error
         return history

@@ -10,7 +10,8 @@ from deepnlp.options import to_toml
 from deepnlp.tasks import Task
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, peak_memory_mb, versions
-from deepnlp.training.runfolder import RunFolder, finite
+from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.strict_json import finite
 
 
 class CountedRun:

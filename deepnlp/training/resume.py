@@ -16,10 +16,12 @@ from deepnlp.archives import read_npz, write_npz
 from deepnlp.checkpoint import pack_model, set_parameters
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.options import arguments_of, options_of, values_of
-from deepnlp.training.runfolder import RunFolder, finite
+from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schema import check_contents, check_pieces, state_of
 from deepnlp.training.state import join, split
+from deepnlp.training.strict_json import finite
 
+CAUSES = {"total_steps": " (its schedule ends with the last epoch, so epochs must be the same)"}
 TIMES = ("tokens_per_second", "seconds", "cpu_seconds")  # in the figures of an epoch
 
 
@@ -156,5 +158,5 @@ def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         if then.get(key, value) != value:
             raise ValueError(
                 f"cannot resume with another {key}: the run began with {then[key]!r}, got "
-                f"{value!r}; resume with the first, or begin a new run"
+                f"{value!r}{CAUSES.get(key, '')}; resume with the first, or begin a new run"
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,6 +15,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files import left_by_writers, locked, replacing
 from deepnlp.reading import content_of, read_json
 from deepnlp.training.ownership import MARK, check_files
+from deepnlp.training.strict_json import to_json
 
 
 class RunFolder:
@@ -324,30 +324,6 @@ class RunFolder:
             return read_json(self.result)
         except ValueError as error:
             raise DeepNLPError(f"{self.result} is damaged ({error}): remove it") from error
-
-
-def to_json(value: Any, indent: int | None = None) -> str:
-    """Strictly valid JSON: a number that is not finite becomes null.
-
-    >>> to_json({"perplexity": float("inf"), "epoch": 1})
-    '{"perplexity": null, "epoch": 1}'
-    """
-    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
-
-
-def finite(value: Any) -> Any:
-    """The same value with None for every number that is not finite, at any depth.
-
-    >>> finite([1.5, float("nan")])
-    [1.5, None]
-    """
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _write_config(path: Path, text: str) -> None:

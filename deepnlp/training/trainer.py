@@ -28,9 +28,10 @@ from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress, Speed
 from deepnlp.training.result import Result, figure_text, peak_memory_mb, versions
 from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
-from deepnlp.training.runfolder import RunFolder, finite
+from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.state import State
+from deepnlp.training.strict_json import finite
 from deepnlp.training.watching import GradientWatch, Hook
 
 # Help texts of options.

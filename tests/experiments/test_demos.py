@@ -17,7 +17,7 @@ from deepnlp.experiments import (
     skipgram_tying,
     tying,
 )
-from deepnlp.training.runfolder import finite
+from deepnlp.training.strict_json import finite
 from tests.test_gradflow import overlaps
 
 SMALL = {

@@ -1,8 +1,9 @@
-"""Attacks on run folders: ``python -m tests.faults kills | faults | pairs | mutants [TIMES]``.
+"""Attacks on run folders: ``python -m tests.faults KIND [TIMES]``.
 
-Each prints lines of a table: what was tried, how often, what happened. ``kills`` tries TIMES kills
-at a random moment and as many in a call of the system. The attempts are those of
-:mod:`tests.faults.attacks`, the mutants those of :mod:`tests.faults.mutants`.
+KIND is one of kills, faults, pairs, threads and mutants. Each prints lines of a table: what was
+tried, how often, what happened. Of kills there are TIMES at a random moment and as many in a call
+of the system. The attempts are those of :mod:`tests.faults.attacks`, the mutants those of
+:mod:`tests.faults.mutants`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ def main() -> None:
 
         try_mutants(sys.argv[2:])
         return
+    usual = {"kills": 60, "faults": 60, "pairs": 24, "threads": 300}
+    times = int(sys.argv[2]) if sys.argv[2:] else usual[kind]
+    if kind == "threads":
+        from tests.test_threads_of_a_model import in_two_threads
+
+        show("one model in two threads at once", in_two_threads(times))
+        return
     from tests.faults.attacks import Attacks
 
-    times = int(sys.argv[2]) if sys.argv[2:] else {"kills": 60, "faults": 60, "pairs": 24}[kind]
     with tempfile.TemporaryDirectory() as name:
         attacks = Attacks(Path(name))
         rows = {
@@ -38,12 +45,14 @@ def main() -> None:
             "pairs": {"two processes in one run folder": attacks.pair},
         }[kind]
         for what, attack in rows.items():
-            counts = Counter(attack() for _ in range(times))
-            said = ", ".join(f"{count} {how}" for how, count in sorted(counts.items()))
-            print(
-                f"| {what} | {times} | {said} | `python -m tests.faults {kind} {times}` |",
-                flush=True,
-            )
+            show(what, Counter(attack() for _ in range(times)))
+
+
+def show(what: str, counts: Counter[str]) -> None:
+    """A line of a table."""
+    said = ", ".join(f"{count} {how}" for how, count in sorted(counts.items()))
+    command = f"`python -m tests.faults {sys.argv[1]} {counts.total()}`"
+    print(f"| {what} | {counts.total()} | {said} | {command} |", flush=True)
 
 
 if __name__ == "__main__":

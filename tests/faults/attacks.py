@@ -132,9 +132,10 @@ class Attacks:
             function()
             code = 0
         except (DeepNLPError, OSError) as error:
-            code = REFUSED if "\n" not in str(error) else 1
-            if isinstance(error, OSError) and error.filename is None:
-                code = 1
+            named = not isinstance(error, OSError) or error.filename is not None
+            code = REFUSED if named and "\n" not in str(error) else 1
+            if code == 1:
+                traceback.print_exc()
         except BaseException:
             traceback.print_exc()
         finally:

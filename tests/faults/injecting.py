@@ -66,7 +66,8 @@ class Injection:
         if self.how == KILL:
             os.kill(os.getpid(), signal.SIGKILL)
         number = getattr(errno, self.how)
-        raise OSError(number, os.strerror(number))
+        named = [os.fspath(file)] if call in ("open", "replace", "unlink") else []
+        raise OSError(number, os.strerror(number), *named)
 
 
 class _Raw(io.FileIO):

@@ -77,6 +77,16 @@ def test_gradients_below_the_norm_keep_every_bit(device):
 
 
 @needs_a_compiler
+@pytest.mark.parametrize("size", [1e30, 1e-30])
+def test_squares_that_float32_cannot_hold(device, size):
+    gradients = [np.array([3, -4], "float32") * np.float32(size), np.zeros((2, 3), "float32")]
+    norm = cuda.clip_all(gradients, 0.25)
+    assert float(norm) == pytest.approx(5 * size, rel=1e-6)
+    scale = min(1, 0.25 / (5 * size + 1e-6))
+    np.testing.assert_allclose(gradients[0], np.array([3, -4]) * size * scale, rtol=1e-6)
+
+
+@needs_a_compiler
 def test_many_gradients_with_few_blocks_for_each(device, monkeypatch):
     monkeypatch.setattr(weights, "_MOST_FOR_A_SUM", 2)
     reference = run_clip(clip_all, "float64", 1.0, copies=9)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.archives import read_npz, write_npz
+from deepnlp.archives import read_npz
 from deepnlp.checkpoint import load, save
 from deepnlp.errors import DivergedError
 from deepnlp.files import locked
@@ -446,18 +446,6 @@ def test_weights_that_are_not_finite_are_never_kept(tmp_path: Path) -> None:
     result = RunFolder(tmp_path).read_result()
     assert result is not None
     assert result["status"] == "diverged"
-
-
-def test_a_model_that_is_not_finite_is_not_saved(tmp_path: Path) -> None:
-    model = RNNLM(5, 4, 4)
-    save(tmp_path / "m.npz", model)
-    before = contents(tmp_path)
-    model.parameters()[0].value[0, 0] = np.nan
-    with pytest.raises(ValueError, match=r"layers\.0\.W has values that are not finite"):
-        save(tmp_path / "m.npz", model)
-    with pytest.raises(ValueError, match="JSON compliant"):
-        write_npz(tmp_path / "m.npz", {}, {"best": float("nan")})
-    assert contents(tmp_path) == before
 
 
 def test_no_result_of_an_earlier_step_lies_beside_a_later_checkpoint(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from deepnlp import DeepNLPError
 from deepnlp.archives import write_npz
 from deepnlp.training import RunFolder
-from deepnlp.training.runfolder import to_json
+from deepnlp.training.strict_json import to_json
 
 
 def folder_with_a_run(path: Path) -> RunFolder:
