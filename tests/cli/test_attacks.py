@@ -47,6 +47,8 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
         ),
         (["evaluate", "run", "--dynamic", "nan"], "should be a number, above 0, got 'nan'"),
         (["generate", "run", "--samples", "1000", "--length", "100000"], "are 100,000,000 words"),
+        (["demo", "vanishing", "--seed", "9" * 20], "at most 4,294,967,295, got"),
+        (["evaluate", "run", "--corpus", "/dev/zero"], "/dev/zero is no regular file"),
         (["search", "--workers", "100000"], "1 or more and at most 64, got"),
         (["gradcheck", "--museum", "--shapes", "1000000"], "at most 1000, got"),
         (["info", "--recipe", "default", "--vocab-size", "1" * 15], "at most 10,000,000, got"),
