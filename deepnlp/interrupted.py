@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -38,16 +39,19 @@ class Interruption:
     """Context in which Ctrl-C raises a KeyboardInterrupt, and which knows that it has.
 
     An extension module that is interrupted while it is imported may raise another error in its
-    place. A second Ctrl-C within a second is the first one still. With ``last=True`` the process
-    ends after the context, and Ctrl-C does nothing any more.
+    place. Where C calls Python (a callback, the end of an object) nothing can be raised: then it
+    is raised a moment later. A second Ctrl-C within a second is the first one still. With
+    ``last=True`` the process ends after the context, and Ctrl-C does nothing any more.
     """
 
     def __init__(self, last: bool = False) -> None:
         self.arrived, self.last = False, last
         self._before: Any = None
+        self._hook: Any = None
         self._when = 0.0
 
     def __enter__(self) -> Interruption:
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._raise_later
         self._before = signal.getsignal(signal.SIGINT)
         if self._before is not signal.SIG_IGN:
             self._handle(self._note)
@@ -55,6 +59,7 @@ class Interruption:
 
     def __exit__(self, *exception: object) -> None:
         self._handle(signal.SIG_IGN if self.last else self._before)
+        sys.unraisablehook = self._hook
 
     def ignore(self) -> None:
         """Let a second one do nothing: the first has ended all there was."""
@@ -73,6 +78,18 @@ class Interruption:
             return
         self.arrived, self._when = True, now
         raise KeyboardInterrupt
+
+    def _raise_later(self, unraisable: Any) -> None:
+        """Raise an interruption again that Python would have printed and forgotten."""
+        if unraisable.exc_type is not KeyboardInterrupt:
+            self._hook(unraisable)
+            return
+        import threading
+
+        self._when = -math.inf
+        again = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+        again.daemon = True
+        again.start()
 
 
 if __name__ == "__main__":

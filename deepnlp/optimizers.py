@@ -142,7 +142,8 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
         raise ValueError(f"clip_gradients: max_norm should be positive, got {max_norm}")
     trained = [p for p in as_bases(parameters) if p.trainable]
     gradients = [p.grad if p.sparse_grad is None else p.sparse_grad[1] for p in trained]
-    return clip_all(gradients, max_norm)
+    with numpy.errstate(over="ignore"):  # an enormous max_norm over a tiny norm: nothing is clipped
+        return clip_all(gradients, max_norm)
 
 
 class Optimizer:
@@ -295,7 +296,7 @@ class Optimizer:
         for name, value in at_least_zero.items():
             if not (isinstance(value, Real) and 0 <= value < math.inf):
                 raise ValueError(
-                    f"{type(self).__name__}: {name} should be a number, 0 or more, got {value!r}"
+                    f"{type(self).__name__}: {name} should be finite and 0 or more, got {value!r}"
                 )
 
 

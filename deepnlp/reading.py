@@ -10,6 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from deepnlp.files import naming
+
 MOST = 1 << 24  # bytes: more than a book, or the metrics of any run
 
 
@@ -26,7 +28,7 @@ def content_of(path: str | PathLike[str], most: int = MOST) -> bytes:
         return _limited(stream.read(most + 1), "standard input", most)
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
         raise ValueError(f"{path} is no regular file: expected one, or - for standard input")
-    with Path(path).open("rb") as file:
+    with naming(Path(path)), Path(path).open("rb") as file:
         return _limited(file.read(most + 1), str(path), most)
 
 

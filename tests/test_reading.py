@@ -39,6 +39,8 @@ def test_only_regular_files_are_read(tmp_path):
     for path in ("/dev/zero", "/dev/null", tmp_path / "fifo"):
         with pytest.raises(ValueError, match="is no regular file: expected one, or - for standard"):
             content_of(path)
+    with pytest.raises(OSError, match=r"/proc/self/mem"):
+        content_of("/proc/self/mem")
     with pytest.raises(IsADirectoryError):
         content_of(tmp_path)
     with pytest.raises(FileNotFoundError):

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed",
-        type=at_least(0),
+        type=at_least(0, 2**32 - 1),
         metavar="N",
         help="seed of the random numbers; by default that of the demonstration",
     )

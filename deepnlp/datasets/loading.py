@@ -163,6 +163,8 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
     if path.is_file():
         return {"all": [path]}
     if not path.is_dir():
+        if path.exists():
+            raise ValueError(f"{path} is no regular file: expected a text file or a folder of such")
         looks_like_a_path = len(path.parts) > 1 or path.suffix in {".txt", ".gz", ".tokens"}
         if looks_like_a_path:
             raise FileNotFoundError(f"no file or folder {path}: check the path of the corpus")

@@ -61,6 +61,8 @@ class RunFolder:
     def __init__(self, path: str | PathLike[str]) -> None:
         if not str(path):
             raise ValueError("the folder of a run has no name: name one, or leave it out")
+        if any("\ud800" <= letter <= "\udfff" for letter in str(path)):  # bytes that are no text
+            raise ValueError(f"the name of a folder should be text in UTF-8, got {str(path)!r}")
         self.path = Path(path)
         paths = [self.path / name for name in self.FILES]
         self.config, self.metrics, self.checkpoint, self.best = paths[:4]

@@ -17,6 +17,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("--count", type=int, default=300, help="random command lines (300)")
     parser.add_argument("--values", type=int, default=1000, help="random calls (1000)")
+    parser.add_argument("--interruptions", type=int, default=0, help="Ctrl-C so many times (0)")
+    parser.add_argument("--streams", action="store_true", help="close and fill standard streams")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="kinds of fixed command lines; all by default")
     arguments = parser.parse_args()
@@ -24,7 +26,7 @@ def main() -> int:
     os.environ |= {"DEEPNLP_NUM_THREADS": "1", "DEEPNLP_MIRROR": "http://127.0.0.1:9/"}
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    from tests.attacks import commands, library, workplace
+    from tests.attacks import commands, library, processes, workplace
 
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
@@ -42,12 +44,15 @@ def main() -> int:
                 wrong += 1
                 shown = [word if len(word) < 80 else f"{word[:20]}..." for word in line]
                 print(f"{outcome.verdict}: {shown} {outcome.changed}\n{outcome.err[-600:]}\n")
+        others = [*processes.interruptions(arguments.interruptions, arguments.seed)]
+        others += processes.streams() if arguments.streams else []
         os.chdir("/")
-    for kind, verdict, said in library.calls(arguments.values, arguments.seed):
-        seen[f"library, {kind}"][verdict] += 1
+    others += library.calls(arguments.values, arguments.seed)
+    for kind, verdict, said in others:
+        seen[kind][verdict] += 1
         if verdict.isupper():
             wrong += 1
-            print(f"{verdict}: {said}\n")
+            print(f"{verdict}: {kind}: {said}\n")
     print("| what was tried | how often | what happened |\n|---|---:|---|")
     for kind, counts in sorted(seen.items()):
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())

@@ -84,7 +84,7 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
         layer, inputs = example.build(np.random.default_rng(0), example.sizes)
         place, value = choose.randrange(len(inputs)), choose.choice(VALUES)
         odd = [value if k == place else x for k, x in enumerate(inputs)]
-        return "inputs of layers", lambda: (example, layer.forward(*odd))
+        return "library, inputs of layers", lambda: (example, layer.forward(*odd))
 
     def gradient_of_a_layer(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         example = EXAMPLES[choose.choice([*EXAMPLES])]
@@ -92,8 +92,8 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
         outputs = layer.forward(*inputs)
         value = choose.choice(VALUES)
         if not isinstance(outputs, np.ndarray) or outputs.ndim == 0 or value is None:
-            return "gradients of layers", lambda: None
-        return "gradients of layers", lambda: (example, layer.backward(value))
+            return "library, gradients of layers", lambda: None
+        return "library, gradients of layers", lambda: (example, layer.backward(value))
 
     def size(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         kinds = [getattr(layers, name) for name in layers.__all__]
@@ -106,13 +106,13 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
             if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty
         ]
         values = {name: choose.choice([3, 3, choose.choice(VALUES)]) for name in names}
-        return "sizes of layers", lambda: kind.init(**values)
+        return "library, sizes of layers", lambda: kind.init(**values)
 
     def optimizer(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         kind = choose.choice([*optimizers.OPTIMIZERS.alternatives.values()])
         names = [name for name in inspect.signature(kind).parameters if name != "parameters"]
         values = {"lr": 0.1, choose.choice(names): choose.choice(VALUES)}
-        return "optimizers", lambda: kind([W], **values)
+        return "library, optimizers", lambda: kind([W], **values)
 
     def parameter(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         name, value = choose.choice(["make", "accumulate", "value", "grad", "rows"]), None
@@ -124,12 +124,12 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
             "grad": lambda: setattr(W, "grad", value),
             "rows": lambda: optimizers.clip_gradients([W], value),
         }[name]
-        return "parameters", use
+        return "library, parameters", use
 
     def initial(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         draw = choose.choice([initialisers.uniform, initialisers.normal])
         shape, width = choose.choice([(2, 3), (choose.choice(VALUES), 2)]), choose.choice(VALUES)
-        return "fresh weights", lambda: draw(shape, width)
+        return "library, fresh weights", lambda: draw(shape, width)
 
     model = RNNLM(4, 8, 8)
     model.vocab = Vocabulary.build(["ha", "ho"])
@@ -139,7 +139,7 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
         values = {"length": 3, choose.choice(names): choose.choice(VALUES)}
         if isinstance(values["length"], int) and values["length"] > 100:
             values["length"] = 3
-        return "generation", lambda: generation.generate(model, **values)
+        return "library, generation", lambda: generation.generate(model, **values)
 
     def search(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         names = ["width", "n_best", "length_penalty", "banned", "end_id"]
@@ -148,7 +148,7 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
         def step(ids: Any, state: Any) -> Any:
             return np.zeros((len(ids), 3)), state
 
-        return "beam search", lambda: generation.beam_search(step, None, 1, **values)
+        return "library, beam search", lambda: generation.beam_search(step, None, 1, **values)
 
     def make_model(choose: random.Random) -> tuple[str, Callable[[], Any]]:
         kind = choose.choice([RNNLM, models.CBOW, models.Seq2Seq, models.Tagger])
@@ -159,7 +159,7 @@ def _makers() -> Iterator[Callable[[random.Random], tuple[str, Callable[[], Any]
             if one.default is one.empty
         }
         values = {**sizes, choose.choice(names): choose.choice(VALUES)}
-        return "models", lambda: kind(**values)
+        return "library, models", lambda: kind(**values)
 
     yield from (input_of_a_layer, gradient_of_a_layer, size, optimizer, parameter, initial)
     yield from (sample, search, make_model)

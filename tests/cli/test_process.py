@@ -135,6 +135,20 @@ def test_handlers_are_put_back():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_an_interruption_that_cannot_be_raised_comes_later():
+    class Ends:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def end_and_wait():
+        Ends()
+        time.sleep(10)
+
+    with Interruption() as interruption, pytest.raises(KeyboardInterrupt):
+        end_and_wait()
+    assert interruption.arrived
+
+
 def test_interrupted_twice_says_so_once(run_folder):
     process = subprocess.Popen(
         [*COMMAND, "generate", run_folder, "--length", "1000000"],

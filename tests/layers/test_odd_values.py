@@ -245,3 +245,12 @@ def test_prompts():
     ):
         with pytest.raises(TypeError, match=message):
             call()
+
+
+def test_clipping_to_an_enormous_norm_clips_nothing():
+    W = Parameter([1e-5, 2e-5])
+    for grad in (np.array([1e-5, 2e-5]), np.zeros(2), np.array([1e-300, 0.0])):
+        W.zero_grad()
+        W.accumulate(grad)
+        optimizers.clip_gradients([W], 1e308)
+        assert W.grad.tolist() == grad.tolist()
