@@ -20,7 +20,7 @@ from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
 from deepnlp.diagnosis.rewriting.holes import Holes, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
-from deepnlp.diagnosis.rewriting.operators import of_operators
+from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
 from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements, targets
 from deepnlp.diagnosis.rewriting.statements import of_statement, of_two_statements
 from deepnlp.diagnosis.rewriting.substituting import (
@@ -314,6 +314,7 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_other_indices(ran, statement, own())
         yield from replaced(ran, statement, own())
         yield from wrapped(ran, statement)
+        yield from of_sums(statement)
 
 
 def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
