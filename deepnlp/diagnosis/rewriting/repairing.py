@@ -212,7 +212,9 @@ class Search:
 
 
 def _is_misplaced(ran: Ran, change: Change) -> bool:
-    """Whether it stores a value in what is no gradient: then the statement is only put aside."""
+    """Whether it stores a value in what is no gradient, or moves the call of a base's backward."""
+    if any(isinstance(new, ast.stmt) and "super()" in ast.unparse(new) for _, new in change.puts):
+        return len(change.puts) > 1
     given = {one.arg for one in ran.tree.args.args}
     before = _stored(change.statement.node)
     with change.applied():
