@@ -34,6 +34,8 @@ def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[st
     rows = ", ".join(name for name in problem.bad if name in repaired)
     told = f"in line {before.lineno}, `{old}` should be `{new}`"
     told += f" ({words})" if words else ""
+    if more := sorted({line for line in _lines(change) if line != before.lineno}):
+        told += f", and likewise line {' and line '.join(map(str, more))}"
     told += ": with it"
     if isinstance(after, ast.Pass):
         told = f"in line {before.lineno}, `{old}` should not be there: without it"
@@ -44,6 +46,11 @@ def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[st
     guess = Guess(cause, f"{told} the gradient of {rows} is right", gradients, place=place)
     guess.removes = _operations(after) < _operations(before)
     return guess
+
+
+def _lines(change: Change) -> list[int]:
+    """Where the changed expressions begin."""
+    return [slot.node.lineno for slot, _ in change.puts if isinstance(slot.node, ast.expr)]
 
 
 def _moved(change: Change) -> str:
