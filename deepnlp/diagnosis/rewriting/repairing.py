@@ -43,11 +43,11 @@ TRACE = 1e-4
 MOST = 8
 """As many changes that repair the same gradients are told."""
 
-SECONDS = 1.2
-"""As many seconds of processor time are spent where nothing else explains a gradient."""
+SECONDS = 1.0
+"""As many seconds of processor time are spent where nothing says more than a change would."""
 
 SECONDS_BESIDE = 0.2
-"""As many where a guess is there, and only the learner's line is looked for."""
+"""As many where the cause is known, and only the learner's line is looked for."""
 
 
 @dataclass
