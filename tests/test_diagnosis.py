@@ -71,9 +71,11 @@ def test_the_cause_is_named_first():
     ]
 
 
-def test_no_right_layer_is_accused():
+@pytest.mark.parametrize("seed", range(4))
+def test_no_right_layer_is_accused(seed):
+    """1,000 right layers in four parts, which run side by side."""
     assert len(RIGHT) > 35
-    assert false_accusations(RIGHT, 1000) == []
+    assert false_accusations(RIGHT, 250, seed) == []
 
 
 def test_layers_that_were_not_seen():

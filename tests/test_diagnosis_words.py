@@ -195,3 +195,27 @@ def test_a_mask_that_is_not_random_is_no_dropout():
     first = check_gradients(Margin(), np.random.default_rng(2).normal(size=(4, 5))).causes[0]
     assert first.name in (TERM, SLOPE)
     assert "self.active" in first.evidence
+
+
+class Updates:
+    """An affine layer that changes its weight before it uses it."""
+
+    def __init__(self, W):
+        self.W = W
+
+    def forward(self, x):
+        self.x = x
+        return x @ self.W
+
+    def backward(self, dy):
+        self.dW = self.x.T @ dy
+        W = self.W.copy()
+        W -= 0.1 * self.dW
+        return dy @ W.T
+
+
+def test_a_weight_that_is_updated_first_is_told():
+    rng = np.random.default_rng(4)
+    first = check_gradients(Updates(rng.normal(size=(3, 5))), rng.normal(size=(4, 3))).causes[0]
+    assert first.name == "cache overwritten or mutated"
+    assert "-0.1" in first.evidence

@@ -75,6 +75,27 @@ def test_the_line_itself_is_the_place() -> None:
     assert points("line 7: dxn = dout, without a factor", CASE)
 
 
+def test_a_name_that_is_younger_than_the_set_is_judged_by_its_sentence() -> None:
+    later = "not linear in dy"
+    assert verdict(report(row("x", (later, "gamma does not depend on dy"))), CASE) == "right"
+    assert verdict(report(row("x", (later, "it is clipped"))), CASE) == "weak"
+
+
+def test_the_formula_of_a_check_is_not_the_place() -> None:
+    told = "the gradient of x for -4000 dy + 1500 dy' is not -4000 times that for dy"
+    assert not points(told, replace(CASE, place=("dy",)))
+
+
+def test_a_check_that_failed_is_no_second_wrong_gradient() -> None:
+    rows = [row("x", (TERM, "gamma")), row("linear in dy", ("sign", "no gradient at all"))]
+    both = report(*rows)
+    both.checks = [SimpleNamespace(name="linear in dy")]
+    assert verdict(both, CASE) == "right"
+    alone = report(rows[1])
+    alone.checks = both.checks
+    assert verdict(alone, CASE) == "misleading"
+
+
 def test_pair() -> None:
     pair = Pair("both", CASE, replace(CASE, accept=("sign",)))
     right = row("x", (TERM, "gamma"))

@@ -199,9 +199,10 @@ def _scope(frame: FrameType) -> dict[str, Any]:
 
     for name, value in frame.f_locals.items():
         add(name, value, 1)
-    owner = frame.f_locals.get("self")
+    owner_name = frame.f_code.co_varnames[0] if frame.f_code.co_argcount else ""
+    owner = frame.f_locals.get(owner_name)  # usually self, or a context
     for name, value in vars(owner).items() if hasattr(owner, "__dict__") else ():
-        add(f"self.{name}", value, 1)
+        add(f"{owner_name}.{name}", value, 1)
     return found
 
 

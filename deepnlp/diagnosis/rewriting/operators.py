@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from deepnlp.diagnosis.rewriting.calls import of_call, of_product
@@ -50,8 +51,8 @@ def _of_expression(ran: Ran, statement: Slot, slot: Slot) -> Iterator[Change]:
         for other in COMPARISONS.get(type(node.ops[0]), ()):
             new = ast.Compare(node.left, [other()], node.comparators)
             yield change(c.DERIVATIVE_MISSING, new)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield from _of_constant(ran, change, statement, slot)
+    elif isinstance(node, ast.Constant) and not _is_in_sum(slot):
+        yield from _of_constant(change, statement, slot)
     elif isinstance(node, ast.Call):
         yield from of_call(change, node)
     elif isinstance(node, ast.IfExp):
@@ -99,8 +100,28 @@ def _is_term(slot: Slot) -> bool:
     ) or (slot.field == "elts" and isinstance(slot.node, ast.BinOp | ast.Name | ast.Call))
 
 
-def _of_constant(ran: Ran, change: Any, statement: Slot, slot: Slot) -> Iterator[Change]:
+def of_sums(statement: Slot) -> Iterator[Change]:
+    """Another number in a sum, where a missing term would be as small a change: ``2 - y**2``."""
+    inside = indices(statement.node)
+    for slot in expressions(statement.node):
+        if id(slot.node) not in inside and _is_in_sum(slot):
+            change = partial(_change, statement, slot, 1.3)
+            yield from _of_constant(change, statement, slot)
+
+
+def _change(statement: Slot, slot: Slot, cost: float, cause: str, new: ast.expr) -> Change:
+    return Change(cause, statement, [(slot, new)], cost)
+
+
+def _is_in_sum(slot: Slot) -> bool:
+    is_sum = isinstance(slot.parent, ast.BinOp) and isinstance(slot.parent.op, ast.Add | ast.Sub)
+    return isinstance(slot.node, ast.Constant) and is_sum
+
+
+def _of_constant(change: Any, statement: Slot, slot: Slot) -> Iterator[Change]:
     value = slot.node.value
+    if type(value) not in (int, float):
+        return
     keyword = slot.parent if isinstance(slot.parent, ast.keyword) else None
     if keyword is not None and keyword.arg == "axis":
         for axis in (0, 1, 2, -1, None):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import copy
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,9 +18,13 @@ from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
 from deepnlp.diagnosis.rewriting.holes import Holes, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
-from deepnlp.diagnosis.rewriting.operators import of_operators
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, statements, targets
-from deepnlp.diagnosis.rewriting.statements import of_statement, of_two_statements
+from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
+from deepnlp.diagnosis.rewriting.slots import Change, Slot, is_misplaced, statements
+from deepnlp.diagnosis.rewriting.statements import (
+    of_all_axes,
+    of_statement,
+    of_two_statements,
+)
 from deepnlp.diagnosis.rewriting.substituting import (
     inserted,
     of_einsum,
@@ -41,11 +43,11 @@ TRACE = 1e-4
 MOST = 8
 """As many changes that repair the same gradients are told."""
 
-SECONDS = 1.2
-"""As many seconds of processor time are spent where nothing else explains a gradient."""
+SECONDS = 1.0
+"""As many seconds of processor time are spent where nothing says more than a change would."""
 
 SECONDS_BESIDE = 0.2
-"""As many where a guess is there, and only the learner's line is looked for."""
+"""As many where the cause is known, and only the learner's line is looked for."""
 
 
 @dataclass
@@ -183,7 +185,7 @@ class Search:
                     self._note(ran, change, self.trials.repaired())
 
     def _note(self, ran: Ran, change: Change, names: set[str]) -> None:
-        if names and not _is_misplaced(ran, change):
+        if names and not is_misplaced(ran.tree, change):
             self.found.append(Repair(ran, change, frozenset(names)))
 
     def _check_time(self) -> None:
@@ -209,29 +211,6 @@ class Search:
             self.trials.repaired()
         self._check_time()
         return [candidates[k] for k in screen.kept()]
-
-
-def _is_misplaced(ran: Ran, change: Change) -> bool:
-    """Whether it stores a value in what is no gradient: then the statement is only put aside."""
-    given = {one.arg for one in ran.tree.args.args}
-    before = _stored(change.statement.node)
-    with change.applied():
-        after = _stored(change.statement.node)
-    return any(name in given or not _GRADIENT.fullmatch(name) for name in after - before)
-
-
-def _stored(node: ast.stmt) -> set[str]:
-    """Names of what a statement stores in, without brackets."""
-    found = set()
-    for slot in targets(node):
-        target = slot.node
-        while isinstance(target, ast.Subscript):
-            target = target.value
-        found.add(ast.unparse(target))
-    return found
-
-
-_GRADIENT = re.compile(r"(\w+\.)*[dg]\w*")
 
 
 class Screen:
@@ -314,9 +293,11 @@ def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
         yield from of_other_indices(ran, statement, own())
         yield from replaced(ran, statement, own())
         yield from wrapped(ran, statement)
+        yield from of_sums(statement)
 
 
 def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
+    yield from of_all_axes(found)
     yield from of_two_statements(ran, found)
     others = [one for one in own() if one.cost > 0]
     for statement in found:

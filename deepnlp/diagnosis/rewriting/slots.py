@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,3 +160,28 @@ def indices(node: ast.AST) -> set[int]:
 def parsed(text: str) -> ast.expr:
     """An expression from its source."""
     return ast.parse(text, mode="eval").body
+
+
+_GRADIENT = re.compile(r"(\w+\.)*[dg]\w*")
+
+
+def is_misplaced(tree: ast.FunctionDef, change: Change) -> bool:
+    """Whether it stores a value in what is no gradient, or moves the call of a base's backward."""
+    if any(isinstance(new, ast.stmt) and "super()" in ast.unparse(new) for _, new in change.puts):
+        return len(change.puts) > 1
+    given = {one.arg for one in tree.args.args}
+    before = _stored(change.statement.node)
+    with change.applied():
+        after = _stored(change.statement.node)
+    return any(name in given or not _GRADIENT.fullmatch(name) for name in after - before)
+
+
+def _stored(node: ast.stmt) -> set[str]:
+    """Names of what a statement stores in, without brackets."""
+    found = set()
+    for slot in targets(node):
+        target = slot.node
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        found.add(ast.unparse(target))
+    return found

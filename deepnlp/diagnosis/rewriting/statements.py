@@ -161,6 +161,33 @@ def _constants(node: ast.AST) -> Iterator[Slot]:
                 yield from _constants(one)
 
 
+def of_all_axes(found: list[Slot]) -> Iterator[Change]:
+    """Several sums, or means, over one axis that should all run over another."""
+    alike: dict[tuple[str, str, int], list[tuple[Slot, Slot]]] = {}
+    for k, statement in enumerate(found):
+        for call in expressions(statement.node):
+            for slot in _axes_of(call.node):
+                axis = ast.unparse(slot.node)
+                name = ast.unparse(call.node.func).rpartition(".")[2]
+                for where in (-1, k):  # in the whole function, or in one statement
+                    group = (axis, name if where < 0 else "", where)
+                    alike.setdefault(group, []).append((statement, slot))
+    for (axis, _, _), members in alike.items():
+        for other in ("0", "1", "-1") if len(members) > 1 else ():
+            if other != axis:
+                puts = [(slot, parsed(other)) for _, slot in members]
+                yield Change(c.WRONG_AXIS, members[0][0], puts, 1.2)
+
+
+def _axes_of(call: Any) -> Iterator[Slot]:
+    """Where a call says over which axis it runs."""
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        places = [Slot(one, "value") for one in call.keywords if one.arg == "axis"]
+        if call.func.attr in ("sum", "mean", "max") and call.args:
+            places.append(Slot(call, "args", 0))
+        yield from (slot for slot in places if ast.unparse(slot.node) in ("0", "1", "2", "-1"))
+
+
 def of_two_statements(ran: Ran, found: list[Slot]) -> Iterator[Change]:
     """Two statements in the wrong order, or two values under each other's names."""
     for slot, later in itertools.combinations(found, 2):

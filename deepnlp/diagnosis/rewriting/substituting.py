@@ -62,6 +62,8 @@ WRAPPERS = [
 ]
 """What an expression may lack around it."""
 
+_SMALL = 64  # as long an axis does no harm
+
 
 def _readable(ran: Ran, statement: Slot) -> list[Slot]:
     """The expressions of a statement that hold numbers and are in no brackets."""
@@ -92,6 +94,9 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
         for other, value in ran.scope.items():
             if other == name or not _same_kind(ran.scope[name], value):
                 continue
+            most = _most(ran, slots[0])
+            if most is not None and value > most:
+                continue
             new = parsed(other)
             cause = partial(of_replacement, ran, statement, slots[0], name, other, value)
             if len(slots) > 1:
@@ -105,6 +110,20 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
             yield Change(of_exchange(statement), statement, puts, 1.1)
 
 
+def _most(ran: Ran, slot: Slot) -> int | None:
+    """The largest number that can stand where one may be the size of an array; None elsewhere.
+
+    A trial must not fill the memory: a size is a whole number that is no operand of an array.
+    """
+    old = ran.value(ast.unparse(slot.node))
+    if not isinstance(old, int | numpy.integer) or isinstance(old, bool):
+        return None
+    whole = ran.value(ast.unparse(slot.parent)) if isinstance(slot.parent, ast.BinOp) else None
+    if isinstance(whole, numpy.ndarray | float | numpy.floating):
+        return None
+    return max(4 * abs(int(old)), _SMALL)
+
+
 def _same_kind(a: Any, b: Any) -> bool:
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray):
         return a.shape == b.shape and not numpy.array_equal(a, b)
@@ -116,8 +135,11 @@ def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
     for slot in _readable(ran, statement):
         shapes, old = _shapes_of(ran, statement, slot), ast.unparse(slot.node)
         size = sum(isinstance(n, ast.Name | ast.operator) for n in ast.walk(slot.node))
+        most = _most(ran, slot)
         for one in values:
             if not _stands(one.shape, shapes):
+                continue
+            if most is not None and (one.shape or one.value > most):
                 continue
             cause = partial(of_replacement, ran, statement, slot, old, one.text, one.value)
             cost = 1.0 + one.cost + 0.05 * size
@@ -165,6 +187,8 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
     for slot in _places(statement):
         old = ast.unparse(slot.node)
         shape = shape_of(ran.value(old))
+        if _most(ran, slot) is not None:
+            continue
         for one in values:
             if one.text == old or (shape is not None and not fits(one.shape, shape)):
                 continue
@@ -183,7 +207,7 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
 def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
     """A sum, a power, a function, a transpose around an expression."""
     for slot in _readable(ran, statement):
-        if isinstance(slot.node, ast.Constant):
+        if isinstance(slot.node, ast.Constant) or _most(ran, slot) is not None:
             continue
         old = ast.unparse(slot.node)
         is_one = shape_of(ran.value(old)) == ()

@@ -34,14 +34,34 @@ def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[st
     rows = ", ".join(name for name in problem.bad if name in repaired)
     told = f"in line {before.lineno}, `{old}` should be `{new}`"
     told += f" ({words})" if words else ""
+    if more := sorted({line for line in _lines(change) if line != before.lineno}):
+        told += f", and likewise line {' and line '.join(map(str, more))}"
     told += ": with it"
     if isinstance(after, ast.Pass):
         told = f"in line {before.lineno}, `{old}` should not be there: without it"
+    if moved := _moved(change):
+        told = f"{moved}: with it"
     gradients = {name: problem.wrong[name] for name in repaired}
     place = f"{ran.file}:{before.lineno}: {old}"
     guess = Guess(cause, f"{told} the gradient of {rows} is right", gradients, place=place)
     guess.removes = _operations(after) < _operations(before)
     return guess
+
+
+def _lines(change: Change) -> list[int]:
+    """Where the changed expressions begin."""
+    return [slot.node.lineno for slot, _ in change.puts if isinstance(slot.node, ast.expr)]
+
+
+def _moved(change: Change) -> str:
+    """What a change says that moves a statement past others."""
+    puts = [(slot.node, new) for slot, new in change.puts if isinstance(new, ast.stmt)]
+    if len(puts) < 2:
+        return ""
+    first, last = puts[0][0], puts[-1][0]
+    one, other, where = (first, last, "after") if puts[-1][1] is first else (last, first, "before")
+    texts = [shortened(ast.unparse(node).split("\n")[0]) for node in (one, other)]
+    return f"line {one.lineno}, `{texts[0]}`, should come {where} line {other.lineno}, `{texts[1]}`"
 
 
 def _operations(node: ast.AST) -> int:

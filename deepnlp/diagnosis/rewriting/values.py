@@ -18,6 +18,7 @@ from deepnlp.diagnosis.rewriting.holes import signature
 from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
 
 _UNSAFE = re.compile(r"random|rng|append|pop\(|\.at\(|super|lambda|yield|print|open\(")
+_LARGE = 10**8  # the product of the sizes of two arrays of which the product may be large
 _OWN = 0.5  # the highest cost of short parts of backward itself
 _LARGEST = 6  # names and operators of an expression taken from elsewhere
 
@@ -203,9 +204,10 @@ def products(ran: Ran) -> list[Value]:
     """Products of two arrays that backward can name, each value once."""
     arrays = [(n, v) for n, v in ran.scope.items() if isinstance(v, numpy.ndarray) and v.ndim]
     arrays = [(n, v) for n, v in arrays if v.dtype.kind in "fb"]
-    forms = [f"{a} * {b}" for (a, _), (b, _) in itertools.combinations(arrays, 2)]
+    pairs = itertools.combinations(arrays, 2)
+    forms = [f"{a} * {b}" for (a, x), (b, y) in pairs if x.size * y.size < _LARGE]
     for (a, x), (b, y) in itertools.permutations(arrays, 2):
-        if x.ndim == y.ndim == 2:
+        if x.ndim == y.ndim == 2 and x.size * y.size < _LARGE:
             forms += [f"{a} @ {b}"] * (x.shape[1] == y.shape[0])
             forms += [f"{a} @ {b}.T"] * (x.shape[1] == y.shape[1])
             forms += [f"{a}.T @ {b}"] * (x.shape[0] == y.shape[0])

@@ -11,6 +11,14 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.places import shortened
+from deepnlp.diagnosis.rewriting.differences import (
+    Difference,
+    Factor,
+    difference,
+    dumped,
+    factor_between,
+    function_name,
+)
 from deepnlp.gradcheck import causes as c
 
 _SLOPE = re.compile(r"^1(\.0)? - [\w.]+ \*\* 2$|[<>]=? 0(\.0)?$|heaviside|cosh")
@@ -21,77 +29,6 @@ _LINEAR = (
     "copy", "array", "asarray", "expand_dims", "squeeze", "pad", "flip",
 )  # fmt: skip
 _MOVES = ("transpose", "swapaxes", "moveaxis", "rollaxis")
-
-
-@dataclass
-class Difference:
-    """The smallest part in which two statements differ.
-
-    Attributes
-    ----------
-    old, new : ast.AST
-    above : list of (ast.AST, str)
-        The nodes of the old statement around it, the outermost first, with the field it is in.
-    """
-
-    old: Any
-    new: Any
-    above: list[tuple[Any, str]] = field(default_factory=list)
-
-
-def difference(old: ast.AST, new: ast.AST) -> Difference:
-    """Where two syntax trees differ."""
-    found = Difference(old, new)
-    while True:
-        one = _only_child(found.old, found.new)
-        if one is None or _factor(found.old, found.new) or _factor(found.new, found.old):
-            return found
-        name, below, other = one
-        found = Difference(below, other, [*found.above, (found.old, name)])
-
-
-def _only_child(old: Any, new: Any) -> tuple[str, ast.AST, ast.AST] | None:
-    """The one pair of children in which two nodes of a kind differ."""
-    if type(old) is not type(new):
-        return None
-    pairs: list[tuple[str, Any, Any]] = []
-    for name in old._fields:
-        a, b = getattr(old, name, None), getattr(new, name, None)
-        if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-            pairs += [(name, x, y) for x, y in zip(a, b)]
-        else:
-            pairs.append((name, a, b))
-    apart = [(name, a, b) for name, a, b in pairs if _text(a) != _text(b)]
-    if [name for name, _, _ in apart] == ["func"]:
-        return None  # another function: the call is the difference
-    if len(apart) != 1 or not all(isinstance(one, ast.expr | ast.keyword) for one in apart[0][1:]):
-        return None
-    return apart[0]
-
-
-def _text(node: Any) -> str:
-    return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
-
-
-Factor = tuple[type, ast.expr, bool]
-"""An operator, its other operand, and whether that stands behind it."""
-
-
-def _factor(part: Any, whole: Any) -> Factor | None:
-    """The operator and the other operand by which one expression becomes another."""
-    if not isinstance(whole, ast.BinOp):
-        return None
-    told = _text(part)
-    if _text(whole.left) == told:
-        return type(whole.op), whole.right, True
-    if _text(whole.right) == told:
-        return type(whole.op), whole.left, False
-    inner = _factor(part, whole.left) if isinstance(whole.op, ast.Mult) else None
-    return (
-        (inner[0], ast.BinOp(inner[1], ast.Mult(), whole.right), True)
-        if (inner is not None and inner[0] is ast.Mult)
-        else None
-    )
 
 
 @dataclass
@@ -130,6 +67,8 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
     if type(old) is not type(new):
         return _of_statements(old, new, cause)
     found = difference(old, new)
+    if cause == c.WRONG_AXIS and isinstance(found.old, ast.stmt):
+        return cause, "all these sums and means run over another axis"
     if any(name in ("target", "targets") for _, name in found.above):
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
@@ -142,7 +81,7 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
 
 def _factors(found: Difference, old: Any, new: Any, setting: Setting) -> tuple[str, str] | None:
     """A factor or a term that one of two expressions has more."""
-    more, less = _factor(old, new), _factor(new, old)
+    more, less = factor_between(old, new), factor_between(new, old)
     if more is not None:
         return _missing(found, old, new, more, setting)
     if less is not None:
@@ -160,8 +99,8 @@ def _zeroed(found: Difference) -> ast.expr | None:
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult) and is_zero:
         other = parent.right if name == "left" else parent.left
         return other
-    is_value = name in ("value", "elts") or _function_name(parent) == "where"
-    if (is_zero and is_value) or _function_name(old) in ("zeros", "zeros_like"):
+    is_value = name in ("value", "elts") or function_name(parent) == "where"
+    if (is_zero and is_value) or function_name(old) in ("zeros", "zeros_like"):
         return new if isinstance(new, ast.expr) else None
     return None
 
@@ -169,7 +108,7 @@ def _zeroed(found: Difference) -> ast.expr | None:
 def _is_one(node: Any) -> bool:
     """Whether it is a 1, or an array of ones."""
     is_one = isinstance(node, ast.Constant) and node.value == 1
-    return is_one or _function_name(node) in ("ones", "ones_like")
+    return is_one or function_name(node) in ("ones", "ones_like")
 
 
 def _of_statements(old: ast.stmt, new: ast.stmt, cause: str) -> tuple[str, str]:
@@ -245,7 +184,7 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     old, new, scope = found.old, found.new, setting.scope
     if not isinstance(old, ast.expr) or not isinstance(new, ast.expr):
         return cause, ""
-    functions = [_function_name(one) for one in (old, new)]
+    functions = [function_name(one) for one in (old, new)]
     if sorted(functions) == ["mean", "sum"]:
         told = f"the {functions[0]} is taken, not the {functions[1]}"
         return (_of_mean(old) if functions[0] == "mean" and setting.is_bias else c.FACTOR), told
@@ -253,7 +192,7 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     if turned is not None:
         operand, told = turned
         return (c.FACTOR if is_number(operand, scope) else c.WRONG_VALUE), told
-    told = f"{_quote(old)} stands in place of {_quote(new)}"
+    told = f"{_quote(old)} stands in place of {_quote(new)}" if _is_short(old, new) else ""
     meant = [setting.assigned.get(ast.unparse(one), one) for one in (old, new)]
     said = _factors(found, old, meant[1], setting) or _factors(found, meant[0], new, setting)
     if said is not None:
@@ -261,13 +200,13 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
     parent, _ = found.above[-1] if found.above else (None, "")
     if isinstance(parent, ast.keyword):
         return cause, f"`{parent.arg}={_short(old)}` stands in place of {_quote(new)}"
-    if isinstance(parent, ast.Call) and _function_name(parent) in _MOVES:
+    if isinstance(parent, ast.Call) and function_name(parent) in _MOVES:
         return c.TRANSPOSED, f"{_quote(parent)} exchanges other axes"
     if cause in (c.TIME_SHIFTED, c.WRONG_VALUE) and _is_shape(found):
         return c.FACTOR, told
     if _is_index(found) and _is_reversal(old, new):
         return c.TIME_REVERSED, f"{told}: the order is reversed"
-    if isinstance(new, ast.UnaryOp) and _text(new.operand) == _text(old):
+    if isinstance(new, ast.UnaryOp) and dumped(new.operand) == dumped(old):
         return c.SIGN, f"{_quote(old)} has the wrong sign"
     if cause in (c.FACTOR, c.WRONG_VALUE) and is_number(old, scope) and is_number(new, scope):
         return (c.FACTOR if _is_linear(found, scope) else c.WRONG_VALUE), told
@@ -277,7 +216,9 @@ def _replaced(found: Difference, cause: str, setting: Setting) -> tuple[str, str
 def _is_reversal(old: ast.expr, new: ast.expr) -> bool:
     """Whether one index counts from the end what the other counts from the beginning."""
     return any(
-        isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) and _text(one.right) == _text(k)
+        isinstance(one, ast.BinOp)
+        and isinstance(one.op, ast.Sub)
+        and dumped(one.right) == dumped(k)
         for one, k in ((old, new), (new, old))
     )
 
@@ -296,16 +237,15 @@ def _turned(old: ast.expr, new: ast.expr) -> tuple[ast.expr, str] | None:
         return None
     words = {ast.Mult: "multiplied", ast.Div: "divided"}
     kinds = [words.get(type(one.op)) for one in (old, new)]
-    same = _text(old.left) == _text(new.left) and _text(old.right) == _text(new.right)
+    same = dumped(old.left) == dumped(new.left) and dumped(old.right) == dumped(new.right)
     if not same or None in kinds or kinds[0] == kinds[1]:
         return None
     return old.right, f"it is {kinds[0]} by {_quote(old.right)}, not {kinds[1]}"
 
 
-def _function_name(node: Any) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    return ast.unparse(node.func).rpartition(".")[2]
+def _is_short(*nodes: ast.expr) -> bool:
+    """Whether it helps to quote expressions beside the lines that they are in."""
+    return all(len(ast.unparse(node)) <= 60 for node in nodes)
 
 
 def _quote(node: ast.AST) -> str:
@@ -326,7 +266,7 @@ def _is_condition(found: Difference) -> bool:
     for node, name in found.above:
         if isinstance(node, ast.Compare):
             return True
-        if isinstance(node, ast.Call) and name == "args" and _function_name(node) == "where":
+        if isinstance(node, ast.Call) and name == "args" and function_name(node) == "where":
             return any(one is found.old for one in ast.walk(node.args[0]))
     return isinstance(found.old, ast.Compare) and isinstance(found.new, ast.Compare)
 
@@ -344,7 +284,7 @@ def _is_linear(found: Difference, scope: Mapping[str, Any]) -> bool:
     for node, name in found.above:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             return is_number(node, scope)
-        if isinstance(node, ast.Call) and name != "func" and _function_name(node) not in _LINEAR:
+        if isinstance(node, ast.Call) and name != "func" and function_name(node) not in _LINEAR:
             return is_number(node, scope)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             other = node.right if name == "left" else node.left
@@ -365,9 +305,10 @@ def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
     if isinstance(node, ast.Subscript):
         return ast.unparse(node.value).endswith(".shape")
     if isinstance(node, ast.Call):
-        if _function_name(node) == "len":
+        if function_name(node) == "len":
             return True
-        return bool(node.args) and all(is_number(one, scope) for one in node.args)
+        of_module = ast.unparse(node.func).rpartition(".")[0] in ("", "np", "numpy", "math")
+        return of_module and bool(node.args) and all(is_number(one, scope) for one in node.args)
     if isinstance(node, ast.BinOp):
         return is_number(node.left, scope) and is_number(node.right, scope)
     return isinstance(node, ast.UnaryOp) and is_number(node.operand, scope)
