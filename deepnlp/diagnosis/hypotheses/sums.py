@@ -182,7 +182,7 @@ def unsummed_rows(problem: Problem, name: str) -> Iterator[Guess]:
 
     def guess(cause: str, told: str, kept: HostArray, factor: float = 1.0) -> Guess:
         total = factor * parts[kept].sum(axis=0).reshape(shape)
-        if not total.any():
+        if not total.any() and cause != c.ASSIGNED:
             total = numpy.full(shape, numpy.nan)  # that it is zero says more
         return Guess(cause, f"the gradient of {name} {told}", {name: total})
 
