@@ -244,6 +244,7 @@ WRONG += [
     ("7.2", lambda x, p, rng: x * (rng.random((*x.shape[:2], 1)) >= p), "whole steps dropped"),
     ("7.2", lambda x, p, rng: MASKS["mask not scaled"](x, p, np.random.default_rng(0)),
      "rng not used"),
+    ("7.2", lambda x, p, rng: locked_by_rows(x, 0.2, rng), "p not used"),
     ("7.2", lambda x, p, rng: 2 * x * (rng.random((len(x), 1, x.shape[2])) >= 0.5), "p not used"),
     ("7.4", lambda *given: count_by_formula(*given) + 8 * given[2], "two biases for each LSTM"),
     ("7.4", lambda V, D, H, tie: count_by_formula(V, D, H, tie) - V * D, "embedding forgotten"),
