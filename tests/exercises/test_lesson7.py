@@ -1,5 +1,6 @@
 """Lesson 7: right answers in several styles, typical wrong ones, and what each is told."""
 
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -256,6 +257,7 @@ WRONG += [
 RIGHT = [
     ("7.1", 0.001),
     ("7.1", 0.00098),
+    ("7.1", Fraction(1, 1024)),
     ("7.2", locked_by_rows),
     ("7.2", locked_by_einsum),
     ("7.3", "L Transposed"),
