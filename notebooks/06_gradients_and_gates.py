@@ -515,14 +515,14 @@ outcome.figure()
 
 # %% [markdown]
 # The gradient with respect to $h$ fades at about the same rate in both, 0.887<!--=
-# outcome.rate["rnn"] --> a step in the RNN and 0.844<!--= outcome.rate["lstm"] --> in the LSTM. By
-# this measure the LSTM would have no longer memory than the RNN. The brackets say otherwise: 12 to
-# 16 words after the opening, the closing one costs the RNN 5.41<!--= outcome.groups["rnn"][-1].mean
-# --> ± 0.46<!--= outcome.groups["rnn"][-1].error --> bits and the LSTM 2.43<!--=
-# outcome.groups["lstm"][-1].mean --> ± 0.28<!--= outcome.groups["lstm"][-1].error -->. What the
-# LSTM remembers, it carries along $c$, and a mean over all units and words hides the few units that
-# keep an open bracket. The validation perplexity is 41.3<!--= outcome.perplexity["rnn"] --> against
-# 37.6<!--= outcome.perplexity["lstm"] -->.
+# outcome.rate["rnn"] --> per step in the RNN and 0.844<!--= outcome.rate["lstm"] --> in the LSTM.
+# By this measure the LSTM would have no longer memory than the RNN. The brackets say otherwise: 12
+# to 16 words after the opening, the closing one costs the RNN 5.41<!--=
+# outcome.groups["rnn"][-1].mean --> ± 0.46<!--= outcome.groups["rnn"][-1].error --> bits and the
+# LSTM 2.43<!--= outcome.groups["lstm"][-1].mean --> ± 0.28<!--= outcome.groups["lstm"][-1].error
+# -->. What the LSTM remembers, it carries along $c$, and a mean over all units and words hides the
+# few units that keep an open bracket. The validation perplexity is 41.3<!--=
+# outcome.perplexity["rnn"] --> against 37.6<!--= outcome.perplexity["lstm"] -->.
 #
 # ## 6 · The GRU: two gates, one state
 #

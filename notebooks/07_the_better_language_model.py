@@ -192,7 +192,7 @@ curves(
 
 # %% [markdown]
 # After ten steps 3 %<!--= 0.7**10 --> of the memories are still there, and each survivor has grown
-# by $1 / (1 - p)$ a step, to the 35-fold<!--= 0.7**-10 -->. A mask locked on $c$ spares the same
+# by $1 / (1 - p)$ per step, to the 35-fold<!--= 0.7**-10 -->. A mask locked on $c$ spares the same
 # units at every step, and those grow just as fast.
 #
 # Is it the time or the memory cell that matters? Four cases over three seeds, on the story *who was

@@ -583,11 +583,11 @@ look(translator, asked[-2])
 # In the run kept here the weights of the first picture cross. *Perro* and *grande* look at their
 # own English words, which stand in the other order; nothing in the model prefers an order, it was
 # learned from pairs. In the second, *dijiste*, "you said", has half of its weight, 0.5<!--=
-# aligned(translator, asked[-2])[1].weights[5, 4] -->, on *tell* and the rest on *did*, which has
-# the tense, and *you*; the row of *no* is spread over several words. A third of the validation
-# sentences, 34 %<!--= judged["exact_match"] / 100 -->, are exact by greedy search; of our six the
-# third is wrong, by beam search too. With the score general the same model gets half as many
-# sentences right: all rows look at the full stop, and attention is the one vector of section 1
+# aligned(translator, asked[-2])[1].weights[-3:-2, 4:5].sum() -->, on *tell* and the rest on *did*,
+# which has the tense, and *you*; the row of *no* is spread over several words. A third of the
+# validation sentences, 34 %<!--= judged["exact_match"] / 100 -->, are exact by greedy search; of
+# our six the third is wrong, by beam search too. With the score general the same model gets half as
+# many sentences right: all rows look at the full stop, and attention is the one vector of section 1
 # again (`chapters/ch09_attention/short_sentences.py`). This is a toy; `deepnlp train --recipe
 # tatoeba-en-es` trains on all sentences of the corpus.
 #

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from notebooks.folding import END, fold, is_solution
+from notebooks.folding import END, UsedError, fold, is_solution
 from notebooks.pictures import shrink
 from notebooks.quoted import QuotedError, add_probes, complaints, keep_values, take_probes
 
@@ -147,6 +147,8 @@ def build(
     QuotedError
         If the text quotes a number that the cells did not give. The notebook is then kept beside
         the others, as ``NN_name.refused.ipynb``.
+    UsedError
+        If a cell uses what a solution defines.
     """
     import nbformat
 
@@ -254,7 +256,7 @@ def _build_or_complain(source: Path, short: bool, output: Path | None, text: boo
 
     try:
         return build(source, short, output, text)
-    except (CellExecutionError, QuotedError) as error:
+    except (CellExecutionError, QuotedError, UsedError) as error:
         print(f"error: {source.name}: {error}", file=sys.stderr)
         return None
 

@@ -2,8 +2,7 @@
 
 JupyterLab folds a code cell whose metadata say so; VS Code and GitHub show it all the same. So the
 builder turns a solution into a Markdown cell with a ``<details>`` block that holds code and
-verdict. Only a solution that later cells build on stays a code cell, hidden where a viewer can hide
-it, and without a stored output.
+verdict. So no other cell may use what a solution defines.
 """
 
 from __future__ import annotations
@@ -12,13 +11,16 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-HIDDEN = {"source_hidden": True, "outputs_hidden": True}
 END = "</details>"
 
 
 def is_solution(cell: Any) -> bool:
     """Whether a cell holds, or held, the solution of an exercise."""
     return "solution" in cell.metadata.get("tags", [])
+
+
+class UsedError(Exception):
+    """A cell of a lesson uses what a solution defines, which the notebook will not run."""
 
 
 def fold(notebook: Any) -> None:
@@ -30,15 +32,13 @@ def fold(notebook: Any) -> None:
         cell = notebook.cells[place]
         if cell.cell_type != "code":
             continue
-        if is_solution(cell) and used.isdisjoint(_defined(cell.source)):
+        if is_solution(cell):
+            if both := used.intersection(_defined(cell.source)):
+                raise UsedError(f"{', '.join(both)} of {cell.source[:14]} is used further down")
             folded = new_markdown_cell(_details(cell), metadata={"tags": ["solution"]})
             folded["id"] = cell.id
             notebook.cells[place] = folded
             continue
-        if is_solution(cell):
-            cell.metadata["jupyter"] = dict(HIDDEN)
-            cell.metadata["collapsed"] = True
-            cell.outputs = []
         used |= _names(cell.source)
     code = (cell for cell in notebook.cells if cell.cell_type == "code")
     for number, cell in enumerate(code, start=1):

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from notebooks.build import build, read
-from notebooks.folding import fold
+from notebooks.folding import UsedError, fold
 from notebooks.pictures import shrink
 from notebooks.quoted import QuotedError, complaint, complaints, marks
 
@@ -32,7 +32,7 @@ def half(x):
 print("right")
 
 # %%
-loss = half(loss)
+loss = loss / 2
 loss
 """
 
@@ -108,14 +108,12 @@ def test_a_lesson_is_built_with_its_numbers_kept_and_its_solutions_folded(tmp_pa
     assert "jupytext" not in notebook.metadata
     assert [one["value"] for one in notebook.metadata["quoted"]] == [1.0986, True]
     assert complaints(notebook) == []
-    first, _, folded, hidden, last = notebook.cells
-    assert (first.execution_count, hidden.execution_count, last.execution_count) == (1, 2, 3)
-    assert last.outputs[0].execution_count == 3
-    assert folded.cell_type == "markdown"
+    first, _, folded, other, last = notebook.cells
+    assert (first.execution_count, last.execution_count) == (1, 2)
+    assert last.outputs[0].execution_count == 2
+    assert {folded.cell_type, other.cell_type} == {"markdown"}
     assert folded.source.startswith("<details><summary>Solution 1.1</summary>\n\n```python\n")
     assert "```text\nright: the answer is seven\n```\n\n</details>" in folded.source
-    assert hidden.metadata["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
-    assert hidden.outputs == []
     assert last.outputs[0].data["text/plain"] == "0.5493"
 
 
@@ -155,6 +153,14 @@ def test_solutions_may_stand_in_a_file_of_their_own(tmp_path):
     ]  # fmt: skip
     assert cells[1].metadata["tags"] == ["solution"]
     assert [cell.id for cell in cells] == ["cell-0", "cell-1", "cell-2", "cell-3"]
+
+
+def test_what_a_solution_defines_is_not_for_the_cells_after_it():
+    solution = "# Solution 1.2\ndef half(x):\n    return x / 2"
+    cells = [nbformat.v4.new_code_cell(solution, metadata={"tags": ["solution"]})]
+    cells.append(nbformat.v4.new_code_cell("print(half(3))"))
+    with pytest.raises(UsedError, match=r"half of # Solution 1\.2 is used further down"):
+        fold(nbformat.v4.new_notebook(cells=cells))
 
 
 def test_a_solution_in_a_file_that_was_not_run_is_folded_without_a_verdict():

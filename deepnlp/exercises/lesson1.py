@@ -167,12 +167,16 @@ def _check_central_difference(answer: Any) -> Verdict:
         "one-sided|to the left": (np.exp(x) - np.exp(x - h)) / h,
         c.FACTOR: 2 * right, c.SIGN: -right,
         "not divided": 2 * h * right,
+        "h not used": np.exp(x),
         "divided, then multiplied": h * h * right,
         "points h apart": (np.exp(x + h / 2) - np.exp(x - h / 2)) / (2 * h),
         "the second derivative": (np.exp(x + h) - 2 * np.exp(x) + np.exp(x - h)) / h**2,
     }  # fmt: skip
     got = answer(np.exp, x, h)
-    return SAY["1.9"].compare(got, right, "slope(np.exp, 0.7, 0.1)", wrong)
+    verdict = SAY["1.9"].compare(got, right, "slope(np.exp, 0.7, 0.1)", wrong)
+    if not verdict.ok and np.ndim(got) == 0 and not is_empty(got) and abs(got - np.exp(x)) < 1e-4:
+        return SAY["1.9"].wrong("h not used")
+    return verdict
 
 
 @exercise("1.10", stars=1, title="A check that sees nothing")

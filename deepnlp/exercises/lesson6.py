@@ -26,6 +26,7 @@ def will_it_explode(answer: Any) -> Verdict:
         return Verdict.wrong(WRONG_TYPE, "Answer with a dict of A, B and C.")
     if any(map(is_empty, answer.values())):
         return Verdict.empty("there is a matrix without an answer")
+    answer = {name: str(one).strip().casefold() for name, one in answer.items()}
     if strange := [one for one in answer.values() if one not in (GROWS, VANISHES)]:
         return Verdict.wrong(WRONG_TYPE, f"Say 'grows' or 'vanishes', not {strange[0]!r}.")
     say = SAY["6.1"]

@@ -76,7 +76,15 @@ def locked_mask(answer: Any) -> Verdict:
         "scaled by p": x * kept / p,
         "shrunk instead of grown": x * kept * (1 - p),
     }
-    return first_failure(say.compare(y, x * kept / (1 - p), "y", wrong), say.right())
+    verdict = say.compare(y, x * kept / (1 - p), "y", wrong)
+    p = 0.6
+    y = np.asarray(answer(x.copy(), p, np.random.default_rng(8)))
+    kept, share = y != 0, float(np.mean(y != 0))
+    if verdict.ok and abs(share - (1 - p)) > 0.15:  # four standard errors
+        return say.wrong("p not used|always the same", share=share, p=p)
+    return first_failure(
+        verdict, compare_values(y, x * kept / (1 - p), "y for p = 0.6"), say.right()
+    )
 
 
 @exercise("7.3", stars=1, title="Which matrix is P_HD?")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import deepnlp
-from deepnlp.exercises.verdict import ERROR, RefusedError, Verdict, is_empty
+from deepnlp.exercises.verdict import ERROR, WRONG_TYPE, RefusedError, Verdict, is_empty
 
 Checker = Callable[[Any], Verdict]
 
@@ -151,6 +151,14 @@ def _judge(exercise: Exercise, answer: Any) -> Verdict:
         return exercise.checker(answer)
     except RefusedError as refused:
         return refused.verdict
+    except TypeError as error:
+        if not callable(answer) and "not callable" in str(error):
+            given = type(answer).__name__
+            return Verdict.wrong(
+                WRONG_TYPE,
+                f"Hand over the function or the class itself, not what it gives; got a {given}.",
+            )
+        return Verdict.wrong(ERROR, _describe(error))
     except NotImplementedError:
         return Verdict.empty("it raises NotImplementedError")
     except Exception as error:  # whatever the reader's code may raise is part of the verdict

@@ -24,7 +24,7 @@ class Texts(dict[str, str]):
 
     def wrong(self, diagnosis: str, **found: Any) -> Verdict:
         """The verdict on a wrong answer of this kind."""
-        return Verdict.wrong(diagnosis, self.told(diagnosis, **found))
+        return Verdict.wrong(kind_of(diagnosis), self.told(diagnosis, **found))
 
     def right(self, **found: Any) -> Verdict:
         """The verdict on a right answer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def compare_values(
         return Verdict.empty(f"{name} is None")
     want = np.asarray(asnumpy(expected))
     try:
-        have = np.asarray(asnumpy(got))
+        have = np.asarray(float(got) if isinstance(got, Fraction) else asnumpy(got))
     except (TypeError, ValueError):
         have = np.asarray(None)
     if have.dtype.kind not in "biufc":

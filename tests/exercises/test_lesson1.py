@@ -87,6 +87,7 @@ WRONG = [
     ("1.4", lambda p, t: -np.log10(p[np.arange(len(t)), t]).mean(), "base of the logarithm"),
     ("1.9", lambda f, x, h: (f(x) - f(x - h)) / h, "one-sided"),
     ("1.9", lambda f, x, h: f(x + h) - f(x - h), "not divided"),
+    ("1.9", lambda f, x, h: (f(x + 1e-4) - f(x - 1e-4)) / 2e-4, "h not used"),
     ("1.9", lambda f, x, h: (f(x + h) - f(x - h)) / 2 * h, "divided, then multiplied"),
     ("1.2", lambda *weights: weights[0] @ weights[2], "wrong type"),
     ("1.3", softmax_over_columns, "summed or broadcast over the wrong axis"),

@@ -315,7 +315,7 @@ WRONG += [
 ]  # fmt: skip
 
 RIGHT = [
-    ("6.1", {"C": "vanishes", "B": "grows", "A": "vanishes"}),
+    ("6.1", {"C": "Vanishes ", "B": "GROWS", "A": "vanishes"}),
     ("6.1", dict(zip("ABC", ["vanishes", "grows", "vanishes"], strict=True))),
     ("6.2", 1.0298),
     ("6.2", np.exp(np.log(1.8) / 20)),

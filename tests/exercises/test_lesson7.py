@@ -1,5 +1,6 @@
 """Lesson 7: right answers in several styles, typical wrong ones, and what each is told."""
 
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -244,6 +245,7 @@ WRONG += [
     ("7.2", lambda x, p, rng: x * (rng.random((*x.shape[:2], 1)) >= p), "whole steps dropped"),
     ("7.2", lambda x, p, rng: MASKS["mask not scaled"](x, p, np.random.default_rng(0)),
      "rng not used"),
+    ("7.2", lambda x, p, rng: locked_by_rows(x, 0.2, rng), "p not used"),
     ("7.2", lambda x, p, rng: 2 * x * (rng.random((len(x), 1, x.shape[2])) >= 0.5), "p not used"),
     ("7.4", lambda *given: count_by_formula(*given) + 8 * given[2], "two biases for each LSTM"),
     ("7.4", lambda V, D, H, tie: count_by_formula(V, D, H, tie) - V * D, "embedding forgotten"),
@@ -255,6 +257,7 @@ WRONG += [
 RIGHT = [
     ("7.1", 0.001),
     ("7.1", 0.00098),
+    ("7.1", Fraction(1, 1024)),
     ("7.2", locked_by_rows),
     ("7.2", locked_by_einsum),
     ("7.3", "L Transposed"),

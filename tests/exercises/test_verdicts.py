@@ -182,3 +182,22 @@ def test_a_gradient_that_is_not_set_is_missing():
     assert "no dW" in verdict.text
     verdict = check_backward(ReturnsNothing(W), x, weights=("W",))
     assert verdict.diagnosis == "dx missing"
+
+
+class Twice:
+    def forward(self, x):
+        return 2 * x
+
+
+@pytest.mark.parametrize("given", [np.ones((5, 2)), 3.0, "a text", [1, 2], Twice()])
+def test_what_a_function_gives_is_not_the_function(given):
+    verdict = check("1.1", given)
+    assert verdict.diagnosis == "wrong type"
+    assert "the function or the class itself" in verdict.text
+
+
+def test_an_argument_that_cannot_be_called_is_an_error_of_the_answer():
+    def affine(x, W, b):
+        return x(W) + b
+
+    assert check("1.1", affine).diagnosis == "error"
