@@ -12,6 +12,7 @@ from deepnlp.exercises.texts import texts_of
 from deepnlp.exercises.verdict import WRONG_TYPE, Verdict, is_empty, parts
 from deepnlp.functions import sigmoid
 from deepnlp.gradcheck import CAUSES
+from deepnlp.gradcheck.causes import GATES_SWAPPED
 from deepnlp.layers import GRU, LSTM, TimeLSTM
 
 SAY = texts_of(6)
@@ -162,8 +163,8 @@ def _run_cell(
 
 def _crossed(verdict: Verdict, answer: Any, weights: tuple[Any, Any, Any], x: Any) -> bool:
     """Whether i and g have each other's factor: di = dc i in place of dc g, and dg = dc g."""
-    if verdict.diagnosis not in CAUSES:  # only where all but the numbers is as it should be
-        return False
+    if verdict.diagnosis not in CAUSES or verdict.diagnosis == GATES_SWAPPED:
+        return False  # not the numbers alone, or named already
     x, layer = x[:, :1], answer(*(w.copy() for w in weights))  # of one step
     h = layer.forward(x.copy())
     layer.backward(np.ones_like(h))
