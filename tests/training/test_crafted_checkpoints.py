@@ -359,7 +359,7 @@ def test_a_bit_of_the_text_or_of_a_weight_is_noticed_by_the_digest(folder: Path)
     changed = copy.deepcopy(arrays)
     changed["best/layers.0.W"][0, 0] *= -1
     assert archives.digest(changed, head) != digest
-    reshaped = {**arrays, "layers.0.W": arrays["layers.0.W"].T.copy()}
+    reshaped = {**arrays, "layers.0.W": arrays["layers.0.W"].reshape(6, 11)}
     assert archives.digest(reshaped, head) != digest
     assert archives.digest(arrays, {**head, "class": "Tagger"}) != digest
 
@@ -429,6 +429,14 @@ def test_another_length_of_a_schedule_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match=message):
         tiny_trainer(tmp_path, epochs=2, schedule=Cosine(98)).fit(resume=True)
+
+
+def test_another_option_of_the_config_is_refused(tmp_path: Path) -> None:
+    """Also one that the trainer and its parts do not have."""
+    tiny_trainer(tmp_path, epochs=1, config=TrainConfig(seed=1)).fit()
+    with pytest.raises(ValueError, match="another seed: the run began with 1, got 2"):
+        tiny_trainer(tmp_path, epochs=2, config=TrainConfig(seed=2)).fit(resume=True)
+    tiny_trainer(tmp_path, epochs=2, config=TrainConfig(seed=1, corpus="moved")).fit(resume=True)
 
 
 def test_the_options_of_a_run_hold_no_paths() -> None:

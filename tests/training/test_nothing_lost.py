@@ -72,7 +72,14 @@ def copy(run: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "others", [(), ("best.npz",), ("metrics.jsonl", "result.json"), ("best.npz", "result.json")]
+    "others",
+    [
+        (),
+        ("best.npz",),
+        ("metrics.jsonl", "result.json"),
+        ("best.npz", "result.json"),
+        ("best.npz", "metrics.jsonl"),
+    ],
 )
 def test_a_run_without_its_checkpoint_does_not_start_over(
     others: tuple[str, ...], copy: Path
