@@ -138,10 +138,11 @@ def _same_kind(a: Any, b: Any) -> bool:
 
 def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
     """Another value of the same shape in place of an expression."""
+    into_array = any(isinstance(one.node, ast.Subscript) for one in targets(statement.node))
     for slot in _readable(ran, statement):
         shapes, old = _shapes_of(ran, statement, slot), ast.unparse(slot.node)
         size = sum(isinstance(n, ast.Name | ast.operator) for n in ast.walk(slot.node))
-        most = _most(ran, slot)
+        most = None if into_array and slot.field in ("value", "operand") else _most(ran, slot)
         for one in values:
             if not _stands(one.shape, shapes):
                 continue
