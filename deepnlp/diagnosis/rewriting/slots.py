@@ -82,10 +82,11 @@ class Change:
 def locate(node: Any) -> None:
     """Give new nodes of a syntax tree a place, as compiling them takes; others have one."""
     if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg):
-        if hasattr(node, "lineno"):
+        if not hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+        elif isinstance(node, ast.expr):
             return
-        node.lineno = node.end_lineno = 1
-        node.col_offset = node.end_col_offset = 0
     for value in vars(node).values() if isinstance(node, ast.AST) else ():
         for one in value if isinstance(value, list) else (value,):
             if isinstance(one, ast.AST):

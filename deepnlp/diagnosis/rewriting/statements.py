@@ -10,7 +10,15 @@ from typing import Any
 
 from deepnlp.diagnosis.rewriting.functions import Ran, shape_of
 from deepnlp.diagnosis.rewriting.operators import OPPOSITES
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, loaded, parsed, targets
+from deepnlp.diagnosis.rewriting.slots import (
+    Change,
+    Slot,
+    expressions,
+    loaded,
+    locate,
+    parsed,
+    targets,
+)
 from deepnlp.gradcheck import causes as c
 
 
@@ -117,6 +125,7 @@ def _all_places(statement: Slot, target: ast.Subscript, put: Any) -> Iterator[Ch
         held: Any = new.targets[0] if isinstance(new, ast.Assign) else new.target
         places = [*indices[:k], ast.Slice(), *indices[k + 1 :]]
         held.slice = ast.Tuple(places, ast.Load()) if len(places) > 1 else places[0]
+        locate(held.slice)
         yield put(c.NOT_SUMMED_T, copy.deepcopy(new), 1.1)
         value = ast.unparse(new.value)
         new.value = parsed(f"np.expand_dims({value}, {k})")

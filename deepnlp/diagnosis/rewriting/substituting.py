@@ -124,6 +124,12 @@ def _most(ran: Ran, slot: Slot) -> int | None:
     return max(4 * abs(int(old)), _SMALL)
 
 
+def _is_numeric(ran: Ran, text: str) -> bool:
+    """Whether an expression may stand for numbers, and not for a shape."""
+    value = ran.value(text)
+    return value is UNKNOWN or shape_of(value) is not None
+
+
 def _same_kind(a: Any, b: Any) -> bool:
     if isinstance(a, numpy.ndarray) and isinstance(b, numpy.ndarray):
         return a.shape == b.shape and not numpy.array_equal(a, b)
@@ -132,10 +138,11 @@ def _same_kind(a: Any, b: Any) -> bool:
 
 def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
     """Another value of the same shape in place of an expression."""
+    into_array = any(isinstance(one.node, ast.Subscript) for one in targets(statement.node))
     for slot in _readable(ran, statement):
         shapes, old = _shapes_of(ran, statement, slot), ast.unparse(slot.node)
         size = sum(isinstance(n, ast.Name | ast.operator) for n in ast.walk(slot.node))
-        most = _most(ran, slot)
+        most = None if into_array and slot.field in ("value", "operand") else _most(ran, slot)
         for one in values:
             if not _stands(one.shape, shapes):
                 continue
@@ -187,7 +194,7 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
     for slot in _places(statement):
         old = ast.unparse(slot.node)
         shape = shape_of(ran.value(old))
-        if _most(ran, slot) is not None:
+        if _most(ran, slot) is not None or not _is_numeric(ran, old):
             continue
         for one in values:
             if one.text == old or (shape is not None and not fits(one.shape, shape)):
@@ -210,6 +217,8 @@ def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
         if isinstance(slot.node, ast.Constant) or _most(ran, slot) is not None:
             continue
         old = ast.unparse(slot.node)
+        if not _is_numeric(ran, old):
+            continue
         is_one = shape_of(ran.value(old)) == ()
         for cause, form in WRAPPERS:
             cause = of_number(statement, slot) if is_one else cause

@@ -73,6 +73,9 @@ def worded(old: ast.stmt, new: ast.stmt, cause: str, setting: Setting) -> tuple[
         return cause, f"it is stored in {_quote(found.old)} and not in {_quote(found.new)}"
     if _is_condition(found):
         return c.DERIVATIVE_MISSING, f"the condition is not {_quote(found.new)}"
+    if found.above and isinstance(found.above[-1][0], ast.keyword):  # axis=1 is not 0 + 1
+        words = [f"`{found.above[-1][0].arg}={ast.unparse(one)}`" for one in (found.old, found.new)]
+        return cause, f"{words[0]} stands in place of {words[1]}"
     zeroed = None if _is_index(found) else _zeroed(found)
     if zeroed is not None:
         return c.TERM_MISSING, f"the term {_quote(zeroed)} is missing"
