@@ -154,7 +154,8 @@ def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
 
 
 def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    for key, value in now.items():
+    for key in sorted(now, key=CAUSES.__contains__):  # what follows from others comes last
+        value = now[key]
         if then.get(key, value) != value:
             raise ValueError(
                 f"cannot resume with another {key}: the run began with {then[key]!r}, got "
