@@ -104,8 +104,11 @@ class Weight(Variable):
         return numpy.array(asnumpy(self.parameter.value))
 
     def set(self, value: Any) -> None:
-        """Put another value in place."""
-        self.parameter.value = asarray(value)
+        """Put another value in place; a complex one makes the weight complex."""
+        value = asarray(value)
+        if value.dtype.kind == "c":
+            self.parameter.astype(value.dtype)
+        self.parameter.value = value
 
     def grad(self) -> Any:
         """``parameter.grad``."""
