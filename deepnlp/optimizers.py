@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
-import numpy
-
 from deepnlp import backend
 from deepnlp.backend import Array, asarray, asnumpy, check_number, xp
 from deepnlp.kernels import kernel
@@ -29,6 +27,7 @@ from deepnlp.parameter import Parameter, as_bases, at_every_place
 LearningRate = Annotated[float, Option("learning rate at the start", above=0)]
 WeightDecay = Annotated[float, Option("pull of the weights towards zero", low=0)]
 SMALLEST_NORM = 1e-15  # of which the squares are still whole in float32
+NEVER_REACHED = 1e300  # a larger max_norm clips nothing; its quotient might overflow
 AVERAGE_AFTER = "epochs back behind which validation must fall to begin averaging; 0 for at once"
 Velocity = Annotated[float, Option("fraction of the velocity kept per step", low=0, below=1)]
 
@@ -64,7 +63,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Array:
         m = max((float(abs(g).max()) for g in gradients if g.size), default=0.0)
         if 0 < m < math.inf:
             return _clip_extreme(gradients, max_norm, m)
-    if math.isfinite(max_norm):
+    if max_norm < NEVER_REACHED:
         scale = xp.minimum(1, max_norm / (norm + 1e-6))
         for g in gradients:
             _multiply(g, scale)
@@ -82,8 +81,7 @@ def _clip_extreme(gradients: Sequence[Array], max_norm: float, m: float) -> Arra
         for g in gradients:
             g /= g.dtype.type(m)
             _multiply(g, max_norm / (n + 1e-6 / m))
-    with numpy.errstate(over="ignore"):  # in float64 the norm may be above all numbers
-        return n * m
+    return xp.asarray(float(n) * m)  # infinite if the norm is above all numbers of float64
 
 
 def _norm(gradients: Sequence[Array]) -> Array:
@@ -142,8 +140,7 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> Array:
         raise ValueError(f"clip_gradients: max_norm should be positive, got {max_norm}")
     trained = [p for p in as_bases(parameters) if p.trainable]
     gradients = [p.grad if p.sparse_grad is None else p.sparse_grad[1] for p in trained]
-    with numpy.errstate(over="ignore"):  # an enormous max_norm over a tiny norm: nothing is clipped
-        return clip_all(gradients, max_norm)
+    return clip_all(gradients, max_norm)
 
 
 class Optimizer:

@@ -594,7 +594,7 @@ def test_clipping_of_very_many_small_entries_in_float16():
 @pytest.mark.parametrize("name", MAKE)
 @pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0])
 def test_a_learning_rate_is_finite(name, wrong):
-    with pytest.raises(ValueError, match="lr should be a number, 0 or more"):
+    with pytest.raises(ValueError, match="lr should be finite and 0 or more"):
         MAKE[name](parameters(), lr=wrong)
-    with pytest.raises(ValueError, match="weight_decay should be a number, 0 or more"):
+    with pytest.raises(ValueError, match="weight_decay should be finite and 0 or more"):
         MAKE[name](parameters(), weight_decay=wrong)

@@ -60,9 +60,9 @@ def test_missing_words_are_drawn_with_the_spread_of_those_found(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cat 1 2\ndog 3\n", "line 2: expected a word and 2 numbers, got 2 fields"),
-        ("cat 1 2\ndog 3 4 5\n", "line 2: expected a word and 2 numbers, got 4 fields"),
-        ("2 3\ncat 1 2\n", "line 2: expected a word and 3 numbers, got 3 fields"),
+        ("cat 1 2\ndog 3\n", r"2 numbers \(3 fields\), got 2 fields"),
+        ("cat 1 2\ndog 3 4 5\n", r"2 numbers \(3 fields\), got 4 fields"),
+        ("2 3\ncat 1 2\n", r"3 numbers \(4 fields\), got 3 fields"),
         ("cat 1 2\n\ndog 3 4\n", "line 2: expected a word and 2 numbers"),
         ("cat\n", "line 1: expected a word and one or more numbers, got 1 field"),
         ("elk 1 2\ncat 1 two\n", "line 2: expected 2 finite numbers"),
