@@ -108,7 +108,8 @@ def main() -> None:
     if single:
         print(table(single))
     if pairs:
-        both = [o for o in pairs if sum(n == 2 for n in o.named) >= options.shapes - 1]
+        least = max(1, options.shapes - 1)
+        both = [o for o in pairs if sum(n == 2 for n in o.named) >= least]
         print(f"pairs: both mistakes named in {len(both)} of {len(pairs)}")
     if options.json:
         wrong = [_failing(o) for o in single if score(o.verdicts) != "right"]
