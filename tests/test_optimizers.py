@@ -591,6 +591,13 @@ def test_clipping_of_very_many_small_entries_in_float16():
     np.testing.assert_allclose(W.grad, 10 / np.sqrt(100_000), rtol=1e-3)
 
 
+def test_the_norm_of_gradients_whose_squares_vanish():
+    W = Parameter(np.zeros(4, "float32"))
+    W.accumulate(np.full(4, 1e-25, "float32"))
+    assert float(clip_gradients([W], 1.0)) == pytest.approx(2e-25, rel=1e-6, abs=0)
+    np.testing.assert_allclose(W.grad, 1e-25)
+
+
 @pytest.mark.parametrize("name", MAKE)
 @pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0])
 def test_a_learning_rate_is_finite(name, wrong):

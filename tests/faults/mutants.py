@@ -138,7 +138,7 @@ MUTANTS = [
     ("optimizers.py", "if 0 < m < math.inf:", "if True:", "clipping"),
     ("optimizers.py", "            g /= g.dtype.type(m)\n", "", "clipping"),
     ("optimizers.py", "max_norm / m < n + 1e-6 / m", "True", "clipping"),
-    ("optimizers.py", "return n * m", "return n", "clipping"),
+    ("optimizers.py", "float(n) * m)", "float(n))", "clipping"),
     (
         "optimizers.py",
         'g.astype("float32") if g.dtype == "float16" else g for',

@@ -159,6 +159,31 @@ def test_a_folder_has_a_name(out: Any, tmp_path: Path, monkeypatch: pytest.Monke
         assert tiny_trainer(out, epochs=1).fit().status == "finished"
 
 
+def test_the_best_weights_are_made_again_before_the_next_step(copy: Path) -> None:
+    (copy / "best.npz").unlink()
+    trainer = tiny_trainer(copy)
+    there = []
+    train_step = trainer.train_step
+
+    def step(*batch: Any) -> Any:
+        there.append((copy / "best.npz").exists())
+        return train_step(*batch)
+
+    trainer.train_step = step  # type: ignore[method-assign]
+    trainer.fit(resume=True)
+    assert there[0]
+
+
+def test_options_of_a_run_that_never_began_are_cleared_away(
+    copy: Path, whole: dict[str, Any]
+) -> None:
+    """A process was killed between the options and the first checkpoint of a run to replace it."""
+    (copy / "config.toml.next").write_text("epochs = 9\n", encoding="utf-8")
+    tiny_trainer(copy).fit(resume=True)
+    assert not (copy / "config.toml.next").exists()
+    assert end_of(copy) == whole
+
+
 # --- Overwriting --------------------------------------------------------------------------------
 
 
