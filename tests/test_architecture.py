@@ -28,7 +28,7 @@ FLOORS = [
     {"parameter.py", "views.py", "functions.py", "products.py", "kernels/", "initialisers.py"},
     {"layer.py", "__init__.py"},
     {"layers/"},
-    {"optimizers.py", "gradcheck/", "gradflow/", "text/", "vectors/", "counting.py", "datasets/"},
+    {"optimizers/", "gradcheck/", "gradflow/", "text/", "vectors/", "counting.py", "datasets/"},
     {"models/"},
     {
         "checkpoint.py",

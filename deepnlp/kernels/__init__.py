@@ -1,9 +1,9 @@
 """The registry of quick forms.
 
 A *kernel* is a function whose formula stands where a reader looks for it: the loop of the LSTM in
-``layers/lstm.py``, the rule of Adam in ``optimizers.py``. That is its plain form, the reference in
-the tests. It may have a quick form for a backend: a function of the same name that takes the same
-arguments and gives the same results,
+``layers/lstm.py``, the rule of Adam in ``optimizers/adaptive.py``. That is its plain form, the
+reference in the tests. It may have a quick form for a backend: a function of the same name that
+takes the same arguments and gives the same results,
 
 - on NumPy in :mod:`deepnlp.kernels.fast`: few passes over memory, blocks that stay in the cache,
   work shared out between threads;

@@ -23,12 +23,10 @@ def of_indices(ran: Ran, statement: Slot) -> Iterator[Change]:
         node = slot.node
         if not isinstance(node, ast.Subscript):
             continue
-        places = [Slot(node, "slice")]
-        if isinstance(node.slice, ast.Tuple):
-            places = [Slot(node.slice, "elts", k) for k in range(len(node.slice.elts))]
-            for one, other in itertools.combinations(places, 2):
-                puts = [(one, other.node), (other, one.node)]
-                yield Change(c.TRANSPOSED, statement, puts)
+        places = _places(node)
+        for one, other in itertools.combinations(places, 2):
+            puts = [(one, other.node), (other, one.node)]
+            yield Change(c.TRANSPOSED, statement, puts)
         for place in places:
             yield from _of_index(ran, statement, place)
         flips = [p for p in places if _is_flip(p.node)]
@@ -46,12 +44,16 @@ def of_other_indices(ran: Ran, statement: Slot, values: list[Value]) -> Iterator
         node = slot.node
         if not isinstance(node, ast.Subscript):
             continue
-        places = [Slot(node, "slice")]
-        if isinstance(node.slice, ast.Tuple):
-            places = [Slot(node.slice, "elts", k) for k in range(len(node.slice.elts))]
-        for place in places:
+        for place in _places(node):
             yield from _other_index(ran, statement, place, values)
         yield from _all_indices(ran, statement, node, values)
+
+
+def _places(node: ast.Subscript) -> list[Slot]:
+    """Where the indices of an array stand: one, or several with commas between."""
+    if isinstance(node.slice, ast.Tuple):
+        return [Slot(node.slice, "elts", k) for k in range(len(node.slice.elts))]
+    return [Slot(node, "slice")]
 
 
 def _is_flip(node: ast.AST) -> bool:

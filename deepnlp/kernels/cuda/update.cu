@@ -1,5 +1,5 @@
 // The optimizers' formulas, over all weights in one launch. The letters are those of
-// optimizers.py; weights.py says in which order the scalars stand.
+// optimizers/; weights.py says in which order the scalars stand.
 
 __device__ Real decayed(const Weight& weight, Index i, Real decay) {
     return decay != 0 ? weight.g[i] + decay * weight.W[i] : weight.g[i];

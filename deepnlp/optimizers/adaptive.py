@@ -1,0 +1,266 @@
+"""A step size for each entry of a weight, from the squares of its gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from deepnlp.backend import Array, xp
+from deepnlp.optimizers.optimizer import (
+    LearningRate,
+    Optimizer,
+    WeightDecay,
+    check_fraction,
+    decayed,
+)
+from deepnlp.options import Option
+from deepnlp.parameter import Parameter
+
+
+class AdaGrad(Optimizer):
+    r"""Steps that shrink where gradients have been large (Duchi, Hazan and Singer 2011).
+
+    .. math:: s \leftarrow s + g^2, \qquad W \leftarrow W - \mathrm{lr} \frac{g}{\sqrt s + \epsilon}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    eps : float
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> optimizer = AdaGrad([Parameter([1.0])], lr=0.01)
+    """
+
+    _slots = ("s",)
+    _sums_of_squares = ("s",)
+    _row_by_row = True
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: LearningRate = 0.01,
+        eps: float = 1e-10,
+        weight_decay: WeightDecay = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        self._check(eps=eps)
+        self.eps = eps
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "eps": self.eps}
+
+    @staticmethod
+    def _formula(W: Array, g: Array, s: Array, *, lr: float, eps: float, decay: float) -> None:
+        g = decayed(g, W, decay)
+        s += g * g
+        W -= lr * g / (xp.sqrt(s) + eps)
+
+
+class RMSprop(Optimizer):
+    r"""Gradients divided by a running root mean square (Tieleman and Hinton 2012).
+
+    .. math::
+        s \leftarrow \alpha s + (1 - \alpha) g^2, \qquad
+        W \leftarrow W - \mathrm{lr} \frac{g}{\sqrt s + \epsilon}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    alpha : float
+        In [0, 1).
+    eps : float
+    weight_decay : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if alpha is outside [0, 1).
+
+    Examples
+    --------
+    >>> optimizer = RMSprop([Parameter([1.0])], lr=0.01)
+    """
+
+    _slots = ("s",)
+    _sums_of_squares = ("s",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: LearningRate = 0.01,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: WeightDecay = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        check_fraction(self, alpha=alpha)
+        self._check(eps=eps)
+        self.alpha, self.eps = alpha, eps
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "alpha": self.alpha, "eps": self.eps}
+
+    @staticmethod
+    def _formula(
+        W: Array, g: Array, s: Array, *, lr: float, alpha: float, eps: float, decay: float
+    ) -> None:
+        g = decayed(g, W, decay)
+        s *= alpha
+        s += (1 - alpha) * g * g
+        W -= lr * g / (xp.sqrt(s) + eps)
+
+
+class Adam(Optimizer):
+    r"""Adaptive moments (Kingma and Ba 2015, algorithm 1).
+
+    .. math::
+        m &\leftarrow \beta_1 m + (1 - \beta_1) g \\
+        s &\leftarrow \beta_2 s + (1 - \beta_2) g^2 \\
+        W &\leftarrow W - \mathrm{lr}
+            \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    betas : (float, float)
+        Each in [0, 1).
+    eps : float
+    weight_decay : float
+        Added to the gradient; :class:`AdamW` decays the weights themselves.
+    lazy : bool
+        From a sparse gradient, update W, m and s only in its rows, as ``torch.optim.SparseAdam``
+        does. This is quicker for a large table, but a different rule: in the other rows m and s do
+        not decay, and momentum does not move W. It has no effect on dense gradients.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if a beta is outside [0, 1), or if ``lazy`` comes with weight
+        decay, which changes every row.
+
+    Examples
+    --------
+    >>> W = Parameter([1.0])
+    >>> optimizer = Adam([W], lr=0.1)
+    >>> W.accumulate(W.value)
+    >>> optimizer.step()                # the first step is lr in size, whatever the gradient
+    >>> W.value.round(6)
+    array([0.9])
+    """
+
+    _slots = ("m", "s")
+    _sums_of_squares = ("s",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: LearningRate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: WeightDecay = 0.0,
+        lazy: Annotated[
+            bool, Option("with a sparse gradient, update only its rows and their moments")
+        ] = False,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        if not isinstance(lazy, bool):
+            raise TypeError(f"Adam: lazy should be true or false, got {lazy!r}")
+        if lazy and weight_decay:
+            raise ValueError("Adam: lazy updates leave rows as they are, weight_decay changes all")
+        self.lazy = self._row_by_row = lazy
+        if not isinstance(betas, Sequence) or len(betas) != 2:
+            raise ValueError(f"{type(self).__name__}: betas should be two numbers, got {betas!r}")
+        check_fraction(self, beta1=betas[0], beta2=betas[1])
+        self._check(eps=eps)
+        self.betas = (betas[0], betas[1])
+        self.eps = eps
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        beta1, beta2 = self.betas
+        return {
+            "beta1": beta1,
+            "beta2": beta2,
+            # both moments started at zero: what divides them after t steps
+            "step": self.lr / (1 - beta1**t),
+            "root": math.sqrt(1 - beta2**t),
+            "eps": self.eps,
+            "decay": self.weight_decay,
+        }
+
+    @staticmethod
+    def _formula(
+        W: Array,
+        g: Array,
+        m: Array,
+        s: Array,
+        *,
+        beta1: float,
+        beta2: float,
+        step: float,
+        root: float,
+        eps: float,
+        decay: float,
+    ) -> None:
+        g = decayed(g, W, decay)
+        m += (1 - beta1) * (g - m)
+        s *= beta2
+        s += (1 - beta2) * g * g
+        W -= step * m / (xp.sqrt(s) / root + eps)
+
+
+class AdamW(Adam):
+    r"""Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2).
+
+    .. math:: W \leftarrow (1 - \mathrm{lr} \lambda) W, \quad \text{then as Adam without decay}
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    betas : (float, float)
+        Each in [0, 1).
+    eps : float
+    weight_decay : float
+        lambda.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Adam`.
+
+    Examples
+    --------
+    >>> optimizer = AdamW([Parameter([1.0])], lr=1e-3, weight_decay=0.1)
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: LearningRate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: WeightDecay = 0.01,
+    ) -> None:
+        super().__init__(parameters, lr, betas, eps, weight_decay)
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        shrink = 1 - self.lr * self.weight_decay
+        return {**super()._scalars(t), "decay": 0.0, "shrink": shrink}
+
+    @staticmethod
+    def _formula(
+        W: Array, g: Array, m: Array, s: Array, *, shrink: float = 1.0, **adam: Any
+    ) -> None:
+        W *= shrink
+        Adam._formula(W, g, m, s, **adam)

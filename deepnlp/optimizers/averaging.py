@@ -1,0 +1,157 @@
+"""NT-ASGD: gradient descent whose steps are averaged, from a moment that validation decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from deepnlp.backend import Array, asarray, asnumpy, check_number
+from deepnlp.optimizers.descent import SGD
+from deepnlp.optimizers.optimizer import LearningRate, Optimizer, WeightDecay
+from deepnlp.options import Option
+from deepnlp.parameter import Parameter
+
+AVERAGE_AFTER = "epochs back behind which validation must fall to begin averaging; 0 for at once"
+
+
+class NTASGD(Optimizer):
+    r"""Gradient descent whose result is an average of the weights, from a moment of its own choice.
+
+    .. math::
+        W \leftarrow W - \mathrm{lr} \cdot g, \qquad
+        \overline W_k = \overline W_{k-1} + \tfrac1k (W - \overline W_{k-1})
+
+    The steps are those of :class:`SGD`, with the same learning rate throughout. At the k-th step
+    since averaging began, the mean of the weights after each of these steps is updated.
+    :meth:`averaged` puts the means in place of the weights for an evaluation; training goes on with
+    the weights themselves. With v_e the validation after epoch e, averaging begins after
+
+    .. math:: \text{the first epoch } e > n + 1 \text{ with } v_e > \min(v_1, \dots, v_{e-1-n}),
+
+    the first whose validation is worse than one that lies more than n epochs back.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    lr : float
+    weight_decay : float
+    average_after : int
+        n; 0 to average from the first step on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`Optimizer`; also if ``average_after`` is below 0.
+
+    Notes
+    -----
+    Averaging: Polyak and Juditsky 1992; the trigger: Merity, Keskar and Socher 2018, algorithm 1,
+    with n = 5, one validation an epoch.
+
+    Examples
+    --------
+    >>> W = Parameter([1.0])
+    >>> optimizer = NTASGD([W], lr=0.5, average_after=0)
+    >>> for _ in range(3):                       # 0.5, 0.25, 0.125
+    ...     W.zero_grad()
+    ...     W.accumulate(W.value)
+    ...     optimizer.step()
+    >>> with optimizer.averaged():
+    ...     W.value.round(4)
+    array([0.2917])
+    >>> W.value
+    array([0.125])
+    """
+
+    _slots = ("average",)
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter],
+        lr: LearningRate,
+        weight_decay: WeightDecay = 0.0,
+        average_after: Annotated[int, Option(AVERAGE_AFTER, low=0)] = 5,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay)
+        check_number("NTASGD: average_after", average_after, whole=True)
+        self._check(average_after=average_after)
+        self.average_after = average_after
+        self.averaging = average_after == 0
+        self._averaged = 0  # k
+        self._losses: list[float] = []  # v, up to the epoch in which averaging began
+
+    def step(self) -> None:
+        """Update every trainable parameter from its gradient, and its average."""
+        self._averaged += self.averaging
+        super().step()
+
+    def epoch_end(self, valid: float) -> None:
+        """Begin to average if the rule above says so."""
+        n = self.average_after
+        if not self.averaging:
+            self.averaging = len(self._losses) > n and valid > min(self._losses[:-n])
+            self._losses.append(valid)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Context in which the parameters hold their averages, if there are any."""
+        if not self._averaged:
+            yield
+            return
+        raw = {parameter: parameter.value.copy() for parameter in self._kept}
+        for parameter, kept in self._kept.items():
+            parameter.value[...] = kept["average"]
+        try:
+            yield
+        finally:
+            for parameter, value in raw.items():
+                parameter.value[...] = value
+
+    def state(self) -> dict[str, Any]:
+        """As :meth:`Optimizer.state`, with the validations so far and what they led to.
+
+        Returns
+        -------
+        dict of str to array or number
+        """
+        own = {"averaging": self.averaging, "averaged": self._averaged}
+        return {**super().state(), **own, "losses": asarray(self._losses)}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Put back what :meth:`state` gave.
+
+        Parameters
+        ----------
+        state : dict of str to array or number
+
+        Raises
+        ------
+        ValueError
+            If it is the state of another optimizer or of other parameters.
+        """
+        own = ("averaging", "averaged", "losses")
+        if missing := [name for name in own if name not in state]:
+            raise ValueError(f"NTASGD: not a state of this optimizer: it lacks {missing}")
+        losses = asnumpy(state["losses"])
+        right = losses.ndim == 1 and losses.dtype.kind == "f" and all(map(math.isfinite, losses))
+        averaged = state["averaged"]
+        if not right or type(averaged) is not int or averaged < 0:
+            raise ValueError("NTASGD: not a state of this optimizer: losses or averaged")
+        if not isinstance(state["averaging"], bool) or state["averaging"] < (averaged > 0):
+            raise ValueError("NTASGD: not a state of this optimizer: averaging")
+        super().load_state({name: value for name, value in state.items() if name not in own})
+        self.averaging, self._averaged = state["averaging"], averaged
+        self._losses = losses.tolist()
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        return {**super()._scalars(t), "share": 1 / self._averaged if self._averaged else 0.0}
+
+    @staticmethod
+    def _formula(
+        W: Array, g: Array, average: Array, *, lr: float, decay: float, share: float
+    ) -> None:
+        SGD._formula(W, g, lr=lr, decay=decay)
+        if share:
+            average += share * (W - average)

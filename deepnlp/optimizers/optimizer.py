@@ -1,0 +1,211 @@
+"""What optimizers share: which arrays are updated, with what, and the state that is saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Real
+from typing import Annotated, Any, NamedTuple
+
+from deepnlp.backend import Array, asarray, xp
+from deepnlp.kernels import kernel
+from deepnlp.options import Option
+from deepnlp.parameter import Parameter, as_bases, at_every_place
+
+LearningRate = Annotated[float, Option("learning rate at the start", above=0)]
+WeightDecay = Annotated[float, Option("pull of the weights towards zero", low=0)]
+
+
+class Update(NamedTuple):
+    """One weight W, or rows of it, that an optimizer is to change, and its gradient g.
+
+    ``kept`` holds the arrays that the optimizer keeps for the weight, changed in place, and
+    ``scalars`` the other letters of the formula, both by name.
+    """
+
+    W: Array
+    g: Array
+    kept: Mapping[str, Array]
+    scalars: Mapping[str, float]
+
+
+@kernel
+def update_all(formula: Callable[..., None], updates: Sequence[Update]) -> None:
+    """Change all weights by an optimizer's formula."""
+    for W, g, kept, scalars in updates:
+        formula(W, g, **kept, **scalars)
+
+
+class Optimizer:
+    """What optimizers share: the parameters, the learning rate, weight decay, the state.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        Such as ``model.parameters()``. Each is updated once, however often it is listed.
+    lr : float
+        Learning rate; an attribute that a schedule may change between steps.
+    weight_decay : float
+        Adds ``weight_decay * W`` to the gradient (L2 regularisation).
+
+    Raises
+    ------
+    TypeError
+        If ``parameters`` is not a list of Parameters.
+    ValueError
+        If it is empty, or ``lr`` or ``weight_decay`` is negative.
+    """
+
+    _slots: tuple[str, ...] = ()  # names of the arrays kept for each parameter
+    _sums_of_squares: tuple[str, ...] = ()  # those of them that are never below 0
+
+    # Changes W and what is kept for it in place, element by element, on any block of rows.
+    _formula: Callable[..., None]
+
+    _row_by_row = False  # whether a sparse gradient changes only its rows
+
+    def __init__(
+        self, parameters: Iterable[Parameter], lr: LearningRate, weight_decay: WeightDecay = 0.0
+    ):
+        self.parameters = as_bases(parameters)
+        if not self.parameters:
+            raise ValueError(f"{type(self).__name__}: there are no parameters to update")
+        self._check(lr=lr, weight_decay=weight_decay)
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self._steps: dict[Parameter, int] = {}  # updates of each; none of a frozen one
+        self._kept: dict[Parameter, dict[str, Array]] = {}
+
+    def step(self) -> None:
+        """Update every trainable parameter from its gradient, in place."""
+        updates, written_back = [], []
+        for parameter in self.parameters:
+            if not parameter.trainable:
+                continue
+            t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
+            if self._slots and parameter not in self._kept:
+                self._kept[parameter] = {
+                    slot: xp.zeros_like(parameter.value) for slot in self._slots
+                }
+            W, kept = parameter.value, self._kept.get(parameter, {})
+            if parameter.sparse_grad is None or self.weight_decay or not self._row_by_row:
+                updates.append(Update(W, parameter.grad, kept, self._scalars(t)))
+                continue
+            ids, rows = parameter.sparse_grad
+            some = {slot: xp.take(array, ids, axis=0) for slot, array in kept.items()}
+            g = at_every_place(ids, rows)  # so that copies of a row are updated alike
+            updates.append(Update(xp.take(W, ids, axis=0), g, some, self._scalars(t)))
+            written_back.append((ids, {"W": W, **kept}, {"W": updates[-1].W, **some}))
+        update_all(self._formula, updates)
+        for ids, arrays, some in written_back:
+            for slot, array in arrays.items():
+                array[ids] = some[slot]
+
+    def epoch_end(self, valid: float) -> None:
+        """Take note of the validation of the epoch that has just ended: the lower, the better."""
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Context in which the parameters have the values that count: here, those they have."""
+        yield
+
+    def state(self) -> dict[str, Any]:
+        """What the next step depends on, besides the parameters.
+
+        Returns
+        -------
+        dict of str to array or number
+            ``lr``, and for parameter number 3 ``3.steps`` and arrays such as ``3.m``.
+        """
+        state: dict[str, Any] = {"lr": self.lr}
+        for number, parameter in enumerate(self.parameters):
+            if parameter in self._steps:
+                state[f"{number}.steps"] = self._steps[parameter]
+            for slot, array in self._kept.get(parameter, {}).items():
+                state[f"{number}.{slot}"] = array
+        return state
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Put back what :meth:`state` gave, so that the next step has the same bits.
+
+        Parameters
+        ----------
+        state : dict of str to array or number
+
+        Raises
+        ------
+        ValueError
+            If it is the state of another optimizer or of other parameters.
+        """
+        owner = type(self).__name__
+        updated = [n for n in range(len(self.parameters)) if f"{n}.steps" in state]
+        arrays = {f"{n}.{slot}": self.parameters[n] for n in updated for slot in self._slots}
+        expected = {"lr", *(f"{n}.steps" for n in updated), *arrays}
+        if set(state) != expected:
+            strange = sorted(set(state) ^ expected)
+            raise ValueError(f"{owner}: not a state of this optimizer: {strange}")
+        if not _is_rate(state["lr"]):
+            raise ValueError(f"{owner}: state lr should be a finite number, got {state['lr']!r}")
+        for steps in (f"{n}.steps" for n in updated):
+            if type(state[steps]) is not int or state[steps] < 1:
+                raise ValueError(
+                    f"{owner}: state {steps} should be a whole number, 1 or more, "
+                    f"got {state[steps]!r}"
+                )
+        for key, parameter in arrays.items():
+            shape, dtype = tuple(state[key].shape), state[key].dtype
+            if shape != parameter.shape or dtype != parameter.dtype:
+                raise ValueError(
+                    f"{owner}: state {key} should have shape {parameter.shape} and be "
+                    f"{parameter.dtype}, got {shape} and {dtype}"
+                )
+            if key.split(".")[1] in self._sums_of_squares and (state[key] < 0).any():
+                raise ValueError(
+                    f"{owner}: state {key} should be 0 or more, being a sum of squares"
+                )
+        self.lr = float(state["lr"])
+        self._steps = {self.parameters[n]: int(state[f"{n}.steps"]) for n in updated}
+        self._kept = {
+            self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
+            for n in updated
+        }
+
+    def most_steps(self) -> int:
+        """The number of updates of the parameter that has had most.
+
+        Returns
+        -------
+        int
+        """
+        return max(self._steps.values(), default=0)
+
+    def _scalars(self, t: int) -> dict[str, float]:
+        """The numbers of the formula at update t of a parameter, by their names in it."""
+        return {"lr": self.lr, "decay": self.weight_decay}
+
+    def _check(self, **at_least_zero: float) -> None:
+        for name, value in at_least_zero.items():
+            if not (isinstance(value, Real) and 0 <= value < math.inf):
+                raise ValueError(
+                    f"{type(self).__name__}: {name} should be finite and 0 or more, got {value!r}"
+                )
+
+
+def decayed(g: Array, W: Array, decay: float) -> Array:
+    """Gradient of the loss with decay / 2 times the square of W added."""
+    return g + decay * W if decay else g
+
+
+def _is_rate(value: Any) -> bool:
+    """Whether a learning rate is one: finite, and 0 or more."""
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+def check_fraction(optimizer: Optimizer, **fractions: float) -> None:
+    """Raise ValueError, with the optimizer's name, for a number outside [0, 1)."""
+    for name, value in fractions.items():
+        if not (isinstance(value, Real) and 0 <= value < 1):
+            raise ValueError(
+                f"{type(optimizer).__name__}: {name} should be in [0, 1), got {value!r}"
+            )
