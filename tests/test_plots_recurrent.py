@@ -64,6 +64,14 @@ def test_a_logarithmic_x_axis_has_a_tick_at_every_value():
     assert figure.axes[0].get_xticks().tolist() == [1.0, 4.0, 32.0]
 
 
+def test_a_logarithmic_x_axis_counts_millions_where_values_are_not_round():
+    lines = {"a": ([711_048, 1_548_168, 3_201_544], [3, 2, 1])}
+    axis = curves(lines, title="t", xlabel="parameters", ylabel="y", logx=True).axes[0].xaxis
+    low, high = axis.get_view_interval()
+    shown = [x for x in axis.get_majorticklocs() if low <= x <= high]
+    assert axis.get_major_formatter().format_ticks(shown) == ["1M", "2M"]
+
+
 @pytest.mark.parametrize("count", [0, 8])
 def test_there_is_a_limit_to_the_number_of_curves(count):
     lines = {str(k): ([1], [1]) for k in range(count)}

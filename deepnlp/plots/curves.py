@@ -8,7 +8,15 @@ from os import PathLike
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    EngFormatter,
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+)
 
 from deepnlp.plots.style import (
     BLACK,
@@ -34,6 +42,7 @@ LINE_STYLES = [
     (SKY, (0, (8, 2)), "P"),
     (BLACK, (0, (3, 3)), "X"),
 ]
+THOUSANDS = 10_000  # from here on an axis counts in k and M
 MOST_MARKERS = 25  # with more points than this a line has no markers
 Points = tuple[Sequence[float], Sequence[float]]
 
@@ -62,7 +71,8 @@ def curves(
     levels : mapping of str to float, optional
         Thin horizontal lines to compare with.
     logx, logy : bool
-        Logarithmic axes. A logarithmic x axis has a tick at every x where there are few.
+        Logarithmic axes. A logarithmic x axis has a tick at every x where these are few
+        and round.
     path : str or path, optional
         Where to save the figure.
 
@@ -137,9 +147,16 @@ def _make_room(figure: Figure, axes: Axes) -> None:
 
 
 def _log_x(axes: Axes, values: list[float]) -> None:
+    """A tick at every x where these are few and round; else at 1, 2 and 5 times powers of ten."""
     axes.set_xscale("log")
     places = sorted(set(values))
-    if len(places) <= 12:
-        axes.xaxis.set_major_locator(FixedLocator(places))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if len(places) <= 12 and all(x == float(f"{x:.4g}") for x in places):
+        locator: Locator = FixedLocator(places)
+    else:
+        locator = LogLocator(subs=[1.0, 2.0, 5.0])
+    large = EngFormatter(sep="")
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: large(x) if x >= THOUSANDS else f"{x:g}")
+    )

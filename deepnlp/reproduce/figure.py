@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from deepnlp.plots import curves
+from deepnlp.plots.curves import THOUSANDS
 from deepnlp.plots.style import BLUE, VERMILLION, plain, saved
 from deepnlp.reproduce.found import DIVERGED, Found
 from deepnlp.reproduce.table import CurvesOf, FigureOf, Panel
 
 MANY = 4  # panels, each narrow then
-THOUSANDS = 10_000  # from here on the axis counts in k and M
 OUTSIDE: dict[str, Any] = {"fontsize": 9, "ha": "right", "va": "center"}
 
 
