@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import (
     EngFormatter,
     FixedLocator,
+    Formatter,
     FuncFormatter,
     Locator,
     LogLocator,
@@ -42,7 +43,7 @@ LINE_STYLES = [
     (SKY, (0, (8, 2)), "P"),
     (BLACK, (0, (3, 3)), "X"),
 ]
-THOUSANDS = 10_000  # from here on an axis counts in k and M
+THOUSANDS = 10_000  # an axis that reaches it may count in k and M
 MOST_MARKERS = 25  # with more points than this a line has no markers
 Points = tuple[Sequence[float], Sequence[float]]
 
@@ -72,7 +73,7 @@ def curves(
         Thin horizontal lines to compare with.
     logx, logy : bool
         Logarithmic axes. A logarithmic x axis has a tick at every x where these are few
-        and round.
+        and round, and over a short range at 1, 2 and 5 times powers of ten.
     path : str or path, optional
         Where to save the figure.
 
@@ -147,16 +148,17 @@ def _make_room(figure: Figure, axes: Axes) -> None:
 
 
 def _log_x(axes: Axes, values: list[float]) -> None:
-    """A tick at every x where these are few and round; else at 1, 2 and 5 times powers of ten."""
+    """Ticks at every x where these are few and round; over a short range at 1, 2, 5, 10, 20, 50."""
     axes.set_xscale("log")
     places = sorted(set(values))
+    as_written: Formatter = FuncFormatter(lambda x, _: f"{x:g}")
     if len(places) <= 12 and all(x == float(f"{x:.4g}") for x in places):
-        locator: Locator = FixedLocator(places)
+        ticks: tuple[Locator, Formatter] = FixedLocator(places), as_written
+    elif places[-1] < 100 * places[0]:
+        short = EngFormatter(sep="") if places[-1] >= THOUSANDS else as_written
+        ticks = LogLocator(subs=[1.0, 2.0, 5.0]), short
     else:
-        locator = LogLocator(subs=[1.0, 2.0, 5.0])
-    large = EngFormatter(sep="")
-    axes.xaxis.set_major_locator(locator)
+        return
+    axes.xaxis.set_major_locator(ticks[0])
+    axes.xaxis.set_major_formatter(ticks[1])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: large(x) if x >= THOUSANDS else f"{x:g}")
-    )
