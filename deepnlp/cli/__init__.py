@@ -47,12 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    with Interruption(last=argv is None) as interruption, standard_streams():
+    interruption = Interruption(last=argv is None)
+    with standard_streams():
         try:
-            return _finish(words)
+            with interruption:
+                return _finish(words)
         except Exception as error:
             if interruption.arrived:  # while a module was imported
-                return _interrupted(interruption)
+                return _interrupted()
             if isinstance(error, BrokenPipeError) and error.filename == Output.name:
                 return BROKEN_PIPE
             if not isinstance(error, MISTAKES):
@@ -62,11 +64,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"deepnlp: error: {in_one_line(error)}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
-            return _interrupted(interruption)
+            return _interrupted()
 
 
-def _interrupted(interruption: Interruption) -> int:
-    interruption.ignore()
+def _interrupted() -> int:
     print(MESSAGE, end="", file=sys.stderr)
     return INTERRUPTED
 

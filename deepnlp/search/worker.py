@@ -12,6 +12,7 @@ from pathlib import Path
 
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.reproduce.processes import FAILED, INTERRUPTED, read_job, told_to_stop
+from deepnlp.search.declaration import Search
 from deepnlp.search.study import Study, Taken
 from deepnlp.search.trials import FINISHED, Trial, best_of, read_trial, read_trials
 from deepnlp.training import train
@@ -42,9 +43,17 @@ def work(folder: Path, say: Callable[[str], None] = print) -> bool:
 def run(study: Study, taken: Taken) -> Trial | None:
     """Train a trial, or go on with it; None if it was interrupted."""
     search = study.search
-    trial = read_trial(search, study.folder, taken.number)  # killed before it was told
-    if trial is not None:
-        return trial
+    trial = read_trial(search, study.folder, taken.number)
+    if trial is None:
+        _train(search, taken)
+        trial = read_trial(search, study.folder, taken.number)
+    if trial is not None:  # else it was interrupted; what was killed may not have been reported
+        taken.hook.report(taken.run.read_metrics())
+    return trial
+
+
+def _train(search: Search, taken: Taken) -> None:
+    """Train a trial from its last checkpoint on; its result.json says how it ended."""
     resume = taken.run.config.exists()
     try:
         train(
@@ -61,10 +70,6 @@ def run(study: Study, taken: Taken) -> Trial | None:
     except MemoryError as error:
         epochs = len(taken.run.read_metrics())
         taken.run.write_result({"status": "out of memory", "epochs": epochs, "error": str(error)})
-    trial = read_trial(search, study.folder, taken.number)
-    if trial is not None:
-        taken.hook.report(taken.run.read_metrics())
-    return trial
 
 
 def _line(study: Study, trial: Trial) -> str:

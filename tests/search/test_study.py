@@ -160,11 +160,14 @@ def test_a_stopped_trial_goes_on_to_the_same_end(whole, tmp_path, monkeypatch, h
 def test_a_trial_that_ended_before_it_was_told_is_not_run_again(whole, tmp_path, monkeypatch):
     begun(tmp_path / "study", trials=1)
     study = Study(tmp_path / "study")
-    with study.take() as taken:
+    with study.take() as taken, monkeypatch.context() as patch:
+        patch.setattr(type(taken.hook), "report", lambda hook, history: None)  # nor reported
         run(study, taken)
+    assert reported(tmp_path / "study") == [{}]
     monkeypatch.setattr(Trainer, "train_step", None)
     assert work(tmp_path / "study", lambda line: None)
     assert states(tmp_path / "study") == ["COMPLETE"]
+    assert reported(tmp_path / "study") == reported(whole[0])[:1]
 
 
 # --- Trials that do not run to their end ----------------------------------------------------------
