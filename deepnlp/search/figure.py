@@ -18,6 +18,7 @@ from deepnlp.search.parameter import Parameter, text
 from deepnlp.search.trials import FINISHED, Trial, best_of
 
 WIDTH, HEIGHT = 7.2, 3.5  # inches
+LEFT = 0.115  # where the first panel begins
 BESIDE, ROW = 3, 2.95  # panels in a row, and its height
 MARKS = {"finished": ("o", BLUE), "pruned": ("x", GREY), "best": ("o", VERMILLION)}
 
@@ -25,7 +26,7 @@ MARKS = {"finished": ("o", BLUE), "pruned": ("x", GREY), "best": ("o", VERMILLIO
 def draw_trials(search: Search, trials: Sequence[Trial], path: Path | None = None) -> Figure:
     """Validation by epoch, a line for each trial; beside it the best so far, trial by trial."""
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=150)
-    left = figure.add_axes((0.095, 0.15, 0.385, 0.66))
+    left = figure.add_axes((LEFT, 0.15, 0.48 - LEFT, 0.66))
     right = figure.add_axes((0.6, 0.15, 0.385, 0.66))
     best = best_of(search, trials)
     for trial in sorted(trials, key=lambda trial: (trial is best, trial.status == FINISHED)):
@@ -59,11 +60,11 @@ def draw_parameters(search: Search, trials: Sequence[Trial], path: Path | None =
     height = 0.35 + ROW * rows
     figure = Figure(figsize=(WIDTH, height), dpi=150)
     best, weights = best_of(search, trials), importances(search, trials)
-    each = (1 - 0.085) / beside
+    each = (1 - LEFT) / beside
     for place, one in enumerate(search.space):
         row, column = divmod(place, beside)
         low = (ROW * (rows - 1 - row) + 0.55) / height
-        axes = figure.add_axes((0.095 + column * each, low, each - 0.045, 2.1 / height))
+        axes = figure.add_axes((LEFT + column * each, low, each - 0.045, 2.1 / height))
         points = [(_place(one, trial.values[one.name]), trial) for trial in trials]
         _dots(axes, points, best)
         weight = f" (importance {weights[one.name]:.2f})" if one.name in weights else ""
@@ -138,7 +139,7 @@ def _legend(figure: Figure, trials: Sequence[Trial]) -> None:
     said += [("● finished", BLUE)] if FINISHED in ended else []
     said += [("× pruned", GREY)] if ended - {FINISHED} else []
     for place, (label, colour) in enumerate(said):
-        x = 0.095 + 0.13 * place
+        x = LEFT + 0.13 * place
         figure.text(
             x, 1 - 0.12 / figure.get_figheight(), label, color=colour, fontsize=9.5, va="top"
         )
