@@ -12,6 +12,7 @@ signatures with :func:`options_of`, call them with :func:`fill` and read objects
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import json
 import math
@@ -143,9 +144,14 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     >>> options_of(f)["p"].default
     0.5
     """
+    return {option.name: option for option in _declared(function)}
+
+
+@functools.cache  # signatures are slow to read, and a table of results asks for hundreds
+def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
     hints = get_type_hints(owner, include_extras=True)
-    found = {}
+    found = []
     for argument, parameter in inspect.signature(function).parameters.items():
         for option in getattr(hints.get(argument), "__metadata__", ()):
             if not isinstance(option, Option):
@@ -162,8 +168,8 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
                 several=any(get_origin(kind) is list for kind in kinds),
                 default=default,
             )
-            found[option.name] = option
-    return found
+            found.append(option)
+    return tuple(found)
 
 
 def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:

@@ -139,7 +139,8 @@ bars(
 # learn. And look at the two bars of each pair. On the text it was trained on, one layer reaches a
 # perplexity of 31<!--= depth[0, 0] -->, on new text 115<!--= depth[0, 1] -->. That **gap** is
 # *overfitting*: the model has learned the text and not the language. Judge a model by its
-# validation text. (Whether more text wants more layers, with and without L, is the question of
+# validation text. (On all of `pydocs`, in three epochs, a further layer does not help either, and
+# the matrix L of section 3 gains less in a deeper model: [the runs](../docs/results/depth.md), by
 # `deepnlp reproduce depth`.)
 #
 # ## 2 · Dropout, and where to put it
@@ -436,8 +437,9 @@ check("7.5", MyTied)
 #
 # The time falls less than the multiplications, because the $V$ exponentials of the softmax stay. A
 # model may also predict fewer words than it reads: with `output_ids` input and output have
-# vocabularies of their own, and a word in both has one vector (`deepnlp reproduce
-# output-vocabulary`). Perplexities over different sets of words cannot be compared.
+# vocabularies of their own, and a word in both has one vector ([the
+# runs](../docs/results/output-vocabulary.md), by `deepnlp reproduce output-vocabulary`).
+# Perplexities over different sets of words cannot be compared.
 #
 # ### Exercise 7.6 ★★ What a token costs
 #

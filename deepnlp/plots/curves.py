@@ -55,6 +55,7 @@ def curves(
     xlabel: str,
     ylabel: str,
     levels: Mapping[str, float] | None = None,
+    dots: Mapping[str, Points] | None = None,
     logx: bool = False,
     logy: bool = False,
     path: str | PathLike[str] | None = None,
@@ -71,6 +72,8 @@ def curves(
         With units.
     levels : mapping of str to float, optional
         Thin horizontal lines to compare with.
+    dots : mapping of str to (x, y), optional
+        Small dots in the colour of the line of this name, such as the runs of which it is the mean.
     logx, logy : bool
         Logarithmic axes. A logarithmic x axis has a tick at every x where these are few
         and round, and over a short range at 1, 2 and 5 times powers of ten.
@@ -106,6 +109,8 @@ def curves(
         kept = np.isfinite(xs) & np.isfinite(ys)
         size = 5 if kept.sum() <= MOST_MARKERS else 0
         axes.plot(xs[kept], ys[kept], color=colour, ls=dash, marker=marker, markersize=size, lw=1.8)
+        if dots and name in dots:
+            axes.plot(*dots[name], "o", color=colour, ms=3.5, alpha=0.5, mew=0)
         if kept.any():
             labels.append(Label(name, float(ys[kept][-1]), colour))
     for name, level in (levels or {}).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from deepnlp.plots import curves
-from deepnlp.plots.curves import THOUSANDS
+from deepnlp.plots.curves import THOUSANDS, Points
 from deepnlp.plots.style import BLUE, VERMILLION, plain, saved
 from deepnlp.reproduce.found import DIVERGED, Found
 from deepnlp.reproduce.table import CurvesOf, FigureOf, Panel
@@ -44,22 +44,34 @@ def draw(of: FigureOf | CurvesOf, found: Sequence[Found], path: Path | None = No
 
 
 def _draw_curves(of: CurvesOf, found: Sequence[Found], path: Path | None) -> Figure:
-    """A curve for each ``line``, through the means of its rows in the order of x."""
-    points: dict[str, list[tuple[float, float]]] = {}
+    """A curve for each ``line``, through the means of its rows in the order of x.
+
+    Where a row has several runs, each is a small dot.
+    """
+    means: dict[str, list[tuple[float, float]]] = {}
+    runs: dict[str, list[tuple[float, float]]] = {}
     for one in (one for one in found if not one.diverged()):
-        x, y = (float(np.mean(_numbers(one, path))) for path in (of.x, of.y))
-        points.setdefault(one.row.line, []).append((x, y))
+        xs, ys = _numbers(one, of.x), _numbers(one, of.y)
+        means.setdefault(one.row.line, []).append((float(np.mean(xs)), float(np.mean(ys))))
+        if len(xs) > 1:
+            runs.setdefault(one.row.line, []).extend(zip(xs, ys, strict=True))
     return curves(
-        {
-            line: ([x for x, _ in sorted(on)], [y for _, y in sorted(on)])
-            for line, on in points.items()
-        },
+        _columns(means),
+        dots=_columns(runs),
         title=of.title,
         xlabel=of.xlabel,
         ylabel=of.ylabel,
         logx=of.logx,
         path=path,
     )
+
+
+def _columns(points: Mapping[str, list[tuple[float, float]]]) -> dict[str, Points]:
+    """The x and the y of the points of each line, in the order of x."""
+    return {
+        line: ([x for x, _ in sorted(on)], [y for _, y in sorted(on)])
+        for line, on in points.items()
+    }
 
 
 def _draw_dots(of: FigureOf, found: Sequence[Found], path: Path | None) -> Figure:

@@ -140,8 +140,9 @@ def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
             if line.get_marker() in ("o", "s")
         ]
 
-    assert drawn({"untied": "one", "tied": "one"}) == [[(5, 9.5), (9, 11.5)]]
-    assert drawn({"untied": "one", "tied": "two"}) == [[(9, 11.5)], [(5, 9.5)]]
+    runs = [(9, 10.0), (9, 13.0)]
+    assert drawn({"untied": "one", "tied": "one"}) == [[(5, 9.5), (9, 11.5)], runs]
+    assert drawn({"untied": "one", "tied": "two"}) == [[(9, 11.5)], runs, [(5, 9.5)]]
 
 
 def test_a_row_has_the_options_of_the_row_that_it_comes_after(steps):
