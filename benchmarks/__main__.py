@@ -2,6 +2,6 @@
 
 import sys
 
-from deepnlp.cli import main
+from deepnlp.cli.main import main
 
 sys.exit(main(["bench", *sys.argv[1:]]))

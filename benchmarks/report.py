@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deepnlp.tables import table
+from deepnlp.files.tables import table
 
 
 @dataclass(frozen=True)

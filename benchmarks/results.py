@@ -12,7 +12,7 @@ from benchmarks.machine import machine, versions
 from benchmarks.records import Record
 from benchmarks.settings import Settings
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 
 
 @dataclass(frozen=True)

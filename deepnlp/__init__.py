@@ -15,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from deepnlp import threads
-    from deepnlp.backend import seed, use
+    from deepnlp.backend import seed, threads, use
     from deepnlp.layer import Layer, Sequential, no_backward
     from deepnlp.parameter import Parameter
 
@@ -41,12 +40,15 @@ _HOMES = {
     **dict.fromkeys(("Layer", "Sequential", "no_backward"), "layer"),
     "Parameter": "parameter",
 }
-_MODULES = ("backend", "errors", "kernels", "layer", "parameter", "products", "threads")
+_MODULES = {
+    **{name: name for name in ("backend", "errors", "kernels", "layer", "parameter")},
+    **{name: f"backend.{name}" for name in ("products", "threads")},
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"deepnlp.{name}")
+        return import_module(f"deepnlp.{_MODULES[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'deepnlp' has no attribute {name!r}")
     globals()[name] = getattr(import_module(f"deepnlp.{_HOMES[name]}"), name)

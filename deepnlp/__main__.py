@@ -2,13 +2,13 @@
 
 import sys
 
-from deepnlp.interrupted import end_when_interrupted
+from deepnlp.cli.interrupted import end_when_interrupted
 
 
 def main() -> int:
     """The command, guarded before anything that takes time is imported; gives the exit code."""
     end_when_interrupted()
-    from deepnlp.cli import main as command
+    from deepnlp.cli.main import main as command
 
     return command()
 

@@ -1,7 +1,7 @@
 """Models on disk: one ``.npz`` file of named arrays, without pickles.
 
 A file holds each parameter under its own name (``layers.2.Wx``) and, in its JSON text, the class,
-what its constructor takes, and the vocabulary (:mod:`deepnlp.archives`). Arrays that are not
+what its constructor takes, and the vocabulary (:mod:`deepnlp.files.archives`). Arrays that are not
 parameters have a slash in their name (``optimizer/0.m``), so that a training checkpoint can be
 loaded as a model. All of it is checked before a model gets any of it.
 """
@@ -13,9 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from deepnlp.archives import HostArray, read_npz, write_npz
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.archives import HostArray, read_npz, write_npz
 from deepnlp.layer import Layer
 from deepnlp.models import MODELS, RNNLM
 from deepnlp.text import Vocabulary

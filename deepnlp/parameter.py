@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from deepnlp.backend import Array, asarray, check_shape, float_type, xp
-from deepnlp.functions import MANY
+from deepnlp.backend.functions import MANY
+from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
-from deepnlp.products import product
 
 
 @kernel

@@ -23,7 +23,7 @@ import numpy as np
 import deepnlp
 from deepnlp import plots
 from deepnlp.datasets import spiral
-from deepnlp.exercises import check, short_form
+from deepnlp.lessons.exercises import check, short_form
 
 deepnlp.seed(0)
 short = short_form()

@@ -39,10 +39,10 @@ from scipy.sparse import csr_array
 from scipy.stats import spearmanr
 
 from deepnlp import plots
-from deepnlp.counting import cooccurrence, ppmi, svd_vectors, truncated_svd
 from deepnlp.datasets import load_analogies, load_corpus, load_similarity
-from deepnlp.exercises import check, short_form
+from deepnlp.lessons.exercises import check, short_form
 from deepnlp.vectors import Analogies, WordPairs, WordVectors, evaluate_analogies
+from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors, truncated_svd
 
 short = short_form()
 
@@ -360,10 +360,10 @@ print(f"three axes of {V} leave out {share:.0%} of the length of M")
 # Now the same with a real corpus, the Penn Treebank: sentences from the Wall Street Journal, with a
 # vocabulary of 10,000. A dense matrix of counts would have 100 million entries, nearly all of them
 # 0. A **sparse** matrix stores only the others. `cooccurrence`, `ppmi` and `truncated_svd` of
-# `deepnlp.counting` do what you have written, on sparse matrices. The corpus cannot be shipped with
-# the package (`datasets/README.md` says where to get it). Without it the lesson goes on with
-# `pydocs`, the English inside your Python installation, and finds other words and numbers than
-# those in the text.
+# `deepnlp.vectors.counting` do what you have written, on sparse matrices. The corpus cannot be
+# shipped with the package (`datasets/README.md` says where to get it). Without it the lesson goes
+# on with `pydocs`, the English inside your Python installation, and finds other words and numbers
+# than those in the text.
 
 
 # %%
@@ -608,7 +608,7 @@ for part in [*scores.sections, scores.total]:
 #
 # ## What to read next
 #
-# * **In this project**: `deepnlp/counting.py` is this lesson for sparse matrices, with the
+# * **In this project**: `deepnlp/vectors/counting.py` is this lesson for sparse matrices, with the
 #   options that practice uses: weights by distance, a smoothed context distribution, the shift by
 #   $\log k$. `chapters/ch02_counting_words/` compares them.
 # * **On the idea**: Harris, *Distributional structure* (1954). Turney and Pantel, *From frequency

@@ -39,9 +39,9 @@ import time
 import numpy as np
 
 from deepnlp import Sequential
-from deepnlp.exercises import check, short_form
-from deepnlp.functions import softmax
+from deepnlp.backend.functions import softmax
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss
+from deepnlp.lessons.exercises import check, short_form
 from deepnlp.optimizers import SGD
 from deepnlp.plots import computation_graph, curves, moving_window, vector_paths
 

@@ -37,22 +37,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from deepnlp.counting import cooccurrence, ppmi, svd_vectors
+from deepnlp.backend.functions import softplus
 from deepnlp.datasets import data_folder, load_analogies, load_corpus, load_similarity
-from deepnlp.exercises import check, short_form
-from deepnlp.experiments import skipgram_tying
-from deepnlp.functions import softplus
 from deepnlp.layers import (
     AffineSoftmaxWithLoss,
     Embedding,
     EmbeddingDot,
     NegativeSamplingLoss,
 )
+from deepnlp.lessons.exercises import check, short_form
+from deepnlp.lessons.experiments import skipgram_tying
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.optimizers import AdaGrad
 from deepnlp.plots import curves, embeddings, moving_window
 from deepnlp.tasks import Word2Vec
 from deepnlp.vectors import WordVectors, evaluate_analogies, evaluate_similarity
+from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors
 
 short = short_form()
 

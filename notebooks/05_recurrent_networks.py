@@ -23,10 +23,10 @@ import numpy as np
 import deepnlp
 from deepnlp import plots
 from deepnlp.datasets import load_corpus
-from deepnlp.exercises import check, short_form
-from deepnlp.experiments.brackets import closing_brackets
-from deepnlp.experiments.reach import gradient_norms
 from deepnlp.gradcheck import check_gradients
+from deepnlp.lessons.exercises import check, short_form
+from deepnlp.lessons.experiments.brackets import closing_brackets
+from deepnlp.lessons.experiments.reach import gradient_norms
 
 deepnlp.seed(0)
 short = short_form()

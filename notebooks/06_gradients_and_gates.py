@@ -32,13 +32,13 @@ from functools import partial
 import numpy as np
 
 from deepnlp import Layer, Parameter
-from deepnlp.exercises import check, short_form
-from deepnlp.experiments import chapter, clipping, open_brackets
-from deepnlp.experiments.memory import NAMES, VOCABULARY, names_batch
-from deepnlp.experiments.stories import WORDS, arrivals, learn_stories, story_net
-from deepnlp.functions import sigmoid
+from deepnlp.backend.functions import sigmoid
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN, Unrolled
+from deepnlp.lessons.exercises import check, short_form
+from deepnlp.lessons.experiments import chapter, clipping, open_brackets
+from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY, names_batch
+from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
 from deepnlp.plots import bars, computation_graph, curves, explore, long_link, memory_road
 
 short = short_form()

@@ -34,11 +34,9 @@ import numpy as np
 
 import deepnlp
 from deepnlp import Sequential
+from deepnlp.backend.functions import log_softmax, softmax
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import evaluating, perplexity
-from deepnlp.exercises import check, short_form
-from deepnlp.experiments.stories import WORDS, arrivals, learn_stories, story_net
-from deepnlp.functions import log_softmax, softmax
 from deepnlp.generation import generate
 from deepnlp.gradflow import gate_values
 from deepnlp.layers import (
@@ -51,6 +49,8 @@ from deepnlp.layers import (
     TimeLSTM,
     Unrolled,
 )
+from deepnlp.lessons.exercises import check, short_form
+from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
 from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.optimizers import Adam, clip_gradients

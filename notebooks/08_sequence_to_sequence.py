@@ -30,13 +30,13 @@
 # %%
 import numpy as np
 
+from deepnlp.backend.functions import log_softmax
 from deepnlp.datasets import load_pairs
-from deepnlp.exercises import check, short_form
-from deepnlp.functions import log_softmax
 from deepnlp.generation import sample_search
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layer import map_state
 from deepnlp.layers import Embedding
+from deepnlp.lessons.exercises import check, short_form
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import Candidate, beam_tree, curves, encoder_decoder

@@ -30,12 +30,12 @@
 # %%
 import numpy as np
 
+from deepnlp.backend.functions import softmax_grad
 from deepnlp.datasets import Pairs, load_pairs
-from deepnlp.exercises import check, short_form
-from deepnlp.functions import softmax_grad
 from deepnlp.generation import align, translate
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import DotAttention, TimeBidirectional, TimeRNN, reverse_by_length
+from deepnlp.lessons.exercises import check, short_form
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import arrangements, attention_map, curves, weighted_sum

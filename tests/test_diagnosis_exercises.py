@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnlp.exercises import check
+from deepnlp.lessons.exercises import check
 
 
 def sigmoid(x):

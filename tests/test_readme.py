@@ -39,7 +39,7 @@ def test_every_file_that_is_linked_is_there():
     "command", sorted(set(re.findall(r"^deepnlp (\w+)", README, re.MULTILINE)))
 )
 def test_every_command_that_is_shown_exists(command, capsys):
-    from deepnlp.cli import main
+    from deepnlp.cli.main import main
 
     assert main([command, "--help"]) == 0
     assert command in capsys.readouterr().out

@@ -11,7 +11,7 @@ from benchmarks.contestant import Answer
 from benchmarks.settings import Spec
 from benchmarks.timing import Work, interleaved_ms
 from deepnlp.backend import asarray
-from deepnlp.initialisers import uniform
+from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer
 from deepnlp.layers import AffineSoftmaxWithLoss, TimeAffine
 from deepnlp.parameter import Parameter

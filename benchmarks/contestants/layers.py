@@ -13,7 +13,7 @@ from benchmarks.settings import Sizes, Spec
 from benchmarks.timing import interleaved_ms
 from deepnlp import layers
 from deepnlp.backend import asarray
-from deepnlp.initialisers import uniform
+from deepnlp.backend.initialisers import uniform
 from deepnlp.parameter import Parameter
 
 Inputs = tuple[Any, ...]

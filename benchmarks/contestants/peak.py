@@ -10,7 +10,7 @@ from benchmarks.settings import Spec
 from benchmarks.timing import median_ms
 from deepnlp import backend
 from deepnlp.backend import xp
-from deepnlp.initialisers import uniform
+from deepnlp.backend.initialisers import uniform
 
 
 def run(spec: Spec) -> Answer:

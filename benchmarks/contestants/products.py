@@ -10,7 +10,7 @@ from benchmarks.contestant import Answer
 from benchmarks.settings import Spec
 from benchmarks.timing import Work, interleaved_ms
 from deepnlp.backend import Array, xp
-from deepnlp.initialisers import uniform
+from deepnlp.backend.initialisers import uniform
 
 LAYERS = 2
 

@@ -17,9 +17,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.examples import EXAMPLES
+from deepnlp.files.tables import table
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.plots.style import BLUE, VERMILLION, plain
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 
 ROUNDING = 1e-17  # an error of zero, on a logarithmic axis
 METHODS = {"auto": ("complex step, where it can be taken", BLUE, "o")}

@@ -22,11 +22,11 @@ import numpy as np
 from deepnlp import Sequential
 from deepnlp.backend import asarray
 from deepnlp.datasets import spiral
+from deepnlp.files.tables import table
 from deepnlp.layers import Affine, SoftmaxWithLoss, Tanh
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.optimizers import SGD, AdaGrad, Adam, AdamW, Momentum, Nesterov, RMSprop
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 
 OPTIMIZERS: dict[str, Callable] = {
     "SGD": SGD,

@@ -21,9 +21,9 @@ from deepnlp import Sequential, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.datasets import spiral
 from deepnlp.layers import Affine, SoftmaxWithLoss, Tanh
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.optimizers import SGD
 from deepnlp.plots import curves, decision_regions
-from deepnlp.script import config_from_arguments
 
 
 @dataclass

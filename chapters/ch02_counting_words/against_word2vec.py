@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.backend import asnumpy
-from deepnlp.counting import cooccurrence, ppmi, svd_vectors
 from deepnlp.datasets import Corpus, load_analogies, load_corpus, load_similarity
-from deepnlp.script import config_from_arguments
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.training import build_trainer, configure
 from deepnlp.vectors import WordVectors, evaluate_analogies, evaluate_similarity
+from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors
 
 NAME = "counting-and-word2vec"
 RECIPES = {"CBOW": "word2vec-cbow", "skip-gram": "word2vec-skipgram"}

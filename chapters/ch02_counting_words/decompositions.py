@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.counting import cooccurrence, ppmi, truncated_svd
+from deepnlp.backend.threads import one_blas_thread
 from deepnlp.datasets import load_corpus
+from deepnlp.files.tables import table
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
-from deepnlp.threads import one_blas_thread
+from deepnlp.vectors.counting import cooccurrence, ppmi, truncated_svd
 
 
 @dataclass(frozen=True)

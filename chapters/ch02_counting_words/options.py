@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from deepnlp.counting import cooccurrence, ppmi, svd_vectors
 from deepnlp.datasets import Corpus, load_analogies, load_corpus, load_similarity
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
+from deepnlp.files.tables import table
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.vectors import WordVectors, evaluate_analogies, evaluate_similarity
+from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ import numpy as np
 from deepnlp import no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.datasets import load_corpus
+from deepnlp.files.tables import table
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.optimizers import Adam
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 
 
 @dataclass

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from deepnlp.backend import asarray
+from deepnlp.files.tables import table
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 
 
 @dataclass

@@ -21,10 +21,10 @@ import numpy as np
 
 from deepnlp.backend import asnumpy
 from deepnlp.datasets import load_corpus, load_similarity
+from deepnlp.files.tables import table
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.optimizers import AdaGrad
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 from deepnlp.tasks import Word2Vec
 from deepnlp.training import Trainer
 from deepnlp.vectors import WordVectors, evaluate_similarity

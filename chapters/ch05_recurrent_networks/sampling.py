@@ -21,9 +21,9 @@ import numpy as np
 
 from deepnlp.datasets import load_corpus
 from deepnlp.generation import generate, generate_ids
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import SimpleRNNLM
 from deepnlp.models.ngrams import KneserNey
-from deepnlp.script import config_from_arguments
 from deepnlp.training import load
 
 

@@ -20,11 +20,11 @@ import numpy as np
 
 import deepnlp
 from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import Adam
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
 from deepnlp.training import BPTTBatches, Linear, Trainer
 
 

@@ -19,14 +19,14 @@ import numpy as np
 import deepnlp
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
-from deepnlp.experiments import cells
+from deepnlp.files.tables import table
 from deepnlp.gradflow import gradient_flow
+from deepnlp.lessons.experiments import cells
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
 from deepnlp.plots import curves
 from deepnlp.plots import gradient_flow as draw_gradient_flow
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 from deepnlp.training import BPTTBatches, Linear, Trainer
 
 

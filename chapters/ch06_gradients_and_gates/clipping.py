@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from deepnlp.experiments import clipping
+from deepnlp.files.tables import table
+from deepnlp.lessons.experiments import clipping
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 
 RATES = (0.03, 0.1, 0.3, 1.0, 3.0)
 THRESHOLDS = (0.1, 0.5, 2.0)

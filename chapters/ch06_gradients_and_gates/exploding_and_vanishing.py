@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from deepnlp.experiments import chapter, phase
+from deepnlp.files.tables import table
 from deepnlp.gradflow import spectrum
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
+from deepnlp.lessons.experiments import chapter, phase
+from deepnlp.lessons.script import config_from_arguments
 
 
 @dataclass(frozen=True)

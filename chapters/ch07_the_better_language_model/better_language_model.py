@@ -19,12 +19,12 @@ import numpy as np
 
 import deepnlp
 from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.files.tables import table
 from deepnlp.generation import generate
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
 from deepnlp.plots import bars
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 from deepnlp.training import BPTTBatches, Linear, Result, Trainer
 
 STEPS: dict[str, dict[str, Any]] = {

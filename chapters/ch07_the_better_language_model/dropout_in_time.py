@@ -16,10 +16,10 @@ from functools import partial
 
 import numpy as np
 
-from deepnlp.experiments.stories import WORDS, arrivals, learn_stories, story_net
+from deepnlp.files.tables import table
 from deepnlp.layers import LSTM, Unrolled
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
+from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
+from deepnlp.lessons.script import config_from_arguments
 
 
 @dataclass(frozen=True)

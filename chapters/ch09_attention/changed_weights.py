@@ -23,11 +23,11 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.datasets import load_pairs
 from deepnlp.datasets.sums_and_dates import Pair
+from deepnlp.files.tables import table
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import bars
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 from deepnlp.tasks import SequenceToSequence
 from deepnlp.text import pad
 

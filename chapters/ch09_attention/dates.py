@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from deepnlp.datasets import Pairs, load_pairs
+from deepnlp.files.tables import table
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import curves
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 from deepnlp.tasks import SequenceToSequence
 
 

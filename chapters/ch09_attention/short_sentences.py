@@ -21,12 +21,12 @@ import numpy as np
 
 from deepnlp.backend import asnumpy
 from deepnlp.datasets import Pairs, load_pairs
+from deepnlp.files.tables import table
 from deepnlp.generation import align, translate
+from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import Seq2Seq
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import attention_map
-from deepnlp.script import config_from_arguments
-from deepnlp.tables import table
 from deepnlp.tasks import SequenceToSequence
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from deepnlp.cli.output import aside, print_json
 from deepnlp.cli.parser import add_json, at_least
-from deepnlp.tables import table
+from deepnlp.files.tables import table
 
 DEFAULT_OUT = "runs/demos"
 
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one demonstration, or list them all."""
-    from deepnlp.experiments import DEMOS
+    from deepnlp.lessons.experiments import DEMOS
     from deepnlp.plots.style import saved
 
     if arguments.name is None:

@@ -72,8 +72,8 @@ def add_adaptive(parser: argparse.ArgumentParser) -> None:
 
 def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -> dict[str, float]:
     """Perplexities with a cache and dynamic weights, where they are asked for."""
-    from deepnlp.dynamic_evaluation import dynamic_perplexity
-    from deepnlp.neural_cache import cache_perplexity
+    from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
+    from deepnlp.evaluation.neural_cache import cache_perplexity
 
     found = {}
     if arguments.cache is not None:

@@ -53,7 +53,7 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
         ...
     ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
     """
-    from deepnlp.reading import read_toml
+    from deepnlp.files.reading import read_toml
     from deepnlp.training import RunFolder
 
     if wanted is not None:

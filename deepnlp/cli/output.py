@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from deepnlp.tables import table
+from deepnlp.files.tables import table
 
 __all__ = ["aside", "megabytes", "print_json", "table"]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from deepnlp import __version__
-from deepnlp.files import decode
+from deepnlp.files.reading import content_of, decode
 from deepnlp.options import Option
-from deepnlp.reading import content_of
 
 COMMANDS = {
     "train": "train a model and show what it reaches",

@@ -23,7 +23,8 @@ from deepnlp.datasets.transfer import (
 )
 from deepnlp.datasets.unpacking import unpack
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import locked, unpacked
+from deepnlp.files.reading import unpacked
+from deepnlp.files.writing import locked
 
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
 FORMS = ("", ".gz", ".zip")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deepnlp.datasets.manifest import set_with
-from deepnlp.files import decode, unpacked
+from deepnlp.files.reading import decode, unpacked
 
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from deepnlp.datasets.manifest import DataFile
 from deepnlp.datasets.transfer import CHUNK, TransferError
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 
 #: Methods whose decompressors give no more than they are asked for.
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 
 HostArray = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import Array, asarray, asnumpy, check_ids, check_number, xp
-from deepnlp.functions import log_softmax
+from deepnlp.backend.functions import log_softmax
 from deepnlp.generation.decoding import (
     MAX_LENGTH,
     HostArray,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnlp.backend import Array, asarray, asnumpy, check_ids, check_number
-from deepnlp.functions import log_softmax
+from deepnlp.backend.functions import log_softmax
 from deepnlp.generation.sampling import Sampler, check_banned
 from deepnlp.layer import map_state
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import evaluating
 from deepnlp.generation.beam import beam_search
 from deepnlp.generation.decoding import greedy_search
 from deepnlp.models import Seq2Seq
 from deepnlp.text import Vocabulary, pad
-from deepnlp.threads import one_blas_thread
 
 MAX_LENGTH = 100  # tokens of a translation, its end included
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from deepnlp import backend
 from deepnlp.backend import asarray, asnumpy, check_number
+from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
 from deepnlp.layer import Layer, map_state
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
-from deepnlp.threads import one_blas_thread
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 

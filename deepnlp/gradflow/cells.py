@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import Array, asnumpy, xp
-from deepnlp.functions import sigmoid, split_gates
+from deepnlp.backend.functions import sigmoid, split_gates
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.recurrent import TimeRecurrent
 

@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 from deepnlp.gradflow.microscope import GradientFlow
 
 HostArray = np.ndarray[Any, Any]

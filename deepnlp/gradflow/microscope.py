@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.files.tables import table
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
 from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
 from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.tables import table
 
 HostArray = np.ndarray[Any, Any]
 

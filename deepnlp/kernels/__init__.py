@@ -25,8 +25,8 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from deepnlp import backend
+from deepnlp.backend.threads import one_blas_thread
 from deepnlp.errors import DeepNLPError
-from deepnlp.threads import one_blas_thread
 
 __all__ = ["NAMES", "Kernel", "New", "Watch", "kernel", "use", "using"]
 

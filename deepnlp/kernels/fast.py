@@ -17,9 +17,9 @@ from functools import lru_cache
 from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
-from deepnlp.functions import split_gates
+from deepnlp.backend.functions import split_gates
+from deepnlp.backend.threads import in_parallel
 from deepnlp.kernels.loops import lstm_loops
-from deepnlp.threads import in_parallel
 
 __all__ = [
     "add_rows",

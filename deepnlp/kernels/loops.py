@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
+from deepnlp.backend.products import product_with, product_with_transpose
 from deepnlp.kernels import New, Watch
-from deepnlp.products import product_with, product_with_transpose
 
 
 def lstm_loops(

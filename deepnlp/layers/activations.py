@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from deepnlp import functions
-from deepnlp.backend import Array, xp
+from deepnlp.backend import Array, functions, xp
 from deepnlp.layer import Layer
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, Generator, check_shape, xp
-from deepnlp.functions import tanh_grad
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.functions import tanh_grad
+from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.products import product
 from deepnlp.layer import expect
 from deepnlp.layers.attention import Attention
 from deepnlp.layers.dense import MatMul, rows
 from deepnlp.parameter import Parameter, as_parameter
-from deepnlp.products import product
 from deepnlp.views import Rows
 
 

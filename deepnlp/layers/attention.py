@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import masked_softmax, softmax_grad
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.functions import masked_softmax, softmax_grad
+from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.products import batched_product
 from deepnlp.layer import Layer
 from deepnlp.layers.dense import MatMul
 from deepnlp.layers.lengths import past_end
 from deepnlp.parameter import Parameter, as_parameter
-from deepnlp.products import batched_product
 
 
 class Attention(Layer):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.functions import column_sums, log_softmax
+from deepnlp.backend.functions import column_sums, log_softmax
+from deepnlp.backend.products import affine, product
 from deepnlp.layer import Layer, expect
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED, number_that_count, rows_that_count
 from deepnlp.parameter import as_parameter
-from deepnlp.products import affine, product
 
 
 class AugmentedLoss(Layer):

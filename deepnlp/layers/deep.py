@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import column_sums, tanh_grad
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.functions import column_sums, tanh_grad
+from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.kernels import New, Watch
 from deepnlp.layer import Sequential, expect
 from deepnlp.layers.activations import Tanh

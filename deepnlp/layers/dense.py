@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from deepnlp.backend import Array, Generator
-from deepnlp.functions import column_sums
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.functions import column_sums
+from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.products import affine, product
 from deepnlp.layer import Layer, expect
 from deepnlp.parameter import Parameter, as_parameter
-from deepnlp.products import affine, product
 
 
 def rows(x: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, check_ids, xp
-from deepnlp.initialisers import uniform
+from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer, expect
 from deepnlp.layers.dropout import Dropout
 from deepnlp.parameter import as_parameter

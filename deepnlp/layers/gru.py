@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.backend.products import product
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layer import expect
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 from deepnlp.parameter import Parameter, View, as_parameter
-from deepnlp.products import product
 
 
 def gru_step(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp import backend, functions
-from deepnlp.backend import Array, check_ids, xp
+from deepnlp import backend
+from deepnlp.backend import Array, check_ids, functions, xp
+from deepnlp.backend.products import affine, product
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer, expect, keeping
 from deepnlp.layers.dense import rows
 from deepnlp.parameter import as_parameter
-from deepnlp.products import affine, product
 
 IGNORED = -1  # the target that no loss counts, by default
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.backend.functions import sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp import functions
-from deepnlp.backend import Array, check_ids, check_number, xp
+from deepnlp.backend import Array, check_ids, check_number, functions, xp
 from deepnlp.layer import Layer, expect
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED

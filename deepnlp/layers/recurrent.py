@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
-from deepnlp.functions import column_sums
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.functions import column_sums
+from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.products import affine, product
 from deepnlp.kernels import Watch
 from deepnlp.layer import Layer, expect, no_backward
 from deepnlp.layers.lengths import past_end
 from deepnlp.parameter import Parameter, as_parameter
-from deepnlp.products import affine, product
 
 States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 

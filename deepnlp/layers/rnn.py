@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.functions import relu, relu_grad, tanh_grad
+from deepnlp.backend.functions import relu, relu_grad, tanh_grad
 from deepnlp.kernels import New, Watch, kernel
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 

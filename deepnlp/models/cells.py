@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deepnlp.backend import Array, Generator
-from deepnlp.initialisers import normal, uniform
+from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter

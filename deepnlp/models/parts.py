@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.initialisers import normal
+from deepnlp.backend.initialisers import normal
 from deepnlp.layer import Layer
 from deepnlp.layers import (
     AdditiveAttention,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, float_type, xp
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
     AffineSoftmaxWithLoss,

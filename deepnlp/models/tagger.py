@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, asarray, float_type, xp
-from deepnlp.initialisers import fan_in_bound, uniform
+from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeDropout
 from deepnlp.layers.losses import IGNORED

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, float_type, xp
-from deepnlp.initialisers import uniform
+from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLoss, TimeAffine
 from deepnlp.layers.dense import rows

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp import functions
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asarray, asnumpy, functions
 
 HostArray = np.ndarray
 Point = tuple[float, float]  # in inches

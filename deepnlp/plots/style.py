@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 
 # The palette of Okabe and Ito (2008), without its yellow, which is too pale for lines.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"

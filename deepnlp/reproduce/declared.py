@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from deepnlp.reading import read_toml
+from deepnlp.files.reading import read_toml
 
 
 def names_in(folder: Traversable) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 from deepnlp.reproduce.table import Job, Table
 from deepnlp.training import Result, RunFolder, TrainConfig
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 from deepnlp.reproduce.found import NO_VALUE, NOT_RUN, Found, found_in
 from deepnlp.reproduce.logs import Logs
 from deepnlp.reproduce.table import Table

@@ -38,7 +38,12 @@ def start(module: str, job: Mapping[str, Any], **options: Any) -> subprocess.Pop
         **options.pop("env", {}),
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.interrupted", module],  # guarded from the first import on
+        [
+            sys.executable,
+            "-m",
+            "deepnlp.cli.interrupted",
+            module,
+        ],  # guarded from the first import
         stdin=subprocess.PIPE,
         text=True,
         env=environment,

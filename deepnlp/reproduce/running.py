@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deepnlp import backend
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import locked
+from deepnlp.files.writing import locked
 from deepnlp.reproduce.logs import ENDED, Logs, LogState, changed_message, changed_options
 from deepnlp.reproduce.page import write_page
 from deepnlp.reproduce.processes import BUSY, INTERRUPTED, interrupt, start

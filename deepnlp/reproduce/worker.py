@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from deepnlp.files import locked
+from deepnlp.files.writing import locked
 from deepnlp.reproduce.processes import BUSY, FAILED, INTERRUPTED, read_job
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import locked
+from deepnlp.files.writing import locked
 
 
 def require_optuna() -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 from deepnlp.reproduce.found import NO_VALUE
 from deepnlp.reproduce.page import markdown
 from deepnlp.search.declaration import Search

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-from deepnlp import backend, threads
+from deepnlp import backend
+from deepnlp.backend import threads
 from deepnlp.errors import DeepNLPError
 from deepnlp.reproduce.processes import FAILED, INTERRUPTED, interrupt, start
 from deepnlp.search.declaration import Search

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import left_by_writers, locked, replacing
+from deepnlp.files.writing import left_by_writers, locked, replacing
 from deepnlp.search.declaration import Search, load_search
 from deepnlp.search.journal import open_journal, require_optuna
 from deepnlp.search.parameter import Parameter

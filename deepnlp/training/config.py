@@ -14,9 +14,9 @@ from importlib import resources
 from os import PathLike
 from typing import Any
 
+from deepnlp.files.reading import read_toml
 from deepnlp.optimizers import OPTIMIZERS
 from deepnlp.options import Choice, Option, options_of, to_toml
-from deepnlp.reading import read_toml
 from deepnlp.tasks import TASKS, Task
 from deepnlp.training.schedules import SCHEDULES
 from deepnlp.training.trainer import Trainer

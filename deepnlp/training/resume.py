@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.archives import read_npz, write_npz
 from deepnlp.checkpoint import pack_model, set_parameters
 from deepnlp.errors import DeepNLPError, DivergedError
+from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.options import arguments_of, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schema import check_contents, check_pieces, state_of

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files import left_by_writers, locked, replacing
-from deepnlp.reading import content_of, read_json
+from deepnlp.files.reading import content_of, read_json
+from deepnlp.files.writing import left_by_writers, locked, replacing
 from deepnlp.training.ownership import MARK, check_files
 from deepnlp.training.strict_json import to_json
 

@@ -1,6 +1,7 @@
 """What a checkpoint of a run must be; it is compared, whole, before a trainer gets any of it.
 
-:mod:`deepnlp.archives` has compared the digest by then, and found all arrays to be finite numbers.
+:mod:`deepnlp.files.archives` has compared the digest by then, and found all arrays to be finite
+numbers.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.archives import write_npz
 from deepnlp.checkpoint import get_parameters, pack_model, set_parameters
 from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
+from deepnlp.files.archives import write_npz
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task

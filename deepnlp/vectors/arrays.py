@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 
 HostArray = np.ndarray[Any, Any]
 # What NumPy raises for bytes that are not what they should be.

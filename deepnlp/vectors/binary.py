@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from deepnlp.files import unpacked
+from deepnlp.files.reading import unpacked
 from deepnlp.vectors.rows import Rows
 
 HostArray = np.ndarray[Any, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.files import replacing
+from deepnlp.files.writing import replacing
 from deepnlp.vectors.arrays import read_arrays, write_arrays
 from deepnlp.vectors.binary import binary_rows, read_binary_file
 from deepnlp.vectors.rows import Rows

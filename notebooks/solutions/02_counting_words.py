@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deepnlp.exercises import check
+from deepnlp.lessons.exercises import check
 
 
 # %%

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from deepnlp.exercises import check
-from deepnlp.functions import sigmoid
+from deepnlp.backend.functions import sigmoid
+from deepnlp.lessons.exercises import check
 
 # %%
 # Solution 6.1

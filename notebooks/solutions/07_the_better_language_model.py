@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from deepnlp.exercises import check
-from deepnlp.functions import softmax
+from deepnlp.backend.functions import softmax
+from deepnlp.lessons.exercises import check
 
 # %%
 # Solution 7.1

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from deepnlp.exercises import check
 from deepnlp.layers import DotAttention, reverse_by_length
+from deepnlp.lessons.exercises import check
 
 
 # %%

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import deepnlp
-from deepnlp import DeepNLPError, Parameter, generation, initialisers, layers, models, optimizers
+from deepnlp import DeepNLPError, Parameter, generation, layers, models, optimizers
+from deepnlp.backend import initialisers
 from deepnlp.examples import EXAMPLES
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.attacks.workplace import TINY
 
-FIRST = ("/deepnlp/__main__.py", "/deepnlp/interrupted.py")  # up to the first line of the guard
+FIRST = ("/deepnlp/__main__.py", "/deepnlp/cli/interrupted.py")  # up to the first line of the guard
 COMMAND = [sys.executable, "-m", "deepnlp"]
 TRAIN = ["train", "--corpus", "cats.txt", "--out", "interrupted", *TINY, "--epochs", "200"]
 REDIRECTIONS = (">&-", "2>&-", "<&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "2>&1 >&-")

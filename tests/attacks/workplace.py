@@ -30,7 +30,7 @@ ENDINGS = ("txt", "toml", "npz", "gz", "bin", "vec", "npy", "json", "safetensors
 def fill(folder: Path) -> None:
     """Fill a folder, in which the process then stands."""
     from deepnlp import checkpoint
-    from deepnlp.cli import main
+    from deepnlp.cli.main import main
     from deepnlp.models import CBOW, Seq2Seq, Tagger
     from deepnlp.text import Vocabulary
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deepnlp import backend
-from deepnlp.cli import main
+from deepnlp.cli.main import main
 from tests.datasets.fixtures import known, only_loopback, server  # noqa: F401
 
 TINY = ["--embed-size", "8", "--hidden-size", "8", "--layers", "1", "--batch-size", "4"]

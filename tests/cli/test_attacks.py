@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from deepnlp import checkpoint
+from deepnlp.backend.initialisers import uniform
 from deepnlp.cli.output import print_json
-from deepnlp.initialisers import uniform
 from deepnlp.models import Seq2Seq
 from deepnlp.plots.style import saved
 from deepnlp.text import Vocabulary

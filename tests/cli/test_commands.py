@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from deepnlp.datasets import load_corpus
-from deepnlp.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation import perplexity, score
+from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
+from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate
 from deepnlp.models.ngrams import baselines
-from deepnlp.neural_cache import cache_perplexity
 from deepnlp.training import load
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.cli import main
+from deepnlp.cli.main import main
 from deepnlp.cli.parser import COMMANDS
 from tests.cli.conftest import TINY, contents
 
@@ -244,7 +244,7 @@ def test_help_has_examples(deepnlp, command):
 
 def test_help_and_version_are_quick():
     code = (
-        "import sys; from deepnlp.cli import main;"
+        "import sys; from deepnlp.cli.main import main;"
         "assert main(['--help']) == 0 and main(['--version']) == 0;"
         "slow = {'matplotlib', 'tqdm', 'deepnlp.training', 'deepnlp.datasets'} & set(sys.modules);"
         "assert not slow, slow"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from deepnlp import checkpoint
-from deepnlp.cli import main
-from deepnlp.interrupted import Interruption
+from deepnlp.cli.interrupted import Interruption
+from deepnlp.cli.main import main
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 from tests.cli.conftest import TINY
@@ -188,7 +188,7 @@ def test_an_interruption_waits_for_the_end_of_an_import(imported):
 
 
 def test_an_import_that_does_not_end_is_interrupted(imported, monkeypatch):
-    monkeypatch.setattr("deepnlp.interrupted.PATIENCE", 0.1)
+    monkeypatch.setattr("deepnlp.cli.interrupted.PATIENCE", 0.1)
     with Interruption() as interruption, pytest.raises(KeyboardInterrupt):
         imported("finally:\n    import time\n    time.sleep(10)")
     assert interruption.arrived
@@ -217,7 +217,7 @@ def test_interrupted_twice_says_so_once(run_folder):
 
 def test_workers_are_guarded_from_their_first_import():
     process = subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.interrupted", "deepnlp.search.worker"],
+        [sys.executable, "-m", "deepnlp.cli.interrupted", "deepnlp.search.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -274,7 +274,7 @@ def test_info_after_a_killed_resume_shows_no_result_of_before(deepnlp, run_folde
     run = shutil.copytree(run_folder, tmp_path / "run")
     assert deepnlp("info", run, "--json").json["result"]["epochs"] == 1
     code = (
-        "import sys, os; from deepnlp.training import Trainer; from deepnlp.cli import main\n"
+        "import sys, os; from deepnlp.training import Trainer; from deepnlp.cli.main import main\n"
         "draw = Trainer._draw\n"
         "def killing(self, folder):\n"
         "    os.kill(os.getpid(), 9) if self.state.epoch == 3 else draw(self, folder)\n"

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from deepnlp.cli import main
+from deepnlp.cli.main import main
 from deepnlp.generation import translate
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, load

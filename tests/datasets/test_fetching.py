@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.cli import main
+from deepnlp.cli.main import main
 from deepnlp.datasets import fetch, transfer, unpacking, verify
 from deepnlp.datasets.manifest import Download
 from deepnlp.errors import DeepNLPError
@@ -283,7 +283,7 @@ def test_a_folder_that_cannot_be_written(known, tmp_path):
 
 COMMAND = """
 import json, sys
-from deepnlp.cli import main
+from deepnlp.cli.main import main
 from deepnlp.datasets import manifest
 stated = json.loads(sys.argv[1])
 one = manifest._data_set(stated.pop("name"), stated)

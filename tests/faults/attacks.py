@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from deepnlp.archives import read_npz
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.archives import read_npz
 from deepnlp.training import RunFolder
 from tests.faults.injecting import CALLS, ERRORS, KILL, SHORT, Injection
 from tests.training.tools import STEPS_AN_EPOCH, end_of, stop_at, tiny_trainer

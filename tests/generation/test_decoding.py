@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.functions import log_softmax
+from deepnlp.backend.functions import log_softmax
 from deepnlp.generation import Hypothesis, Sampler, beam_search, greedy_search, sample_search
 from deepnlp.layer import map_state
 from deepnlp.models import RNNLM

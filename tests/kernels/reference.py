@@ -7,7 +7,7 @@ from later steps. ``*_slopes`` finds the factors of all steps, ``*_step_backward
 from __future__ import annotations
 
 from deepnlp.backend import Array, xp
-from deepnlp.functions import relu, relu_grad, sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.backend.functions import relu, relu_grad, sigmoid, sigmoid_grad, split_gates, tanh_grad
 
 # --- RNN -------------------------------------------------------------------------------------
 

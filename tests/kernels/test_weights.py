@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from deepnlp import kernels, optimizers, parameter, threads
+from deepnlp import kernels, optimizers, parameter
+from deepnlp.backend import threads
 from deepnlp.kernels import cuda, fast
 from deepnlp.kernels.cuda import weights
 from deepnlp.optimizers import Update

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnlp import functions
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asarray, asnumpy, functions
 from deepnlp.layers import ReLU, Sigmoid, Softmax, Tanh
 from tests.layers.tools import assert_close
 

@@ -5,8 +5,8 @@ import pytest
 
 from deepnlp import no_backward
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend.functions import masked_softmax, softmax
 from deepnlp.examples import EXAMPLES, SMALL
-from deepnlp.functions import masked_softmax, softmax
 from deepnlp.layer import Sequential, map_state
 from deepnlp.layers import (
     LSTM,

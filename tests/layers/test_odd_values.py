@@ -5,6 +5,7 @@ import pytest
 
 from deepnlp import Parameter, layers, models, optimizers
 from deepnlp.backend import asarray
+from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.examples import EXAMPLES
 from deepnlp.generation import (
     Sampler,
@@ -14,7 +15,6 @@ from deepnlp.generation import (
     generate_many,
     greedy_search,
 )
-from deepnlp.initialisers import normal, uniform
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 from tests.layers.tools import as_tuple, is_float

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from deepnlp import Layer, Parameter, Sequential
-from deepnlp.functions import sigmoid
+from deepnlp.backend.functions import sigmoid
 from deepnlp.layers import GRU, LSTM, RNN, Embedding, TimeAffine, TimeLSTM, TimeRNN, Unrolled
 from deepnlp.models import RNNLM
 from deepnlp.plots import computation_graph, layers_in_time, memory_road
 from deepnlp.plots.graph_of_layer import graph_of
-from tests.test_gradflow import overlaps
+from tests.gradflow.test_gradflow import overlaps
 
 RNG = np.random.default_rng(0)
 WORDS = ["the", "function", "returns", "a"]

@@ -1,6 +1,6 @@
 """Every layer over sizes from 0, number types and layouts: right, or refused in a sentence of ours.
 
-The layers are the rows of deepnlp/examples.py, so that a new one is tested with the others. A
+The layers are the rows of deepnlp/examples, so that a new one is tested with the others. A
 typed error is only in order where a size is 0.
 """
 

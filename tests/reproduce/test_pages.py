@@ -219,7 +219,7 @@ def test_the_committed_page_is_what_the_committed_logs_say(name):
 
 
 def test_every_page_of_results_is_written_by_a_command():
-    """Those of searches are compared in tests/search, the other in tests/test_counting_page.py."""
+    """Those of searches are compared in tests/search, the other in tests/vectors."""
     searches = {f"search-{name}" for name in search_names()}
     pages = {path.stem for path in RESULTS.glob("*.md")}
     assert pages - searches == {*table_names(), "counting-and-word2vec"}

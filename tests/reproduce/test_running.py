@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.files import locked
+from deepnlp.files.writing import locked
 from deepnlp.reproduce import Logs, LogState, reproduce
 from deepnlp.reproduce.running import take
 from deepnlp.training import RunFolder

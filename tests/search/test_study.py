@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.files import locked
+from deepnlp.files.writing import locked
 from deepnlp.search import best_of, read_trials
 from deepnlp.search.study import DECLARED, JOURNAL, Study, begin_study, spaces_of
 from deepnlp.search.trials import folder_of

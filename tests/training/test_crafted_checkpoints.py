@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deepnlp import DeepNLPError, archives
-from deepnlp.archives import META, read_npz, write_npz
+from deepnlp import DeepNLPError
 from deepnlp.checkpoint import load
+from deepnlp.files import archives
+from deepnlp.files.archives import META, read_npz, write_npz
 from deepnlp.optimizers import NTASGD
 from deepnlp.training import Cosine, TrainConfig
 from tests.training.tools import STEPS_AN_EPOCH, stop_at, tiny_trainer

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.archives import read_npz
 from deepnlp.checkpoint import load, save
 from deepnlp.errors import DivergedError
-from deepnlp.files import locked
+from deepnlp.files.archives import read_npz
+from deepnlp.files.writing import locked
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
 from deepnlp.training import Constant, RunFolder, resumed_config
@@ -361,7 +361,7 @@ def test_a_folder_in_which_another_trains_is_refused(copy: Path) -> None:
 
 def test_the_lock_ends_with_the_process_that_held_it(copy: Path, whole: dict[str, Any]) -> None:
     hold = (
-        "import sys, time, pathlib; from deepnlp.files import locked\n"
+        "import sys, time, pathlib; from deepnlp.files.writing import locked\n"
         "with locked(pathlib.Path(sys.argv[1]), 0): print(1, flush=True); time.sleep(60)"
     )
     with subprocess.Popen(

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.archives import write_npz
+from deepnlp.files.archives import write_npz
 from deepnlp.training import RunFolder
 from deepnlp.training.strict_json import to_json
 

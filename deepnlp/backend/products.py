@@ -1,0 +1,102 @@
+"""Matrix products, large ones shared out between threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from deepnlp import backend
+from deepnlp.backend import Array, xp
+from deepnlp.backend.threads import in_parallel, one_blas_thread
+
+# A piece must be worth waking a thread for, and so wide that reading the other operand again takes
+# little time beside the piece itself.
+SMALLEST_SHARED = 1 << 24  # multiplications in the whole product
+LARGE_MATRIX = 1 << 22  # numbers of B: reading so many takes long, however few rows A has
+WIDTH, MOST_PIECES = 1024, 8  # rows or columns of a piece, where there are enough for two
+ALIGNED = 32  # a piece ends where a block of BLAS ends
+
+
+def product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """A B (n, m), in ``out`` if given; a large one is cut by rows or columns of the result.
+
+    >>> product(xp.ones((2, 3)), xp.ones((3, 1)))
+    array([[3.],
+           [3.]])
+    """
+    n, (k, m) = len(A), B.shape
+    with one_blas_thread():
+        if not _is_shared(n, k, m):
+            return xp.matmul(A, B, out=out)
+        if out is None:
+            out = xp.empty((n, m), dtype=xp.result_type(A.dtype, B.dtype))
+        if n >= m:
+            in_parallel(lambda r: xp.matmul(A[r], B, out=out[r]), _pieces(n))
+        else:
+            in_parallel(lambda c: xp.matmul(A, B[:, c], out=out[:, c]), _pieces(m))
+    return out
+
+
+def batched_product(A: Array, B: Array) -> Array:
+    """A_n B_n for every n: (N, n, k) times (N, k, m) is (N, n, m).
+
+    >>> batched_product(xp.ones((2, 1, 3)), xp.ones((2, 3, 1))).tolist()
+    [[[3.0]], [[3.0]]]
+    """
+    (N, n, k), m = A.shape, B.shape[2]
+    with one_blas_thread():
+        if N * n * k * m < SMALLEST_SHARED or N < 2 or backend.name() != "numpy":
+            return xp.matmul(A, B)
+        out = xp.empty((N, n, m), dtype=xp.result_type(A.dtype, B.dtype))
+        parts = [
+            slice(start, start + -(-N // MOST_PIECES))
+            for start in range(0, N, -(-N // MOST_PIECES))
+        ]
+        in_parallel(lambda r: xp.matmul(A[r], B[r], out=out[r]), parts)
+    return out
+
+
+def affine(x: Array, W: Array, b: Array) -> Array:
+    """x W + b, (n, D) times (D, M): the bias is added in place where the types allow it."""
+    y = product(x, W)
+    if y.dtype != b.dtype:
+        return y + b
+    y += b
+    return y
+
+
+def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
+    """The function that writes A B into ``out``, for many A of n rows: ``times_B(A, out)``.
+
+    For a loop over time that runs with one BLAS thread, as in a kernel: whatever can be decided
+    before the loop is decided here.
+    """
+    k, m = B.shape
+    if not _is_shared(n, k, m):
+        return lambda A, out: xp.matmul(A, B, out=out)
+    columns = [(c, B[:, c]) for c in _pieces(m)]
+    return lambda A, out: in_parallel(lambda c: xp.matmul(A, c[1], out=out[:, c[0]]), columns)
+
+
+def product_with_transpose(W: Array, n: int) -> Callable[[Array, Array], None]:
+    """The same for A W^T, into an ``out`` (n, k) that is the transpose of an array in C order.
+
+    A small W is transposed once; a large one is read row by row, as A W^T = (W A^T)^T.
+    """
+    k, m = W.shape
+    if not _is_shared(n, m, k):
+        return product_with(xp.ascontiguousarray(W.T), n)
+    rows = [(r, W[r]) for r in _pieces(k)]
+    return lambda A, out: in_parallel(lambda r: xp.matmul(r[1], A.T, out=out.T[r[0]]), rows)
+
+
+def _is_shared(n: int, k: int, m: int) -> bool:
+    """Whether a product of (n, k) and (k, m) is shared out between threads."""
+    large = n * k * m >= SMALLEST_SHARED or k * m >= LARGE_MATRIX
+    return large and max(n, m) >= 4 * ALIGNED and backend.name() == "numpy"
+
+
+def _pieces(size: int) -> list[Any]:
+    pieces = min(max(2, size // WIDTH), MOST_PIECES)
+    width = -(-size // (pieces * ALIGNED)) * ALIGNED
+    return [slice(start, start + width) for start in range(0, size, width)]

@@ -1,0 +1,283 @@
+"""Work on the host, shared out between threads of our own; one BLAS thread meanwhile.
+
+OpenBLAS can share out a matrix product itself, but its threads wait for each other in busy loops.
+Beside another busy program they wait for a thread that has no core, and a training step takes up
+to ten times as long. So inside deepnlp's calls BLAS runs on one thread (:func:`one_blas_thread`),
+and large products and element-wise work are cut into pieces that the threads of
+:func:`in_parallel` take one after the other. These threads sleep when there is no work.
+
+How a piece of work is cut depends on its shape alone, never on the number of threads, and no cut
+goes through a sum. So every number of threads gives the same bits. ``DEEPNLP_NUM_THREADS`` sets
+that number.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+_BLOCK = 1 << 18  # numbers; as many float32 as a core's own cache holds, with room to spare
+
+
+def _number_from_environment() -> int:
+    for variable in ("DEEPNLP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(variable, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Helper:
+    """A thread that sleeps until it gets a job: a function to call once."""
+
+    def __init__(self) -> None:
+        self._wake, self._finished = threading.Lock(), threading.Lock()
+        self._wake.acquire()
+        self._finished.acquire()
+        self._job: Callable[[], None] | None = None
+        self._error: BaseException | None = None
+        self.started = False
+        threading.Thread(target=self._run, name="deepnlp", daemon=True).start()
+
+    def give(self, job: Callable[[], None] | None) -> None:
+        """Wake the thread for a job, or to end; the job before must have been collected."""
+        self._job, self.started = job, False
+        self._wake.release()
+
+    def collect(self, wait: bool = True) -> bool:
+        """Whether the job is done, for which it may wait; raises what the job raised."""
+        if not self._finished.acquire(blocking=wait):
+            return False
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return True
+
+    def _run(self) -> None:
+        while True:
+            self._wake.acquire()
+            self.started = True
+            job, self._job = self._job, None
+            if job is None:
+                return
+            try:
+                job()
+            except BaseException as error:  # raised by collect, in the caller's thread
+                self._error = error
+            job = None
+            self._finished.release()
+
+
+class _Pool:
+    """The calling thread and its helpers; work for one caller at a time."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._helpers: list[_Helper] = []
+        self._late: list[_Helper] = []  # woken, but the work was done before they began
+        self._busy = threading.Lock()
+
+    def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+        """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
+        shares = min(self.size, len(pieces))
+        if shares < 2 or not self._busy.acquire(blocking=False):
+            for piece in pieces:  # one thread, another caller is at work, or work within work
+                work(piece)
+            return
+        try:
+            self._share(work, pieces, shares)
+        finally:
+            self._busy.release()
+
+    def close(self) -> None:
+        """End the helpers, once the work at hand is done."""
+        with self._busy:
+            for helper in self._helpers:
+                if helper in self._late:
+                    helper.collect()
+                helper.give(None)
+            self._helpers, self._late = [], []
+
+    def _share(self, work: Callable[[Any], None], pieces: Sequence[Any], shares: int) -> None:
+        while len(self._helpers) < shares - 1:
+            self._helpers.append(_Helper())
+        self._late = [helper for helper in self._late if not helper.collect(wait=False)]
+        left = iter(pieces)  # each is taken once: next() holds the interpreter's lock
+
+        def take_pieces() -> None:
+            try:
+                for piece in left:
+                    work(piece)
+            except BaseException:
+                for _ in left:  # after an error no thread begins another piece
+                    pass
+                raise
+
+        helpers = [helper for helper in self._helpers if helper not in self._late][: shares - 1]
+        for helper in helpers:
+            # A helper sees what the caller has set for its own context, such as numpy.errstate.
+            helper.give(partial(contextvars.copy_context().run, take_pieces))
+        try:
+            take_pieces()
+        finally:
+            error = None
+            for helper in helpers:
+                if not helper.started:  # nothing is left to do: do not wait until it gets a core
+                    self._late.append(helper)
+                    continue
+                try:
+                    helper.collect()
+                except BaseException as raised:
+                    error = raised
+            if error is not None:
+                raise error
+
+
+_pool = _Pool(_number_from_environment())
+
+
+def _forget_helpers() -> None:
+    global _pool
+    _pool = _Pool(_pool.size)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)  # threads do not survive a fork
+
+
+def number() -> int:
+    """How many threads share out work on the host.
+
+    Returns
+    -------
+    int
+        What :func:`use` set; by default ``DEEPNLP_NUM_THREADS`` of the environment, else
+        ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS``, else the number of cores of this process.
+    """
+    return _pool.size
+
+
+def use(number: int) -> None:
+    """Set how many threads share out work on the host. Results do not depend on it.
+
+    Parameters
+    ----------
+    number : int
+        One or more.
+
+    Raises
+    ------
+    ValueError
+        If it is less.
+    """
+    global _pool
+    if number < 1:
+        raise ValueError(f"the number of threads should be 1 or more, got {number}")
+    _pool.close()
+    _pool = _Pool(number)
+
+
+def in_parallel(work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+    """Call ``work(piece)`` for every piece, shared out between threads.
+
+    This pays where a piece is large enough for NumPy to release the interpreter's lock. The result
+    must not depend on the order: each piece writes what no other piece reads.
+
+    >>> numbers = [1, 2, 3]
+    >>> def double(k):
+    ...     numbers[k] *= 2
+    >>> in_parallel(double, range(3))
+    >>> numbers
+    [2, 4, 6]
+    """
+    _pool.share(work, pieces)
+
+
+class _OneBlasThread:
+    """Context in which NumPy's BLAS has one thread; it may be nested, and used by any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._libraries: list[Any] | None = None
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._depth += 1
+            if self._depth > 1:
+                return
+            if self._libraries is None:
+                controller = ThreadpoolController().select(user_api="blas")
+                self._libraries = controller.lib_controllers
+            self._before = [library.get_num_threads() for library in self._libraries]
+            self._set([1] * len(self._before))
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._set(self._before)
+
+    def _set(self, numbers: list[int]) -> None:
+        for library, before, number in zip(self._libraries or (), self._before, numbers):
+            if before != 1:
+                # threadpoolctl 3.8 ignores all threads but the first that sets a number; here any
+                # thread may be the last to leave.
+                getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Context in which NumPy's matrix products run on the calling thread alone.
+
+    Afterwards BLAS has as many threads as before, for the products of the user's program.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> with one_blas_thread():
+    ...     numpy.eye(2) @ numpy.ones(2)
+    array([1., 1.])
+    """
+    return _one_blas_thread
+
+
+def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
+    """Slices of rows, each small enough to stay in the cache of one core.
+
+    A formula of several operations, applied block by block, reads and writes memory once instead
+    of once per operation.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of an array; its rows are along the first axis.
+    arrays : int
+        How many arrays of this shape the formula goes through.
+
+    Returns
+    -------
+    list of slice
+        For a number, of shape (), the one index that keeps it an array.
+
+    Examples
+    --------
+    >>> cache_blocks((10, 1 << 14), arrays=4)
+    [slice(0, 4, None), slice(4, 8, None), slice(8, 12, None)]
+    """
+    if not shape:
+        return [...]
+    n = shape[0]
+    rows = max(1, _BLOCK // (arrays * max(1, math.prod(shape[1:]))))
+    return [slice(start, start + rows) for start in range(0, n, rows)]

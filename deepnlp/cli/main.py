@@ -1,0 +1,114 @@
+"""The command line: ``deepnlp COMMAND``, or ``python -m deepnlp COMMAND``.
+
+One file a command, each with ``configure(parser)``, which adds its options, and
+``run(arguments)``, which returns the exit code. A command's file, and the parts of the
+framework that it needs, are imported when the command is called, so that ``deepnlp --help`` is
+quick.
+
+Exit codes: 0 done; 1 a check of gradients or of data failed; 2 an error that the user can correct,
+reported in one line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe
+has closed it.
+"""
+
+import errno
+import sys
+import traceback
+from collections.abc import Sequence
+
+from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
+from deepnlp.cli.parser import Parser, build_parser
+from deepnlp.cli.streams import Output, standard_streams
+from deepnlp.errors import DeepNLPError
+
+__all__ = ["Parser", "build_parser", "main"]
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE
+# What a user can put right, by whatever it was noticed.
+HINTS = {
+    errno.ENOSPC: ": make room there, or choose another folder",
+    errno.EDQUOT: ": make room there, or choose another folder",
+}
+MISTAKES = (
+    DeepNLPError,
+    ValueError,
+    TypeError,
+    OSError,
+    MemoryError,
+    RecursionError,
+    OverflowError,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, by default that of the process's arguments; gives the exit code.
+
+    >>> main(["--version"])
+    deepnlp 0.1.0
+    0
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    interruption = Interruption(last=argv is None)
+    with standard_streams():
+        try:
+            with interruption:
+                return _finish(words)
+        except Exception as error:
+            if interruption.arrived:  # while a module was imported
+                return _interrupted()
+            if isinstance(error, BrokenPipeError) and error.filename == Output.name:
+                return BROKEN_PIPE
+            if not isinstance(error, MISTAKES):
+                raise
+            if "--traceback" in words:
+                traceback.print_exc()
+            print(f"deepnlp: error: {in_one_line(error)}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            return _interrupted()
+
+
+def _interrupted() -> int:
+    print(MESSAGE, end="", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _finish(words: list[str]) -> int:
+    """Run a command, and write all that it prints."""
+    try:
+        code = _run(words)
+    except SystemExit as stop:  # argparse: after --help, --version or an error it has printed
+        code = stop.code if isinstance(stop.code, int) else 0
+    sys.stdout.flush()
+    return code
+
+
+def _run(argv: list[str]) -> int:
+    for word in argv:
+        if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
+            raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
+    arguments = build_parser(argv).parse_args(argv)
+    if arguments.backend is not None:
+        from deepnlp import backend
+
+        backend.use(arguments.backend)
+    code: int = arguments.run(arguments)
+    return code
+
+
+def in_one_line(error: Exception) -> str:
+    """The message of an exception, on one line.
+
+    >>> in_one_line(PermissionError(13, "Permission denied", "runs/first"))
+    'runs/first: permission denied'
+    """
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        reason = f"{error.strerror[0].lower()}{error.strerror[1:]}"
+        said = reason if error.filename is None else f"{error.filename}: {reason}"
+        said += HINTS.get(error.errno or 0, "")
+    elif isinstance(error, MemoryError):
+        more = f": {said}" if said else ""
+        said = f"out of memory{more}; try a smaller --batch-size, --hidden-size or --vocab-size"
+    elif isinstance(error, RecursionError):
+        said = f"nested too deeply: {said}"
+    return " ".join(said.split()) or type(error).__name__

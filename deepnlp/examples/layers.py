@@ -1,0 +1,326 @@
+"""An example of every layer and every model, in any sizes, with random and asymmetric weights.
+
+Gradient checks (``deepnlp gradcheck``), the tests of what every layer must do, those of the quick
+kernels and of the stand-in for CuPy, the comparison with PyTorch and the diagnosis all run from
+this table. A new layer has a row here and is then checked with the others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy
+
+from deepnlp import layers
+from deepnlp.backend import Generator, asarray
+from deepnlp.examples.composed import COMPOSED, Composed
+from deepnlp.gradcheck import Report, check_gradients
+from deepnlp.layer import Layer, Sequential
+from deepnlp.models import CBOW, MODELS, RNNLM, SimpleRNNLM, SkipGram
+from deepnlp.parameter import Parameter
+
+TOLERANCES = {"auto": 1e-12, "complex": 1e-12, "central": 1e-6}
+"""Largest error of a gradient, by method."""
+
+
+class Sizes(NamedTuple):
+    """Batch, time, input, hidden and vocabulary size, and places of a memory."""
+
+    N: int
+    T: int
+    D: int
+    H: int
+    V: int
+    S: int = 3
+
+
+SIZES = Sizes(N=2, T=4, D=3, H=5, V=7)
+SINGLE = SIZES._replace(N=1, T=1, S=1)
+SMALL = Sizes(N=2, T=3, D=3, H=2, V=4)  # of layers made of many others
+
+Inputs = tuple[Any, ...]
+Build = Callable[[Generator, Sizes], tuple[Layer, Inputs]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A layer and inputs for it; ``any_shape`` if the inputs may have any shape."""
+
+    name: str
+    covers: type[Layer]
+    build: Build
+    sizes: Sizes = SIZES
+    any_shape: bool = False
+
+    def __str__(self) -> str:
+        return self.name.replace(" ", "-")
+
+    def make(self, dtype: str = "float64", seed: int = 0) -> tuple[Layer, Inputs]:
+        """The layer and its inputs in a number type."""
+        layer, inputs = self.build(numpy.random.default_rng(seed), self.sizes)
+        return layer.astype(dtype), tuple(
+            x.astype(dtype) if x.dtype.kind == "f" else x for x in inputs
+        )
+
+    def check(self, method: str = "auto", seed: int = 0) -> Report:
+        """Check all gradients, to 1e-12 by complex steps and 1e-6 by central differences."""
+        rng = numpy.random.default_rng(seed)
+        layer, inputs = self.build(rng, self.sizes)
+        return check_gradients(layer, *inputs, method=method, rng=rng, tolerance=TOLERANCES[method])
+
+
+def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    """Numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
+    axes = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]\w*)?\s*", part)
+        if not match or not part.strip() or (match[2] and match[2] not in sizes):
+            raise ValueError(f"cannot read the shape {text!r}: expected such as 'D,4H' or '3,20'")
+        axes.append(int(match[1] or 1) * (sizes[match[2]] if match[2] else 1))
+    return tuple(axes)
+
+
+def weight(rng: Generator, *shape: int) -> Parameter:
+    """Normal numbers; a matrix is divided by the square root of its number of rows."""
+    values = rng.normal(size=shape)
+    return Parameter(values / math.sqrt(max(1, shape[0])) if len(shape) > 1 else values)
+
+
+def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
+    """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
+
+    ``"lengths T"`` gives a length from 0 to T for each of N sequences, T for the first.
+    """
+    kind, _, letters = text.rpartition(" ")
+    axes = shape(letters, sizes._asdict())
+    if not kind:
+        return asarray(rng.normal(size=axes))
+    if kind == "lengths":
+        others = rng.integers(0, axes[0] + 1, size=max(0, sizes.N - 1))
+        return asarray(numpy.array([*axes, *others][: sizes.N], dtype=int))
+    values = rng.integers(0, 2 if kind == "labels" else sizes.V, size=axes)
+    if kind == "ids" and values.size:
+        values.flat[0] = values.flat[-1]  # one id occurs twice
+    elif kind == "targets" and values.size > 1:
+        values.flat[-2] = -1  # one target does not count
+    return asarray(values)
+
+
+def _layer(
+    note: str, kind: type[Layer], weights: str, inputs: str, any_shape: bool = False, **options: Any
+) -> Iterator[Example]:
+    """A layer in the usual sizes and with N = T = 1; ``-`` stands for a weight that is None."""
+
+    def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
+        by_letter = sizes._asdict()
+        given = [
+            None if one == "-" else weight(rng, *shape(one, by_letter)) for one in weights.split()
+        ]
+        if "rng" in inspect.signature(kind).parameters:
+            options["rng"] = rng
+        made = kind(*given, **options)
+        return made, tuple(_input(rng, one, sizes) for one in inputs.split("; "))
+
+    name = f"{kind.__name__} {note}".strip()
+    yield Example(name, kind, build, SIZES, any_shape)
+    if "T" in inputs and not options.get("stateful"):
+        yield Example(f"{name} N=1 T=1", kind, build, SINGLE, any_shape)
+
+
+def _recurrent(
+    note: str, one: type[Layer], over_time: type[Layer], weights: str, **options: Any
+) -> Iterator[Example]:
+    """A step of a recurrent layer, and the layer over time with and without a state."""
+    x = "H" if weights.startswith("-") else "D"
+    states = "; N,H; N,H" if one is layers.LSTM else "; N,H"
+    yield from _layer(note, one, weights, f"N,{x}{states}", **options)
+    yield from _layer(note, over_time, weights, f"N,T,{x}", **options)
+    stateful = f"{note} stateful".strip()
+    yield from _layer(stateful, over_time, weights, f"N,T,{x}", stateful=True, **options)
+
+
+def _composed(name: str, composed: Composed) -> Iterator[Example]:
+    """A layer made of others, with other weights than fresh ones, of which the biases are zero."""
+
+    def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
+        made = composed.make(sizes, rng)
+        for parameter in made.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        return made, tuple(_input(rng, one, sizes) for one in composed.inputs.split("; "))
+
+    covers = {**vars(layers), **MODELS}[name.split()[0]]
+    yield Example(name, covers, build, SMALL)
+    if "stateful" not in name and covers not in MODELS.values():
+        yield Example(f"{name} N=1 T=1", covers, build, SMALL._replace(N=1, T=1, S=1))
+
+
+def _rnnlm(cell: str, tie: str) -> Example:
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        D = s.H if tie == "tied" else s.D
+        model = RNNLM(s.V, D, s.H, cell=cell, tie=tie, dropout=0.3, dtype="float64", rng=rng)
+        for parameter in model.parameters():  # larger than fresh ones, biases not zero
+            parameter.value = weight(rng, *parameter.shape).value
+        return model, _windows(rng, s)
+
+    return Example(f"RNNLM {cell} {tie}", RNNLM, build)
+
+
+def _awd_lstm(augment: float) -> Example:
+    """All that AWD-LSTM adds to a language model, and the augmented loss."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        model = RNNLM(
+            *(s.V, s.D, [s.H, s.H, s.D], 3),
+            dropout=0.25,
+            input_dropout=0.4,
+            output_dropout=0.4,
+            locked_dropout=True,
+            embed_dropout=0.3,
+            weight_drop=0.5,
+            ar=0.8,
+            tar=0.6,
+            augment=augment,
+            augment_temperature=3.0,
+            dtype="float64",
+            rng=rng,
+        )
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        return model, _windows(rng, s)
+
+    name = "RNNLM AWD-LSTM" + (" augmented" if augment else "")
+    return Example(name, RNNLM, build, SMALL)
+
+
+def _rows_in_part(tie: str) -> Example:
+    """Some words are only read, one is only predicted; of the others some vectors are frozen."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        output_ids = [*range(s.V - 2, 0, -2), -1]
+        vectors = asarray(rng.normal(size=(s.V, s.D)))
+        model = RNNLM(
+            *(s.V, s.D, s.H, 1),
+            tie=tie,
+            dropout=0.3,
+            embedding=vectors,
+            freeze_embedding=True,
+            trained_ids=[0, s.V - 2],
+            output_ids=output_ids,
+            dtype="float64",
+            rng=rng,
+        )
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        ids, targets = _windows(rng, s)
+        return model, (ids, targets % len(output_ids))
+
+    return Example(f"RNNLM {tie}, rows shared in part", RNNLM, build)
+
+
+def _windows(rng: Generator, s: Sizes) -> Inputs:
+    """Ids (N, T) and those that follow."""
+    ids = rng.integers(0, s.V, size=(s.N, s.T + 1))
+    return asarray(ids[:, :-1]), asarray(ids[:, 1:])
+
+
+def _simple_rnnlm(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+    return SimpleRNNLM(s.V, s.D, s.H, dtype="float64", rng=rng), _windows(rng, s)
+
+
+def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
+    """N blocks of H words with T centres and D negatives; the vectors are of size D."""
+
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        model = kind(s.V, s.D, tie, loss, dtype="float64", **options)
+        for parameter in model.parameters():
+            parameter.value = weight(rng, *parameter.shape).value
+        text, windows, centres, negatives = "ids N,H", "labels N,T,H", "ids N,T", "ids N,D"
+        inputs = [_input(rng, one, s) for one in (text, windows, centres, negatives)]
+        inputs[1][:1, :1] = int(s.T == 1)  # of several centres one has no window
+        return model, tuple(inputs[: 4 if loss == "negative" else 3])
+
+    return Example(" ".join([kind.__name__, tie, loss, *options.values()]), kind, build)
+
+
+def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+    """A model plugged together by hand: its output weight is the embedding, transposed."""
+
+    def lstm() -> Layer:
+        weights = weight(rng, s.D, 4 * s.D), weight(rng, s.D, 4 * s.D), weight(rng, 4 * s.D)
+        return layers.TimeLSTM(*weights, stateful=True)
+
+    embed = layers.Embedding(weight(rng, s.V, s.D))
+    model = Sequential(
+        embed,
+        layers.TimeDropout(0.5, rng=rng),
+        lstm(),
+        layers.TimeDropout(0.5, locked=True, rng=rng),
+        lstm(),
+        layers.TimeAffine(embed.W.T, weight(rng, s.V)),
+    )
+    return model, (_input(rng, "ids N,T", s),)
+
+
+def _rows() -> Iterator[Example]:
+    yield from _layer("", layers.MatMul, "D,H", "N,D")
+    yield from _layer("", layers.Affine, "D,H H", "N,D")
+    yield from _layer("no bias", layers.Affine, "D,H", "N,D")
+    yield from _layer("", layers.TimeAffine, "D,H H", "N,T,D")
+    yield from _layer("no bias", layers.TimeAffine, "D,H", "N,T,D")
+    for activation in (layers.Sigmoid, layers.Tanh, layers.ReLU, layers.Softmax):
+        yield from _layer("", activation, "", "N,D", any_shape=True)
+    yield from _layer("", layers.Dropout, "", "N,D", any_shape=True, p=0.4)
+    yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
+    yield from _layer("locked", layers.TimeDropout, "", "N,T,D", p=0.4, locked=True)
+    yield from _layer("", layers.Embedding, "V,D", "ids N,T", any_shape=True)
+    yield from _layer("", layers.EmbeddingDropout, "V,D", "ids N,T", any_shape=True, p=0.4)
+    yield from _layer("", layers.SoftmaxWithLoss, "", "N,T,V; targets N,T")
+    yield from _layer("", layers.AffineSoftmaxWithLoss, "D,V V", "N,T,D; targets N,T")
+    yield from _layer("no bias", layers.AffineSoftmaxWithLoss, "D,V", "N,T,D; targets N,T")
+    augmented, x_and_targets = layers.AugmentedLoss, "N,T,D; targets N,T"
+    yield from _layer("", augmented, "D,V V V,H", x_and_targets, gamma=0.7, temperature=3.0)
+    yield from _layer("no bias", augmented, "D,V - V,D", x_and_targets, gamma=0.7)
+    yield from _layer("", layers.ActivationRegularisation, "", "N,D", any_shape=True, alpha=0.8)
+    yield from _layer("", layers.TemporalActivationRegularisation, "", "N,T,D", beta=0.8)
+    yield from _layer("", layers.SigmoidWithLoss, "", "N,D; labels N,D")
+    yield from _layer("", layers.EmbeddingDot, "V,D", "N,D; ids N,H")
+    yield from _layer("one id a row", layers.EmbeddingDot, "V,D", "N,D; ids N", any_shape=True)
+    yield from _layer("of groups", layers.EmbeddingDot, "V,D", "N,T,D; ids N,H")
+    sampled, noise = layers.NegativeSamplingLoss, "ids N,H"
+    yield from _layer("", sampled, "V,D", f"N,D; targets N; {noise}")
+    yield from _layer("of groups", sampled, "V,D", f"N,T,D; targets N,T; {noise}", negatives=2)
+    pairs = f"N,T,D; targets N,H; {noise}; labels N,T,H"
+    yield from _layer("of pairs", sampled, "V,D", pairs, negatives=2)
+    rnn, lstm, gru = "D,H H,H H", "D,4H H,4H 4H", "D,3H H,3H 3H"
+    yield from _recurrent("", layers.RNN, layers.TimeRNN, rnn)
+    yield from _recurrent("relu", layers.RNN, layers.TimeRNN, rnn, activation="relu")
+    yield from _recurrent("without Wx", layers.RNN, layers.TimeRNN, "- H,H H")
+    yield from _recurrent("", layers.LSTM, layers.TimeLSTM, lstm)
+    yield from _recurrent("", layers.GRU, layers.TimeGRU, gru)
+    reset_after = f"{gru} 3H"
+    yield from _recurrent("reset_after", layers.GRU, layers.TimeGRU, reset_after, reset_after=True)
+
+    for name, composed in COMPOSED.items():
+        yield from _composed(name, composed)
+    yield Example("Sequential tied LSTM", Sequential, _tied_stack)
+    for cell in ("lstm", "gru", "rnn"):
+        for tie in ("none", "tied", "tied+L"):
+            yield _rnnlm(cell, tie)
+    for augment in (0.0, 0.7):
+        yield _awd_lstm(augment)
+    for tie in ("none", "tied+L"):
+        yield _rows_in_part(tie)
+    yield Example("SimpleRNNLM", SimpleRNNLM, _simple_rnnlm)
+    for loss in ("negative", "softmax"):
+        for tie in ("none", "tied", "tied+L"):
+            yield _word2vec(CBOW, tie, loss, context="sum" if tie == "tied" else "mean")
+            yield _word2vec(SkipGram, tie, loss)
+
+
+EXAMPLES: dict[str, Example] = {example.name: example for example in _rows()}
+"""By name, such as ``"TimeLSTM stateful"``."""

@@ -1,0 +1,92 @@
+"""Files written so that nothing is lost: the old one is kept until the new one is whole; locks."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from glob import escape
+from os import PathLike
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file beside its final name, then rename: the old one is whole until the new one is.
+
+    The name beside it is nobody else's, so that of several writers each writes a whole file, and
+    the last one counts. :func:`left_by_writers` finds what a killed one leaves.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as file:
+    ...         _ = file.write(b"whole")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    path = Path(path)
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+    with naming(path):
+        file = beside.open("xb")
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())  # on the disk before the name points to it
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Context in which an error of the system that names no file is said to be of this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+def left_by_writers(path: Path) -> list[Path]:
+    """What killed writers of a file have left beside it."""
+    return [path.with_name(f"{path.name}.tmp"), *path.parent.glob(f"{escape(path.name)}.*.tmp")]
+
+
+@contextmanager
+def locked(path: Path, patience: float) -> Iterator[bool]:
+    """Hold a lock that no two processes hold at once; gives whether it was free in time.
+
+    It ends with the process, however that ends. Where the system has no such locks, it is free.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "a.lock", 0) as held:
+    ...     held
+    True
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    end = time.monotonic() + patience
+    with path.open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    yield False
+                    return
+                time.sleep(0.05)
+            except OSError:  # a file system without locks
+                break
+        yield True

@@ -1,0 +1,1 @@
+"""What only the lessons use: exercises and their checks, experiments, figures."""

@@ -1,0 +1,31 @@
+"""The exercises of the lessons: checks that say what is right, what is empty, and what is wrong.
+
+In a lesson a reader writes a function or a class and hands it over: ``check("1.2", my_affine)``
+prints a verdict and gives it back. A wrong backward pass is diagnosed by
+:mod:`deepnlp.gradcheck`; a wrong value by :func:`compare_values`.
+
+The checks of lesson K live in ``lessonK.py`` beside this file, each registered by its name:
+``@exercise("1.2", stars=1, title="...")``.
+"""
+
+from deepnlp.lessons.exercises.backward import check_backward
+from deepnlp.lessons.exercises.registry import Exercise, check, exercise, exercises_of, short_form
+from deepnlp.lessons.exercises.values import compare_choice, compare_values
+from deepnlp.lessons.exercises.verdict import (
+    EMPTY,
+    ERROR,
+    NOT_SUMMED,
+    WRONG_CHOICE,
+    WRONG_SHAPE,
+    WRONG_TYPE,
+    WRONG_VALUE,
+    Verdict,
+    first_failure,
+    parts,
+)
+
+__all__ = [
+    "EMPTY", "ERROR", "NOT_SUMMED", "WRONG_CHOICE", "WRONG_SHAPE", "WRONG_TYPE",
+    "WRONG_VALUE", "Exercise", "Verdict", "check", "check_backward", "compare_choice",
+    "compare_values", "exercise", "exercises_of", "first_failure", "parts", "short_form",
+]  # fmt: skip

@@ -1,0 +1,190 @@
+"""Exercises by name, and the call by which a reader has an answer checked."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import textwrap
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import deepnlp
+from deepnlp.lessons.exercises.verdict import ERROR, WRONG_TYPE, RefusedError, Verdict, is_empty
+
+Checker = Callable[[Any], Verdict]
+
+_EXERCISES: dict[str, Exercise] = {}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise of a lesson.
+
+    Attributes
+    ----------
+    name : str
+        Lesson and number, such as ``"6.3"``.
+    stars : int
+        1 to read off, 2 to work out, 3 to think about.
+    title : str
+    checker : callable
+        Takes the answer, gives a Verdict.
+    """
+
+    name: str
+    stars: int
+    title: str
+    checker: Checker
+
+    @property
+    def heading(self) -> str:
+        """Name, stars and title, as in the heading of the lesson."""
+        return f"Exercise {self.name} {'★' * self.stars} {self.title}"
+
+
+def exercise(name: str, stars: int, title: str) -> Callable[[Checker], Checker]:
+    """Register a function as the check of an exercise.
+
+    Parameters
+    ----------
+    name : str
+        Lesson and number, such as ``"6.3"``; the function lives in ``lesson6.py``.
+    stars : int
+        From 1 to 3.
+    title : str
+
+    Returns
+    -------
+    callable
+        A decorator that leaves the function as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, or there are not one to three stars.
+    """
+    if not 1 <= stars <= 3:
+        raise ValueError(f"exercise {name}: stars should be 1, 2 or 3, got {stars}")
+
+    def register(checker: Checker) -> Checker:
+        if name in _EXERCISES:
+            raise ValueError(f"exercise {name} exists already: {_EXERCISES[name].title}")
+        _EXERCISES[name] = Exercise(name, stars, title, checker)
+        return checker
+
+    return register
+
+
+def exercises_of(lesson: int) -> list[Exercise]:
+    """The exercises of a lesson, in order.
+
+    Raises
+    ------
+    ValueError
+        If the lesson has none.
+    """
+    module = f"deepnlp.lessons.exercises.lesson{lesson}"
+    if importlib.util.find_spec(module) is None:
+        raise ValueError(f"lesson {lesson} has no exercises")
+    importlib.import_module(module)
+    found = [e for name, e in _EXERCISES.items() if name.split(".")[0] == str(lesson)]
+    return sorted(found, key=lambda e: int(e.name.split(".")[1]))
+
+
+def check(name: str, answer: Any) -> Verdict:
+    """Check the answer to an exercise, print the verdict and return it.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"6.3"``.
+    answer : object
+        The answer: a function, a class, a number or a choice.
+
+    Returns
+    -------
+    Verdict
+        A wrong answer, or one that raises an error, is never an error here.
+
+    Raises
+    ------
+    ValueError
+        If there is no exercise of that name.
+    """
+    verdict = _judge(_find(name), answer)
+    print(_report(_EXERCISES[name], verdict))
+    return verdict
+
+
+def short_form() -> bool:
+    """Whether a lesson runs in its short form, with experiments cut down for a quick test.
+
+    Returns
+    -------
+    bool
+        True where the environment variable ``DEEPNLP_LESSON`` is ``short``.
+    """
+    return os.environ.get("DEEPNLP_LESSON") == "short"
+
+
+def _find(name: str) -> Exercise:
+    if not isinstance(name, str):
+        raise ValueError(f'the name of an exercise is a text: check("{name}", ...)')
+    lesson = name.partition(".")[0]
+    known = [e.name for e in exercises_of(int(lesson))] if lesson.isdigit() else []
+    if name not in known:
+        there = f"lesson {lesson} has {', '.join(known)}" if known else "a name is such as 1.2"
+        raise ValueError(f"there is no exercise {name!r}; {there}")
+    return _EXERCISES[name]
+
+
+def _judge(exercise: Exercise, answer: Any) -> Verdict:
+    if is_empty(answer):
+        return Verdict.empty("there is no answer")
+    try:
+        return exercise.checker(answer)
+    except RefusedError as refused:
+        return refused.verdict
+    except TypeError as error:
+        if not callable(answer) and "not callable" in str(error):
+            given = type(answer).__name__
+            return Verdict.wrong(
+                WRONG_TYPE,
+                f"Hand over the function or the class itself, not what it gives; got a {given}.",
+            )
+        return Verdict.wrong(ERROR, _describe(error))
+    except NotImplementedError:
+        return Verdict.empty("it raises NotImplementedError")
+    except Exception as error:  # whatever the reader's code may raise is part of the verdict
+        return Verdict.wrong(ERROR, _describe(error))
+
+
+_LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]
+
+
+def _describe(error: Exception) -> str:
+    """An error in one sentence, with the reader's own line that raised it."""
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not any(Path(frame.filename).is_relative_to(folder) for folder in _LIBRARIES)
+    ]
+    where = f" In {own[-1].name}: {own[-1].line}" if own and own[-1].line else ""
+    return f"It raises {type(error).__name__}: {error}.{where}"
+
+
+def _report(exercise: Exercise, verdict: Verdict) -> str:
+    if verdict.ok:
+        state = "right"
+    else:
+        state = "empty" if verdict.diagnosis == "empty" else f"wrong ({verdict.diagnosis})"
+    lines = [f"{exercise.heading}: {state}"]
+    for paragraph in verdict.text.splitlines():
+        lines += textwrap.wrap(paragraph, 92, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)

@@ -1,0 +1,214 @@
+"""Exploding and vanishing: the two experiments of chapter 6, and what decides between them.
+
+A gradient goes back through 20 products with the same W_h. The book (K. Saito, "Deep Learning
+from Scratch 2", 6.1.3) looks at the largest singular value of W_h. It bounds one step; what many
+steps make of a gradient is decided by the spectral radius, which can be below 1 all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from deepnlp.files.tables import table
+from deepnlp.gradflow.spectra import Spectrum, spectrum
+from deepnlp.lessons.experiments.result import Result
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label, label_in_margin, plain
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Config:
+    """The book's experiment: N rows, H units, T steps, W_h = scale * randn(H, H) from a seed.
+
+    ``matrices`` random ones of the same kind are tried beside it.
+    """
+
+    scale: float = 1.0
+    seed: int = 3
+    N: int = 2
+    H: int = 3
+    T: int = 20
+    matrices: int = 2000
+
+
+@dataclass(frozen=True)
+class Outcome(Result):
+    """Norms (T,) after each product, the spectrum of W_h, and the same of many random matrices.
+
+    ``largest`` and ``radius`` (matrices,) are largest singular value and spectral radius,
+    ``growth`` (matrices,) is what T products made of a gradient of ones.
+    """
+
+    config: Config
+    norms: HostArray
+    weights: Spectrum
+    largest: HostArray
+    radius: HostArray
+    growth: HostArray
+
+    @property
+    def start(self) -> float:
+        """The norm before the first product."""
+        return float(np.sqrt(self.config.N * self.config.H) / self.config.N)
+
+    @property
+    def stretching(self) -> HostArray:
+        """Which of the random matrices have a singular value above 1, (matrices,) bool."""
+        return self.largest > 1
+
+    @property
+    def share_of_false_alarms(self) -> float:
+        """Share of the matrices with a singular value above 1 whose spectral radius is below 1."""
+        return float(np.mean(self.radius[self.stretching] < 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists and numbers, for JSON: all that the table says."""
+        return {
+            **super().to_dict(),
+            "share_with_singular_value_above_1": float(np.mean(self.stretching)),
+            "share_of_those_with_radius_below_1": self.share_of_false_alarms,
+        }
+
+    def table(self) -> str:
+        """Norms by step beside both predictions, and the shares among the random matrices."""
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
+        shown = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < self.config.T]
+        rows = [
+            [
+                str(t),
+                f"{self.norms[t - 1]:.6g}",
+                f"{self.start * sigma**t:.6g}",
+                f"{self.start * rho**t:.6g}",
+            ]
+            for t in [*shown, self.config.T]
+        ]
+        headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
+        alarms = self.stretching
+        return "\n".join(
+            [
+                f"W_h = {self.config.scale:g} randn({self.config.H}, {self.config.H}), seed "
+                f"{self.config.seed}: largest singular value {sigma:.4f}, spectral radius "
+                f"{rho:.4f}",
+                "",
+                table(headings, rows),
+                "",
+                f"of {self.config.matrices:,} random matrices of this scale {alarms.mean():.0%} "
+                f"have a singular value above 1;",
+                f"of those {self.share_of_false_alarms:.0%} have a spectral radius below 1, and "
+                f"in {np.mean(self.growth[alarms] < 1):.0%} the gradient was smaller after "
+                f"{self.config.T} steps",
+            ]
+        )
+
+    def figure(self) -> Figure:
+        """Left the book's experiment, right the random matrices."""
+        figure = Figure(figsize=(12.0, 5.4), dpi=150)
+        self._draw_norms(figure.add_axes((0.07, 0.12, 0.33, 0.64)))
+        self._draw_matrices(figure.add_axes((0.63, 0.12, 0.34, 0.64)))
+        figure.text(0.07, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
+        return figure
+
+    def _message(self) -> str:
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
+        if self.norms[-1] > self.start:
+            return (
+                f"The gradient explodes because the spectral radius of $W_h$ is {rho:.2f};\n"
+                f"its largest singular value, {sigma:.2f}, would predict a much faster growth"
+            )
+        although = f"\nalthough its largest singular value is {sigma:.2f}, above 1"
+        return f"The gradient vanishes because the spectral radius of $W_h$ is {rho:.2f}" + (
+            although if sigma > 1 else ""
+        )
+
+    def _draw_norms(self, axes: Any) -> None:
+        steps = np.arange(self.config.T + 1)
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
+        bound, predicted = self.start * sigma**steps, self.start * rho**steps
+        axes.plot(steps, bound, color=GREY, ls="--", lw=1.4)
+        axes.plot(steps, predicted, color=BLACK, ls=":", lw=1.6)
+        axes.plot(steps, [self.start, *self.norms], "o-", color=BLUE, ms=4, lw=1.8)
+        axes.set(yscale="log", xlim=(0, self.config.T), xlabel="products with $W_h^T$")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylabel(r"norm of the gradient, $\Vert dh \Vert / N$")
+        axes.set_title("The experiment of chapter 6", loc="left", fontsize=10.5)
+        plain(axes)
+        labels = [
+            Label(f"largest singular value\n{sigma:.2f} at every step", bound[-1], GREY),
+            Label(f"spectral radius\n{rho:.2f} at every step", predicted[-1], BLACK),
+            Label(f"measured: {self.norms[-1]:.3g}\nafter {steps[-1]}", self.norms[-1], BLUE),
+        ]
+        label_in_margin(axes, labels, height=0.12, size=9)
+
+    def _draw_matrices(self, axes: Any) -> None:
+        grew = self.growth > 1
+        for which, colour, marker in ((~grew, BLUE, "o"), (grew, VERMILLION, "^")):
+            axes.plot(
+                self.largest[which], self.radius[which], marker, color=colour, ms=3, alpha=0.45,
+                mew=0,
+            )  # fmt: skip
+        axes.plot(
+            self.weights.largest, self.weights.spectral_radius, "*", color=BLACK, ms=13, mec="white"
+        )
+        right, top = 1.04 * self.largest.max(), 1.12 * self.radius.max()
+        axes.axvline(1, color=BLACK, lw=0.9)
+        axes.axhline(1, color=BLACK, lw=0.9)
+        axes.set(xlim=(0, right), xlabel="largest singular value of $W_h$")
+        axes.set(ylim=(0, top), ylabel="spectral radius of $W_h$")
+        axes.set_title(
+            f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
+            f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "
+            "below 1",
+            loc="left",
+            fontsize=10.5,
+        )
+        plain(axes)
+        behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
+        place = {"transform": axes.transAxes, "fontsize": 9.5, "weight": "bold", "bbox": behind}
+        axes.text(0.02, 0.96, f"grew in {self.config.T} steps", color=VERMILLION, va="top", **place)
+        axes.text(0.98, 0.03, f"shrank in {self.config.T} steps", color=BLUE, ha="right", **place)
+        axes.annotate(
+            "this $W_h$",
+            (self.weights.largest, self.weights.spectral_radius),
+            xytext=(11, -4),
+            textcoords="offset points",
+            fontsize=9.5,
+            weight="bold",
+            bbox=behind,
+        )
+
+
+def run(config: Config) -> Outcome:
+    """Multiply a gradient of ones by W_h^T, T times; then by many other random matrices.
+
+    Examples
+    --------
+    >>> norms = run(Config(scale=0.5, matrices=10)).norms
+    >>> f"{norms[0]:.6f} after one step, {norms[19]:.6e} after 20"
+    '1.234203 after one step, 2.379376e-04 after 20'
+    """
+    random = np.random.RandomState(config.seed)  # the generator of the book
+    Wh = random.randn(config.H, config.H) * config.scale
+    dh = np.ones((config.N, config.H))
+    norms = []
+    for _ in range(config.T):
+        dh = dh @ Wh.T
+        norms.append(np.sqrt(np.sum(dh**2)) / config.N)
+
+    others = random.randn(config.matrices, config.H, config.H) * config.scale
+    v = np.ones((config.matrices, 1, config.H))
+    for _ in range(config.T):
+        v = v @ others.transpose(0, 2, 1)
+    return Outcome(
+        config=config,
+        norms=np.array(norms),
+        weights=spectrum(Wh),
+        largest=np.linalg.svd(others, compute_uv=False)[:, 0],
+        radius=np.abs(np.linalg.eigvals(others)).max(axis=1),
+        growth=np.linalg.norm(v, axis=(1, 2)) / np.sqrt(config.H),
+    )

@@ -1,0 +1,136 @@
+"""Open brackets: how long a language model remembers that one was opened.
+
+An RNN and an LSTM of equal size learn from the same text. How surprising is a closing bracket to
+each, the longer ago it was opened? Beside it stands how much of a gradient is left per step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from deepnlp.backend import asarray
+from deepnlp.datasets import load_corpus
+from deepnlp.evaluation import perplexity, surprisal
+from deepnlp.files.tables import table
+from deepnlp.gradflow import gradient_flow
+from deepnlp.lessons.experiments.brackets import Group, closing_brackets
+from deepnlp.lessons.experiments.result import Result
+from deepnlp.models import RNNLM
+from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.plots import curves
+from deepnlp.training import BPTTBatches, Linear
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Config:
+    """One layer of H units on the built-in corpus; ``tokens`` of the training text, 0 for all.
+
+    ``groups`` are ranges of distances, in words from the opened bracket to the closed one.
+    """
+
+    seed: int = 0
+    vocab_size: int = 1000
+    tokens: int = 0
+    H: int = 64
+    N: int = 20
+    T: int = 35
+    epochs: int = 3
+    lr: float = 0.01
+    steps: int = 30
+    groups: tuple[tuple[int, int], ...] = (
+        (2, 2),
+        (3, 3),
+        (4, 4),
+        (5, 6),
+        (7, 8),
+        (9, 11),
+        (12, 16),
+    )
+
+
+@dataclass(frozen=True)
+class Outcome(Result):
+    """By cell: validation perplexity, factor per step of the gradient w.r.t. h, and brackets."""
+
+    config: Config
+    perplexity: dict[str, float]
+    rate: dict[str, float]
+    groups: dict[str, list[Group]]
+
+    def table(self) -> str:
+        """Both models, one beside the other."""
+        rows: list[list[str]] = [
+            ["validation perplexity", *(f"{value:.1f}" for value in self.perplexity.values())],
+            ["gradient left per step", *(f"{value:.3f}" for value in self.rate.values())],
+        ]
+        for groups in zip(*self.groups.values(), strict=True):
+            told = (f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)
+            name = f"bits of ')', {groups[0].distance:g} words after '(' ({groups[0].count})"
+            rows.append([name, *told])
+        return table(["", *(f">{cell.upper()}" for cell in self.groups)], rows)
+
+    def figure(self) -> Figure:
+        """Surprisal of the closing bracket over the distance."""
+        return curves(
+            {
+                cell.upper(): ([g.distance for g in groups], [g.mean for g in groups])
+                for cell, groups in self.groups.items()
+            },
+            title="The LSTM remembers the open bracket longer than the RNN",
+            xlabel="words since the bracket was opened",
+            ylabel="surprisal of the closing bracket (bits)",
+        )
+
+
+def run(config: Config) -> Outcome:
+    """Train both cells on the same text, and measure.
+
+    Examples
+    --------
+    >>> small = Config(vocab_size=60, tokens=2000, H=4, epochs=1, steps=3)
+    >>> sorted(run(small).rate)
+    ['lstm', 'rnn']
+    """
+    corpus = load_corpus("pydocs", vocab_size=config.vocab_size)
+    ids = corpus.train[: config.tokens or None]
+    valid = corpus.valid[: config.tokens or None]
+    unseen = np.concatenate([corpus.valid, corpus.test])[: config.tokens or None]
+    losses: dict[str, float] = {}
+    rates: dict[str, float] = {}
+    groups: dict[str, list[Group]] = {}
+    words = corpus.vocab.decode(unseen)
+    for cell in ("rnn", "lstm"):
+        model = _train(config, ids, len(corpus.vocab), cell)
+        bits = surprisal(model, unseen) / math.log(2)
+        groups[cell] = closing_brackets(words, bits.tolist(), config.groups)
+        losses[cell] = perplexity(model, valid, batch_size=10)
+        flow = gradient_flow(model, valid, steps=config.steps)
+        rates[cell] = float(flow.layers[0].measured_rate)
+    return Outcome(config, losses, rates, groups)
+
+
+def _train(config: Config, ids: HostArray, V: int, cell: str) -> RNNLM:
+    rng, H = np.random.default_rng(config.seed), config.H
+    model = RNNLM(V, H, H, 1, cell, dropout=0.1, embed_bound=0.3, rng=rng)
+    model.start_from_unigram(np.bincount(ids, minlength=V))
+    batches = BPTTBatches(ids, config.N, config.T)
+    optimizer = Adam(model.parameters(), lr=config.lr)
+    schedule, update = Linear(config.epochs * len(batches), floor=0.05), 0
+    for _ in range(config.epochs):
+        model.reset_state()
+        for inputs, targets in batches:
+            optimizer.lr = config.lr * schedule.scale(update)
+            model.forward(asarray(inputs), asarray(targets))
+            model.zero_grad()
+            model.backward()
+            clip_gradients(model.parameters(), 1.0)
+            optimizer.step()
+            update += 1
+    return model

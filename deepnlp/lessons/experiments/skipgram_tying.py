@@ -1,0 +1,203 @@
+"""Tying in skip-gram: one matrix for centres and contexts, with a matrix L between and without.
+
+A toy of a few dozen words in kinds. Words of one kind rarely stand beside each other, least of all
+a word beside itself. A skip-gram with the full softmax is fitted to the true distribution of the
+context words, in one of three ways: scores E W^T with two matrices, E E^T tied, E L E^T tied with
+L (Gulordava, Aina and Boleda 2018, section 2.3). E E^T is positive semi-definite, so
+s_ii + s_jj >= 2 s_ij, and p(i|i) p(j|j) >= p(j|i) p(i|j) for all words i and j, whatever the size
+of the vectors. The true distribution is not like that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend.functions import softmax
+from deepnlp.files.tables import table
+from deepnlp.layer import Layer, Sequential
+from deepnlp.layers import Affine, Embedding
+from deepnlp.lessons.experiments.result import Result
+from deepnlp.optimizers import Adam
+from deepnlp.parameter import Parameter
+from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION, Label, label_in_margin, plain
+
+HostArray = np.ndarray[Any, Any]
+
+TIES = {"none": "two matrices", "tied": "tied", "tied+L": "tied with L"}
+BESIDE = ("itself", "others of its kind", "other kinds")
+
+
+@dataclass(frozen=True)
+class Config:
+    """``worlds`` distributions of ``words`` words in ``kinds``, each fitted with every size D.
+
+    The log of how often two words stand together is normal with standard deviation 1 for a pair of
+    kinds, and ``noise`` for a pair of words; for two words of one kind it is ``-own`` and noise.
+    """
+
+    seed: int = 0
+    worlds: int = 3
+    words: int = 30
+    kinds: int = 6
+    own: float = 3.0
+    noise: float = 0.5
+    sizes: tuple[int, ...] = (2, 4, 8, 16, 32)
+    steps: int = 2000
+    lr: float = 0.05
+
+
+@dataclass(frozen=True)
+class Outcome(Result):
+    """Means over the worlds.
+
+    ``divergence`` holds, by way of tying, the Kullback-Leibler divergence from the true
+    distribution in nats per context word, for each size; ``frequency`` is that of the frequencies
+    alone. ``beside`` holds the probabilities that the context word is the centre itself, another
+    of its kind, or one of another kind: the true ones, and with the largest size.
+    """
+
+    config: Config
+    divergence: dict[str, list[float]]
+    frequency: float
+    beside: dict[str, list[float]]
+
+    def table(self) -> str:
+        """Divergences by size, then what stands beside a word."""
+        first = [
+            [TIES[tie], *(f"{value:.3f}" for value in values)]
+            for tie, values in self.divergence.items()
+        ]
+        second = [
+            [name, *(f"{value:.4f}" for value in values)] for name, values in self.beside.items()
+        ]
+        return (
+            "divergence from the true distribution, nats per context word (by frequency alone "
+            f"{self.frequency:.3f})\n\n"
+            + table(["", *(f">D = {D}" for D in self.config.sizes)], first)
+            + f"\n\nprobability that a context word is ..., with D = {self.config.sizes[-1]}\n\n"
+            + table(["", *(f">{name}" for name in BESIDE)], second)
+        )
+
+    def figure(self) -> Figure:
+        """Above the divergence over the size, below what stands beside a word."""
+        figure = Figure(figsize=(8.0, 7.2), dpi=150)
+        above = figure.add_axes((0.09, 0.52, 0.66, 0.31))
+        below = figure.add_axes((0.09, 0.06, 0.88, 0.33))
+        styles = {"none": (BLUE, "o-"), "tied": (VERMILLION, "s--"), "tied+L": (ORANGE, "^-.")}
+        above.axhline(self.frequency, color=GREY, lw=1, ls=":")
+        labels = [Label("frequencies alone", self.frequency, GREY)]
+        for tie, values in self.divergence.items():
+            colour, style = styles[tie]
+            above.plot(self.config.sizes, values, style, color=colour, lw=2, ms=5)
+            labels.append(Label(f"{TIES[tie]}: {values[-1]:.3f}", values[-1], colour))
+        above.set(xscale="log", xticks=self.config.sizes, ylim=(0, None))
+        above.set(xlabel="D, size of a vector", ylabel="divergence (nats per context word)")
+        above.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        above.minorticks_off()
+        above.set_title("Divergence from the true distribution", loc="left", fontsize=10.5)
+        plain(above)
+        label_in_margin(above, labels, height=0.08)
+        for k, (name, values) in enumerate(self.beside.items()):
+            colour = {"true": GREY, TIES["tied"]: VERMILLION}.get(name, ORANGE)
+            places = np.arange(len(BESIDE)) + 0.27 * (k - 1)
+            below.bar(places, values, 0.25, color=colour, label=name)
+            for place, value in zip(places, values, strict=True):
+                text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
+                below.text(place, value + 0.012, text, ha="center", fontsize=8.5)
+        below.set_xticks(range(len(BESIDE)), BESIDE)
+        below.tick_params(axis="x", length=0)
+        below.set(ylabel="probability")
+        below.set_title(
+            f"What stands beside a word, D = {self.config.sizes[-1]}", loc="left", fontsize=10.5
+        )
+        below.legend(frameon=False, loc="upper left")
+        plain(below)
+        figure.text(0.02, 0.98, self._message(), fontsize=11, weight="bold", va="top")
+        return figure
+
+    def _message(self) -> str:
+        tied, with_L = self.divergence["tied"], self.divergence["tied+L"]
+        itself, true = self.beside[TIES["tied"]][0], self.beside["true"][0]
+        enough = min(range(len(with_L)), key=lambda k: (with_L[k] > tied[-1] / 100, k))
+        return (
+            f"A tied skip-gram stays {tied[-1]:.2f} nats from the truth whatever its size;\n"
+            f"with L it comes to {with_L[enough]:.3f} with D = {self.config.sizes[enough]}. Tied, "
+            f"it expects a word\nbeside itself {itself / true:.0f} times as often as it is found "
+            "there"
+        )
+
+
+def run(config: Config) -> Outcome:
+    """Fit every way of tying, with every size, to every world.
+
+    Examples
+    --------
+    >>> outcome = run(Config(worlds=1, words=6, kinds=2, sizes=(6,), steps=300))
+    >>> outcome.divergence["tied"][0] > 10 * outcome.divergence["tied+L"][0]
+    True
+    """
+    V, kind = config.words, np.arange(config.words) % config.kinds
+    same = kind[:, None] == kind
+    groups = [np.eye(V, dtype=bool), same & ~np.eye(V, dtype=bool), ~same]
+    found: dict[str, list[list[float]]] = {tie: [] for tie in TIES}
+    beside: dict[str, list[list[float]]] = {"true": [], TIES["tied"]: [], TIES["tied+L"]: []}
+    frequency = []
+    for world in range(config.worlds):
+        rng = np.random.default_rng([config.seed, world])
+        joint = _world(config, kind, rng)
+        share = joint.sum(axis=1, keepdims=True)
+        frequency.append(_divergence(joint, np.broadcast_to(share.T, (V, V))))
+        beside["true"].append([float(joint[group].sum()) for group in groups])
+        for tie in TIES:
+            fits = [_fit(config, joint, D, tie, rng) for D in config.sizes]
+            found[tie].append([_divergence(joint, q) for q in fits])
+            if TIES[tie] in beside:
+                beside[TIES[tie]].append([float((share * fits[-1])[g].sum()) for g in groups])
+    return Outcome(
+        config=config,
+        divergence={tie: np.mean(values, axis=0).tolist() for tie, values in found.items()},
+        frequency=float(np.mean(frequency)),
+        beside={name: np.mean(values, axis=0).tolist() for name, values in beside.items()},
+    )
+
+
+def _world(config: Config, kind: HostArray, rng: np.random.Generator) -> HostArray:
+    """How often two words stand together, (V, V): symmetric, 1 in sum."""
+    K, V = config.kinds, config.words
+    of_kinds, of_words = rng.standard_normal((K, K)), rng.standard_normal((V, V))
+    logs = (of_kinds + of_kinds.T) / np.sqrt(2)
+    np.fill_diagonal(logs, -config.own)
+    joint = np.exp(logs[kind][:, kind] + config.noise * (of_words + of_words.T) / np.sqrt(2))
+    return joint / joint.sum()
+
+
+def _divergence(joint: HostArray, q: HostArray) -> float:
+    """sum_ij joint_ij log(p(j|i) / q(j|i))."""
+    p = joint / joint.sum(axis=1, keepdims=True)
+    return float(np.sum(joint * np.log(p / q)))
+
+
+def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Generator) -> HostArray:
+    """The probabilities (V, V) of a skip-gram fitted to all pairs at once."""
+    V = config.words
+    E = Parameter(asarray(0.1 * rng.standard_normal((V, D))), "E")
+    W = E if tie != "none" else Parameter(asarray(0.1 * rng.standard_normal((V, D))), "W")
+    L = asarray(rng.standard_normal((D, D)) / np.sqrt(D))  # from L = 1 it hardly leaves "tied"
+    between: list[Layer] = [Affine(L)] if tie == "tied+L" else []
+    model = Sequential(Embedding(E), *between, Affine(W.T))
+    optimizer = Adam(model.parameters(), lr=config.lr)
+    words, truth = asarray(np.arange(V)), asarray(joint)
+    frequency = truth.sum(axis=1, keepdims=True)
+    for step in range(config.steps):
+        optimizer.lr = config.lr * (1 - step / config.steps)
+        q = softmax(model.forward(words))
+        model.zero_grad()
+        # L = -sum_ij joint_ij log q(j|i): ds = frequency q - joint
+        model.backward(frequency * q - truth)
+        optimizer.step()
+    return asnumpy(q)

@@ -1,0 +1,189 @@
+"""Tying: one matrix for the words that go in and the words that come out.
+
+The same small LSTM language model twice: with a separate output matrix, and with the embedding
+transposed (Press and Wolf 2017). Untied, the row of a rare word in the embedding learns only
+where that word is read; tied, every row learns at every step, as an output does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.datasets import load_corpus
+from deepnlp.evaluation import perplexity
+from deepnlp.files.tables import table
+from deepnlp.lessons.experiments.result import Result
+from deepnlp.models import RNNLM
+from deepnlp.optimizers import SGD, clip_gradients
+from deepnlp.plots.style import BLUE, ORANGE, VERMILLION, Label, label_in_margin, plain
+from deepnlp.training import BPTTBatches
+
+HostArray = np.ndarray[Any, Any]
+
+KINDS = {"none": "untied", "tied": "tied"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """An LSTM of H units on the first ``tokens`` of the built-in corpus, for some epochs."""
+
+    seed: int = 0
+    vocab_size: int = 1000
+    tokens: int = 40_000
+    valid_tokens: int = 5_000
+    H: int = 64
+    N: int = 20
+    T: int = 25
+    epochs: int = 4
+    dropout: float = 0.2
+    lr: float = 10.0
+    max_norm: float = 0.25
+    groups: int = 6
+
+
+@dataclass(frozen=True)
+class Outcome(Result):
+    """Sizes, validation perplexity by epoch, and how far rows moved, by how often a word occurs.
+
+    ``moved`` holds the mean distance of a row from its first value, by matrix, (groups,), for the
+    words of each group; ``counts`` (groups,) are their mean numbers of occurrences.
+    """
+
+    config: Config
+    parameters: dict[str, int]
+    perplexity: dict[str, list[float]]
+    counts: list[float]
+    moved: dict[str, list[float]]
+
+    def table(self) -> str:
+        """Sizes and perplexities, then the rows by frequency."""
+        epochs = [f">epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
+        first = [
+            [
+                KINDS[kind],
+                f"{self.parameters[kind]:,}",
+                *(f"{value:.1f}" for value in self.perplexity[kind]),
+            ]
+            for kind in KINDS
+        ]
+        second = [
+            [f"{count:,.1f}", *(f"{values[group]:.2f}" for values in self.moved.values())]
+            for group, count in enumerate(self.counts)
+        ]
+        return (
+            "validation perplexity\n\n"
+            + table(["", ">parameters", *epochs], first)
+            + "\n\nhow far the rows of words moved in training, by how often the word occurs\n\n"
+            + table([">occurrences", *(f">{name}" for name in self.moved)], second)
+        )
+
+    def figure(self) -> Figure:
+        """Left the perplexity, right the rows."""
+        figure = Figure(figsize=(12.5, 5.2), dpi=150)
+        left = figure.add_axes((0.06, 0.13, 0.27, 0.62))
+        right = figure.add_axes((0.56, 0.13, 0.28, 0.62))
+        epochs = np.arange(1, self.config.epochs + 1)
+        labels = []
+        for kind, colour, style in (("none", VERMILLION, "s--"), ("tied", BLUE, "o-")):
+            values = self.perplexity[kind]
+            left.plot(epochs, values, style, color=colour, lw=2, ms=5)
+            text = f"{KINDS[kind]}: {values[-1]:.0f} with\n{self.parameters[kind]:,} parameters"
+            labels.append(Label(text, values[-1], colour))
+        left.set(xticks=epochs, xlabel="epoch", ylabel="validation perplexity")
+        left.set_title("Perplexity", loc="left", fontsize=10.5)
+        plain(left)
+        label_in_margin(left, labels, height=0.12)
+        labels = []
+        for (name, values), colour, style in zip(
+            self.moved.items(), (VERMILLION, ORANGE, BLUE), ("s--", "^-.", "o-"), strict=True
+        ):
+            right.plot(self.counts, values, style, color=colour, lw=2, ms=5)
+            labels.append(Label(name, values[-1], colour))
+        right.set(xscale="log", ylim=(0, None), ylabel="distance of its row from its first value")
+        right.set_xlabel("occurrences of the word in the training text")
+        right.set_title("What rows of rare and frequent words learn", loc="left", fontsize=10.5)
+        plain(right)
+        label_in_margin(right, labels, height=0.08)
+        figure.text(0.06, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
+        return figure
+
+    def _message(self) -> str:
+        untied, tied = (self.perplexity[kind][-1] for kind in KINDS)
+        saved = 1 - self.parameters["tied"] / self.parameters["none"]
+        rare, rare_tied = (self.moved[name][0] for name in ("embedding, untied", "both, tied"))
+        return (
+            f"Tying saves {saved:.0%} of the parameters and takes the perplexity from "
+            f"{untied:.0f} to {tied:.0f};\nthe rows of the rarest words move "
+            f"{rare_tied / rare:.1f} times as far as those of an untied embedding"
+        )
+
+
+def run(config: Config) -> Outcome:
+    """Train the untied and the tied model from the same embedding on the same text.
+
+    Examples
+    --------
+    >>> small = Config(vocab_size=40, tokens=300, valid_tokens=60, H=4, N=4, T=5, epochs=1)
+    >>> outcome = run(small)
+    >>> outcome.parameters["none"] - outcome.parameters["tied"] == 40 * 4
+    True
+    """
+    corpus = load_corpus("pydocs", vocab_size=config.vocab_size)
+    V = len(corpus.vocab)
+    ids, valid = corpus.train[: config.tokens], corpus.valid[: config.valid_tokens]
+    sizes, perplexities, rows = {}, {}, {}
+    for tie in KINDS:
+        rng = np.random.default_rng(config.seed)
+        model = RNNLM(V, config.H, config.H, layers=1, tie=tie, dropout=config.dropout, rng=rng)
+        before = _word_rows(model)
+        sizes[tie] = model.size()
+        perplexities[tie] = _train(config, model, ids, valid)
+        rows[tie] = [
+            np.linalg.norm(after - first, axis=1)
+            for first, after in zip(before, _word_rows(model), strict=True)
+        ]
+    counts = np.bincount(ids, minlength=V)
+    seen = np.argsort(counts, kind="stable")[int(np.sum(counts == 0)) :]  # rarest first
+    groups = np.array_split(seen, config.groups)
+    moved = {
+        "embedding, untied": rows["none"][0],
+        "output, untied": rows["none"][1],
+        "both, tied": rows["tied"][0],
+    }
+    return Outcome(
+        config=config,
+        parameters=sizes,
+        perplexity=perplexities,
+        counts=[float(np.mean(counts[group])) for group in groups],
+        moved={
+            name: [float(np.mean(values[group])) for group in groups]
+            for name, values in moved.items()
+        },
+    )
+
+
+def _word_rows(model: RNNLM) -> list[HostArray]:
+    """The matrices of the model with a row (V, D) a word: the embedding and, untied, the output."""
+    named = {parameter.name: asnumpy(parameter.value) for parameter in model.parameters()}
+    return [named["E"].copy()] + ([named["W"].T.copy()] if "W" in named else [])
+
+
+def _train(config: Config, model: RNNLM, ids: HostArray, valid: HostArray) -> list[float]:
+    """Train in place; the validation perplexity after each epoch."""
+    optimizer = SGD(model.parameters(), lr=config.lr)
+    found = []
+    for _ in range(config.epochs):
+        model.reset_state()
+        for inputs, targets in BPTTBatches(ids, config.N, config.T):
+            model.forward(asarray(inputs), asarray(targets))
+            model.zero_grad()
+            model.backward()
+            clip_gradients(model.parameters(), config.max_norm)
+            optimizer.step()
+        found.append(perplexity(model, valid))
+    return found

@@ -1,0 +1,479 @@
+"""Work shared out between threads, and one BLAS thread meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import deepnlp
+from deepnlp import backend, kernels
+from deepnlp.backend import asarray, products, threads
+from deepnlp.backend.threads import in_parallel, one_blas_thread
+from deepnlp.kernels import fast
+from deepnlp.layers import TimeAffine, TimeGRU, TimeLSTM
+from deepnlp.models import RNNLM, SimpleRNNLM
+from tests.test_strict_layers import OPTIMIZERS, training_step
+
+
+@pytest.fixture(autouse=True)
+def number_afterwards():
+    before = threads.number()
+    yield
+    threads.use(before)
+
+
+class Meeting:
+    """Work in which all threads wait for each other at their first piece: each has a share."""
+
+    def __init__(self, number):
+        self.barrier = threading.Barrier(number)
+        self.begun = Counter()
+
+    def __call__(self, piece):
+        thread = threading.get_ident()
+        self.begun[thread] += 1
+        if self.begun[thread] == 1:
+            self.barrier.wait(timeout=20)
+
+
+def in_helper():
+    return threading.current_thread().name == "deepnlp"
+
+
+# --- Pieces ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5])
+def test_every_piece_is_done_once(number):
+    threads.use(number)
+    for count in (0, 1, 2, 3, 7, 100):
+        for pieces in (range(count), list(range(count)), tuple(range(count))):
+            done = []
+            in_parallel(done.append, pieces)
+            assert sorted(done) == list(pieces)
+
+
+def test_all_threads_have_a_share():
+    for number in (2, 3):
+        threads.use(number)
+        meeting = Meeting(number)
+        in_parallel(meeting, range(number))
+        assert len(meeting.begun) == number
+        assert threading.get_ident() in meeting.begun
+
+
+def test_one_piece_or_one_thread_needs_no_helper():
+    for number, count in ((1, 5), (3, 1)):
+        threads.use(number)
+        found = []
+        in_parallel(lambda _, found=found: found.append(in_helper()), range(count))
+        assert found == [False] * count
+
+
+@pytest.mark.parametrize("where", ["caller", "helper", "both"])
+def test_errors_come_back_and_the_pool_works_afterwards(where):
+    threads.use(2)
+    for _ in range(3):
+        meeting = Meeting(2)
+
+        def fail(piece, meeting=meeting):
+            meeting(piece)
+            if where == "both" or in_helper() == (where == "helper"):
+                raise ValueError(f"in the {'helper' if in_helper() else 'caller'}")
+
+        with pytest.raises(
+            ValueError, match="in the (helper|caller)" if where == "both" else where
+        ):
+            in_parallel(fail, range(2))
+        meeting = Meeting(2)
+        in_parallel(meeting, range(10))
+        assert meeting.begun.total() == 10
+        assert len(meeting.begun) == 2
+
+
+def test_no_piece_is_begun_after_an_error_has_come_back(monkeypatch):
+    threads.use(2)
+    give = threads._Helper.give
+
+    def late(helper, job):
+        threading.Timer(0.1, give, (helper, job)).start()
+        helper.started = False
+
+    monkeypatch.setattr(threads._Helper, "give", late)
+    done = []
+
+    def fail(piece):
+        done.append(piece)
+        raise KeyError(piece)
+
+    with pytest.raises(KeyError):
+        in_parallel(fail, range(5))
+    time.sleep(0.3)
+    assert done == [0]
+    monkeypatch.undo()
+    in_parallel(done.append, range(5))
+    assert sorted(done[1:]) == list(range(5))
+
+
+def test_a_helper_that_comes_late_is_not_waited_for(monkeypatch):
+    threads.use(2)
+    give = threads._Helper.give
+
+    def late(helper, job):
+        helper.started = False
+        threading.Timer(1.0, give, (helper, job)).start()
+
+    monkeypatch.setattr(threads._Helper, "give", late)
+    done, start = [], time.perf_counter()
+    in_parallel(done.append, range(50))
+    assert time.perf_counter() - start < 0.8
+    assert sorted(done) == list(range(50))
+    monkeypatch.undo()
+    in_parallel(done.append, range(50))  # it may still be on its way
+    assert sorted(done) == sorted([*range(50), *range(50)])
+
+
+def test_work_within_work():
+    threads.use(3)
+    done = []
+
+    def outer(k):
+        in_parallel(lambda j: done.append((k, j)), range(4))
+        in_parallel(lambda j: done.append((k, j)), range(4, 6))
+
+    in_parallel(outer, range(5))
+    assert sorted(done) == [(k, j) for k in range(5) for j in range(6)]
+
+
+def test_two_callers_at_once():
+    threads.use(2)
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(300, 256)), rng.normal(size=(256, 300))
+    expected = products.product(A, B)
+    wrong = []
+
+    def caller():
+        for _ in range(20):
+            total = np.zeros(64)
+            in_parallel(lambda k, total=total: total.__setitem__(k, k), range(64))
+            if not (total == np.arange(64)).all() or (products.product(A, B) != expected).any():
+                wrong.append(total)
+
+    callers = [threading.Thread(target=caller) for _ in range(3)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join(timeout=60)
+        assert not one.is_alive()
+    assert wrong == []
+
+
+def test_helpers_see_what_the_caller_set():
+    threads.use(2)
+    found, meeting = [], Meeting(2)
+
+    def look(piece):
+        meeting(piece)
+        found.append(np.geterr()["over"])
+        with np.errstate(over="raise"):
+            pass
+
+    with np.errstate(over="ignore"):
+        in_parallel(look, range(2))
+    assert found == ["ignore"] * 2
+    meeting = Meeting(2)
+    with np.errstate(over="call"):
+        in_parallel(look, range(2))
+    assert found[2:] == ["call"] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_child_process_has_helpers_of_its_own():
+    threads.use(2)
+    in_parallel(Meeting(2), range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of forking a program with threads
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(30)
+            meeting = Meeting(2)
+            in_parallel(meeting, range(6))
+            A = np.ones((256, 256), "float32")
+            right = bool((products.product(A, A) == 256).all())
+            code = 0 if len(meeting.begun) == 2 and right and threads.number() == 2 else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    in_parallel(Meeting(2), range(2))
+
+
+# --- How many --------------------------------------------------------------------------------
+
+
+def test_the_number_of_threads():
+    for number in (1, 4, 2):
+        threads.use(number)
+        assert threads.number() == number
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match=f"1 or more, got {wrong}"):
+            threads.use(wrong)
+    assert threads.number() == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"DEEPNLP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "2"}, 3),
+        ({"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "5"}, 2),
+        ({"OMP_NUM_THREADS": "5"}, 5),
+        ({"DEEPNLP_NUM_THREADS": "many", "OPENBLAS_NUM_THREADS": "2"}, 2),
+        ({"DEEPNLP_NUM_THREADS": "0", "OMP_NUM_THREADS": "2"}, 2),
+        ({}, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+    ],
+    ids=str,
+)
+def test_the_number_from_the_environment(monkeypatch, variables, expected):
+    for name in ("DEEPNLP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert threads._number_from_environment() == expected
+
+
+# --- One BLAS thread -------------------------------------------------------------------------
+
+
+def blas_threads():
+    """Threads of the BLAS that NumPy uses."""
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    own = [library for library in found if "numpy" in library["filepath"]]  # SciPy has another
+    return {library["num_threads"] for library in own or found}
+
+
+@pytest.fixture(params=[1, 2, 3])
+def setting(request):
+    """What the program has set for its own products."""
+    with threadpool_limits(request.param, user_api="blas"):
+        assert blas_threads() == {request.param}
+        yield {request.param}
+
+
+def test_the_programs_setting_is_put_back(setting):
+    with one_blas_thread():
+        assert blas_threads() == {1}
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == setting
+    with pytest.raises(KeyError), one_blas_thread(), one_blas_thread():
+        raise KeyError
+    assert blas_threads() == setting
+
+
+def test_the_programs_setting_is_put_back_by_the_last_of_several_threads(setting):
+    entered, leave = threading.Barrier(2), threading.Event()
+
+    def other():
+        with one_blas_thread():
+            entered.wait(timeout=20)
+            leave.wait(timeout=20)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait(timeout=20)
+    found = [blas_threads()]
+    with one_blas_thread():
+        found.append(blas_threads())
+    found.append(blas_threads())
+    leave.set()
+    thread.join(timeout=20)
+    assert found == [{1}] * 3
+    assert blas_threads() == setting
+
+
+def test_many_threads_enter_and_leave(setting):
+    found = set()
+
+    def other():
+        for _ in range(20):
+            with one_blas_thread():
+                found.update(blas_threads())
+
+    several = [threading.Thread(target=other) for _ in range(4)]
+    for thread in several:
+        thread.start()
+    for thread in several:
+        thread.join(timeout=60)
+    assert found == {1}
+    assert blas_threads() == setting
+
+
+def test_a_later_setting_of_the_program_counts():
+    with threadpool_limits(2, user_api="blas"):
+        products.product(np.ones((2, 2)), np.ones((2, 2)))
+        with threadpool_limits(3, user_api="blas"):
+            products.product(np.ones((2, 2)), np.ones((2, 2)))
+            assert blas_threads() == {3}
+        assert blas_threads() == {2}
+
+
+def test_a_users_own_products_keep_their_threads(setting, monkeypatch):
+    """Inside our products and kernels there is one thread; outside, also between two calls, all."""
+    inside = []
+    matmul = np.matmul
+
+    def looked_at(*arguments, **options):
+        inside.append(blas_threads())
+        return matmul(*arguments, **options)
+
+    monkeypatch.setattr(products, "xp", _With(backend.xp, matmul=looked_at))
+    x = np.ones((3, 4, 5), "float32")
+    for layer in (TimeAffine.init(5, 6), TimeLSTM.init(5, 6), TimeGRU.init(5, 6)):
+        y = layer.forward(x)
+        assert blas_threads() == setting
+        layer.backward(y)
+        assert blas_threads() == setting
+        with pytest.raises(ValueError, match="shape"):
+            layer.forward(x[..., 1:])
+        assert blas_threads() == setting
+    assert len(inside) > 5
+    assert set(map(frozenset, inside)) == {frozenset({1})}
+
+
+class _With:
+    """A module with some names replaced."""
+
+    def __init__(self, module, **names):
+        self._module, self._names = module, names
+
+    def __getattr__(self, name):
+        return self._names[name] if name in self._names else getattr(self._module, name)
+
+
+# --- The same bits ---------------------------------------------------------------------------
+
+V, H, N, T = 150, 64, 9, 5
+
+RUNS = {
+    f"{cell} {tie}{' locked' if locked else ''}": (
+        lambda cell=cell, tie=tie, locked=locked: RNNLM(
+            *(V, 40 if tie == "tied+L" else H, H), cell=cell, tie=tie, locked_dropout=locked
+        ),
+        "SGD",
+    )
+    for cell in ("lstm", "gru", "rnn")
+    for tie in ("none", "tied", "tied+L")
+    for locked in (False, True)
+}
+RUNS["gru reset after"] = (lambda: RNNLM(V, H, H, cell="gru", reset_after=True), "SGD")
+RUNS["simple"] = (lambda: SimpleRNNLM(V, 30, H), "SGD")
+RUNS |= {f"lstm tied, {name}": (lambda: RNNLM(V, H, H), name) for name in OPTIMIZERS}
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Thresholds so low that small products and blocks are shared out; counts how often."""
+    monkeypatch.setattr(products, "SMALLEST_SHARED", 1 << 10)
+    monkeypatch.setattr(products, "ALIGNED", 8)
+    monkeypatch.setattr(products, "WIDTH", 16)
+    monkeypatch.setattr(fast, "BLOCK", 1 << 9)
+    monkeypatch.setattr(fast, "NARROWEST", 16)
+    monkeypatch.setattr(threads, "_BLOCK", 1 << 12)
+    shared = []
+    share = threads._Pool._share
+
+    def counted(pool, work, pieces, shares):
+        shared.append(shares)
+        share(pool, work, pieces, shares)
+
+    monkeypatch.setattr(threads._Pool, "_share", counted)
+    return shared
+
+
+def trained(make, optimizer, steps=10):
+    deepnlp.seed(0)
+    model = make()
+    updated = OPTIMIZERS[optimizer](model.parameters())
+    rng = np.random.default_rng(0)
+    arrays = []
+    for _ in range(steps):
+        ids = rng.integers(0, V, size=(N, T + 1))
+        arrays += training_step(model, updated, asarray(ids[:, :-1]), asarray(ids[:, 1:]))
+    model.eval()
+    arrays += [model.losses(ids[:, :-1], ids[:, 1:]), model.logits(ids)]
+    return [*arrays, *(p.value for p in model.parameters())]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_ten_training_steps_have_the_same_bits_with_any_number_of_threads(small_pieces, run):
+    threads.use(1)
+    reference = trained(*RUNS[run])
+    assert small_pieces == []
+    for number in (2, 3):
+        threads.use(number)
+        for a, e in zip(trained(*RUNS[run]), reference, strict=True):
+            np.testing.assert_array_equal(a, e)
+        assert small_pieces.count(number) > 50
+    assert all(np.isfinite(a).all() for a in reference)
+
+
+SCRIPT = """
+import hashlib, numpy, deepnlp
+from deepnlp.models import RNNLM
+from deepnlp.optimizers import SGD, clip_gradients
+deepnlp.seed(0)
+model = RNNLM(10_000, 200, 200)
+optimizer = SGD(model.parameters(), lr=20.0)
+rng = numpy.random.default_rng(0)
+bits = hashlib.sha256()
+for _ in range(3):
+    ids = rng.integers(0, 10_000, size=(10, 16))
+    loss = model.forward(ids[:, :-1], ids[:, 1:])
+    model.zero_grad()
+    model.backward()
+    bits.update(loss.tobytes() + clip_gradients(model.parameters(), 0.25).tobytes())
+    optimizer.step()
+bits.update(model.losses(ids[:, :-1], ids[:, 1:]).tobytes())
+for parameter in model.parameters():
+    bits.update(parameter.value.tobytes())
+print(deepnlp.backend.threads.number(), bits.hexdigest())
+"""
+
+
+def test_large_sizes_have_the_same_bits_in_processes_with_any_number_of_threads():
+    """The program's own BLAS threads do not matter either."""
+    found = {}
+    for number, of_blas in ((1, 1), (2, 1), (3, 1), (2, 2)):
+        environment = {
+            **os.environ,
+            "DEEPNLP_NUM_THREADS": str(number),
+            "OPENBLAS_NUM_THREADS": str(of_blas),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        used, bits = done.stdout.split()
+        assert int(used) == number
+        found[number, of_blas] = bits
+    assert len(set(found.values())) == 1, found
+
+
+def test_plain_forms_have_the_same_bits_too(small_pieces):
+    with kernels.using("plain"):
+        threads.use(1)
+        reference = trained(*RUNS["gru tied"], steps=3)
+        threads.use(2)
+        for a, e in zip(trained(*RUNS["gru tied"], steps=3), reference, strict=True):
+            np.testing.assert_array_equal(a, e)
+    assert small_pieces
