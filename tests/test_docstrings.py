@@ -135,7 +135,7 @@ def test_every_public_object_begins_with_one_line():
 def test_what_users_import_says_what_it_takes_and_gives():
     assert {
         "deepnlp.layer.Sequential",
-        "deepnlp.backend.asarray",
+        "deepnlp.backend.arrays.asarray",
         "deepnlp.optimizers.adaptive.Adam",
     } <= {*USERS}
     assert not failures(all_descriptions())

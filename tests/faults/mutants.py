@@ -49,7 +49,7 @@ LEFT = "self._next_config.unlink(missing_ok=True)\n            yield"
 ROLL = "            self._roll_forward()\n            for"
 
 #: File, what stands there, what stands there instead, and words of the tests to begin with.
-MUTANTS = [  # fmt: skip
+MUTANTS = [
     # the container
     ("files/archives.py", "if len({*names}) < len(names):", "if False:", "lie"),
     ("files/archives.py", "info.compress_type != zipfile.ZIP_STORED", "False", "compressed"),
