@@ -5,33 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
-from threading import Lock, get_ident
-from threading import enumerate as enumerate_threads
+from functools import wraps
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from deepnlp.backend import check_numbers, xp
+from deepnlp.backend import xp
+from deepnlp.backend.ownership import Owner, claimed
+from deepnlp.backend.shapes import expect
 from deepnlp.parameter import Parameter, View
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
-_claiming = Lock()
-
-
-class User:
-    """The thread that goes forward and back through a layer; a copy of the layer has none yet."""
-
-    def __init__(self, thread: int = 0) -> None:
-        self.thread = thread
-
-    def __reduce__(self) -> tuple[type[User], tuple[()]]:
-        return User, ()
-
-    def is_another(self) -> bool:
-        """Whether a thread other than the calling one is at it."""
-        return self.thread not in (0, get_ident()) and any(
-            thread.ident == self.thread for thread in enumerate_threads()
-        )
 
 
 @contextmanager
@@ -77,8 +61,15 @@ class Layer:
     :meth:`saved`: one backward for one forward. What is saved is not copied: an input or output
     may be changed in place only after backward.
 
+    A class that declares its ``axes`` has its shapes checked: inputs before forward, the gradient
+    with respect to the output before backward. ``"... D -> ... M"`` says that the last axis of x
+    has the size ``self.D`` and that of the output another; ``"N T Q, N S H -> N T H"`` stands for
+    two inputs, in which a letter means one size. Inputs so declared are floating-point numbers.
+
     Attributes
     ----------
+    axes : str
+        Axes of the inputs and the output. Without an arrow the output has those of the input.
     training : bool
         True until :meth:`eval`. It switches randomness (dropout) and what only training adds to a
         loss, and nothing else.
@@ -88,8 +79,10 @@ class Layer:
     A layer of one's own, y = a x:
 
     >>> class Scale(Layer):
+    ...     axes = "N D"
     ...     def __init__(self, a):
     ...         self.a = Parameter(a)
+    ...         self.D = len(a)
     ...     def forward(self, x):
     ...         self.save_for_backward(x)
     ...         return self.a.value * x
@@ -102,15 +95,21 @@ class Layer:
     array([[2., 3.]])
     >>> layer.backward(xp.ones((1, 2)))
     array([[2., 3.]])
+    >>> layer.forward(xp.ones((1, 4)))
+    Traceback (most recent call last):
+        ...
+    ValueError: Scale: x should have shape (N, D) with D = 2, got (1, 4)
     """
 
+    axes: str = ""
     # Methods that a quick form may stand for, and what they follow from; see __init_subclass__.
     _follows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         (("start", "step"), ("forward",)),
     )
     training: bool = True
     _kept: tuple[Any, ...] | None = None
-    _user: User | None = None
+    _output_shape: tuple[int, ...] = ()  # of the last forward, where axes are declared
+    _owner: Owner | None = None  # the thread that is at the layer
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def forward(self, *inputs: Any) -> Any:
@@ -122,9 +121,10 @@ class Layer:
         raise TypeError(f"{type(self).__name__} has no backward")
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give a class with a new forward the general step, unless it defines one.
+        """Have the shapes of a class with axes checked; see also :attr:`axes`.
 
-        The quick step that it would inherit computes the old function.
+        A class with a new forward gets the general step, unless it defines one: the quick step
+        that it would inherit computes the old function.
         """
         super().__init_subclass__(**options)
         own = vars(cls)
@@ -132,6 +132,10 @@ class Layer:
             if any(source in own for source in sources) and not any(m in own for m in methods):
                 for method in methods:
                     setattr(cls, method, getattr(cls, f"_general_{method}"))
+        if cls.axes:
+            for method, checked in (("forward", _inputs_checked), ("backward", _gradient_checked)):
+                if not hasattr(getattr(cls, method), "__wrapped__"):
+                    setattr(cls, method, checked(getattr(cls, method)))
 
     def start(self, N: int) -> Any:
         """The state from which :meth:`step` begins for N sequences: arrays with N rows, or None.
@@ -201,8 +205,8 @@ class Layer:
     def zero_grad(self) -> None:
         """Forget the gradient of every Parameter."""
         for layer in self._layers():
-            if layer._user is not None and layer._user.thread != get_ident():
-                layer._expect_own_thread("zero_grad")
+            if layer._owner is not None:
+                layer._claim("zero_grad")
         for parameter in self.parameters():
             parameter.zero_grad()
 
@@ -365,23 +369,11 @@ class Layer:
         Training in a thread of its own begins with it, as :class:`deepnlp.training.Trainer` does.
         """
         for layer in self._layers():
-            layer._user = None
+            layer._owner = None
 
     def _claim(self, method: str) -> None:
         """Note that the calling thread is at the layer; an error if another one is."""
-        if self._user is not None and self._user.thread == get_ident():
-            return
-        with _claiming:
-            self._expect_own_thread(method)
-            self._user = User(get_ident())
-
-    def _expect_own_thread(self, method: str) -> None:
-        if self._user is not None and self._user.is_another():
-            raise RuntimeError(
-                f"{type(self).__name__}.{method}: another thread goes forward and back through "
-                "this layer, and one layer holds what one thread saves: give each thread a copy "
-                "(copy.deepcopy) or, when the other is done, call take_over() first"
-            )
+        self._owner = claimed(self._owner, f"{type(self).__name__}.{method}")
 
     def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
         """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`.
@@ -413,6 +405,18 @@ class Layer:
                 f"{type(self).__name__}: {what} should have shape "
                 f"({', '.join(letters.split())}) = {tuple(shape)}, got {tuple(array.shape)}"
             )
+
+    def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """Compare inputs, by name, with the declared axes; a letter means one size."""
+        sizes: dict[str, int] = {}
+        for (name, array), letters in zip(inputs.items(), self.axes.split("->")[0].split(",")):
+            own = {letter: getattr(self, letter, None) for letter in letters.split()}
+            sizes |= {letter: size for letter, size in own.items() if isinstance(size, int)}
+            known = {letter: sizes[letter] for letter in own if letter in sizes}
+            self._expect_floats(name, array, letters, **known)
+            named = [letter for letter in own if letter != "..."]
+            if named:
+                sizes |= zip(named, array.shape[-len(named) :])
 
     # --- Walking -----------------------------------------------------------------------------
 
@@ -446,6 +450,35 @@ class Layer:
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {p.shape}" for name, p in self.named_parameters())
         return f"{type(self).__name__}({shapes})"
+
+
+def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A forward that first compares its inputs with the axes that its class declares."""
+    names = list(signature(forward).parameters)[1:]
+
+    @wraps(forward)
+    def checked(self: Layer, *inputs: Any, **by_name: Any) -> Any:
+        self._check_inputs({**dict(zip(names, inputs)), **by_name})
+        y = forward(self, *inputs, **by_name)
+        if keeping():
+            self._output_shape = tuple(y.shape)
+        return y
+
+    return checked
+
+
+def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """A backward that first compares the gradient it is given with the output of the forward."""
+    name = list(signature(backward).parameters)[1]
+
+    @wraps(backward)
+    def checked(self: Layer, gradient: Any) -> Any:
+        if self._kept is not None:
+            letters = self.axes.split("->")[-1]
+            self._expect_exactly(name, gradient, letters, self._output_shape)
+        return backward(self, gradient)
+
+    return checked
 
 
 class Sequential(Layer):
@@ -529,45 +562,3 @@ def map_state(function: Callable[..., Any], *states: Any) -> Any:
     if isinstance(first, list | tuple):
         return type(first)(map_state(function, *parts) for parts in zip(*states, strict=True))
     return function(*states)
-
-
-@lru_cache(maxsize=64)
-def _axes(letters: str) -> tuple[list[str], list[str], bool]:
-    """All axes, those that are named, and whether there may be any others before them."""
-    axes = letters.split()
-    free = axes[0] == "..."
-    return axes, axes[1:] if free else axes, free
-
-
-def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> None:
-    """Check that an array belongs to the backend in use and has the axes that ``letters`` name.
-
-    ``"... D"`` allows any axes before the last; ``sizes`` holds the sizes that are known, by their
-    letter. The names of the layer and of its input begin the message.
-
-    >>> expect("Affine", "x", xp.zeros((2, 3)), "N D", D=4)
-    Traceback (most recent call last):
-        ...
-    ValueError: Affine: x should have shape (N, D) with D = 4, got (2, 3)
-    """
-    if not isinstance(array, xp.ndarray):
-        raise TypeError(
-            f"{owner}: {what} should be an array of the backend in use ({xp.__name__}), got a "
-            f"{type(array).__module__.replace('builtins', 'Python')} {type(array).__name__}; "
-            "deepnlp.backend.asarray brings host data over"
-        )
-    check_numbers(owner, what, array)
-    axes, named, free = _axes(letters)
-    shape = tuple(array.shape)
-    unnamed = len(shape) - len(named)
-    fits = unnamed >= 0 if free else unnamed == 0
-    if fits:
-        for axis, size in zip(named, shape[unnamed:], strict=True):
-            fits = fits and sizes.get(axis, size) == size
-    if not fits:
-        known = ", ".join(f"{axis} = {size}" for axis, size in sizes.items())
-        comma = "," if len(axes) == 1 else ""
-        raise ValueError(
-            f"{owner}: {what} should have shape ({', '.join(axes)}{comma})"
-            f"{f' with {known}' if known else ''}, got {shape}"
-        )

@@ -245,8 +245,7 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
     """Raise an error if an id lies outside 0 ... size - 1.
 
-    On a GPU the check would wait for the device at every step, so it is left out there: the ids
-    that a vocabulary gives are in range by construction.
+    The ids that a vocabulary gives are in range by construction; see :func:`check_range`.
 
     Parameters
     ----------
@@ -263,9 +262,22 @@ def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
     ValueError
         Naming the first id that is out of range.
     """
-    if name() == "cupy" or ids.size == 0:
+    check_range(owner, what, ids, 0, size - 1)
+
+
+def check_range(owner: str, what: str, array: Array, low: float, high: float) -> None:
+    """Raise a ValueError if a number lies outside low ... high.
+
+    On a GPU the check would wait for the device at every step, so it is left out there.
+
+    >>> check_range("SigmoidWithLoss", "targets", asarray([0.0, 2.0]), 0, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: SigmoidWithLoss: targets should be from 0 to 1, got 2
+    """
+    if name() == "cupy" or array.size == 0:
         return
-    low, high = int(ids.min()), int(ids.max())
-    if low < 0 or high >= size:
-        outsider = low if low < 0 else high
-        raise ValueError(f"{owner}: {what} should be from 0 to {size - 1}, got {outsider}")
+    least, most = array.min().item(), array.max().item()
+    if not (least >= low and most <= high):
+        outsider = most if least >= low else least
+        raise ValueError(f"{owner}: {what} should be from {low} to {high}, got {outsider:.15g}")

@@ -274,6 +274,7 @@ def _rows() -> Iterator[Example]:
     yield from _layer("no bias", layers.TimeAffine, "D,H", "N,T,D")
     for activation in (layers.Sigmoid, layers.Tanh, layers.ReLU, layers.Softmax):
         yield from _layer("", activation, "", "N,D", any_shape=True)
+    yield from _layer("", layers.RMSNorm, "D", "N,T,D", any_shape=True)
     yield from _layer("", layers.Dropout, "", "N,D", any_shape=True, p=0.4)
     yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
     yield from _layer("locked", layers.TimeDropout, "", "N,T,D", p=0.4, locked=True)

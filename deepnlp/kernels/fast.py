@@ -27,6 +27,7 @@ __all__ = [
     "at_every_place",
     "lstm_backward",
     "lstm_forward",
+    "rows_to_score",
     "softmax_nll",
     "softmax_nll_backward",
     "sum_by_id",
@@ -201,6 +202,11 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     in_parallel(one_block, range(len(blocks)))
     highest = top.max(axis=0)
     return xp.log((total * xp.exp(top - highest)).sum(axis=0)) - (s_t + b_t + (top_t - highest))
+
+
+def rows_to_score(counts: Array) -> Any:
+    """Only the rows that count; all as a slice, so that nothing is copied."""
+    return slice(None) if counts.all() else xp.flatnonzero(counts)
 
 
 # --- Weights -----------------------------------------------------------------------------------

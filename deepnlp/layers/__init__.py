@@ -18,6 +18,7 @@ from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
+from deepnlp.layers.norm import RMSNorm
 from deepnlp.layers.regularisation import (
     ActivationRegularisation,
     TemporalActivationRegularisation,
@@ -27,47 +28,7 @@ from deepnlp.layers.stacked import TimeStacked
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
 
+# What is imported above, and not the files that it comes from: only classes and functions have one.
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "ActivationRegularisation",
-    "AdditiveAttention",
-    "Affine",
-    "AffineSoftmaxWithLoss",
-    "AttentionDecoder",
-    "AugmentedLoss",
-    "BahdanauDecoder",
-    "ConcatAttention",
-    "ContextDecoder",
-    "DotAttention",
-    "Dropout",
-    "Embedding",
-    "EmbeddingDot",
-    "EmbeddingDropout",
-    "GeneralAttention",
-    "InputFeedingDecoder",
-    "Layer",
-    "MatMul",
-    "NegativeSamplingLoss",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "SigmoidWithLoss",
-    "Softmax",
-    "SoftmaxWithLoss",
-    "Tanh",
-    "TemporalActivationRegularisation",
-    "TimeAffine",
-    "TimeBidirectional",
-    "TimeDeepTransition",
-    "TimeDropout",
-    "TimeGRU",
-    "TimeLSTM",
-    "TimeRNN",
-    "TimeStacked",
-    "Unrolled",
-    "WeightDrop",
-    "deep_output",
-    "reverse_by_length",
+    name for name, value in [*globals().items()] if name[0] != "_" and hasattr(value, "__module__")
 ]

@@ -49,9 +49,12 @@ class MatMul(Layer):
     (3, 1)
     """
 
+    axes = "... D -> ... M"
+
     def __init__(self, W: Any) -> None:
         self.W = as_parameter(W, "W")
         expect(type(self).__name__, "W", self.W.value, "D M")
+        self.D, self.M = self.W.shape
 
     @classmethod
     def init(cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32") -> MatMul:
@@ -72,15 +75,12 @@ class MatMul(Layer):
 
     def forward(self, x: Array) -> Array:
         """y = x W."""
-        D, M = self.W.shape
-        self._expect("x", x, "... D", D=D)
         self.save_for_backward(x)
-        return product(rows(x), self.W.value).reshape(*x.shape[:-1], M)
+        return product(rows(x), self.W.value).reshape(*x.shape[:-1], self.M)
 
     def backward(self, dy: Array) -> Array:
         """dx = dy W^T; dW = x^T dy."""
         (x,) = self.saved()
-        self._expect_exactly("dy", dy, "... M", (*x.shape[:-1], self.W.shape[1]))
         dy_rows = rows(dy)
         # y = x W
         self.W.accumulate_product(rows(x).T, dy_rows)
@@ -119,15 +119,16 @@ class Affine(Layer):
     array([[1., 2.]])
     """
 
-    _input = "... D"
+    axes = "... D -> ... M"
 
     def __init__(self, W: Any, b: Any = None) -> None:
         self.W = as_parameter(W, "W")
         self.b = None if b is None else as_parameter(b, "b")
         owner = type(self).__name__
         expect(owner, "W", self.W.value, "D M")
+        self.D, self.M = self.W.shape
         if self.b is not None:
-            expect(owner, "b", self.b.value, "M", M=self.W.shape[1])
+            expect(owner, "b", self.b.value, "M", M=self.M)
 
     @classmethod
     def init(
@@ -158,18 +159,14 @@ class Affine(Layer):
 
     def forward(self, x: Array) -> Array:
         """y = x W + b."""
-        D, M = self.W.shape
-        self._expect("x", x, self._input, D=D)
         self.save_for_backward(x)
         W = self.W.value
         y = product(rows(x), W) if self.b is None else affine(rows(x), W, self.b.value)
-        return y.reshape(*x.shape[:-1], M)
+        return y.reshape(*x.shape[:-1], self.M)
 
     def backward(self, dy: Array) -> Array:
         """dx = dy W^T; dW = x^T dy; db = the sum of dy over its rows."""
         (x,) = self.saved()
-        letters = self._input.replace("D", "M")
-        self._expect_exactly("dy", dy, letters, (*x.shape[:-1], self.W.shape[1]))
         dy_rows = rows(dy)
         # y = x W + b
         if self.b is not None:
@@ -207,7 +204,7 @@ class TimeAffine(Affine):
     (3, 4, 1)
     """
 
-    _input = "N T D"
+    axes = "N T D -> N T M"
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """y = x W + b at one step, (N, D) to (N, M)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from deepnlp import backend
 from deepnlp.backend import Array, check_ids, functions, xp
+from deepnlp.backend.arrays import check_range
 from deepnlp.backend.products import affine, product
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer, expect, keeping
@@ -51,6 +51,15 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
     """:func:`softmax_nll` of the scores x W + b, (n, D) times (D, V), with nothing saved."""
     nll, _ = softmax_nll.plain(x @ W, b, t)
     return nll
+
+
+@kernel
+def rows_to_score(counts: Array) -> Any:
+    """Index of the rows whose scores are computed: all, since the others count zero times.
+
+    A quick form may leave out the rows that do not count, where their number is known to the host.
+    """
+    return slice(0, len(counts))
 
 
 class SoftmaxWithLoss(Layer):
@@ -202,7 +211,7 @@ class AffineSoftmaxWithLoss(Layer):
         """L = mean of -log softmax(x W + b)[target]."""
         t, counts = self._targets(x, targets)
         M = number_that_count(counts, x)
-        scored = _rows_to_score(counts)
+        scored = rows_to_score(counts)
         x_n, t, counts = rows(x)[scored], t[scored], counts[scored]
         W, b = self.W.value, None if self.b is None else self.b.value
         if not keeping():
@@ -258,29 +267,9 @@ def rows_that_count(
     return t, counts
 
 
-def _rows_to_score(counts: Array) -> Any:
-    """Index of the rows whose scores are computed: on the host only of those that count.
-
-    A device takes all: its number of rows must not depend on numbers that the host would wait for.
-    """
-    if backend.name() != "numpy" or counts.all():
-        return slice(None)
-    return xp.flatnonzero(counts)
-
-
 def number_that_count(counts: Array, x: Array) -> Array:
     """M, the number of targets that count, or 1 where none does."""
     return xp.maximum(xp.sum(counts), 1).astype(x.real.dtype)
-
-
-def check_shares(owner: str, targets: Array) -> None:
-    """An error unless all targets are from 0 to 1; on a GPU the check would wait for the device."""
-    if backend.name() == "cupy" or targets.size == 0:
-        return
-    low, high = float(targets.min()), float(targets.max())
-    if not (low >= 0 and high <= 1):
-        wrong = low if not low >= 0 else high
-        raise ValueError(f"{owner}: targets should be from 0 to 1, got {wrong:g}")
 
 
 class SigmoidWithLoss(Layer):
@@ -322,7 +311,7 @@ class SigmoidWithLoss(Layer):
         if targets.dtype.kind == "c":
             raise TypeError(f"SigmoidWithLoss: targets should be real, got {targets.dtype}")
         t = targets.astype(scores.real.dtype)
-        check_shares("SigmoidWithLoss", t)
+        check_range("SigmoidWithLoss", "targets", t, 0, 1)
         self.save_for_backward(scores, t)
         return xp.sum(functions.softplus(scores) - t * scores) / max(1, scores.size)
 

@@ -121,6 +121,7 @@ REFERENCES = {
     "TimeAffine": affine,
     "TimeAffine no bias": affine,
     "Sigmoid": lambda p, x: torch.sigmoid(x),
+    "RMSNorm": lambda p, x: F.rms_norm(x, p["g"].shape, p["g"], eps=1e-6),
     "Tanh": lambda p, x: torch.tanh(x),
     "ReLU": lambda p, x: torch.relu(x),
     "Softmax": lambda p, x: torch.softmax(x, dim=-1),
