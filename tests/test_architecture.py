@@ -16,11 +16,11 @@ FLOORS = [
     {"parameter.py", "views.py", "kernels/"},
     {"layer.py", "__init__.py"},
     {"layers/"},
-    {"optimizers/", "gradcheck/", "gradflow/", "text/", "vectors/", "datasets/"},
+    {"optimizers/", "gradcheck/", "diagnosis/", "gradflow/", "text/", "vectors/", "datasets/"},
     {"models/"},
     {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"examples/", "diagnosis/", "lessons/", "reproduce/", "search/"},
+    {"examples/", "lessons/", "reproduce/", "search/"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

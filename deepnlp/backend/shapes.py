@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -49,3 +50,14 @@ def expect(owner: str, what: str, array: Any, letters: str, **sizes: int) -> Non
             f"{owner}: {what} should have shape ({', '.join(axes)}{comma})"
             f"{f' with {known}' if known else ''}, got {shape}"
         )
+
+
+def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    """Numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
+    axes = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]\w*)?\s*", part)
+        if not match or not part.strip() or (match[2] and match[2] not in sizes):
+            raise ValueError(f"cannot read the shape {text!r}: expected such as 'D,4H' or '3,20'")
+        axes.append(int(match[1] or 1) * (sizes[match[2]] if match[2] else 1))
+    return tuple(axes)

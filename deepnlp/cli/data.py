@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, megabytes, print_json, table
-from deepnlp.cli.parser import add_backend, add_json
+from deepnlp.cli.parser import add_backend, add_json, option
 
 if TYPE_CHECKING:
     from deepnlp.datasets.manifest import DataSet
@@ -33,26 +33,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
 
     one = _action(actions, "list", "the known data sets, or all about some of them", show)
-    one.add_argument("names", nargs="*", metavar="NAME", help="by default a line for each set")
+    option(one, "names NAME", "by default a line for each set", nargs="*")
 
     one = _action(actions, "fetch", "fetch what is not there", fetch)
-    one.add_argument("names", nargs="+", metavar="NAME")
-    one.add_argument(
-        "--mirror",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="try this address of a data folder first; may be given several times; by default "
+    option(one, "names NAME", "", nargs="+")
+    option(
+        one,
+        "--mirror URL",
+        "try this address of a data folder first; may be given several times; by default "
         "what the environment variable DEEPNLP_MIRROR says",
+        many=True,
     )
-    one.add_argument("--to", metavar="DIR", help="by default the data folder")
-    one.add_argument("--overwrite", action="store_true", help="replace files that hold other bytes")
+    option(one, "--to DIR", "by default the data folder")
+    option(one, "--overwrite", "replace files that hold other bytes", bool)
 
     one = _action(actions, "verify", "compare files with their published checksums", verify)
-    one.add_argument("names", nargs="*", metavar="NAME", help="by default sets that are there")
+    option(one, "names NAME", "by default sets that are there", nargs="*")
 
     one = _action(actions, "path", "print where the files of a set are", path)
-    one.add_argument("names", nargs=1, metavar="NAME")
+    option(one, "names NAME", "", nargs=1)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,10 +10,11 @@ examples:
 
 import argparse
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, at_least
+from deepnlp.cli.parser import add_json, at_least, option
 from deepnlp.files.tables import table
 
 DEFAULT_OUT = "runs/demos"
@@ -21,18 +22,17 @@ DEFAULT_OUT = "runs/demos"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the demonstration to run")
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
+    add = partial(option, parser)
+    add("name NAME", "the demonstration to run", nargs="?")
+    add(
+        "--out DIR",
+        f"folder of the figure, created if there is none (default {DEFAULT_OUT})",
         default=DEFAULT_OUT,
-        help=f"folder of the figure, created if there is none (default {DEFAULT_OUT})",
     )
-    parser.add_argument(
-        "--seed",
-        type=at_least(0, 2**32 - 1),
-        metavar="N",
-        help="seed of the random numbers; by default that of the demonstration",
+    add(
+        "--seed N",
+        "seed of the random numbers; by default that of the demonstration",
+        at_least(0, 2**32 - 1),
     )
     add_json(parser)
 

@@ -9,57 +9,32 @@ examples:
 import argparse
 import secrets
 import sys
+from functools import partial
 
 from deepnlp.cli.output import print_json
-from deepnlp.cli.parser import add_json, add_model, at_least
+from deepnlp.cli.parser import add_json, add_model, at_least, option
 
 MOST_WORDS = 10_000_000  # of all samples, which are held until the last is done
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    add = partial(option, parser)
     add_model(parser)
-    parser.add_argument(
-        "--prompt", default="", metavar="TEXT", help="the text to continue; by default a new line"
+    add("--prompt TEXT", "the text to continue; by default a new line", default="")
+    add("--length N", "words to add", at_least(0, 1000000), 50)
+    add("--temperature T", "below 1 favours likely words, above 1 unlikely ones", float, 1.0)
+    add("--top-k K", "choose among the K likeliest words", int)
+    add(
+        "--top-p P",
+        "choose among the fewest likeliest words with a probability of P or more",
+        float,
     )
-    parser.add_argument(
-        "--length",
-        type=at_least(0, 1_000_000),
-        default=50,
-        metavar="N",
-        help="words to add (default 50)",
-    )
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=1.0,
-        metavar="T",
-        help="below 1 favours likely words, above 1 unlikely ones (default 1)",
-    )
-    parser.add_argument("--top-k", type=int, metavar="K", help="choose among the K likeliest words")
-    parser.add_argument(
-        "--top-p",
-        type=float,
-        metavar="P",
-        help="choose among the fewest likeliest words with a probability of P or more",
-    )
-    parser.add_argument("--greedy", action="store_true", help="always choose the likeliest word")
-    parser.add_argument(
-        "--seed", type=at_least(0), metavar="S", help="the same seed gives the same text"
-    )
-    parser.add_argument(
-        "--samples",
-        type=at_least(1, 1000),
-        default=1,
-        metavar="K",
-        help="number of continuations, generated side by side (default 1)",
-    )
-    parser.add_argument(
-        "--stop-at-eos", action="store_true", help="stop at the end of the sentence"
-    )
-    parser.add_argument(
-        "--allow-unknown", action="store_true", help="<unk> may be chosen like any other word"
-    )
+    add("--greedy", "always choose the likeliest word", bool)
+    add("--seed S", "the same seed gives the same text", at_least(0))
+    add("--samples K", "number of continuations, generated side by side", at_least(1, 1000), 1)
+    add("--stop-at-eos", "stop at the end of the sentence", bool)
+    add("--allow-unknown", "<unk> may be chosen like any other word", bool)
     add_json(parser)
 
 

@@ -14,11 +14,12 @@ examples:
 
 import argparse
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.checkout import from_checkout
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, at_least
+from deepnlp.cli.parser import add_json, at_least, option
 
 if TYPE_CHECKING:
     from deepnlp.examples import Example
@@ -26,66 +27,42 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument(
-        "target",
+    add = partial(option, parser)
+    add(
+        "target FILE.py:NAME",
+        "a class of yours with forward and backward, or functions NAME_forward, NAME_backward",
         nargs="?",
-        metavar="FILE.py:NAME",
-        help="a class of yours with forward and backward, or functions NAME_forward, NAME_backward",
     )
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="SIZES",
-        help="shape of an input of its forward, such as N=3,D=4; once for each input",
+    add(
+        "--input SIZES",
+        "shape of an input of its forward, such as N=3,D=4; once for each input",
+        many=True,
     )
-    parser.add_argument(
-        "--weight",
-        action="append",
-        default=[],
-        metavar="NAME=SHAPE",
-        help="shape of what its constructor takes, such as Wx=D,4H; may be repeated",
+    add(
+        "--weight NAME=SHAPE",
+        "shape of what its constructor takes, such as Wx=D,4H; may be repeated",
+        many=True,
     )
-    parser.add_argument(
-        "--constant",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an array that is no weight and needs no gradient; may be repeated",
+    add(
+        "--constant NAME",
+        "an array that is no weight and needs no gradient; may be repeated",
+        many=True,
     )
-    parser.add_argument(
-        "--museum",
+    add(
+        "--museum DIR",
+        "score the diagnosis on layers with a mistake (default: those of a checkout)",
         nargs="?",
         const="",
-        metavar="DIR",
-        help="score the diagnosis on layers with a mistake (default: those of a checkout)",
     )
-    parser.add_argument(
-        "--shapes",
-        type=at_least(1, 1000),
-        default=20,
-        metavar="K",
-        help="random shapes for each layer of the museum (default 20)",
-    )
-    parser.add_argument(
-        "--layer",
-        action="append",
-        metavar="NAME",
-        help="only this one, such as LSTM or RNNLM; may be repeated",
-    )
-    parser.add_argument(
+    add("--shapes K", "random shapes for each layer of the museum", at_least(1, 1000), 20)
+    add("--layer NAME", "only this one, such as LSTM or RNNLM; may be repeated", many=True)
+    add(
         "--method",
-        choices=["auto", "complex", "central", "direction"],
-        default="auto",
-        help="auto uses the complex step wherever forward allows it (default)",
+        "auto uses the complex step wherever forward allows it (default)",
+        ["auto", "complex", "central", "direction"],
+        "auto",
     )
-    parser.add_argument(
-        "--seed",
-        type=at_least(0),
-        default=0,
-        metavar="S",
-        help="seed of weights and inputs (default 0)",
-    )
+    add("--seed S", "seed of weights and inputs", at_least(0), 0)
     add_json(parser)
 
 
@@ -103,8 +80,8 @@ def _run_own(arguments: argparse.Namespace) -> int:
     """Check one class in a file."""
     import numpy
 
-    from deepnlp.cli.own import build_own, failures_in_one_line, load_own
     from deepnlp.gradcheck import check_gradients
+    from deepnlp.gradcheck.own import build_own, failures_in_one_line, load_own
 
     rng = numpy.random.default_rng(arguments.seed)
     own = load_own(arguments.target)

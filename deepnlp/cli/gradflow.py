@@ -13,28 +13,20 @@ examples:
 
 import argparse
 import sys
+from functools import partial
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least, picture
+from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least, option, picture
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    add = partial(option, parser)
     add_model(parser)
     add_corpus(parser, split="valid")
-    parser.add_argument(
-        "--steps", type=at_least(1), default=50, metavar="K", help="steps back (default 50)"
-    )
-    parser.add_argument(
-        "--batch-size",
-        type=at_least(1),
-        default=16,
-        metavar="N",
-        help="windows, spread over the text (default 16)",
-    )
-    parser.add_argument(
-        "--figure", type=picture, metavar="PATH", help="draw a figure, as .png, .pdf or .svg"
-    )
+    add("--steps K", "steps back", at_least(1), 50)
+    add("--batch-size N", "windows, spread over the text", at_least(1), 16)
+    add("--figure PATH", "draw a figure, as .png, .pdf or .svg", picture)
     add_json(parser)
 
 

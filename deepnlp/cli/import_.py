@@ -14,48 +14,38 @@ examples:
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from deepnlp.cli.export import FORMATS, SIDES, refuse_to_replace
 from deepnlp.cli.output import print_json
-from deepnlp.cli.parser import add_json, read_text
+from deepnlp.cli.parser import add_json, option, read_text
 
 TOKENIZERS = ("whitespace", "words", "chars")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("file", metavar="FILE", help="the file to read")
-    parser.add_argument(
-        "--out", required=True, metavar="CHECKPOINT", help="the checkpoint to write (.npz)"
-    )
-    parser.add_argument(
+    add = partial(option, parser)
+    add("file FILE", "the file to read")
+    add("--out CHECKPOINT", "the checkpoint to write (.npz)", required=True)
+    add(
         "--from",
+        "by default the end of FILE says it: .pt or .pth, .safetensors, .txt",
+        FORMATS,
         dest="format",
-        choices=FORMATS,
-        help="by default the end of FILE says it: .pt or .pth, .safetensors, .txt",
     )
-    parser.add_argument(
-        "--like",
-        metavar="RUN_OR_CHECKPOINT",
-        help="take the options and the vocabulary of this model, whatever the file says",
+    add(
+        "--like RUN_OR_CHECKPOINT",
+        "take the options and the vocabulary of this model, whatever the file says",
     )
-    parser.add_argument(
-        "--vocab", metavar="FILE", help="a text file with a token a line, in the order of the ids"
+    add("--vocab FILE", "a text file with a token a line, in the order of the ids")
+    add(
+        "--tokenizer", "with --vocab: how texts are cut into these tokens", TOKENIZERS, "whitespace"
     )
-    parser.add_argument(
-        "--tokenizer",
-        choices=TOKENIZERS,
-        default="whitespace",
-        help="with --vocab: how texts are cut into these tokens (default whitespace)",
-    )
-    parser.add_argument(
-        "--activation", choices=["tanh", "relu"], help="of an RNN, which its tensors do not tell"
-    )
-    parser.add_argument(
-        "--side", choices=SIDES, help="glove: the input's vectors (the default) or the output's"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace CHECKPOINT if it exists")
+    add("--activation", "of an RNN, which its tensors do not tell", ["tanh", "relu"])
+    add("--side", "glove: the input's vectors (the default) or the output's", SIDES)
+    add("--overwrite", "replace CHECKPOINT if it exists", bool)
     add_json(parser)
 
 

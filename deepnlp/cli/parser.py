@@ -118,6 +118,40 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
     return parser
 
 
+def option(
+    parser: argparse._ActionsContainer,
+    spelled: str,
+    what: str,
+    kind: Any = str,
+    default: Any = None,
+    many: bool = False,
+    **more: Any,
+) -> None:
+    """Add an option, or an argument, spelled as in a usage: ``--length N``, ``FILE``.
+
+    ``kind`` turns the word into a value; ``bool`` stands for an option without one, and a sequence
+    for a choice. ``many`` options gather their values in a list. The help states the default.
+
+    >>> parser = Parser()
+    >>> option(parser, "--length N", "words to add", int, 50)
+    >>> parser.parse_args([]).length
+    50
+    """
+    name, _, shown = spelled.partition(" ")
+    if kind is bool:
+        more["action"] = "store_true"
+    elif many:
+        more |= {"action": "append", "default": []}
+    else:
+        more["default"] = default
+        more |= {"type": kind} if callable(kind) else {"choices": kind}
+    if shown:
+        more["metavar"] = shown
+    if default not in (None, "", argparse.SUPPRESS) and "default" not in what:
+        what += f" (default {default:g})" if isinstance(default, float) else f" (default {default})"
+    parser.add_argument(name, help=what, **more)
+
+
 def add_backend(parser: argparse.ArgumentParser, default: str | None) -> None:
     """Add ``--backend`` and ``--traceback``, which every command has."""
     parser.add_argument(

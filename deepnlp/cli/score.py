@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import print_json, table
-from deepnlp.cli.parser import add_json, add_model, read_text
+from deepnlp.cli.parser import add_json, add_model, option, read_text
 
 if TYPE_CHECKING:
     from deepnlp.evaluation import Score
@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     add_model(parser)
     given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("text", nargs="?", metavar="TEXT", help="the text, or - for standard input")
-    given.add_argument("--file", metavar="FILE", help="a text file, a sentence a line")
+    option(given, "text TEXT", "the text, or - for standard input", nargs="?")
+    option(given, "--file FILE", "a text file, a sentence a line")
     add_json(parser)
 
 

@@ -14,10 +14,11 @@ examples:
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Number, add_json, add_model, at_least, picture, read_text
+from deepnlp.cli.parser import Number, add_json, add_model, at_least, option, picture, read_text
 
 if TYPE_CHECKING:
     from deepnlp.models import Seq2Seq
@@ -25,47 +26,41 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    add = partial(option, parser)
     add_model(parser)
     given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("text", nargs="?", metavar="TEXT", help="the text, or - for standard input")
-    given.add_argument("--file", metavar="FILE", help="a text file, a text a line")
-    parser.add_argument(
-        "--beam",
-        type=at_least(1, 1000),
-        metavar="K",
-        help="width of the beam search; 1, the default without --n-best, is greedy search",
+    option(given, "text TEXT", "the text, or - for standard input", nargs="?")
+    option(given, "--file FILE", "a text file, a text a line")
+    add(
+        "--beam K",
+        "width of the beam search; 1, the default without --n-best, is greedy search",
+        at_least(1, 1000),
     )
-    parser.add_argument(
-        "--n-best",
-        type=at_least(1, 1000),
-        default=1,
-        metavar="N",
-        help="show the N best translations of a beam search with their scores",
+    add(
+        "--n-best N",
+        "show the N best translations of a beam search with their scores",
+        at_least(1, 1000),
+        1,
     )
-    parser.add_argument(
-        "--length-penalty",
-        type=Number(float, low=0, high=100),
-        default=1.0,
-        metavar="A",
-        help="power of the length that a log-probability is divided by in a beam search (default "
+    add(
+        "--length-penalty A",
+        "power of the length that a log-probability is divided by in a beam search (default "
         "1; 0 prefers short translations)",
+        Number(float, low=0, high=100),
+        1.0,
     )
-    parser.add_argument(
-        "--max-length",
-        type=at_least(1, 100_000),
-        default=100,
-        metavar="T",
-        help="the most tokens of a translation, which is cut there (default 100)",
+    add(
+        "--max-length T",
+        "the most tokens of a translation, which is cut there",
+        at_least(1, 100000),
+        100,
     )
-    parser.add_argument(
-        "--allow-unknown", action="store_true", help="<unk> may be written like any other token"
-    )
-    parser.add_argument(
-        "--attention",
-        type=picture,
-        metavar="FILE",
-        help="draw what the decoder looked at as it wrote the best translation of one text; the "
+    add("--allow-unknown", "<unk> may be written like any other token", bool)
+    add(
+        "--attention FILE",
+        "draw what the decoder looked at as it wrote the best translation of one text; the "
         "suffix chooses the format (.png, .pdf, .svg)",
+        picture,
     )
     add_json(parser)
 

@@ -18,11 +18,12 @@ examples:
 import argparse
 import math
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, print_json, table
-from deepnlp.cli.parser import add_backend, add_json, at_least, picture
+from deepnlp.cli.parser import add_backend, add_json, at_least, option, picture
 
 if TYPE_CHECKING:
     from deepnlp.vectors import AnalogyScore, WordVectors
@@ -41,48 +42,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
 
     one = _action(actions, "neighbours", "the words with the largest cosine", neighbours)
-    one.add_argument("words", nargs="+", metavar="WORD")
+    option(one, "words WORD", "", nargs="+")
     _add_k(one)
 
     one = _action(actions, "analogy", "words d such that a is to b as c is to d", analogy)
-    one.add_argument("words", nargs="*", metavar="WORD", help="a, b and c")
-    one.add_argument(
-        "--questions",
-        metavar="NAME|PATH",
-        help="answer a file of questions instead, by section: google, or a path",
+    option(one, "words WORD", "a, b and c", nargs="*")
+    option(
+        one,
+        "--questions NAME|PATH",
+        "answer a file of questions instead, by section: google, or a path",
     )
-    one.add_argument(
-        "--method", choices=METHODS, default="add", help="3CosAdd (the default) or 3CosMul"
-    )
-    one.add_argument(
-        "--restrict",
-        type=at_least(1),
-        metavar="N",
-        help="use the N most frequent words only, as word2vec does with 30,000",
+    option(one, "--method", "3CosAdd (the default) or 3CosMul", METHODS, "add")
+    option(
+        one,
+        "--restrict N",
+        "use the N most frequent words only, as word2vec does with 30,000",
+        at_least(1),
     )
     _add_k(one)
 
     one = _action(actions, "similarity", "Spearman's rho with the ratings of people", similarity)
-    one.add_argument("sets", nargs="*", metavar="NAME|PATH", help=f"by default {', '.join(SETS)}")
+    option(one, "sets NAME|PATH", f"by default {', '.join(SETS)}", nargs="*")
 
     one = _action(actions, "plot", "a picture of words by two principal components", plot)
-    one.add_argument(
-        "words",
+    option(
+        one,
+        "words WORD",
+        f"a word, or a group NAME=WORD,WORD,...; by default the {SHOWN} most frequent words",
         nargs="*",
-        metavar="WORD",
-        help=f"a word, or a group NAME=WORD,WORD,...; by default the {SHOWN} most frequent words",
     )
-    one.add_argument(
-        "--figure", type=picture, metavar="PATH", required=True, help="a .png, .pdf or .svg file"
-    )
-    one.add_argument("--title", help="by default the name of the vectors")
+    option(one, "--figure PATH", "a .png, .pdf or .svg file", picture, required=True)
+    option(one, "--title", "by default the name of the vectors")
 
     one = _action(actions, "convert", "write the vectors to a file", convert)
-    one.add_argument(
-        "out", metavar="OUT", help="a .txt (GloVe), .vec, .bin (word2vec) or .npy file"
-    )
-    one.add_argument("--to", choices=FORMATS, help="format of OUT; by default its name says it")
-    one.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")
+    option(one, "out OUT", "a .txt (GloVe), .vec, .bin (word2vec) or .npy file")
+    option(one, "--to", "format of OUT; by default its name says it", FORMATS)
+    option(one, "--overwrite", "replace OUT if it exists", bool)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -207,20 +202,11 @@ def _action(actions: Any, name: str, summary: str, do: Any) -> argparse.Argument
     parser: argparse.ArgumentParser = actions.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
-    parser.add_argument(
-        "source",
-        metavar="VECTORS",
-        help="a file of word vectors, a run folder, or a checkpoint (.npz)",
-    )
-    parser.add_argument(
-        "--side", choices=SIDES, help="of a run: the input's vectors (the default) or the output's"
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, help="of a file; by default its name and first line say it"
-    )
-    parser.add_argument(
-        "--limit", type=at_least(1), metavar="N", help="read the first N vectors only"
-    )
+    add = partial(option, parser)
+    add("source VECTORS", "a file of word vectors, a run folder, or a checkpoint (.npz)")
+    add("--side", "of a run: the input's vectors (the default) or the output's", SIDES)
+    add("--format", "of a file; by default its name and first line say it", FORMATS)
+    add("--limit N", "read the first N vectors only", at_least(1))
     parser.set_defaults(do=do)
     add_json(parser, default=argparse.SUPPRESS)
     add_backend(parser, default=argparse.SUPPRESS)
@@ -228,9 +214,7 @@ def _action(actions: Any, name: str, summary: str, do: Any) -> argparse.Argument
 
 
 def _add_k(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-k", type=at_least(1), default=10, metavar="N", help="words to show (default 10)"
-    )
+    option(parser, "-k N", "words to show", at_least(1), 10)
 
 
 def _load(arguments: argparse.Namespace) -> "WordVectors":

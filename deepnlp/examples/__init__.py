@@ -8,7 +8,6 @@ from deepnlp.examples.layers import (
     TOLERANCES,
     Example,
     Sizes,
-    shape,
 )
 
-__all__ = ["EXAMPLES", "SINGLE", "SIZES", "SMALL", "TOLERANCES", "Example", "Sizes", "shape"]
+__all__ = ["EXAMPLES", "SINGLE", "SIZES", "SMALL", "TOLERANCES", "Example", "Sizes"]

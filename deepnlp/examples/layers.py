@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy
 
 from deepnlp import layers
 from deepnlp.backend import Generator, asarray
+from deepnlp.backend.shapes import shape
 from deepnlp.examples.composed import COMPOSED, Composed
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.layer import Layer, Sequential
@@ -72,17 +72,6 @@ class Example:
         rng = numpy.random.default_rng(seed)
         layer, inputs = self.build(rng, self.sizes)
         return check_gradients(layer, *inputs, method=method, rng=rng, tolerance=TOLERANCES[method])
-
-
-def shape(text: str, sizes: dict[str, int]) -> tuple[int, ...]:
-    """Numbers for letters: ``"D,4H"`` with D = 3, H = 5 is (3, 20)."""
-    axes = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]\w*)?\s*", part)
-        if not match or not part.strip() or (match[2] and match[2] not in sizes):
-            raise ValueError(f"cannot read the shape {text!r}: expected such as 'D,4H' or '3,20'")
-        axes.append(int(match[1] or 1) * (sizes[match[2]] if match[2] else 1))
-    return tuple(axes)
 
 
 def weight(rng: Generator, *shape: int) -> Parameter:

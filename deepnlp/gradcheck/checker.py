@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -24,7 +23,6 @@ from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray
 
-DIAGNOSIS = "deepnlp.diagnosis"
 """The package that names the causes of wrong gradients; it is imported by name when needed."""
 
 METHODS = ("auto", "complex", "central", "direction")
@@ -271,7 +269,9 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
 def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     """Look for causes; a gradient that the diagnosis cannot work with has none."""
     try:
-        import_module(DIAGNOSIS).diagnose(subject, rows, failed)
+        from deepnlp.diagnosis import diagnose  # large, and not needed while all is right
+
+        diagnose(subject, rows, failed)
     except Exception as error:  # the verdict on the gradients stands without it
         told = f"{subject.name}: the diagnosis ended in {type(error).__name__}: {error}"
         for row in rows:

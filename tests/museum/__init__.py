@@ -19,9 +19,9 @@ import numpy
 
 from deepnlp.backend import Generator
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.own import failures_in_one_line
 from deepnlp.examples import EXAMPLES, SIZES, Sizes
 from deepnlp.gradcheck import CAUSES, Report, check_gradients
+from deepnlp.gradcheck.own import failures_in_one_line
 
 WANTED_SHARE = 0.9
 

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnlp import checkpoint
+from deepnlp.backend.shapes import shape
 from deepnlp.datasets import load_analogies, load_corpus, load_pairs, load_similarity, load_tagged
 from deepnlp.evaluation import score
-from deepnlp.examples import shape
 from deepnlp.exchange import read_model, write_model
 from deepnlp.generation import generate
 from deepnlp.models import RNNLM

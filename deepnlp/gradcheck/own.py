@@ -16,8 +16,8 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Generator, asarray
+from deepnlp.backend.shapes import shape
 from deepnlp.errors import DeepNLPError
-from deepnlp.examples import shape
 
 DEFAULTS = {"N": 3, "T": 4, "D": 4, "H": 5, "V": 7}
 """Sizes of letters that are not given."""
