@@ -70,12 +70,13 @@ class Option:
             return [dataclasses.replace(self, several=False).check(one, name) for one in value]
         kind = KINDS[self.kind][1]
         fits = isinstance(value, kind) and isinstance(value, bool) == (self.kind is bool)
-        if not fits or not self._in_range(value):
+        if not fits or not self.in_range(value):
             name = name or self.name
             raise ValueError(f"{name} should be {self.expected()}, got {value!r}")
         return self.kind(value)
 
-    def _in_range(self, value: Any) -> bool:
+    def in_range(self, value: Any) -> bool:
+        """Whether a value is one of the choices, or a number between the limits."""
         if self.choices:
             return value in self.choices
         if self.kind is float and not math.isfinite(value):

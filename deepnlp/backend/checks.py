@@ -9,6 +9,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+from deepnlp.options import Option
+
 
 def check_numbers(owner: str, what: str, array: Any) -> None:
     """Raise a TypeError if an array is not made of numbers, but of text, dates or objects.
@@ -25,8 +27,8 @@ def check_numbers(owner: str, what: str, array: Any) -> None:
         raise TypeError(f"{owner}: {what} should be numbers, got an array of {array.dtype}")
 
 
-def check_number(name: str, value: Any, whole: bool = False) -> None:
-    """Raise a TypeError if a value is not a number, or not a whole one.
+def check_number(name: str, value: Any, whole: bool = False, **limits: float) -> None:
+    """Raise a TypeError if a value is no number, a ValueError if it is outside its limits.
 
     Parameters
     ----------
@@ -34,6 +36,9 @@ def check_number(name: str, value: Any, whole: bool = False) -> None:
         What the value is called.
     value
     whole : bool
+        Whether it should be a whole number.
+    **limits : float
+        ``low``, ``above``, ``high`` and ``below``, as an :class:`~deepnlp.options.Option` has them.
 
     Examples
     --------
@@ -41,9 +46,16 @@ def check_number(name: str, value: Any, whole: bool = False) -> None:
     Traceback (most recent call last):
         ...
     TypeError: top_k should be a whole number, got 2.5
+    >>> check_number("p", 1.5, low=0, below=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: p should be 0 or more and below 1, got 1.5
     """
     if not isinstance(value, Integral if whole else Real) or isinstance(value, bool):
         raise TypeError(f"{name} should be a {'whole ' if whole else ''}number, got {value!r}")
+    option = Option("", kind=float, **limits)  # type: ignore[arg-type]
+    if limits and not option.in_range(value):
+        raise ValueError(f"{name} should be {option.limits()}, got {value}")
 
 
 def check_shape(shape: tuple[Any, ...], least: int = 0) -> None:

@@ -24,6 +24,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from deepnlp.backend.checks import check_number
+
 _BLOCK = 1 << 18  # numbers; as many float32 as a core's own cache holds, with room to spare
 
 
@@ -179,8 +181,7 @@ def use(number: int) -> None:
         If it is less.
     """
     global _pool
-    if number < 1:
-        raise ValueError(f"the number of threads should be 1 or more, got {number}")
+    check_number("the number of threads", number, whole=True, low=1)
     _pool.close()
     _pool = _Pool(number)
 

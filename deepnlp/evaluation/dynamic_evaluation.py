@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from deepnlp.backend import Array, asarray, xp
+from deepnlp.backend import Array, asarray, check_number, xp
 from deepnlp.evaluation.prediction import HostIds, checked_ids, exponential, windows
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
@@ -75,11 +75,9 @@ def dynamic_perplexity(
     >>> [dynamic_perplexity(model, text, train, lr) < 2 for lr in (0.0, 0.01)]
     [False, True]
     """
-    for name, value in {"lr": lr, "decay": decay}.items():
-        if not value >= 0:
-            raise ValueError(f"{name} should be 0 or more, got {value}")
-    if not eps > 0:
-        raise ValueError(f"eps should be above 0, got {eps}")
+    check_number("lr", lr, low=0)
+    check_number("decay", decay, low=0)
+    check_number("eps", eps, above=0)
     ids, train = checked_ids(model, ids), checked_ids(model, train)
     trained = [p for p in model.parameters() if p.trainable]
     total = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, asarray, asnumpy, check_number, xp
 from deepnlp.evaluation.prediction import HostIds, checked_ids, evaluating, exponential, windows
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict
@@ -73,12 +73,9 @@ def cache_surprisal(
     >>> np.exp(-cache_surprisal(model, [0, 1, 1, 1], share=0.5)).round(3).tolist()
     [0.2, 0.6, 0.6]
     """
-    if size < 1:
-        raise ValueError(f"size of a cache should be 1 or more states, got {size}")
-    if not flatness >= 0:
-        raise ValueError(f"flatness should be 0 or more, got {flatness}")
-    if not 0 <= share < 1:
-        raise ValueError(f"share of the cache should be in [0, 1), got {share}")
+    check_number("size of the cache", size, whole=True, low=1)
+    check_number("flatness", flatness, low=0)
+    check_number("share of the cache", share, low=0, below=1)
     ids = checked_ids(model, ids)
     targets = asarray(to_predict(model, ids)[1:])
     found: list[HostIds] = []

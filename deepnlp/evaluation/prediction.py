@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
@@ -97,8 +97,7 @@ def perplexity(
     5.0
     """
     ids = checked_ids(model, ids)
-    if batch_size < 1:
-        raise ValueError(f"batch_size should be 1 or more, got {batch_size}")
+    check_number("batch_size", batch_size, whole=True, low=1)
     total = 0.0
     with evaluating(model):
         for x, t in windows(ids, batch_size, window):
@@ -312,8 +311,7 @@ def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple
     """
     N = min(batch_size, len(ids) - 1)
     window = max(1, TOKENS_AT_ONCE // N) if window is None else window
-    if window < 1:
-        raise ValueError(f"window should be 1 or more steps, got {window}")
+    check_number("window", window, whole=True, low=1)
     for start in range(0, -(-(len(ids) - 1) // N), window):
         yield streams(ids, batch_size, start, start + window)
 

@@ -105,12 +105,7 @@ def beam_search(
             f"a beam search finds n_best of width hypotheses: expected 1 <= n_best <= width, got "
             f"{n_best} and {width}"
         )
-    check_number("length_penalty", length_penalty)
-    if not 0 <= length_penalty <= LARGEST_PENALTY:
-        raise ValueError(
-            f"length_penalty should be 0 or more and at most {LARGEST_PENALTY}, got "
-            f"{length_penalty}"
-        )
+    check_number("length_penalty", length_penalty, low=0, high=LARGEST_PENALTY)
     forbidden = never(banned, start_id, end_id)
     beams = [_Beam(width, length_penalty) for _ in range(N)]
     searching, last = beams, np.full(N, start_id)

@@ -187,6 +187,4 @@ def never(banned: Sequence[int], start_id: int, end_id: int) -> tuple[int, ...]:
 
 def check_length(max_length: int) -> None:
     """An error where there is no step."""
-    check_number("max_length", max_length, whole=True)
-    if max_length < 1:
-        raise ValueError(f"max_length should be 1 or more, got {max_length}")
+    check_number("max_length", max_length, whole=True, low=1)

@@ -139,9 +139,7 @@ def keep_top_p(probabilities: Probabilities, p: float) -> Probabilities:
     >>> keep_top_p(np.array([0.125, 0.5, 0.25, 0.125]), 0.75).round(3).tolist()
     [0.0, 0.667, 0.333, 0.0]
     """
-    check_number("top_p", p)
-    if not 0 < p <= 1:
-        raise ValueError(f"top_p should be above 0 and at most 1, got {p}")
+    check_number("top_p", p, above=0, high=1)
     if p == 1:  # the rounded sum might reach 1 before the last word
         return probabilities
     guess, V = FIRST_NUCLEUS, len(probabilities)

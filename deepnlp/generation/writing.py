@@ -368,16 +368,11 @@ def _sampler(
 ) -> tuple[Sampler, np.random.Generator]:
     """What chooses a word and where its randomness comes from, once all numbers are in range."""
     expect_language_model("generate", model)
-    check_number("length", length, whole=True)
-    if length < 0:
-        raise ValueError(f"length should be 0 or more, got {length}")
+    check_number("length", length, whole=True, low=0)
     if seed is not None and rng is not None:
         raise ValueError("give a seed or an rng, not both")
     if seed is not None:
-        check_number("seed", seed, whole=True)
-    if seed is not None and seed < 0:
-        raise ValueError(f"seed should be 0 or more, got {seed}")
-    if seed is not None:
+        check_number("seed", seed, whole=True, low=0)
         rng = np.random.default_rng(seed)
     banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
     return Sampler(temperature, top_k, top_p, greedy, banned), rng or backend.rng()

@@ -81,9 +81,7 @@ class Dropout(Layer):
     axes = "..."
 
     def __init__(self, p: float, rng: Generator | None = None) -> None:
-        check_number(f"{type(self).__name__}: p", p)
-        if not 0 <= p < 1:
-            raise ValueError(f"{type(self).__name__}: p should be in [0, 1), got {p}")
+        check_number(f"{type(self).__name__}: p", p, low=0, below=1)
         self.p = p
         self._key = int(host_generator(rng).integers(1 << 63))
         self._calls = 0

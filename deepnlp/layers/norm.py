@@ -47,9 +47,7 @@ class RMSNorm(Layer):
     def __init__(self, g: Any, eps: float = 1e-6) -> None:
         self.g = as_parameter(g, "g")
         expect(type(self).__name__, "g", self.g.value, "D")
-        check_number(f"{type(self).__name__}: eps", eps)
-        if not eps > 0:
-            raise ValueError(f"{type(self).__name__}: eps should be larger than 0, got {eps}")
+        check_number(f"{type(self).__name__}: eps", eps, above=0)
         (self.D,) = self.g.shape
         self.eps = eps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, xp
+from deepnlp.backend import Array, check_number, xp
 from deepnlp.layer import Layer
 
 
@@ -117,6 +117,5 @@ class TemporalActivationRegularisation(Layer):
 def _weight(owner: Layer, **named: float) -> float:
     """The weight of a term, 0 or more."""
     ((name, value),) = named.items()
-    if not value >= 0:
-        raise ValueError(f"{type(owner).__name__}: {name} should be 0 or more, got {value}")
+    check_number(f"{type(owner).__name__}: {name}", value, low=0)
     return value

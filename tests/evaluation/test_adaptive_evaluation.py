@@ -168,9 +168,9 @@ def test_a_frozen_embedding_stays() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 0}, "size of a cache should be 1 or more states, got 0"),
+        ({"size": 0}, "size of the cache should be 1 or more, got 0"),
         ({"flatness": -1.0}, r"flatness should be 0 or more, got -1\.0"),
-        ({"share": 1.0}, r"share of the cache should be in \[0, 1\), got 1\.0"),
+        ({"share": 1.0}, r"share of the cache should be 0 or more and below 1, got 1\.0"),
     ],
 )
 def test_wrong_caches_are_refused(options: dict[str, Any], message: str) -> None:
@@ -184,7 +184,7 @@ def test_wrong_caches_are_refused(options: dict[str, Any], message: str) -> None
         ({"lr": -1.0}, r"lr should be 0 or more, got -1\.0"),
         ({"decay": -1.0}, r"decay should be 0 or more, got -1\.0"),
         ({"eps": 0.0}, r"eps should be above 0, got 0\.0"),
-        ({"segment": 0}, "window should be 1 or more steps, got 0"),
+        ({"segment": 0}, "window should be 1 or more, got 0"),
     ],
 )
 def test_wrong_dynamics_are_refused(options: dict[str, Any], message: str) -> None:

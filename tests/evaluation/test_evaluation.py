@@ -154,7 +154,7 @@ def test_wrong_ids_are_refused(ids: Any, message: str) -> None:
 def test_sizes_of_zero_are_refused() -> None:
     with pytest.raises(ValueError, match="batch_size should be 1 or more, got 0"):
         perplexity(random_model(), [1, 2], batch_size=0)
-    with pytest.raises(ValueError, match="window should be 1 or more steps, got 0"):
+    with pytest.raises(ValueError, match="window should be 1 or more, got 0"):
         perplexity(random_model(), [1, 2], window=0)
 
 
