@@ -4,12 +4,13 @@ In a lesson a reader writes a function or a class and hands it over: ``check("1.
 prints a verdict and gives it back. A wrong backward pass is diagnosed by
 :mod:`deepnlp.gradcheck`; a wrong value by :func:`compare_values`.
 
-The checks of lesson K live in ``lessonK.py`` beside this file, each registered by its name:
-``@exercise("1.2", stars=1, title="...")``.
+The exercises of lesson K are tables in ``lessonK.toml`` beside this file; what a table holds is
+told in :mod:`deepnlp.lessons.exercises.tables`. ``lessonK.py``, where there is one, has functions
+that the tables use.
 """
 
 from deepnlp.lessons.exercises.backward import check_backward
-from deepnlp.lessons.exercises.registry import Exercise, check, exercise, exercises_of, short_form
+from deepnlp.lessons.exercises.registry import Exercise, check, exercises_of, short_form
 from deepnlp.lessons.exercises.values import compare_choice, compare_values
 from deepnlp.lessons.exercises.verdict import (
     EMPTY,
@@ -27,5 +28,5 @@ from deepnlp.lessons.exercises.verdict import (
 __all__ = [
     "EMPTY", "ERROR", "NOT_SUMMED", "WRONG_CHOICE", "WRONG_SHAPE", "WRONG_TYPE",
     "WRONG_VALUE", "Exercise", "Verdict", "check", "check_backward", "compare_choice",
-    "compare_values", "exercise", "exercises_of", "first_failure", "parts", "short_form",
+    "compare_values", "exercises_of", "first_failure", "parts", "short_form",
 ]  # fmt: skip

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 import textwrap
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import deepnlp
+from deepnlp.lessons.exercises.tables import check_table, tables_of
 from deepnlp.lessons.exercises.verdict import ERROR, WRONG_TYPE, RefusedError, Verdict, is_empty
-
-Checker = Callable[[Any], Verdict]
-
-_EXERCISES: dict[str, Exercise] = {}
 
 
 @dataclass(frozen=True)
@@ -40,45 +36,12 @@ class Exercise:
     name: str
     stars: int
     title: str
-    checker: Checker
+    checker: Callable[[Any], Verdict]
 
     @property
     def heading(self) -> str:
         """Name, stars and title, as in the heading of the lesson."""
         return f"Exercise {self.name} {'★' * self.stars} {self.title}"
-
-
-def exercise(name: str, stars: int, title: str) -> Callable[[Checker], Checker]:
-    """Register a function as the check of an exercise.
-
-    Parameters
-    ----------
-    name : str
-        Lesson and number, such as ``"6.3"``; the function lives in ``lesson6.py``.
-    stars : int
-        From 1 to 3.
-    title : str
-
-    Returns
-    -------
-    callable
-        A decorator that leaves the function as it is.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken, or there are not one to three stars.
-    """
-    if not 1 <= stars <= 3:
-        raise ValueError(f"exercise {name}: stars should be 1, 2 or 3, got {stars}")
-
-    def register(checker: Checker) -> Checker:
-        if name in _EXERCISES:
-            raise ValueError(f"exercise {name} exists already: {_EXERCISES[name].title}")
-        _EXERCISES[name] = Exercise(name, stars, title, checker)
-        return checker
-
-    return register
 
 
 def exercises_of(lesson: int) -> list[Exercise]:
@@ -89,12 +52,13 @@ def exercises_of(lesson: int) -> list[Exercise]:
     ValueError
         If the lesson has none.
     """
-    module = f"deepnlp.lessons.exercises.lesson{lesson}"
-    if importlib.util.find_spec(module) is None:
+    tables = tables_of(lesson)
+    if not tables:
         raise ValueError(f"lesson {lesson} has no exercises")
-    importlib.import_module(module)
-    found = [e for name, e in _EXERCISES.items() if name.split(".")[0] == str(lesson)]
-    return sorted(found, key=lambda e: int(e.name.split(".")[1]))
+    return [
+        Exercise(name, table["stars"], table["title"], partial(check_table, name))
+        for name, table in tables.items()
+    ]
 
 
 def check(name: str, answer: Any) -> Verdict:
@@ -117,8 +81,9 @@ def check(name: str, answer: Any) -> Verdict:
     ValueError
         If there is no exercise of that name.
     """
-    verdict = _judge(_find(name), answer)
-    print(_report(_EXERCISES[name], verdict))
+    exercise = _find(name)
+    verdict = _judge(exercise, answer)
+    print(_report(exercise, verdict))
     return verdict
 
 
@@ -137,11 +102,11 @@ def _find(name: str) -> Exercise:
     if not isinstance(name, str):
         raise ValueError(f'the name of an exercise is a text: check("{name}", ...)')
     lesson = name.partition(".")[0]
-    known = [e.name for e in exercises_of(int(lesson))] if lesson.isdigit() else []
+    known = {e.name: e for e in exercises_of(int(lesson))} if lesson.isdigit() else {}
     if name not in known:
         there = f"lesson {lesson} has {', '.join(known)}" if known else "a name is such as 1.2"
         raise ValueError(f"there is no exercise {name!r}; {there}")
-    return _EXERCISES[name]
+    return known[name]
 
 
 def _judge(exercise: Exercise, answer: Any) -> Verdict:

@@ -112,6 +112,11 @@ def unpacked(got: Any) -> Any:
     return tuple(got) if isinstance(got, np.ndarray) and got.ndim else got
 
 
+def close(got: Any, value: Any, tolerance: float = 1e-6) -> bool:
+    """Whether two values are equal, up to the tolerance."""
+    return compare_values(got, value, tolerance=tolerance).ok
+
+
 def _close(have: HostArray, want: HostArray, tolerance: float) -> bool:
     if have.shape != want.shape:
         return False

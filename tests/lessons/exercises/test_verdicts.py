@@ -10,7 +10,6 @@ from deepnlp.lessons.exercises import (
     check_backward,
     compare_choice,
     compare_values,
-    exercise,
     exercises_of,
     first_failure,
     short_form,
@@ -132,10 +131,6 @@ def test_names():
         exercises_of(99)
     with pytest.raises(ValueError, match="a name is such as"):
         check("first", None)
-    with pytest.raises(ValueError, match="stars should be 1, 2 or 3, got 4"):
-        exercise("9.9", stars=4, title="Too hard")
-    with pytest.raises(ValueError, match=r"1\.1 exists already"):
-        exercise("1.1", stars=1, title="Again")(lambda answer: Verdict.right())
 
 
 def test_a_verdict_is_shown_once_in_a_notebook(capsys):
