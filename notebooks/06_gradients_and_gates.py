@@ -39,7 +39,8 @@ from deepnlp.lessons.exercises import check, short_form
 from deepnlp.lessons.experiments import chapter, clipping, open_brackets
 from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
-from deepnlp.plots import bars, computation_graph, curves, explore, long_link, memory_road
+from deepnlp.lessons.figures import computation_graph, explore, long_link, memory_road
+from deepnlp.plots import bars, curves
 
 short = short_form()
 

@@ -6,9 +6,9 @@ import pytest
 from deepnlp import Layer, Parameter, Sequential
 from deepnlp.backend.functions import sigmoid
 from deepnlp.layers import GRU, LSTM, RNN, Embedding, TimeAffine, TimeLSTM, TimeRNN, Unrolled
+from deepnlp.lessons.figures import computation_graph, layers_in_time, memory_road
+from deepnlp.lessons.figures.graph_of_layer import graph_of
 from deepnlp.models import RNNLM
-from deepnlp.plots import computation_graph, layers_in_time, memory_road
-from deepnlp.plots.graph_of_layer import graph_of
 from tests.gradflow.test_gradflow import overlaps
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.plots.graph_model import Graph, HostArray, Node, Source
+from deepnlp.lessons.figures.graph_model import Graph, HostArray, Node, Source
 
 STAGES = {
     "n": "A memory: what comes in is added to what was there",

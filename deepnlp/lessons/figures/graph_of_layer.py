@@ -11,8 +11,8 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, ReLU, Sigmoid, SoftmaxWithLoss, Tanh
-from deepnlp.plots.graph_model import Graph, HostArray, Node, Source
-from deepnlp.plots.graph_of_stage import stage_graph
+from deepnlp.lessons.figures.graph_model import Graph, HostArray, Node, Source
+from deepnlp.lessons.figures.graph_of_stage import stage_graph
 
 ELEMENT_WISE = {Sigmoid: "sigmoid", Tanh: "tanh", ReLU: "relu"}
 STEP = 1.25  # inches from one operation of a chain to the next

@@ -16,9 +16,9 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.gradflow import gate_values
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, TimeLSTM
-from deepnlp.plots.graph_model import Exit, Graph, HostArray, Node, Point, Source
-from deepnlp.plots.graph_of_layer import graph_of
-from deepnlp.plots.graph_of_stage import road_graph
+from deepnlp.lessons.figures.graph_model import Exit, Graph, HostArray, Node, Point, Source
+from deepnlp.lessons.figures.graph_of_layer import graph_of
+from deepnlp.lessons.figures.graph_of_stage import road_graph
 from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas, saved
 
 RADIUS = 0.19  # of an operation, in inches

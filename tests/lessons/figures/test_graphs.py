@@ -6,9 +6,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from deepnlp import Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, Dropout, MatMul, ReLU, Sigmoid, Softmax, Tanh
-from deepnlp.plots import computation_graph
+from deepnlp.lessons.figures import computation_graph
+from deepnlp.lessons.figures.graph_of_layer import graph_of
 from deepnlp.plots import graph_of_layer as module
-from deepnlp.plots.graph_of_layer import graph_of
 
 RNG = np.random.default_rng(0)
 
