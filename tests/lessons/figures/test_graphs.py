@@ -7,8 +7,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from deepnlp import Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, Dropout, MatMul, ReLU, Sigmoid, Softmax, Tanh
 from deepnlp.lessons.figures import computation_graph
+from deepnlp.lessons.figures import graph_of_layer as module
 from deepnlp.lessons.figures.graph_of_layer import graph_of
-from deepnlp.plots import graph_of_layer as module
 
 RNG = np.random.default_rng(0)
 
