@@ -378,7 +378,7 @@ def load_or(load, name, instead):
 
 
 corpus = load_or(load_corpus, "ptb", partial(load_corpus, "pydocs"))
-words, train = corpus.vocab.tokens, corpus.train[: 100_000 if short else None]
+words, train = corpus.vocab.tokens, corpus.train[: 20_000 if short else None]
 print(corpus.describe())
 
 C = cooccurrence(train, len(words), window=5, sentence_end=corpus.vocab.eos_id)
