@@ -23,6 +23,7 @@ import numpy as np
 import deepnlp
 from deepnlp import plots
 from deepnlp.datasets import spiral
+from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
 
 deepnlp.seed(0)
@@ -49,7 +50,7 @@ def untrained(points):
 
 
 print("x", x.shape, x.dtype, "  t", t.shape, t.dtype)
-plots.decision_regions(untrained, x, t, title="Untrained: the ground ignores the arms")
+figures.decision_regions(untrained, x, t, title="Untrained: the ground ignores the arms")
 
 # %% [markdown]
 # ## 1 Affine: a weighted sum of everything
@@ -151,7 +152,7 @@ from deepnlp.layers import Affine  # x W + b, as in section 1
 
 np.testing.assert_allclose(Affine(W_small, b_small).forward(x_small), y_small)
 first_half = Sequential(Affine.init(2, 10, np.random.default_rng(1)), Sigmoid())
-plots.computation_graph(first_half, x, title="The first half: from points to ten hidden units")
+figures.computation_graph(first_half, x, title="The first half: from points to ten hidden units")
 
 # %% [markdown]
 # ## 3 Softmax and its loss: from scores to the price of a guess
@@ -223,7 +224,7 @@ np.testing.assert_allclose(Softmax().forward(s), p)
 np.testing.assert_allclose(SoftmaxWithLoss().forward(s, right), L)
 second_half = Sequential(Affine.init(10, 3, np.random.default_rng(2)))
 hidden = first_half.forward(x)
-plots.computation_graph(
+figures.computation_graph(
     second_half, hidden, targets=t, title="The second half: from hidden units to the loss"
 )
 
@@ -235,7 +236,7 @@ plots.computation_graph(
 
 # %%
 tiny = Sequential(Affine([[2.0]], [-1.5]), Sigmoid())
-plots.computation_graph(
+figures.computation_graph(
     tiny, np.array([[1.0]]), title="Each gradient is the one from the right times a local slope"
 )
 
@@ -640,11 +641,11 @@ plots.curves(
 
 # %%
 title = f"An affine layer draws straight borders: {share_right(straight):.0%} right"
-plots.decision_regions(straight.forward, x, t, title=title)
+figures.decision_regions(straight.forward, x, t, title=title)
 
 # %%
 title = f"Ten bends follow the arms: {share_right(bent):.0%} right"
-plots.decision_regions(bent.forward, x, t, title=title)
+figures.decision_regions(bent.forward, x, t, title=title)
 
 # %% [markdown]
 # These are points the network was trained on. Whether it has understood the arms or learnt the

@@ -40,6 +40,7 @@ from scipy.stats import spearmanr
 
 from deepnlp import plots
 from deepnlp.datasets import load_analogies, load_corpus, load_similarity
+from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.vectors import Analogies, WordPairs, WordVectors, evaluate_analogies
 from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors, truncated_svd
@@ -101,7 +102,7 @@ print(V, "words:", *vocab)
 # A window stops at the end of a sentence.
 
 # %%
-plots.moving_window(
+figures.moving_window(
     sentences[7],
     2,
     [1, 2, 3],
@@ -139,7 +140,7 @@ check("2.2", count)
 
 # %%
 C = sum(cooccurrence(ids, V, window=2).toarray() for ids in lines).astype(float)
-plots.word_table(
+figures.word_table(
     {"": C}, vocab, vocab, title="How often two words stand within two places of each other"
 )
 
@@ -229,7 +230,7 @@ check("2.4", my_ppmi)
 M = ppmi(C).toarray()
 E = np.outer(C.sum(axis=1), C.sum(axis=0)) / C.sum()
 rows = [vocab.index(word) for word in ("cat", "dog", "king", "queen")]
-plots.word_table(
+figures.word_table(
     {"counts C": C[rows], "expected by chance E": E[rows], "PPMI, log C / E": M[rows]},
     [vocab[row] for row in rows],
     vocab,
@@ -277,7 +278,7 @@ check("2.5", my_choice)
 two = [vocab.index("reads"), vocab.index("a")]
 seen = {word: tuple(M[i, two]) for i, word in enumerate(vocab) if M[i, two].any()}
 title = "Two columns, one direction: the first axis lies along the points"
-plots.svd_plane(seen, ("PPMI with “reads”", "PPMI with “a”"), title=title)
+figures.svd_plane(seen, ("PPMI with “reads”", "PPMI with “a”"), title=title)
 
 # %% [markdown]
 # The **singular value decomposition** finds such directions for all columns together. Every
@@ -321,7 +322,7 @@ W = svd_vectors(M, 3)
 order = sorted(range(V), key=lambda i: (np.abs(W[i]).argmax(), -np.abs(W[i]).max()))
 axes = ["axis 1", "axis 2", "axis 3"]
 named = [vocab[i] for i in order]
-plots.word_table({"": W[order]}, named, axes, title="Three axes, three topics", cell_width=0.6)
+figures.word_table({"": W[order]}, named, axes, title="Three axes, three topics", cell_width=0.6)
 
 # %%
 show_nearest(W, asked)
@@ -377,7 +378,7 @@ def load_or(load, name, instead):
 
 
 corpus = load_or(load_corpus, "ptb", partial(load_corpus, "pydocs"))
-words, train = corpus.vocab.tokens, corpus.train[: 100_000 if short else None]
+words, train = corpus.vocab.tokens, corpus.train[: 20_000 if short else None]
 print(corpus.describe())
 
 C = cooccurrence(train, len(words), window=5, sentence_end=corpus.vocab.eos_id)
@@ -398,7 +399,7 @@ observed = C[[i]].toarray()[0]
 expected = C[[i]].sum() * C.sum(axis=0) / C.sum()
 pmi = M[[i]].toarray()[0]
 named = [*np.argsort(-observed * pmi)[:12], *np.argsort(-observed)[:3], *np.argsort(-pmi)[:3]]
-plots.against_chance(
+figures.against_chance(
     words, observed, expected, label=[words[j] for j in named],
     title=f"The company of “{words[i]}”: PMI is the height above the diagonal",
 )  # fmt: skip
@@ -447,7 +448,7 @@ for word in [word for word in asked if word in corpus.vocab][:6]:
 # both sides.
 
 # %%
-plots.axis_words(words, U, range(7), title="Frequency first, then what a newspaper is about")
+figures.axis_words(words, U, range(7), title="Frequency first, then what a newspaper is about")
 
 # %% [markdown]
 # On axis 1 nearly all words lie on one side, the widely used ones furthest out, and axis 2 is

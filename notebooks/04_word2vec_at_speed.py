@@ -47,9 +47,10 @@ from deepnlp.layers import (
 )
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.lessons.experiments import skipgram_tying
+from deepnlp.lessons.figures import moving_window
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.optimizers import AdaGrad
-from deepnlp.plots import curves, embeddings, moving_window
+from deepnlp.plots import curves, embeddings
 from deepnlp.tasks import Word2Vec
 from deepnlp.vectors import WordVectors, evaluate_analogies, evaluate_similarity
 from deepnlp.vectors.counting import cooccurrence, ppmi, svd_vectors

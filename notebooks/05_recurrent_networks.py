@@ -24,6 +24,7 @@ import deepnlp
 from deepnlp import plots
 from deepnlp.datasets import load_corpus
 from deepnlp.gradcheck import check_gradients
+from deepnlp.lessons import figures
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.lessons.experiments.brackets import closing_brackets
 from deepnlp.lessons.experiments.reach import gradient_norms
@@ -46,7 +47,7 @@ short = short_form()
 # %%
 corpus = load_corpus("pydocs", vocab_size=2000)
 if short:
-    corpus = replace(corpus, train=corpus.train[:40_000], valid=corpus.valid[:4_000])
+    corpus = replace(corpus, train=corpus.train[:20_000], valid=corpus.valid[:2_000])
 vocab, V = corpus.vocab, len(corpus.vocab)
 print(corpus.describe(), " ".join(vocab.decode(corpus.train[1000:1040])), sep="\n")
 
@@ -134,7 +135,7 @@ check("5.2", ...)
 # arrows are values, the red dashed ones gradients.
 
 # %%
-plots.unrolled(["<eos>", "the", "file", "is", "closed"])
+figures.unrolled(["<eos>", "the", "file", "is", "closed"])
 
 # %% [markdown]
 # The equation (Elman 1990), with row vectors as everywhere in this package:
@@ -174,7 +175,7 @@ step = RNN(Wx, Wh, b)
 assert np.allclose(step.forward(x[:, 1], h1), h2)
 layer = TimeRNN(Wx, Wh, b)
 assert np.allclose(layer.forward(x), np.stack([h1, h2, h3], axis=1))
-plots.computation_graph(step)
+figures.computation_graph(step)
 
 # %% [markdown]
 # The derivative of the cell is short. With $a = x W_x + h_{prev} W_h + b$ and $h = \tanh a$:
@@ -300,7 +301,7 @@ check("5.4", MyTimeRNN)
 # This is **truncated backpropagation through time**, TBPTT.
 
 # %%
-plots.unrolled(["<eos>", "the", "file", "is", "closed", "when", "the"], window=3)
+figures.unrolled(["<eos>", "the", "file", "is", "closed", "when", "the"], window=3)
 
 # %% [markdown]
 # In the package, `stateful=True` carries the state from call to call. Twelve steps together, and
@@ -334,7 +335,7 @@ check("5.5", ...)
 # column a state.
 
 # %%
-plots.gradient_reach(norms, window=8)
+figures.gradient_reach(norms, window=8)
 
 # %% [markdown]
 # TBPTT computes the triangles along the diagonal, about a third of the paths and most of the
@@ -567,7 +568,7 @@ prompt = vocab.encode(["<eos>", "return", "a"])
 s = model.logits(prompt[None, :])[0, -1].astype(float)  # (V,): scores after the last word
 
 
-plots.next_words(
+figures.next_words(
     vocab.tokens,
     {f"temperature {tau:g}": apply_temperature(s, tau) for tau in (1.0, 0.5, 1.5)},
     title="After “return a”: a low temperature sharpens, a high one flattens",
@@ -578,10 +579,10 @@ plots.next_words(
 def draw_words(temperature):
     p = apply_temperature(s, temperature)
     title = f"The likeliest word has probability {p.max():.2f}"
-    return plots.next_words(vocab.tokens, {f"temperature {temperature:.2f}": p}, title=title)
+    return figures.next_words(vocab.tokens, {f"temperature {temperature:.2f}": p}, title=title)
 
 
-plots.explore(draw_words, temperature=(0.1, 3.0, 0.3))
+figures.explore(draw_words, temperature=(0.1, 3.0, 0.3))
 
 
 # %%

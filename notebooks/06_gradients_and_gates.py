@@ -39,7 +39,8 @@ from deepnlp.lessons.exercises import check, short_form
 from deepnlp.lessons.experiments import chapter, clipping, open_brackets
 from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
-from deepnlp.plots import bars, computation_graph, curves, explore, long_link, memory_road
+from deepnlp.lessons.figures import computation_graph, explore, long_link, memory_road
+from deepnlp.plots import bars, curves
 
 short = short_form()
 
@@ -65,7 +66,7 @@ long_link(
 
 # %%
 seeds = [0] if short else [0, 1, 2]
-updates = 10 if short else 300
+updates = 4 if short else 300
 right = {}
 for distance in (5, 20, 40):
     nets = [story_net(TimeRNN.init, seed=s) for s in seeds]
@@ -197,7 +198,7 @@ check("6.2", factor)
 # rate, without clipping and with it:
 
 # %%
-outcome = clipping.run(clipping.Config(updates=40 if short else 300))
+outcome = clipping.run(clipping.Config(updates=25 if short else 300))
 outcome.figure()
 
 # %% [markdown]
@@ -365,7 +366,7 @@ stages = {
 }
 
 
-def accuracy(parts, which, updates=10 if short else 200):
+def accuracy(parts, which, updates=1 if short else 200):
     """Mean over the seeds of the share of right answers to one of the questions."""
     nets = [story_net(lambda *sizes: Unrolled(Cell(parts, *sizes)), WORDS, s) for s in seeds]
     stories = partial(arrivals, which=which)
@@ -508,7 +509,7 @@ check("6.7", along_c)
 # respect to $h$, with the loss at the last word of a text.
 
 # %%
-small = {"vocab_size": 100, "tokens": 4_000, "H": 8, "epochs": 1, "steps": 5} if short else {}
+small = {"vocab_size": 100, "tokens": 2_000, "H": 8, "epochs": 1, "steps": 5} if short else {}
 outcome = open_brackets.run(open_brackets.Config(**small))
 print(outcome.table())
 outcome.figure()

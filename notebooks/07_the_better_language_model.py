@@ -51,10 +51,11 @@ from deepnlp.layers import (
 )
 from deepnlp.lessons.exercises import check, short_form
 from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
+from deepnlp.lessons.figures import gate_traces, layers_in_time
 from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey, Unigram
 from deepnlp.optimizers import Adam, clip_gradients
-from deepnlp.plots import bars, curves, gate_traces, layers_in_time, learning_curve
+from deepnlp.plots import bars, curves, learning_curve
 from deepnlp.training import BPTTBatches, Linear
 
 short = short_form()

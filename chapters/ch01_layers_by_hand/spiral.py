@@ -21,9 +21,10 @@ from deepnlp import Sequential, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.datasets import spiral
 from deepnlp.layers import Affine, SoftmaxWithLoss, Tanh
+from deepnlp.lessons.figures import decision_regions
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.optimizers import SGD
-from deepnlp.plots import curves, decision_regions
+from deepnlp.plots import curves
 
 
 @dataclass

@@ -42,7 +42,7 @@ class Config:
     page: bool = False  # write the page only
 
 
-QUICK = Config("pydocs", size=8, epochs=1, sets="", analogies="", words="the,file", out="out")
+QUICK = Config(__file__, size=8, epochs=1, sets="", analogies="", words="the,of", out="out")
 
 
 def main(config: Config) -> dict[str, Any]:

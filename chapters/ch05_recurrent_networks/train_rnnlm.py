@@ -37,12 +37,12 @@ class Config:
     lr: float = 0.01
     max_norm: float = 1.0
     dropout: float = 0.25
-    tokens: int = 0  # of the training text; 0 for all
+    tokens: int = 0  # of each text; 0 for all
     out: str = "runs/ch05-rnnlm"
     seed: int = 0
 
 
-QUICK = Config(vocab_size=300, hidden_size=16, epochs=1, tokens=8_000)
+QUICK = Config(vocab_size=300, hidden_size=16, epochs=1, tokens=2_000)
 
 
 def main(config: Config) -> Result:
@@ -50,7 +50,7 @@ def main(config: Config) -> Result:
     deepnlp.seed(config.seed)
     corpus = load_corpus("pydocs", vocab_size=config.vocab_size)
     if config.tokens:
-        corpus = replace(corpus, train=corpus.train[: config.tokens])
+        corpus = replace(corpus, **{k: ids[: config.tokens] for k, ids in corpus.splits.items()})
     V, H = len(corpus.vocab), config.hidden_size
     model = RNNLM(
         V, H, H, layers=1, cell="rnn", tie="none", dropout=config.dropout, embed_bound=0.3

@@ -38,13 +38,13 @@ class Config:
     hidden_size: int = 100
     epochs: int = 1
     lr: float = 0.01
-    tokens: int = 0  # of the training text; 0 for all
+    tokens: int = 0  # of each text; 0 for all
     out: str = "runs/ch05-truncation"
     seed: int = 0
 
 
 QUICK = Config(
-    windows="1,10", words_an_update=100, vocab_size=300, hidden_size=16, epochs=1, tokens=6_000
+    windows="1,10", words_an_update=100, vocab_size=300, hidden_size=16, epochs=1, tokens=2_000
 )
 
 
@@ -56,7 +56,7 @@ def main(config: Config) -> dict[int, float]:
             raise ValueError(f"a window of {T} steps does not divide {config.words_an_update}")
     corpus = load_corpus("pydocs", vocab_size=config.vocab_size)
     if config.tokens:
-        corpus = replace(corpus, train=corpus.train[: config.tokens])
+        corpus = replace(corpus, **{k: ids[: config.tokens] for k, ids in corpus.splits.items()})
     found = {}
     for T in lengths:
         found[T] = train(corpus, T, config)

@@ -36,7 +36,7 @@ class Config:
 
     corpus: str = "pydocs"
     vocab_size: int = 2000
-    tokens: int = 0  # of the training text; 0 for all
+    tokens: int = 0  # of each text; 0 for all
     hidden_size: int = 100
     epochs: int = 2
     steps: int = 50
@@ -45,7 +45,7 @@ class Config:
     out: str = "runs/ch06/cells"
 
 
-QUICK = Config(vocab_size=100, tokens=3000, hidden_size=8, epochs=1, steps=5, fresh_steps=200)
+QUICK = Config(vocab_size=100, tokens=1500, hidden_size=8, epochs=1, steps=5, fresh_steps=200)
 
 
 def main(config: Config) -> dict[str, float]:
@@ -58,7 +58,8 @@ def main(config: Config) -> dict[str, float]:
 
     corpus = load_corpus(config.corpus, vocab_size=config.vocab_size)
     if config.tokens:
-        corpus = replace(corpus, train=corpus.train[: config.tokens])
+        n = config.tokens
+        corpus = replace(corpus, train=corpus.train[:n], valid=corpus.valid[:n])
     shares, rows = {}, []
     for cell in ("rnn", "gru", "lstm"):
         model = train(config, corpus, cell)

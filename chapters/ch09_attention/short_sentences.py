@@ -46,7 +46,7 @@ class Config:
     out: str = "runs/ch09"
 
 
-QUICK = Config(corpus="addition", vocab_size=100, size=6, epochs=1, batch=2000, show="1+2")
+QUICK = Config(corpus="addition", most=4, size=6, epochs=1, batch=2000, show="1+2")
 
 
 def main(config: Config) -> dict[str, float]:

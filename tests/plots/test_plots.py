@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from deepnlp.plots import learning_curve, spread
+from deepnlp.plots import learning_curve
+from deepnlp.plots.style import spread
 
 BASELINES = {"unigram": 451.3, "bigram": 95.2, "trigram": 71.0}
 

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from deepnlp.plots import curves, gradient_reach, next_words, surprisal_text, unrolled
+from deepnlp.lessons.figures import gradient_reach, next_words, unrolled
+from deepnlp.plots import curves, surprisal_text
 from deepnlp.plots.surprisal import WIDTH
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from deepnlp.plots import bars, embeddings, gate_traces, long_link
+from deepnlp.lessons.figures import gate_traces, long_link
+from deepnlp.plots import bars, embeddings
 
 STORY = [
     *[

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnlp.plots import decision_regions
+from deepnlp.lessons.figures import decision_regions
 
 POINTS = np.array([[-1.0, 0.5], [2.0, -0.5], [0.5, 1.0], [-0.5, -1.0]])
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from deepnlp.plots import Candidate, beam_tree, encoder_decoder
+from deepnlp.lessons.figures import Candidate, beam_tree, encoder_decoder
 from tests.plots.test_sentences_and_bars import assert_inside
 
 STEPS = [

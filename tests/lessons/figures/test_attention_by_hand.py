@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.plots import arrangements, weighted_sum
+from deepnlp.lessons.figures import arrangements, weighted_sum
 from tests.plots.test_attention import overlaps
 
 

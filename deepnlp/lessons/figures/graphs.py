@@ -12,15 +12,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.backend import asarray, asnumpy
-from deepnlp.gradflow import gate_values
+from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, TimeLSTM
-from deepnlp.plots.graph_model import Exit, Graph, HostArray, Node, Point, Source
-from deepnlp.plots.graph_of_layer import graph_of
-from deepnlp.plots.graph_of_stage import road_graph
+from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
+from deepnlp.lessons.figures.graph_places import SUM, Picture, picture_of, road_of
 from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas, saved
 
+SYMBOLS = {
+    "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
+    "sigmoid": "$\\sigma$", "maximum": "ReLU",
+}  # fmt: skip
 RADIUS = 0.19  # of an operation, in inches
 LEAF_WIDTH, LEAF_HEIGHT = 0.36, 0.19  # half of what an input's text takes
 GAP = 0.03  # between an arrow and what it points to
@@ -74,10 +76,8 @@ def computation_graph(
     'One step of an LSTM: from $c_{prev}$ to $c$ there is one product and one sum'
     """
     arrays, shown = _inputs_of(layer, inputs)
-    graph = graph_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
-    drawing = _Drawing(graph, values=shown, backward=backward)
-    drawing.title(title or graph.title)
-    return saved(drawing.figure, path)
+    picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
+    return saved(_Drawing(picture, shown, backward, title).figure, path)
 
 
 def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None) -> Figure:
@@ -104,18 +104,18 @@ def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None
     >>> figure.axes[0].get_title(loc="left")
     'The road of $c$ alone: at each step one product with $f$ and one sum'
     """
-    h, c = layer.start(len(x))
-    first, gates = asnumpy(c), []
-    for t in range(np.shape(x)[1]):
-        x_t = asarray(np.asarray(x)[:, t], dtype=layer.Wh.dtype)
-        f = asnumpy(gate_values(layer, x_t, h)["f"])
-        before = asnumpy(c)
-        _, (h, c) = layer.step(x_t, (h, c))
-        gates.append((f, asnumpy(c) - f * before))
-    graph = road_graph(gates, first)
-    drawing = _Drawing(graph, values=True, backward=True)
-    drawing.title(graph.title)
-    return saved(drawing.figure, path)
+    cell = LSTM(layer.Wx, layer.Wh, layer.b)
+    inputs = [np.asarray(asnumpy(x))[:, t] for t in range(np.shape(x)[1])]
+    states = [cell.start(len(x))]
+    for x_t in inputs:
+        states.append(cell.step(x_t, states[-1])[1])
+    steps: list[list[Node]] = []
+    dh, dc = np.zeros_like(states[0][0]), np.ones_like(states[0][1])
+    for x_t, state in reversed(list(zip(inputs, states, strict=False))):
+        nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", SUM, [dh, dc])
+        dc = next(node.grad for node in nodes if node.name == "c_prev")
+        steps.insert(0, nodes)
+    return saved(_Drawing(road_of(steps), values=True, backward=True).figure, path)
 
 
 def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
@@ -146,25 +146,24 @@ def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bo
 class _Drawing:
     """A graph on a figure whose unit is the inch."""
 
-    def __init__(self, graph: Graph, values: bool, backward: bool) -> None:
-        self.graph, self.values, self.with_gradients = graph, values, backward
-        places = np.array([n.at for n in graph.nodes] + [exit.at for exit in graph.exits])
+    def __init__(
+        self, picture: Picture, values: bool, backward: bool, title: str | None = None
+    ) -> None:
+        self.picture, self.values, self.with_gradients = picture, values, backward
+        places = np.array([n.at for n in picture.nodes] + [exit[1] for exit in picture.exits])
         margin = np.array([0.55, 0.4])
         low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
         width, height = high - low
         box = (0.0, 0.0, 1.0, height / (height + 0.35))
         self.figure, self.axes = canvas(width, height + 0.35, box)
         self.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        for node in graph.nodes:
+        for node in picture.nodes:
+            self._node(node)
             for source in node.sources:
                 self._edge(source, node)
-        for node, exit in zip(graph.outputs, graph.exits, strict=True):
-            self._exit(node, exit)
-        for node in graph.nodes:
-            self._node(node)
-
-    def title(self, text: str) -> None:
-        """The message, above on the left."""
+        for exit in picture.exits:
+            self._exit(*exit)
+        text = title or picture.title
         self.axes.set_title(text, loc="left", x=0.02, fontsize=10.5, weight="bold")
 
     # --- Nodes ------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ class _Drawing:
             shape = FancyBboxPatch(corner, 2 * wide - 0.1, 2 * RADIUS - 0.1, "round,pad=0.05")
         shape.set(facecolor="white", edgecolor=BLACK, linewidth=1.0, zorder=3)
         self.axes.add_patch(shape)
-        self._label(node.at, node.symbol)
+        self._label(node.at, _symbol(node))
 
     def _label(self, at: Point, text: str) -> None:
         self.axes.text(*at, text, color=BLACK, fontsize=9.5, ha="center", va="center", zorder=4)
@@ -194,31 +193,33 @@ class _Drawing:
         corners = [source.node.at, *source.via, node.at]
         corners[0] = _trimmed(corners[0], corners[1], source.node)
         corners[-1] = _trimmed(corners[-1], corners[-2], node)
-        has_gradient = self.with_gradients and source.node.value.dtype.kind == "f"
+        has_gradient = self.with_gradients and source.node.grad.size > 0
         self._arrows(corners, has_gradient)
         if not _is_variable(source.name):
             return
-        along = 0.5 if source.block is None or source.via else self.graph.blocks_labelled_at
-        if source.via and source.block is None:
+        along = self.picture.blocks_labelled_at if source.letters and not source.via else 0.5
+        if source.via and not source.letters:
             along = 0.25  # after a corner, where other edges may cross further on
         if source.node.operation:
-            shape = source.node.shape if source.block is None else ""
-            text = self._text(source.name, shape, source.part(source.node.value))
-            self._beside(corners, text, BLUE, 1.0, along)
+            shape = "" if source.letters else source.node.shape
+            self._beside(corners, self._text(source.name, shape, source.value), BLUE, 1.0, along)
         if has_gradient:
-            grad = source.node.grad if _is_used_once(self.graph, source) else None
-            grad = None if grad is None else source.part(grad)
+            grad = source.grad if self._is_used_once(source) else None
             self._beside(corners, self._gradient(source.name, grad), VERMILLION, -1.0, along)
 
-    def _exit(self, node: Node, exit: Exit) -> None:
-        end = (exit.at[0] - LEAF_WIDTH, exit.at[1])
-        corners = [_trimmed(node.at, exit.at, node), end]
+    def _exit(self, node: Node, at: Point, shape: str) -> None:
+        corners = [_trimmed(node.at, at, node), (at[0] - LEAF_WIDTH, at[1])]
         self._arrows(corners, self.with_gradients)
-        self._label(exit.at, self._text(node.name, exit.shape, node.value))
+        self._label(at, self._text(node.name, shape, node.value))
         if self.with_gradients:
-            used_once = not any(s.node is node for n in self.graph.nodes for s in n.sources)
-            grad = node.grad if used_once else None
+            grad = node.grad if self._is_used_once(Source(node)) else None
             self._beside(corners, self._gradient(node.name, grad), VERMILLION, -1.0)
+
+    def _is_used_once(self, source: Source) -> bool:
+        """Whether the gradient that comes back here is the whole gradient of the variable."""
+        used = [s for node in self.picture.nodes for s in node.sources]
+        used += [Source(exit[0]) for exit in self.picture.exits]
+        return sum(s.node is source.node and s.letters == source.letters for s in used) == 1
 
     def _arrows(self, corners: list[Point], has_gradient: bool) -> None:
         shift = BETWEEN if has_gradient else 0.0
@@ -268,17 +269,20 @@ class _Drawing:
         return ", ".join(f"{number:.3g}" for number in array.ravel())
 
 
+def _symbol(node: Node) -> str:
+    return SYMBOLS.get(node.operation, node.operation)
+
+
 def _is_round(node: Node) -> bool:
-    return (
-        bool(node.operation) and node.layer is None and ("$" in node.symbol or len(node.symbol) < 3)
-    )
+    symbol = _symbol(node)
+    return bool(symbol) and ("$" in symbol or len(symbol) == 1)
 
 
 def _half_width(node: Node) -> float:
     """How far a node reaches to its sides, in inches."""
     if not node.operation:
         return max(LEAF_WIDTH, 0.06 * len(node.shape) + 0.12)
-    return RADIUS if _is_round(node) else max(0.25, 0.042 * len(node.symbol) + 0.08)
+    return RADIUS if _is_round(node) else max(0.25, 0.042 * len(_symbol(node)) + 0.08)
 
 
 def _trimmed(point: Point, towards: Point, node: Node) -> Point:
@@ -313,12 +317,6 @@ def _parallel(corners: list[Point], shift: float) -> list[Point]:
 def _is_variable(name: str) -> bool:
     """Whether it is a name of an equation, and not an expression such as ``x Wx``."""
     return re.fullmatch(r"[A-Za-z]+(_\w+)?", name) is not None
-
-
-def _is_used_once(graph: Graph, source: Source) -> bool:
-    """Whether the gradient that comes back here is the whole gradient of the variable."""
-    uses = [s for n in graph.nodes for s in n.sources if s[:2] == source[:2]]
-    return len(uses) + (source.node in graph.outputs) == 1
 
 
 def _math(name: str) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepnlp.plots import moving_window, vector_paths
+from deepnlp.lessons.figures import moving_window, vector_paths
 from deepnlp.plots.style import BLUE, VERMILLION
 from tests.plots.test_sentences_and_bars import assert_inside
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from deepnlp.plots import against_chance, axis_words, svd_plane, word_table
+from deepnlp.lessons.figures import against_chance, axis_words, svd_plane, word_table
 
 
 def boxes(figure):

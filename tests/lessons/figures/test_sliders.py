@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.figure import Figure
 
-from deepnlp.plots import explore
+from deepnlp.lessons.figures import explore
 
 
 def drawing(calls):
@@ -85,6 +85,6 @@ def test_a_slider_that_does_not_fit_is_refused(bad):
 
 def test_ipywidgets_takes_these_sliders(monkeypatch):
     widgets = pytest.importorskip("ipywidgets")
-    monkeypatch.setattr("deepnlp.plots.sliders._widgets", lambda: widgets)
+    monkeypatch.setattr("deepnlp.lessons.figures.sliders._widgets", lambda: widgets)
     moved = explore(drawing([]), **SLIDERS)
     assert [child.value for child in moved.children[:3]] == [1.0, 3, "x"]
