@@ -42,7 +42,8 @@ class Option:
 
     The fields from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the
     option has another name than the argument. ``resume`` says which value a resumed run may have:
-    ``"same"``, ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file.
+    ``"same"``, ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file; see
+    :meth:`may_become`.
     """
 
     help: str
@@ -82,6 +83,11 @@ class Option:
             return False
         limits = ((getattr(self, key), test) for key, (_, test) in LIMITS.items())
         return all(limit is None or test(value, limit) for limit, test in limits)
+
+    def may_become(self, then: Any, now: Any) -> bool:
+        """Whether a run that began with one value may be resumed with another."""
+        is_larger = self.resume == "larger" and now > then
+        return then == now or is_larger or self.resume in ("any", "moved")
 
     def expected(self) -> str:
         """What the option may be, in words.

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import numpy as np
 
+from deepnlp.options import Option
+
 HostIds = np.ndarray[Any, Any]
+
+# Options of tasks that read batches of such sequences
+Pool = Annotated[int, Option("batches that are sorted by length together; 1 for none", low=1)]
+MaxLength = Annotated[int, Option("longest in training, in tokens; 0 for no limit", low=0)]
+OrderSeed = Annotated[
+    int | None, Option("of the order of batches; by default the seed of the run", low=0)
+]
 
 
 class Buckets:
@@ -72,3 +81,9 @@ def by_length(lengths: HostIds, batch_size: int) -> list[HostIds]:
     """
     order = np.argsort(lengths, kind="stable")
     return [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+
+
+def order_seed(options: Mapping[str, Any]) -> int | None:
+    """The seed of the order of batches: the option of that name, by default the run's seed."""
+    seed: int | None = options["order_seed"]
+    return options["seed"] if seed is None else seed

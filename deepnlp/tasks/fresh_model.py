@@ -18,12 +18,6 @@ from deepnlp.models import RNNLM
 from deepnlp.options import Option, fill
 from deepnlp.vectors import WordVectors
 
-# Help texts of options.
-VECTORS = "file of word vectors, or run folder, that the embedding starts from"
-OUTPUT_WORDS = "predict only so many words, the most frequent, and <unk> for others; 0 for all"
-UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
-START_FROM = "run folder, or checkpoint, whose best weights the model starts from (finetuning)"
-
 
 @dataclass(frozen=True, eq=False)
 class Pretrained:
@@ -60,7 +54,14 @@ def pretrained(
     corpus: Corpus,
     embed_size: int,
     *,
-    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH", resume="moved")] = None,
+    vectors: Annotated[
+        str | None,
+        Option(
+            "file of word vectors, or run folder, that the embedding starts from",
+            metavar="PATH",
+            resume="moved",
+        ),
+    ] = None,
 ) -> Pretrained | None:
     """The vectors of a file, if any, for the words of a corpus; those it lacks have random ones.
 
@@ -93,7 +94,9 @@ def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarra
 def output_ids(
     corpus: Corpus,
     *,
-    output_words: Annotated[int, Option(OUTPUT_WORDS, low=0)] = 0,
+    output_words: Annotated[
+        int, Option("predict only so many words, the most frequent, and <unk>; 0 for all", low=0)
+    ] = 0,
 ) -> list[int] | None:
     """Ids of the most frequent words, <unk> among them, by id; None for all words."""
     vocab = corpus.vocab
@@ -114,7 +117,9 @@ def start_from_unigram(
     model: RNNLM,
     corpus: Corpus,
     *,
-    unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
+    unigram_bias: Annotated[
+        bool, Option("start the output bias at the log frequency of each word")
+    ] = True,
 ) -> None:
     """Set the output bias, where there is one, from the counts of the words to predict."""
     if unigram_bias and model.output.b is not None:
@@ -126,7 +131,14 @@ def start_from_run(
     model: RNNLM,
     corpus: Corpus,
     *,
-    start_from: Annotated[str | None, Option(START_FROM, metavar="PATH", resume="moved")] = None,
+    start_from: Annotated[
+        str | None,
+        Option(
+            "run folder, or checkpoint, whose weights the model starts from (finetuning)",
+            metavar="PATH",
+            resume="moved",
+        ),
+    ] = None,
 ) -> None:
     """Take all weights from the best model of a run, of the same sizes and vocabulary."""
     if not start_from:

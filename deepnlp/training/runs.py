@@ -10,9 +10,9 @@ from typing import Any
 
 from deepnlp import backend
 from deepnlp.optimizers import OPTIMIZERS
-from deepnlp.options import fill
+from deepnlp.options import Option, fill
 from deepnlp.tasks import TASKS
-from deepnlp.training.config import TrainConfig, option_groups
+from deepnlp.training.config import TrainConfig, all_options
 from deepnlp.training.counted import CountedRun
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
@@ -23,7 +23,7 @@ from deepnlp.training.watching import Hook
 
 def train(
     config: TrainConfig,
-    out: str | PathLike[str] | None = None,
+    out: RunFolder | str | PathLike[str] | None = None,
     *,
     resume: bool = False,
     overwrite: bool = False,
@@ -59,25 +59,25 @@ def train(
         As :meth:`Trainer.fit` and :func:`deepnlp.datasets.load_corpus` do; nothing was written
         or removed if an option is wrong.
     """
-    if out is not None:
-        RunFolder(out).check(resume=resume, overwrite=overwrite)  # before the work begins
-    run = build_run(
-        config, out, overwrite=overwrite, progress=progress, name=name, hooks=hooks, test=test
-    )
-    return run.fit(resume=resume)
+    options = {"progress": progress, "name": name, "hooks": hooks, "test": test}
+    if out is None:
+        return build_run(config, overwrite=overwrite, **options).fit(resume=resume)
+    with RunFolder.of(out).held(resume=resume, overwrite=overwrite) as folder:
+        return build_run(config, folder, **options).fit(resume=resume)
 
 
 def resumed_config(
-    out: str | PathLike[str], explicit: Mapping[str, Any] | None = None
+    out: RunFolder | str | PathLike[str], explicit: Mapping[str, Any] | None = None
 ) -> TrainConfig:
     """Options of the run in a folder, to resume it.
 
     Parameters
     ----------
-    out : str or path
+    out : RunFolder, str or path
     explicit : dict, optional
         Options given besides; they must agree with the folder's ``config.toml``, except for a
-        larger number of epochs, and for where the corpus and other files are now.
+        larger number of epochs, for where the corpus and other files are now, and for what changes
+        no weight.
 
     Returns
     -------
@@ -90,29 +90,25 @@ def resumed_config(
     ValueError
         Naming an option that disagrees.
     """
-    folder = RunFolder(out)
-    folder.recover()
-    folder.check(resume=True)
-    config = TrainConfig.load(folder.config)
+    with RunFolder.of(out).held(resume=True) as folder:
+        config = TrainConfig.load(folder.config)
     asked = config.replace(**(explicit or {}))
-    options = {n: o for group in option_groups(config.task).values() for n, o in group.items()}
+    options = {"task": Option("what to train for"), **all_options(config.task)}
     for name in explicit or {}:
-        then, now = config[name], asked[name]
-        free = options[name].resume if name in options else "same"
-        larger = free == "larger"
-        if then == now or free == "moved" or (larger and now > then):
-            continue
-        advice = "only a larger number can be asked for" if larger else "leave it out"
-        raise ValueError(
-            f"cannot resume {folder.path} with {name} = {now!r}: it was begun with {then!r}; "
-            f"{advice}, or begin a new run"
-        )
+        then, now, option = config[name], asked[name], options[name]
+        if not option.may_become(then, now):
+            larger = "only a larger number can be asked for"
+            advice = larger if option.resume == "larger" else "leave it out"
+            raise ValueError(
+                f"cannot resume {folder.path} with {name} = {now!r}: it was begun with {then!r}; "
+                f"{advice}, or begin a new run"
+            )
     return asked
 
 
 def build_trainer(
     config: TrainConfig,
-    out: str | PathLike[str] | None = None,
+    out: RunFolder | str | PathLike[str] | None = None,
     *,
     overwrite: bool = False,
     progress: bool = True,
@@ -167,7 +163,7 @@ def build_trainer(
 
 def build_run(
     config: TrainConfig,
-    out: str | PathLike[str] | None = None,
+    out: RunFolder | str | PathLike[str] | None = None,
     *,
     watch_gradients: int | None = None,
     hooks: Sequence[Hook] = (),
