@@ -10,18 +10,16 @@ from deepnlp.options import Option
 
 CELLS: dict[str, Any] = {"lstm": TimeLSTM, "gru": TimeGRU, "rnn": TimeRNN}
 TIES = ("none", "tied", "tied+L")
-FRESH = "distribution of fresh weights: uniform, or book (normal)"
 
 Ids = Sequence[int] | None
 
-EmbedSize = Annotated[int, Option("D, size of a word vector", low=1)]
-HiddenSize = Annotated[int, Option("H, size of a hidden state", low=1)]
-Layers = Annotated[int, Option("number of recurrent layers", low=1, high=100)]
-Cell = Annotated[str, Option("recurrent layer", tuple(CELLS))]
-Dropout = Annotated[float, Option("probability of zeroing a number between layers", low=0, below=1)]
-Init = Annotated[str, Option(FRESH, ("uniform", "book"))]
-ResetAfter = Annotated[bool, Option("gru: reset gate after the recurrent product, as in cuDNN")]
-DType = Annotated[Any, Option("number type of the weights", ("float32", "float64"))]
+Size = Annotated[int, Option(low=1)]
+Layers = Annotated[int, Option(low=1, high=100)]
+Cell = Annotated[str, Option(choices=tuple(CELLS))]
+Init = Annotated[str, Option(choices=("uniform", "book"))]
+Probability = Annotated[float, Option(low=0, below=1)]
+Switch = Annotated[bool, Option()]
+DType = Annotated[Any, Option(choices=("float32", "float64"))]
 
 
 def refuse(owner: str, broken: Mapping[str, bool]) -> None:

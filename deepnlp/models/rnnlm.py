@@ -28,8 +28,6 @@ from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 
-BIAS = {"low": -LARGEST_BIAS, "high": LARGEST_BIAS}
-
 
 class RNNLM(LanguageModel):
     r"""Recurrent language model.
@@ -45,57 +43,71 @@ class RNNLM(LanguageModel):
 
     Parameters
     ----------
-    vocab_size, embed_size : int
-        V and D.
+    vocab_size : int
+        V, the number of words.
+    embed_size : int
+        D, size of a word vector.
     hidden_size : int or list of int
-        H, or that of each layer. The last is the H of the output.
+        H, size of a hidden state; 8,8,4 for one a layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
     cell : {"lstm", "gru", "rnn"}
+        Recurrent layer.
     tie : {"none", "tied", "tied+L"}
-        ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` takes the embedding,
-        transposed (Press and Wolf 2017; Inan et al. 2017), which needs D = H. ``"tied+L"`` puts a
-        matrix L (H, D) between (Gulordava, Aina and Boleda 2018, eq. 5), so that D and H are
-        free: L is the projection P_HD of a tied model with D != H, as Wx is its P_DH.
+        Tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between.
+        ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` is that of Press and Wolf
+        2017 and Inan et al. 2017. ``"tied+L"`` puts L (H, D) between (Gulordava, Aina and Boleda
+        2018, eq. 5), so that D and H are free: L is the projection P_HD of a tied model with
+        D != H, as Wx is its P_DH.
     dropout : float
-        Probability of being zeroed, in [0, 1).
-    input_dropout, output_dropout : float, optional
-        That of the word vectors, and of the states of the last layer; by default ``dropout``.
+        Probability of zeroing a number between layers.
+    input_dropout : float, optional
+        The same for the word vectors; by default as dropout.
+    output_dropout : float, optional
+        The same for the last layer's states; by default as dropout.
     embed_dropout : float
-        Probability that a word is left out when it is read
+        Probability of leaving out a word, wherever it is read in a window
         (:class:`~deepnlp.layers.EmbeddingDropout`).
     weight_drop : float
-        Probability that a weight of W_h is zeroed (:class:`~deepnlp.layers.WeightDrop`).
-    ar, tar : float
-        While training, alpha times the mean square of the last layer's states after dropout, and
-        beta times that of their changes from step to step before dropout, are added to the loss
-        (:class:`~deepnlp.layers.ActivationRegularisation`,
-        :class:`~deepnlp.layers.TemporalActivationRegularisation`).
-    augment, augment_temperature : float
-        gamma and tau of :class:`~deepnlp.layers.AugmentedLoss`, which is added while training.
+        Probability of zeroing a weight of W_h for a window (:class:`~deepnlp.layers.WeightDrop`).
+    ar : float
+        Alpha, weight of the mean square of the last layer's states after dropout. Like ``tar`` and
+        ``augment`` it is added to the loss while training
+        (:class:`~deepnlp.layers.ActivationRegularisation`).
+    tar : float
+        Beta, weight of the mean square of their changes from step to step, before dropout
+        (:class:`~deepnlp.layers.TemporalActivationRegularisation`).
+    augment : float
+        Gamma, weight of the augmented loss, as a fraction of its temperature (Inan et al. 2017;
+        :class:`~deepnlp.layers.AugmentedLoss`).
+    augment_temperature : float
+        Tau of the augmented loss.
     output_bias : bool
-        Whether there is a b.
+        A bias for each word's score.
     locked_dropout : bool
-        One mask over all steps of a window (variational dropout).
+        One dropout mask for all steps of a window (variational dropout).
     init : {"uniform", "book"}
+        Distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal).
         ``"uniform"``: embedding from U(-embed_bound, embed_bound), a separate output matrix from
         U(-0.1, 0.1), recurrent weights from U(-1/sqrt(H), 1/sqrt(H)), L from U(-0.01, 0.01).
         ``"book"``: embedding from N(0, 1) / 100, all other matrices from N(0, 1) / sqrt(fan-in).
         Biases are zero, except that of the forget gate.
     embed_bound : float
-        See ``init="uniform"``.
+        Uniform: the embedding starts in U(-bound, bound).
     forget_bias : float, optional
-        Of an LSTM's forget gate: by default 1 with ``"uniform"``, 0 with ``"book"``.
+        Lstm: initial bias of the forget gate; by default 1, for book 0.
     activation : {"tanh", "relu"}
-        Of ``cell="rnn"``.
+        Nonlinearity of an rnn cell.
     input_matrix : bool
-        False for ``cell="rnn"`` in the form h = f(x + h_prev Wh + b), with D = H.
+        Rnn: an input matrix Wx in the first layer; without it D = H. Its form is then
+        h = f(x + h_prev Wh + b).
     reset_after : bool
-        Of ``cell="gru"``.
+        Gru: reset gate after the recurrent product, as in cuDNN.
     embedding : array (V, D), optional
         A pre-trained matrix to start from.
     freeze_embedding : bool
-        Leave the embedding as it is; with tying, the output weight too (L and b are trained).
+        Leave the embedding as it starts; with vectors, only the words that the file has. With
+        tying, the output weight stays too (L and b are trained).
     trained_ids : sequence of int, optional
         With ``freeze_embedding``: words whose vectors are trained all the same, such as those that
         a file of vectors lacks.
@@ -105,6 +117,7 @@ class RNNLM(LanguageModel):
         With tying, a word in both has one vector and any other its own
         (:class:`~deepnlp.views.SharedRows`). By default the model predicts what it reads.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Notes
@@ -141,61 +154,33 @@ class RNNLM(LanguageModel):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: options.EmbedSize,
-        hidden_size: Annotated[
-            int | list[int], Option("H, size of a hidden state; 8,8,4 for one a layer", low=1)
-        ],
+        embed_size: options.Size,
+        hidden_size: Annotated[int | list[int], Option(low=1)],
         layers: options.Layers = 2,
         cell: options.Cell = "lstm",
-        tie: Annotated[
-            str,
-            Option(
-                "tied: the output weight is the embedding; tied+L: with L between", options.TIES
-            ),
-        ] = "tied",
-        dropout: options.Dropout = 0.5,
+        tie: Annotated[str, Option(choices=options.TIES)] = "tied",
+        dropout: options.Probability = 0.5,
         *,
-        input_dropout: Annotated[
-            float | None, Option("of the word vectors; by default as dropout", low=0, below=1)
-        ] = None,
-        output_dropout: Annotated[
-            float | None, Option("of the last states; by default as dropout", low=0, below=1)
-        ] = None,
-        embed_dropout: Annotated[
-            float, Option("probability of leaving out a word all over a window", low=0, below=1)
-        ] = 0.0,
-        weight_drop: Annotated[
-            float, Option("probability of zeroing a recurrent weight", low=0, below=1)
-        ] = 0.0,
-        ar: Annotated[
-            float, Option("alpha, weight of the mean square of the states after dropout", low=0)
-        ] = 0.0,
-        tar: Annotated[
-            float, Option("beta, weight of the mean square of changes between states", low=0)
-        ] = 0.0,
-        augment: Annotated[
-            float, Option("gamma, weight of the augmented loss (Inan et al. 2017) / tau", low=0)
-        ] = 0.0,
-        augment_temperature: Annotated[float, Option("tau of the augmented loss", above=0)] = 20.0,
-        output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
-        locked_dropout: Annotated[bool, Option("one dropout mask for a whole window")] = False,
+        input_dropout: Annotated[float | None, Option(low=0, below=1)] = None,
+        output_dropout: Annotated[float | None, Option(low=0, below=1)] = None,
+        embed_dropout: options.Probability = 0.0,
+        weight_drop: options.Probability = 0.0,
+        ar: Annotated[float, Option(low=0)] = 0.0,
+        tar: Annotated[float, Option(low=0)] = 0.0,
+        augment: Annotated[float, Option(low=0)] = 0.0,
+        augment_temperature: Annotated[float, Option(above=0)] = 20.0,
+        output_bias: options.Switch = True,
+        locked_dropout: options.Switch = False,
         init: options.Init = "uniform",
-        embed_bound: Annotated[
-            float, Option("uniform: the embedding starts in U(-bound, bound)", above=0, high=1000)
-        ] = 0.1,
-        forget_bias: Annotated[
-            float | None,
-            Option("lstm: initial bias of the forget gate; by default 1, for book 0", **BIAS),
-        ] = None,
-        activation: Annotated[str, Option("nonlinearity of an rnn cell", ACTIVATIONS)] = "tanh",
-        input_matrix: Annotated[bool, Option("rnn: a matrix Wx; without it D = H")] = True,
-        reset_after: options.ResetAfter = False,
+        embed_bound: Annotated[float, Option(above=0, high=1000)] = 0.1,
+        forget_bias: Annotated[float | None, Option(low=-LARGEST_BIAS, high=LARGEST_BIAS)] = None,
+        activation: Annotated[str, Option(choices=ACTIVATIONS)] = "tanh",
+        input_matrix: options.Switch = True,
+        reset_after: options.Switch = False,
         embedding: Array | None = None,
-        freeze_embedding: Annotated[
-            bool, Option("train no word vector; with vectors, those that the file lacks")
-        ] = False,
-        trained_ids: Sequence[int] | None = None,
-        output_ids: Sequence[int] | None = None,
+        freeze_embedding: options.Switch = False,
+        trained_ids: options.Ids = None,
+        output_ids: options.Ids = None,
         dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:

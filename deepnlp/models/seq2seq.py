@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, xp
@@ -34,8 +34,6 @@ from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
 from deepnlp.views import SharedRows
 
-TIES = ("none", "output", "all")
-
 
 class Seq2Seq(Model):
     r"""Encoder and decoder, with or without attention.
@@ -55,39 +53,48 @@ class Seq2Seq(Model):
 
     Parameters
     ----------
-    source_vocab_size, target_vocab_size, embed_size, hidden_size : int
-        Words of both vocabularies, D and H.
+    source_vocab_size, target_vocab_size : int
+        Words of both vocabularies.
+    embed_size : int
+        D, size of a word vector.
+    hidden_size : int
+        H, size of a hidden state.
     layers : int
         Number of recurrent layers, of the encoder and of the decoder.
     cell : {"lstm", "gru", "rnn"}
+        Recurrent layer.
     context : {"start", "every"}
-        How the encoder's state reaches the decoder; with attention ``"start"``.
+        Start: the encoder's state starts the decoder; every: it enters each step too (peeky). With
+        attention ``"start"``.
     attention : {"none", "dot", "general", "concat", "additive"}
+        Score of attention; additive is the model of Bahdanau et al., the others of Luong et al.
     input_feeding : bool
-        Of ``"dot"``, ``"general"`` and ``"concat"``.
+        Dot, general, concat: what a step attended to enters the next step.
     bidirectional : bool
-        The encoder reads from both ends, with H units each. A bridge, one tanh layer for each layer
+        The encoder reads from both ends, H units each. A bridge, one tanh layer for each layer
         of the stack, then makes the decoder's first state.
     reverse : bool
-        The encoder reads each source from its end to its beginning (Sutskever, Vinyals and Le 2014,
-        section 3.3), so that the first words of both texts are near each other. Sources are given,
-        and attention weights come back, in their own order.
+        The encoder reads the source from its end (Sutskever et al. 2014). So the first words of
+        both texts are near each other (section 3.3). Sources are given, and attention weights come
+        back, in their own order.
     dropout : float
-        Probability of being zeroed, on both embeddings, between layers and before the output.
+        Probability of zeroing a number between layers. Also on both embeddings and before the
+        output.
     tie : {"none", "output", "all"}
-        ``"output"``: the output weight is the target embedding F, transposed. ``"all"``: the source
-        embedding E is F as well. Where what goes into the output is not D wide, a matrix L stands
-        between.
+        Output: the output weight is the target embedding, transposed; all: the source's too. Where
+        what goes into the output is not D wide, a matrix L stands between.
     shared_ids : sequence of int, optional
         For ``tie="all"`` with two vocabularies: for each target id the source id of the same word,
         or -1 for a word that the source does not have. By default both are one vocabulary.
     init : {"uniform", "book"}
-        ``"uniform"``: embeddings from U(-0.1, 0.1), other matrices from U(-1/sqrt(n), 1/sqrt(n)),
-        with n = H for recurrent ones and the fan-in else; forget bias 1. ``"book"``: embeddings
-        from N(0, 1) / 100, other matrices from N(0, 1) / sqrt(fan-in); forget bias 0.
+        Distribution of fresh weights: uniform, or book (normal). ``"uniform"``: embeddings from
+        U(-0.1, 0.1), other matrices from U(-1/sqrt(n), 1/sqrt(n)), with n = H for recurrent ones
+        and the fan-in else; forget bias 1. ``"book"``: embeddings from N(0, 1) / 100, other
+        matrices from N(0, 1) / sqrt(fan-in); forget bias 0.
     reset_after : bool
-        Of ``cell="gru"``.
+        Gru: reset gate after the recurrent product, as in cuDNN.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Attributes
@@ -135,33 +142,21 @@ class Seq2Seq(Model):
         self,
         source_vocab_size: int,
         target_vocab_size: int,
-        embed_size: options.EmbedSize,
-        hidden_size: options.HiddenSize,
+        embed_size: options.Size,
+        hidden_size: options.Size,
         layers: options.Layers = 1,
         cell: options.Cell = "lstm",
-        context: Annotated[
-            str, Option("where the decoder gets the encoder's state", ("start", "every"))
-        ] = "start",
-        attention: Annotated[
-            str, Option("score; additive: Bahdanau et al., others: Luong et al.", ATTENTIONS)
-        ] = "none",
-        input_feeding: Annotated[
-            bool, Option("dot, general, concat: what a step attended to enters the next step")
-        ] = False,
-        bidirectional: Annotated[
-            bool, Option("the encoder reads from both ends, H units each")
-        ] = False,
-        reverse: Annotated[
-            bool, Option("the encoder reads the source from its end (Sutskever et al. 2014)")
-        ] = False,
-        dropout: options.Dropout = 0.0,
-        tie: Annotated[
-            str, Option("output weight = target embedding; all: = source embedding too", TIES)
-        ] = "none",
+        context: Annotated[str, Option(choices=("start", "every"))] = "start",
+        attention: Annotated[str, Option(choices=ATTENTIONS)] = "none",
+        input_feeding: options.Switch = False,
+        bidirectional: options.Switch = False,
+        reverse: options.Switch = False,
+        dropout: options.Probability = 0.0,
+        tie: Annotated[str, Option(choices=("none", "output", "all"))] = "none",
         *,
-        shared_ids: Sequence[int] | None = None,
+        shared_ids: options.Ids = None,
         init: options.Init = "uniform",
-        reset_after: options.ResetAfter = False,
+        reset_after: options.Switch = False,
         dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
@@ -12,7 +12,6 @@ from deepnlp.layers.losses import IGNORED
 from deepnlp.models import options
 from deepnlp.models.model import Model
 from deepnlp.models.parts import stack_of
-from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
 
@@ -27,18 +26,25 @@ class Tagger(Model):
 
     Parameters
     ----------
-    vocab_size, tags, embed_size, hidden_size : int
-        Words, labels, D and H.
+    vocab_size, tags : int
+        Words and labels.
+    embed_size : int
+        D, size of a word vector.
+    hidden_size : int
+        H, size of a hidden state.
     layers : int
         Number of recurrent layers.
     cell : {"lstm", "gru", "rnn"}
+        Recurrent layer.
     bidirectional : bool
-        Otherwise h_t is only the state from left to right, and knows nothing of what follows.
+        Read from both ends, H units each. Otherwise h_t is only the state from left to right, and
+        knows nothing of what follows.
     dropout : float
-        Probability of being zeroed, on the embedding, between layers and before the output.
+        Probability of zeroing a number between layers. Also on the embedding and before the output.
     reset_after : bool
-        Of ``cell="gru"``.
+        Gru: reset gate after the recurrent product, as in cuDNN.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Attributes
@@ -75,14 +81,14 @@ class Tagger(Model):
         self,
         vocab_size: int,
         tags: int,
-        embed_size: options.EmbedSize,
-        hidden_size: options.HiddenSize,
+        embed_size: options.Size,
+        hidden_size: options.Size,
         layers: options.Layers = 1,
         cell: options.Cell = "lstm",
-        bidirectional: Annotated[bool, Option("read from both ends, H units each")] = True,
-        dropout: options.Dropout = 0.0,
+        bidirectional: options.Switch = True,
+        dropout: options.Probability = 0.0,
         *,
-        reset_after: options.ResetAfter = False,
+        reset_after: options.Switch = False,
         dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:

@@ -15,15 +15,9 @@ from deepnlp.models.model import Model
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View, add_rows
 
-TIE = "tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between"
-Tie = Annotated[str, Option(TIE, options.TIES)]
-Loss = Annotated[
-    str,
-    Option("negative sampling, or the full softmax over the vocabulary", ("negative", "softmax")),
-]
-NEGATIVES = "negative words for which each pair of words is weighed against noise"
-Negatives = Annotated[int, Option(NEGATIVES, low=1, high=100_000)]
-CONTEXT = "what is made of the vectors of a window"
+Tie = Annotated[str, Option(choices=options.TIES)]
+Loss = Annotated[str, Option(choices=("negative", "softmax"))]
+Negatives = Annotated[int, Option(low=1, high=100_000)]
 
 
 class Word2Vec(Model):
@@ -80,17 +74,23 @@ class CBOW(Word2Vec):
 
     Parameters
     ----------
-    vocab_size, embed_size : int
-        V and D.
+    vocab_size : int
+        V, the number of words.
+    embed_size : int
+        D, size of a word vector.
     tie : {"none", "tied", "tied+L"}
-        ``"none"`` gives the output a table of its own, ``"tied"`` takes the embedding, and
-        ``"tied+L"`` a matrix L (D, D) between (Gulordava, Aina and Boleda 2018).
+        Tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between.
+        ``"none"`` gives the output a table of its own; L is (D, D) (Gulordava, Aina and Boleda
+        2018).
     loss : {"negative", "softmax"}
+        Negative sampling, or the full softmax over the vocabulary.
     context : {"mean", "sum"}
+        What is made of the vectors of a window.
     negatives : int
-        The number of negatives for which each pair is weighed; as many are drawn as ``forward`` is
-        given.
+        Negative words for which each pair of words is weighed against noise. As many are drawn as
+        ``forward`` is given.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Notes
@@ -121,11 +121,11 @@ class CBOW(Word2Vec):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: options.EmbedSize = 100,
+        embed_size: options.Size = 100,
         tie: Tie = "none",
         loss: Loss = "negative",
         *,
-        context: Annotated[str, Option(CONTEXT, ("mean", "sum"))] = "mean",
+        context: Annotated[str, Option(choices=("mean", "sum"))] = "mean",
         negatives: Negatives = 5,
         dtype: options.DType = "float32",
         rng: Generator | None = None,
@@ -174,8 +174,22 @@ class SkipGram(Word2Vec):
 
     Parameters
     ----------
-    vocab_size, embed_size, tie, loss, negatives, dtype, rng
-        As for :class:`CBOW`.
+    vocab_size : int
+        V, the number of words.
+    embed_size : int
+        D, size of a word vector.
+    tie : {"none", "tied", "tied+L"}
+        Tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between.
+        ``"none"`` gives the output a table of its own; L is (D, D) (Gulordava, Aina and Boleda
+        2018).
+    loss : {"negative", "softmax"}
+        Negative sampling, or the full softmax over the vocabulary.
+    negatives : int
+        Negative words for which each pair of words is weighed against noise. As many are drawn as
+        ``forward`` is given.
+    dtype : data-type
+        Number type of the weights.
+    rng : numpy.random.Generator, optional
 
     Notes
     -----
@@ -199,7 +213,7 @@ class SkipGram(Word2Vec):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: options.EmbedSize = 100,
+        embed_size: options.Size = 100,
         tie: Tie = "none",
         loss: Loss = "negative",
         *,

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from deepnlp.options import Option
-
 HostIds = np.ndarray[Any, Any]
-
-# Options of tasks that read batches of such sequences
-Pool = Annotated[int, Option("batches that are sorted by length together; 1 for none", low=1)]
-MaxLength = Annotated[int, Option("longest in training, in tokens; 0 for no limit", low=0)]
-OrderSeed = Annotated[
-    int | None, Option("of the order of batches; by default the seed of the run", low=0)
-]
 
 
 class Buckets:

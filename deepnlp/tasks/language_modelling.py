@@ -37,18 +37,20 @@ class LanguageModelling(CorpusTask):
     Parameters
     ----------
     corpus : Corpus
-    batch_size, time_size : int
-        N rows of the text side by side, T steps of backpropagation through time.
+    batch_size : int
+        N, rows that are read side by side.
+    time_size : int
+        T, steps of truncated backpropagation through time.
     eval_batch_size : int
-        Rows in the validation of each epoch. Final figures are measured at batch 1.
+        Rows in the validation of each epoch; final figures are at 1.
     baselines : bool
         Measure n-gram models on the same text, to compare with.
     vary_time : bool
-        Draw the length of each window (:class:`BPTTBatches`), anew in each epoch. The learning
-        rate of an update is multiplied by length / T (Merity, Keskar and Socher 2018, section 5):
-        otherwise the words of a short window would count more than those of a long one.
+        Draw the length of each window around T, and scale its learning rate by length / T. So it is
+        in each epoch (:class:`BPTTBatches`; Merity, Keskar and Socher 2018, section 5): otherwise
+        the words of a short window would count more than those of a long one.
     data_seed : int
-        Seed of these lengths.
+        Seed of these lengths; they depend on nothing else.
     similarity : str
         Similarity sets, names or paths with commas between, on which the input and the output
         vectors of the trained model are evaluated.
@@ -78,21 +80,12 @@ class LanguageModelling(CorpusTask):
     def __init__(
         self,
         corpus: Corpus,
-        batch_size: Annotated[int, Option("N, rows that are read side by side", low=1)] = 20,
-        time_size: Annotated[
-            int, Option("T, steps of truncated backpropagation through time", low=1)
-        ] = 35,
-        eval_batch_size: Annotated[
-            int, Option("rows in the validation of each epoch; final figures are at 1", low=1)
-        ] = 10,
-        baselines: Annotated[
-            bool, Option("measure n-gram models on the same text, to compare with", resume="any")
-        ] = True,
-        vary_time: Annotated[
-            bool,
-            Option("draw the length of each window, and scale its learning rate by length / T"),
-        ] = False,
-        data_seed: Annotated[int, Option("seed of these lengths", low=0)] = 0,
+        batch_size: Annotated[int, Option(low=1)] = 20,
+        time_size: Annotated[int, Option(low=1)] = 35,
+        eval_batch_size: Annotated[int, Option(low=1)] = 10,
+        baselines: Annotated[bool, Option(resume="any")] = True,
+        vary_time: Annotated[bool, Option()] = False,
+        data_seed: Annotated[int, Option(low=0)] = 0,
         similarity: SetNames = "",
     ) -> None:
         check_options(LanguageModelling, locals())

@@ -17,15 +17,7 @@ from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Seq2Seq
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
-from deepnlp.tasks.bucketing import (
-    Buckets,
-    HostIds,
-    MaxLength,
-    OrderSeed,
-    Pool,
-    by_length,
-    order_seed,
-)
+from deepnlp.tasks.bucketing import Buckets, HostIds, by_length, order_seed
 from deepnlp.tasks.task import Task
 from deepnlp.text import Vocabulary, pad_pairs
 
@@ -49,22 +41,26 @@ class SequenceToSequence(Task):
     ----------
     pairs : Pairs
     batch_size : int
+        N, pairs in a batch.
     pool : int
-        Batches whose pairs are sorted by length together; see :class:`Buckets`.
+        Batches whose pairs are sorted by length together; 1 for none. See :class:`Buckets`.
     max_length : int
-        Longer pairs are left out of training; 0 for no limit.
+        Longest source and target in training, in tokens; 0 for no limit.
     metric : {"exact_match", "bleu", "accuracy", "perplexity"}
-        ``exact_match``: texts that are exactly one of their references, in percent. ``bleu``: needs
-        sacrebleu. ``accuracy``: target tokens that are the likeliest after the tokens before them,
-        in percent.
+        Figure on the validation split that decides which epoch is the best. ``exact_match``: texts
+        that are exactly one of their references, in percent. ``bleu``: needs sacrebleu.
+        ``accuracy``: target tokens that are the likeliest after the tokens before them, in percent.
     teacher_forcing : float
+        Share of decoder inputs that are the target's, not the model's own, in the end. It is
         :math:`\epsilon_{end}`; 1 for teacher forcing throughout.
     teacher_forcing_epochs : int
-        E.
-    beam, length_penalty
-        Of the search for the final figures; validation is by greedy search.
+        Epochs in which that share falls from 1. It is E.
+    beam : int
+        Width of the beam search for the final figures; 1 is greedy search. Validation is greedy.
+    length_penalty : float
+        Of a beam search: power of the length by which a sum of log-probabilities is divided.
     order_seed : int, optional
-        Of the order of batches, and of which inputs are the target's.
+        Of the order of batches and of teacher forcing; by default the seed of the run.
 
     Raises
     ------
@@ -88,35 +84,15 @@ class SequenceToSequence(Task):
     def __init__(
         self,
         pairs: Pairs,
-        batch_size: Annotated[int, Option("N, pairs in a batch", low=1)] = 128,
-        pool: Pool = 20,
-        max_length: MaxLength = 0,
-        metric: Annotated[
-            str, Option("figure on the validation split that decides which epoch is best", METRICS)
-        ] = "exact_match",
-        teacher_forcing: Annotated[
-            float, Option("share of inputs that are the target's, in the end", low=0, high=1)
-        ] = 1.0,
-        teacher_forcing_epochs: Annotated[
-            int, Option("epochs in which that share falls from 1", low=1)
-        ] = 1,
-        beam: Annotated[
-            int,
-            Option(
-                "width of the beam search for the final figures", low=1, high=1000, resume="any"
-            ),
-        ] = 1,
-        length_penalty: Annotated[
-            float,
-            Option(
-                "of a beam search: power of the length by which a sum of log-probabilities is "
-                "divided",
-                low=0,
-                high=100,
-                resume="any",
-            ),
-        ] = 1.0,
-        order_seed: OrderSeed = None,
+        batch_size: Annotated[int, Option(low=1)] = 128,
+        pool: Annotated[int, Option(low=1)] = 20,
+        max_length: Annotated[int, Option(low=0)] = 0,
+        metric: Annotated[str, Option(choices=METRICS)] = "exact_match",
+        teacher_forcing: Annotated[float, Option(low=0, high=1)] = 1.0,
+        teacher_forcing_epochs: Annotated[int, Option(low=1)] = 1,
+        beam: Annotated[int, Option(low=1, high=1000, resume="any")] = 1,
+        length_penalty: Annotated[float, Option(low=0, high=100, resume="any")] = 1.0,
+        order_seed: Annotated[int | None, Option(low=0)] = None,
     ) -> None:
         check_options(SequenceToSequence, locals())
         if metric == "bleu":

@@ -14,15 +14,7 @@ from deepnlp.evaluation import exponential
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Tagger
 from deepnlp.options import Option, check_options, fill
-from deepnlp.tasks.bucketing import (
-    Buckets,
-    HostIds,
-    MaxLength,
-    OrderSeed,
-    Pool,
-    by_length,
-    order_seed,
-)
+from deepnlp.tasks.bucketing import Buckets, HostIds, by_length, order_seed
 from deepnlp.tasks.task import Task
 from deepnlp.text import EOS, UNK, Vocabulary, pad
 from deepnlp.text.tokenisers import join_words
@@ -42,8 +34,14 @@ class Tagging(Task):
     Parameters
     ----------
     text : TaggedText
-    batch_size, pool, max_length, order_seed
-        As for :class:`SequenceToSequence`.
+    batch_size : int
+        N, sentences in a batch.
+    pool : int
+        Batches whose sentences are sorted by length together; 1 for none.
+    max_length : int
+        Longest sentence in training, in words; 0 for no limit.
+    order_seed : int, optional
+        Of the order of batches; by default the seed of the run.
 
     Raises
     ------
@@ -68,10 +66,10 @@ class Tagging(Task):
     def __init__(
         self,
         text: TaggedText,
-        batch_size: Annotated[int, Option("N, sentences in a batch", low=1)] = 32,
-        pool: Pool = 20,
-        max_length: MaxLength = 80,
-        order_seed: OrderSeed = None,
+        batch_size: Annotated[int, Option(low=1)] = 32,
+        pool: Annotated[int, Option(low=1)] = 20,
+        max_length: Annotated[int, Option(low=0)] = 80,
+        order_seed: Annotated[int | None, Option(low=0)] = None,
     ) -> None:
         check_options(Tagging, locals())
         self.text, self.name = text, text.name

@@ -105,7 +105,7 @@ class Task:
         return self.measure(model, "valid")[0]
 
     def final(self, model: Any) -> dict[str, Any]:
-        """Figures of the best weights, for ``result.json``: by name and then by split, and notes."""
+        """Figures of the best weights, for ``result.json``: by name and then by split; notes."""
         if not self.is_measured():
             return self.on_validation(model)
         found: dict[str, Any] = {}

@@ -29,18 +29,21 @@ class Word2Vec(CorpusTask):
     ----------
     corpus : Corpus
     window : int
-        A window reaches 1 to ``window`` words to either side of its centre, within the line.
+        Furthest reach of a window to either side; each is drawn from 1 to this. A window stays
+        within the line of its centre.
     subsample : float
+        Threshold of word frequency above which occurrences are left out at random; 0 for none.
         See :func:`~deepnlp.tasks.windows.keep_probability`.
     power : float
-        Negatives are drawn from the counts of words in the training split to this power.
+        Negatives are drawn from word counts to this power. The counts are those of training.
     block : int
-        B, the number of centres of a block of text.
+        B, centres of a block of text, which share their negatives.
     noise_words : int
-        K, the number of words that are drawn as negatives for each block.
+        K, words drawn as negatives for each block.
     batch_size : int
-        N, the number of blocks in a batch.
+        N, blocks of text in a batch.
     data_seed : int
+        Of the order of blocks, subsampling, windows and negatives.
     similarity : str
         Similarity sets, names or paths with commas between, on which the input vectors are
         evaluated too.
@@ -71,24 +74,13 @@ class Word2Vec(CorpusTask):
     def __init__(
         self,
         corpus: Corpus,
-        window: Annotated[
-            int,
-            Option("furthest reach to either side; each is drawn from 1 to this", low=1, high=1000),
-        ] = 5,
-        subsample: Annotated[
-            float, Option("frequency above which words are left out at random; 0 for none", low=0)
-        ] = 1e-3,
-        power: Annotated[
-            float, Option("negatives are drawn from word counts to this power", low=0)
-        ] = 0.75,
-        block: Annotated[
-            int, Option("B, centres of a block, which share their negatives", low=1, high=1000)
-        ] = 16,
-        noise_words: Annotated[
-            int, Option("K, words drawn as negatives for each block", low=1, high=100_000)
-        ] = 8,
-        batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
-        data_seed: Annotated[int, Option("of blocks, windows and negatives", low=0)] = 0,
+        window: Annotated[int, Option(low=1, high=1000)] = 5,
+        subsample: Annotated[float, Option(low=0)] = 1e-3,
+        power: Annotated[float, Option(low=0)] = 0.75,
+        block: Annotated[int, Option(low=1, high=1000)] = 16,
+        noise_words: Annotated[int, Option(low=1, high=100_000)] = 8,
+        batch_size: Annotated[int, Option(low=1)] = 64,
+        data_seed: Annotated[int, Option(low=0)] = 0,
         similarity: SetNames = "",
     ) -> None:
         check_options(Word2Vec, locals())

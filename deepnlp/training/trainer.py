@@ -47,17 +47,18 @@ class Trainer:
     optimizer : Optimizer, optional
         ``SGD(model.parameters(), lr=20.0)`` by default: the loss is a mean over N x T targets.
     epochs : int
+        Passes over the data.
     max_norm : float or None
-        The norm of the whole gradient is clipped to it; None or 0 for no clipping.
+        Clip the norm of the whole gradient here; 0 for no clipping.
     schedule : Schedule, optional
         A constant learning rate by default.
     early_stop : int, optional
-        Stop after this many epochs without a better validation; None or 0 for never.
+        Stop after this many epochs without a better validation; 0 for never.
     checkpoint_every : int
-        Updates between checkpoints, beside the one after each epoch; 0 for none between.
+        Updates between checkpoints, beside one each epoch; 0 for none between.
     seed : int, optional
-        Seeds the global generator when a new run begins. For a repeatable run, seed it before the
-        model is built too, with :func:`deepnlp.seed`.
+        The same seed gives the same run. It seeds the global generator when a new run begins; seed
+        it before the model is built too, with :func:`deepnlp.seed`.
     out : RunFolder, str, path, None or False
         Folder of the run; by default a new one, ``runs/NAME-TIME``; False writes nothing.
     name : str, optional
@@ -113,19 +114,12 @@ class Trainer:
         task: Task | Corpus,
         optimizer: Optimizer | None = None,
         *,
-        epochs: Annotated[int, Option("passes over the data", low=1, resume="larger")] = 4,
-        max_norm: Annotated[
-            float | None,
-            Option("clip the norm of the whole gradient here; 0 for no clipping", low=0),
-        ] = 0.25,
+        epochs: Annotated[int, Option(low=1, resume="larger")] = 4,
+        max_norm: Annotated[float | None, Option(low=0)] = 0.25,
         schedule: Schedule | None = None,
-        early_stop: Annotated[
-            int | None, Option("stop after so many epochs without a better validation", low=0)
-        ] = None,
-        checkpoint_every: Annotated[
-            int, Option("updates between checkpoints; 0 for one each epoch", low=0, resume="any")
-        ] = 500,
-        seed: Annotated[int | None, Option("the same seed gives the same run", low=0)] = None,
+        early_stop: Annotated[int | None, Option(low=0)] = None,
+        checkpoint_every: Annotated[int, Option(low=0, resume="any")] = 500,
+        seed: Annotated[int | None, Option(low=0)] = None,
         out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
         name: str | None = None,
         overwrite: bool = False,
