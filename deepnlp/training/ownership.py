@@ -53,14 +53,6 @@ def _is_config(path: Path) -> bool | None:
         return None
 
 
-def _is_metrics(path: Path) -> bool | None:
-    return _has_key(path.read_bytes().partition(b"\n")[0], "epoch")
-
-
-def _is_result(path: Path) -> bool | None:
-    return _has_key(path.read_bytes(), "status")
-
-
 def _has_key(text: bytes, key: str) -> bool | None:
     try:
         table = json.loads(text)
@@ -86,8 +78,8 @@ def _is_picture(path: Path) -> bool | None:
 
 _KINDS: dict[str, Callable[[Path], bool | None]] = {
     "config.toml": _is_config,
-    "metrics.jsonl": _is_metrics,
-    "result.json": _is_result,
+    "metrics.jsonl": lambda path: _has_key(path.read_bytes().partition(b"\n")[0], "epoch"),
+    "result.json": lambda path: _has_key(path.read_bytes(), "status"),
     "checkpoint.npz": _is_archive,
     "best.npz": _is_archive,
     "gradients.npz": _is_archive,

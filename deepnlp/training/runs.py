@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from deepnlp import backend
+from deepnlp.models import Model
 from deepnlp.optimizers import OPTIMIZERS
 from deepnlp.options import Option, fill
 from deepnlp.tasks import TASKS
@@ -27,10 +28,7 @@ def train(
     *,
     resume: bool = False,
     overwrite: bool = False,
-    progress: bool = True,
-    name: str | None = None,
-    hooks: Sequence[Hook] = (),
-    test: bool = True,
+    **options: Any,
 ) -> Result:
     """Train as the options say.
 
@@ -42,16 +40,8 @@ def train(
         Folder of the run; by default a new one, ``runs/NAME-TIME``.
     resume, overwrite : bool
         Continue the run in ``out``, or replace it.
-    progress : bool
-        Show progress on standard error.
-    name : str, optional
-        NAME of a new folder; that of the corpus by default.
-    hooks, test
-        As for :class:`Trainer`.
-
-    Returns
-    -------
-    Result
+    **options
+        ``progress``, ``name``, ``hooks`` and ``test`` of :class:`Trainer`.
 
     Raises
     ------
@@ -59,7 +49,6 @@ def train(
         As :meth:`Trainer.fit` and :func:`deepnlp.datasets.load_corpus` do; nothing was written
         or removed if an option is wrong.
     """
-    options = {"progress": progress, "name": name, "hooks": hooks, "test": test}
     if out is None:
         return build_run(config, overwrite=overwrite, **options).fit(resume=resume)
     with RunFolder.of(out).held(resume=resume, overwrite=overwrite) as folder:
@@ -108,28 +97,16 @@ def resumed_config(
 
 def build_trainer(
     config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | None = None,
-    *,
-    overwrite: bool = False,
-    progress: bool = True,
-    name: str | None = None,
-    watch_gradients: int | None = None,
-    hooks: Sequence[Hook] = (),
-    test: bool = True,
+    out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
+    **options: Any,
 ) -> Trainer:
     """Seed, load the data, build the model, and put a trainer around them.
 
     Parameters
     ----------
     config : TrainConfig
-    out, overwrite, progress, name
-        As for :func:`train`.
-    watch_gradients, hooks, test
+    out, **options
         As for :class:`Trainer`.
-
-    Returns
-    -------
-    Trainer
 
     Raises
     ------
@@ -142,6 +119,11 @@ def build_trainer(
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
     model = task.build_model(config)
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"task {config.task!r} builds a {type(model).__name__}, which could not be built again "
+            "from its checkpoint: expected a deepnlp.models.Model"
+        )
     return fill(
         Trainer,
         config,
@@ -151,13 +133,8 @@ def build_trainer(
         schedule=build_schedule(config, steps=len(task.batches(epoch=0))),
         seed=None,  # was set before the model was built
         out=out,
-        progress=progress,
-        name=name,
-        overwrite=overwrite,
         config=config,
-        watch_gradients=watch_gradients,
-        hooks=hooks,
-        test=test,
+        **options,
     )
 
 
@@ -174,11 +151,13 @@ def build_run(
     Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
     :func:`build_trainer`. A model that is counted has no updates at which hooks would be called.
     """
-    if not TASKS[config.task].counted:
-        return build_trainer(config, out, watch_gradients=watch_gradients, hooks=hooks, **options)
+    task_type = TASKS[config.task]
+    if not task_type.counted:
+        options |= {"watch_gradients": watch_gradients, "hooks": hooks}
+        return build_trainer(config, out, **options)
     if watch_gradients is not None:
         raise ValueError(f"task {config.task!r} has no gradients to watch")
-    task = TASKS[config.task].load(config)
+    task = task_type.load(config)
     return CountedRun(task.build_model(config), task, out=out, config=config, **options)
 
 

@@ -20,6 +20,7 @@ from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
+from deepnlp.models import Model
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
@@ -133,6 +134,8 @@ class Trainer:
         check_options(Trainer, locals())
         self.model, self.task = model, as_task(task, **task_options)
         self.task.prepare(model)
+        if isinstance(model, Model):
+            model.config()  # an error here, not at the first checkpoint
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
         if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
@@ -371,8 +374,8 @@ class Trainer:
             "lr": self.optimizer.lr,
             "gradient_norm": state.norm_sum / len(self.batches),
             "tokens_per_second": self._speed.tokens_per_second,
-            "seconds": self._speed.seconds,
-            "cpu_seconds": self._speed.cpu_seconds,
+            "seconds": self._speed.clock.seconds,
+            "cpu_seconds": self._speed.clock.cpu_seconds,
         }
         self.history.append(row)
         progress.line(
