@@ -67,26 +67,22 @@ class Clock:
     """Time until it is stopped: on the wall, and of the processor in all threads of the process."""
 
     def __init__(self) -> None:
-        self._begin = self._now()
+        self._begin = time.perf_counter(), time.process_time()
         self._end: tuple[float, float] | None = None
-
-    @staticmethod
-    def _now() -> tuple[float, float]:
-        return time.perf_counter(), time.process_time()
 
     def stop(self) -> None:
         """What it shows stays from now on."""
-        self._end = self._now()
+        self._end = time.perf_counter(), time.process_time()
 
     @property
     def seconds(self) -> float:
         """On the wall."""
-        return (self._end or self._now())[0] - self._begin[0]
+        return (self._end[0] if self._end else time.perf_counter()) - self._begin[0]
 
     @property
     def cpu_seconds(self) -> float:
         """Of the processor."""
-        return (self._end or self._now())[1] - self._begin[1]
+        return (self._end[1] if self._end else time.process_time()) - self._begin[1]
 
 
 class Speed:
