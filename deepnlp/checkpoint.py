@@ -17,7 +17,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import HostArray, read_npz, write_npz
 from deepnlp.layer import Layer
-from deepnlp.models import MODELS, RNNLM
+from deepnlp.models import Model
 from deepnlp.text import Vocabulary
 
 FLOATS = ("float16", "float32", "float64")
@@ -98,7 +98,6 @@ def unpack_model(
     held = sum(array.size for array in parameters.values())
     model: Any = rebuild(path, meta, held) if into is None else into
     try:
-        parameters = _with_names_of_today(model, parameters)
         check_parameters(model, parameters, exactly=into is None)
         vocabs = check_vocabularies(model, meta)
         set_parameters(model, parameters)
@@ -139,14 +138,13 @@ def pack_model(
     model: Layer, vocab: Vocabulary | None = None
 ) -> tuple[dict[str, HostArray], dict[str, Any]]:
     """The parameters by name, on the host; and class, arguments and vocabulary, ready for JSON."""
-    name = type(model).__name__
     vocabs = {key: getattr(model, key, None) for key in _vocab_names(model)}
     if vocab is not None:
         vocabs["vocab"] = vocab
-    config = getattr(model, "config", None)
+    is_model = isinstance(model, Model)
     meta = {
-        "class": name,
-        "config": config() if config is not None and name in MODELS else None,
+        "class": model.kind() if is_model else type(model).__name__,
+        "config": model.config() if is_model else None,
         **{key: None if one is None else one.to_dict() for key, one in vocabs.items()},
     }
     return get_parameters(model), meta
@@ -160,7 +158,7 @@ def _vocab_names(model: Layer) -> tuple[str, ...]:
 def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary | None]:
     """The vocabularies that a file states, by attribute; an error unless they fit the model."""
     found = {name: _vocabulary(name, meta.get(name)) for name in _vocab_names(model)}
-    sizes = model.config() if hasattr(model, "config") else {}
+    sizes = model.config() if isinstance(model, Model) else {}
     for name, vocab in found.items():
         size = sizes.get(f"{name}_size")
         if vocab is not None and size is not None and len(vocab) != size:
@@ -200,7 +198,6 @@ def set_parameters(model: Layer, arrays: Mapping[str, HostArray]) -> None:
         ...
     ValueError: parameter W should have shape (2, 1), the file has (3, 1)
     """
-    arrays = _with_names_of_today(model, arrays)
     check_parameters(model, arrays, exactly=False)
     for name, parameter in model.named_parameters():
         parameter.value[...] = asarray(arrays[name])
@@ -228,32 +225,22 @@ def check_parameters(
             raise ValueError(f"the file has a {what} {name}, the model has none of that name")
 
 
-def _with_names_of_today(model: Layer, arrays: Mapping[str, HostArray]) -> Mapping[str, HostArray]:
-    """Early files name the output of an RNNLM as the last of its layers."""
-    if not isinstance(model, RNNLM):
-        return arrays
-    last = f"layers.{len(model.layers)}."
-    return {
-        f"output.{name.removeprefix(last)}" if name.startswith(last) else name: array
-        for name, array in arrays.items()
-    }
-
-
 def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
     """A fresh model of the class and the sizes that a file of so many weights states."""
     name, config = meta.get("class"), meta.get("config")
-    if not isinstance(name, str) or name not in MODELS or not isinstance(config, dict):
-        raise ValueError(
-            f"{path} holds a {name}, which was plugged together by hand: build it again and pass "
-            "it as load(path, into=model)"
-        )
+    into = "build it again and pass it as load(path, into=model)"
+    if not isinstance(name, str) or not isinstance(config, dict):
+        raise ValueError(f"{path} holds a {name}, which was plugged together by hand: {into}")
+    if name not in Model.kinds:
+        module = name.rpartition(".")[0] or "that defines it"
+        raise ValueError(f"{path} holds a {name}: import the module {module} first, or {into}")
     least = _least_size(config)
     if least > held:
         raise DeepNLPError(
             f"{path} describes a {name} of {least:,} weights or more, and holds {held:,}"
         )
     try:
-        model: Layer = MODELS[name](**config)
+        model: Layer = Model.kinds[name](**config)
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
     return model

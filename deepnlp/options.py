@@ -16,6 +16,7 @@ import functools
 import inspect
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -40,12 +41,13 @@ LIMITS = {
 class Option:
     """What an argument may be, for ``Annotated[type, Option(...)]``.
 
-    The fields from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the
-    option has another name than the argument. ``resume`` says which value a resumed run may have:
-    ``"same"``, ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file.
+    Without a ``help`` its text is the first sentence on the argument in the docstring. The fields
+    from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the option has
+    another name than the argument. ``resume`` says which value a resumed run may have: ``"same"``,
+    ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file; see :meth:`may_become`.
     """
 
-    help: str
+    help: str = ""
     choices: tuple[str, ...] = ()
     low: float | None = None
     above: float | None = None
@@ -83,6 +85,11 @@ class Option:
             return False
         limits = ((getattr(self, key), test) for key, (_, test) in LIMITS.items())
         return all(limit is None or test(value, limit) for limit, test in limits)
+
+    def may_become(self, then: Any, now: Any) -> bool:
+        """Whether a run that began with one value may be resumed with another."""
+        is_larger = self.resume == "larger" and now > then
+        return then == now or is_larger or self.resume in ("any", "moved")
 
     def expected(self) -> str:
         """What the option may be, in words.
@@ -152,7 +159,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
 def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     owner: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
     hints = get_type_hints(owner, include_extras=True)
-    found = []
+    found, texts = [], _documented(inspect.getdoc(function) or "")
     for argument, parameter in inspect.signature(function).parameters.items():
         for option in getattr(hints.get(argument), "__metadata__", ()):
             if not isinstance(option, Option):
@@ -162,6 +169,7 @@ def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
             default = None if parameter.default is parameter.empty else parameter.default
             option = dataclasses.replace(
                 option,
+                help=option.help or texts.get(argument, ""),
                 name=option.name or argument,
                 argument=argument,
                 kind=next((kind for kind in kinds if kind in KINDS), type(default)),
@@ -171,6 +179,24 @@ def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
             )
             found.append(option)
     return tuple(found)
+
+
+def _documented(doc: str) -> dict[str, str]:
+    r"""The first sentence on each parameter in a docstring, without its markup.
+
+    >>> _documented("Sum.\n\nParameters\n----------\na, b : int\n    A ``term``. Any number.")
+    {'a': 'A term', 'b': 'A term'}
+    """
+    section = doc.partition("\nParameters\n----------\n")[2].partition("\n\n")[0]
+    texts = {}
+    for entry in re.split(r"\n(?=\S)", section):
+        names, _, text = entry.partition("\n")
+        sentence = re.split(r"\.(?= [A-Z`]|$)", " ".join(text.split()))[0]
+        plain = re.sub(r" \(:class:.*?\)|`", "", sentence)
+        if plain[1:2].islower():
+            plain = plain[0].lower() + plain[1:]
+        texts |= dict.fromkeys(names.partition(" : ")[0].split(", "), plain)
+    return texts
 
 
 def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:

@@ -88,12 +88,12 @@ def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -
 def run(arguments: argparse.Namespace) -> int:
     """Print the figures."""
     from deepnlp.cli.models import load_model
-    from deepnlp.models import RNNLM, Seq2Seq, Tagger
+    from deepnlp.models import RNNLM
+    from deepnlp.tasks import TASKS
 
-    model = load_model(arguments.model, RNNLM, Seq2Seq, Tagger)
-    if isinstance(model, RNNLM):
-        return _language_model(arguments, model)
-    return _other(arguments, model)
+    measured = [kind for task in TASKS.values() if task.is_measured() for kind in task.models()]
+    model = load_model(arguments.model, *measured)
+    return (_language_model if isinstance(model, RNNLM) else _other)(arguments, model)
 
 
 def _language_model(arguments: argparse.Namespace, model: Any) -> int:

@@ -9,6 +9,7 @@ examples:
 """
 
 import argparse
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import megabytes, print_json
@@ -66,21 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
-    from deepnlp.options import Choice, fill
+    from deepnlp.options import fill
     from deepnlp.tasks import TASKS
     from deepnlp.training import recipe
 
     config = recipe(name)
-    kind = TASKS[config.task]
-    if kind.counted:
+    task = TASKS[config.task]
+    if task.counted:
         raise ValueError(f"the model of recipe {name} is counted: it has no parameters to list")
-    if vocab_size is None:
-        return kind.load(config).build_model(config)
-    if config.task not in ("lm", "vectors"):
-        raise ValueError("--vocab-size goes with a language model or word vectors")
-    part = kind.parts["model"]
-    made = part[config.model] if isinstance(part, Choice) else part[0]
-    model: Model = fill(made, config, vocab_size)
+    if vocab_size is not None:
+        kind = task.model_kind(config)
+        needed = [n for n, p in signature(kind).parameters.items() if p.default is p.empty]
+        if [name for name in needed if name not in config or name == "vocab_size"] != [
+            "vocab_size"
+        ]:
+            raise ValueError("--vocab-size goes with a language model or word vectors")
+        return fill(kind, config, vocab_size)
+    model: Model = task.load(config).build_model(config)
     return model
 
 

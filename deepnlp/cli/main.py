@@ -10,10 +10,12 @@ reported in one line on standard error; 130 interrupted from the keyboard; 141 t
 has closed it.
 """
 
+import dis
 import errno
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
 from deepnlp.cli.parser import Parser, build_parser
@@ -28,15 +30,10 @@ HINTS = {
     errno.ENOSPC: ": make room there, or choose another folder",
     errno.EDQUOT: ": make room there, or choose another folder",
 }
-MISTAKES = (
-    DeepNLPError,
-    ValueError,
-    TypeError,
-    OSError,
-    MemoryError,
-    RecursionError,
-    OverflowError,
-)
+# What the system, or an operation on numbers, says of what it was given.
+MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
+RAISE = dis.opmap["RAISE_VARARGS"]
+HOME = Path(__file__).parents[1]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return _interrupted()
             if isinstance(error, BrokenPipeError) and error.filename == Output.name:
                 return BROKEN_PIPE
-            if not isinstance(error, MISTAKES):
+            if not is_mistake(error):
                 raise
             if "--traceback" in words:
                 traceback.print_exc()
@@ -86,13 +83,33 @@ def _run(argv: list[str]) -> int:
     for word in argv:
         if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
             raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
-    arguments = build_parser(argv).parse_args(argv)
+    parser = build_parser(argv)
+    arguments = parser.parse_args(parser.called.arguments)
     if arguments.backend is not None:
         from deepnlp import backend
 
         backend.use(arguments.backend)
     code: int = arguments.run(arguments)
     return code
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Whether the user can put it right: deepnlp, which knew what was wrong, has raised it.
+
+    A ValueError or a TypeError from elsewhere is a bug of deepnlp, and shows where it was raised.
+    """
+    trace = error.__traceback__
+    if isinstance(error, MISTAKES) or trace is None:
+        return isinstance(error, MISTAKES)
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    is_ours = Path(code.co_filename).is_relative_to(HOME)
+    return (
+        isinstance(error, ValueError | TypeError)
+        and is_ours
+        and code.co_code[trace.tb_lasti] == RAISE
+    )
 
 
 def in_one_line(error: Exception) -> str:

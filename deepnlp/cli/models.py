@@ -7,10 +7,9 @@ from typing import Any
 from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.errors import DeepNLPError
-from deepnlp.models import RNNLM, Seq2Seq, Tagger
+from deepnlp.models import RNNLM
+from deepnlp.tasks import TASKS, task_of_model
 from deepnlp.text import Vocabulary
-
-TASK_FOR = {RNNLM: "lm", Seq2Seq: "seq2seq", Tagger: "tag"}  # which task trains a kind of model
 
 
 def load_model(path: str, *kinds: type[Any]) -> Any:
@@ -25,14 +24,18 @@ def load_model(path: str, *kinds: type[Any]) -> Any:
     kinds = kinds or (RNNLM,)
     if not isinstance(model, kinds):
         expected = " or ".join(
-            f"{_article(kind)} (deepnlp train --task {TASK_FOR[kind]})" for kind in kinds
+            f"{_article(kind)} (deepnlp train --task {task_of_model(kind)})" for kind in kinds
         )
         raise DeepNLPError(f"{path} holds {_article(type(model))}, expected {expected}")
     return model
 
 
 def _article(kind: type[Any]) -> str:
-    return f"{'an' if kind is RNNLM else 'a'} {kind.__name__}"
+    is_read_by_letters = kind.__name__[:2].isupper()
+    article = (
+        "an" if kind.__name__[0] in ("AEFHILMNORSX" if is_read_by_letters else "AEIOU") else "a"
+    )
+    return f"{article} {kind.__name__}"
 
 
 def run_folder_of(path: str) -> Path | None:
@@ -82,22 +85,20 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
 
     ``wanted`` is the corpus that was asked for; ``changes`` are other options, where not None.
     """
-    from deepnlp.tasks import TASKS
     from deepnlp.training import RunFolder, TrainConfig, configure
 
     run_folder = run_folder_of(path)
     if run_folder is not None:
         config = TrainConfig.load(RunFolder(run_folder).config)
     elif wanted is not None:
-        config = configure(task=TASK_FOR[type(model)])
+        config = configure(task=task_of_model(type(model)))
     else:
         raise ValueError(
             f"{path} lies in no run folder that would name its corpus: say which with --corpus"
         )
     given = {"corpus": wanted, **changes}
     config = config.replace(**{name: value for name, value in given.items() if value is not None})
-    kind: Any = TASKS[config.task]
-    task = kind.load(config, model)
+    task = TASKS[config.task].load(config, model)
     task.prepare(model)
     if run_folder is not None and wanted is None:
         _tell_change(RunFolder(run_folder), task.facts()["fingerprint"])

@@ -51,15 +51,14 @@ class Parser(argparse.ArgumentParser):
     Attributes
     ----------
     arguments : sequence of str
-        The arguments to be parsed, for a command whose options depend on them.
-    called : Parser or None
+        The arguments to be parsed, without those that :meth:`take` has taken.
+    called : Parser
         The parser of the command that was called, which speaks of options that nobody knows.
     elsewhere : dict of str to str
         Options that the command has in another case only, and that case.
     """
 
     arguments: Sequence[str] = ()
-    called: "Parser | None" = None
 
     def __init__(self, **options: Any) -> None:
         defaults: dict[str, Any] = {
@@ -68,13 +67,23 @@ class Parser(argparse.ArgumentParser):
         }
         super().__init__(**(defaults | options))
         self.elsewhere: dict[str, str] = {}
+        self.called = self
 
     def error(self, message: str) -> NoReturn:
         """Print what was wrong and how to get help, and exit with code 2."""
-        line, command = " ".join(message.split()), self.called or self
+        line, command = " ".join(message.split()), self.called
         if line.startswith("unrecognized arguments:"):
             line += command._hint(line)
         self.exit(2, f"deepnlp: error: {line} (see {command.prog} --help)\n")
+
+    def take(self, add: Callable[[argparse.ArgumentParser], Any]) -> argparse.Namespace:
+        """Add options on which others depend, and take their values out of the arguments."""
+        first = Parser(prog=self.prog, add_help=False)
+        add(first)
+        taken, self.arguments = first.parse_known_args(self.arguments)
+        add(self)  # for --help
+        self.set_defaults(**vars(taken))
+        return taken
 
     def _hint(self, line: str) -> str:
         """Where the first unknown option of a line belongs, or the option that is spelt like it."""
@@ -89,8 +98,8 @@ class Parser(argparse.ArgumentParser):
 def build_parser(argv: Sequence[str] = ()) -> Parser:
     """Build the parser, with the options of the command that ``argv`` names.
 
-    >>> argv = ["gradcheck", "--seed", "3"]
-    >>> build_parser(argv).parse_args(argv).seed
+    >>> parser = build_parser(["gradcheck", "--seed", "3"])
+    >>> parser.parse_args(parser.called.arguments).seed
     3
     """
     parser = Parser(
@@ -98,6 +107,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         description="Deep learning for language, from scratch on NumPy and CuPy.",
         epilog=EPILOG,
     )
+    parser.arguments = argv
     parser.add_argument("--version", action="version", version=f"deepnlp {__version__}")
     add_backend(parser, default=None)
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)

@@ -26,7 +26,6 @@ from deepnlp.cli.parser import Parser, add_json, at_least
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
     add_training_options,
-    defaults_of,
     given_options,
 )
 
@@ -42,7 +41,6 @@ def configure(parser: Parser) -> None:
     """Add the options of this command and those of the training runs."""
     from deepnlp.search.declaration import PRUNERS, SAMPLERS
 
-    defaults = defaults_of(parser.arguments)
     parser.usage = "%(prog)s [SEARCH] [option ...]"
     parser.add_argument(
         "name", nargs="?", metavar="SEARCH", help="a search, or the path of a .toml file of one"
@@ -86,8 +84,7 @@ def configure(parser: Parser) -> None:
     )
     what.add_argument("--page", action="store_true", help="only write the page from the logs")
     add_json(parser)
-    add_task_and_recipe(parser, defaults.task)
-    add_training_options(parser, defaults)
+    add_training_options(parser, add_task_and_recipe(parser))
 
 
 def run(arguments: argparse.Namespace) -> int:

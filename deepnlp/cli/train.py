@@ -15,42 +15,47 @@ examples:
 import argparse
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.output import aside, print_json
 from deepnlp.cli.parser import Parser, add_json, at_least, file_name
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
     add_training_options,
-    defaults_of,
     given_options,
 )
 
 if TYPE_CHECKING:
-    from deepnlp.training import Result, TrainConfig
+    from deepnlp.training import Result, RunFolder, TrainConfig
 
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 
 
 def configure(parser: Parser) -> None:
     """Add the options of this command and those of the task."""
-    defaults = defaults_of(parser.arguments)
     parser.usage = "%(prog)s [option ...]"
-    add_task_and_recipe(parser, defaults.task)
     folder = parser.add_argument_group("run folder")
-    folder.add_argument(
-        "--out", metavar="DIR", help="the folder of the run; by default a new one, runs/NAME-TIME"
-    )
+
+    def add_folder(group: Any) -> None:
+        group = folder if group is parser else group
+        group.add_argument(
+            "--out",
+            metavar="DIR",
+            help="the folder of the run; by default a new one, runs/NAME-TIME",
+        )
+        group.add_argument(
+            "--resume",
+            action="store_true",
+            help="continue the run in --out; --epochs may be larger, --corpus, --vectors and "
+            "--start-from say where the same files are now, and no option may change that training "
+            "depends on",
+        )
+
+    defaults = add_task_and_recipe(parser, add_folder)
     folder.add_argument(
         "--name",
         type=file_name,
         help="NAME of a new folder; by default that of the corpus",
-    )
-    folder.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue the run in --out; no option may change, except --epochs to a larger number, "
-        "and --corpus, --vectors and --start-from to where the same files are now",
     )
     folder.add_argument(
         "--overwrite",
@@ -76,23 +81,28 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, or with ``--dry-run`` only show what would be trained."""
     from deepnlp.training import RunFolder, plan
-    from deepnlp.training.runs import build_run
 
-    config = _config(arguments)
     if arguments.dry_run:
-        planned = plan(config)
+        planned = plan(_config(arguments, arguments.out))
         if arguments.json:
             print_json(vars(planned))
         else:
             print(planned.table())
         return 0
-    if arguments.out is not None:  # before the work begins
-        RunFolder(arguments.out).check(resume=arguments.resume, overwrite=arguments.overwrite)
+    if arguments.out is None:
+        return _train(arguments, None)
+    use = {"resume": arguments.resume, "overwrite": arguments.overwrite}
+    with RunFolder(arguments.out).held(**use) as folder:  # before the work begins
+        return _train(arguments, folder)
+
+
+def _train(arguments: argparse.Namespace, folder: "RunFolder | None") -> int:
+    from deepnlp.training.runs import build_run
+
     try:
         trainer = build_run(
-            config,
-            arguments.out,
-            overwrite=arguments.overwrite,
+            _config(arguments, folder),
+            folder,
             name=arguments.name,
             watch_gradients=arguments.watch_gradients,
         )
@@ -107,27 +117,27 @@ def run(arguments: argparse.Namespace) -> int:
     result = trainer.fit(resume=arguments.resume)
     _report(arguments, result, trainer.task.sample(trainer.model))
     if result.status == "interrupted":
-        folder = shlex.quote(str(result.folder))
+        out = shlex.quote(str(result.folder))
         print(
-            f"deepnlp: interrupted; go on with: deepnlp train --out {folder} --resume",
+            f"deepnlp: interrupted; go on with: deepnlp train --out {out} --resume",
             file=sys.stderr,
         )
         return 130
     return 0
 
 
-def _config(arguments: argparse.Namespace) -> "TrainConfig":
+def _config(arguments: argparse.Namespace, folder: "RunFolder | None") -> "TrainConfig":
     """The options of the run: from its folder to resume it, else from recipe and command line."""
     from deepnlp.training import configure, recipe, resumed_config
 
     explicit = given_options(arguments)
     if not arguments.resume:
         return configure(arguments.recipe, explicit, arguments.task)
-    if arguments.out is None:
+    if folder is None:
         raise ValueError("--resume needs the folder of the run to go on with: --out DIR")
     if arguments.recipe is not None:
         explicit = {**recipe(arguments.recipe), **explicit}
-    return resumed_config(arguments.out, {"task": arguments.task, **explicit})
+    return resumed_config(folder, {"task": arguments.task, **explicit})
 
 
 def _report(arguments: argparse.Namespace, result: "Result", sample: str | None) -> None:

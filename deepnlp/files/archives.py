@@ -26,7 +26,6 @@ HostArray = np.ndarray[Any, Any]
 
 FORMAT = "deepnlp"
 VERSION = 2
-READABLE = (1, 2)  # 1 had no digest
 META = "meta.json"
 DIGEST = "digest"
 NO_DATE = (1980, 1, 1, 0, 0, 0)  # the first date a zip file can state
@@ -88,15 +87,15 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
         if head.get("format") != FORMAT:
             raise ValueError("another format")
         version = head.get("version")
-        if type(version) is int and version not in READABLE:
-            raise DeepNLPError(
-                f"{path} is a checkpoint of format {version}, this deepnlp reads formats "
-                f"{' and '.join(map(str, READABLE))}: use the release of deepnlp that wrote it"
-            )
         if type(version) is not int:
             raise ValueError(f"its version is {version!r}")
+        if version != VERSION:
+            raise DeepNLPError(
+                f"{path} is a checkpoint of format {version}, this deepnlp reads format {VERSION}: "
+                "use the release of deepnlp that wrote it"
+            )
         _check_arrays(arrays)
-        if version > 1 and head.pop(DIGEST) != digest(arrays, head):
+        if head.pop(DIGEST) != digest(arrays, head):
             raise ValueError("its contents are not those of its digest")
     except DAMAGE as error:
         raise DeepNLPError(

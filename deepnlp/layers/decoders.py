@@ -225,6 +225,12 @@ class AttentionDecoder(ReadingDecoder):
     ((1, 4, 6), (1, 4, 7))
     """
 
+    @property
+    def weights(self) -> Array:
+        """The weights of the last forward or step: those of the attention."""
+        weights: Array = self.attention.weights
+        return weights
+
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""
         lengths = self._check(x, memory, lengths)

@@ -9,26 +9,7 @@ from deepnlp.models.simple_rnnlm import SimpleRNNLM
 from deepnlp.models.tagger import Tagger
 from deepnlp.models.word2vec import CBOW, SkipGram
 
-# By the name that a checkpoint records.
-MODELS: dict[str, type[Model]] = {
-    "RNNLM": RNNLM,
-    "SimpleRNNLM": SimpleRNNLM,
-    "CBOW": CBOW,
-    "SkipGram": SkipGram,
-    "Seq2Seq": Seq2Seq,
-    "Tagger": Tagger,
-}
-
 __all__ = [
-    "CBOW",
-    "MODELS",
-    "RNNLM",
-    "KneserNey",
-    "LanguageModel",
-    "Model",
-    "Seq2Seq",
-    "SimpleRNNLM",
-    "SkipGram",
-    "Tagger",
-    "Unigram",
-]
+    "CBOW", "RNNLM", "KneserNey", "LanguageModel", "Model", "Seq2Seq", "SimpleRNNLM", "SkipGram",
+    "Tagger", "Unigram",
+]  # fmt: skip

@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, get_type_hints
 
 from deepnlp.backend import Array, asnumpy, float_type
 from deepnlp.layer import Layer
+from deepnlp.layers.recurrent import TimeRecurrent
+from deepnlp.models.options import Ids
+from deepnlp.options import options_of
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
@@ -19,8 +22,9 @@ SIDES = ("input", "output")
 class Model(Layer):
     """Layers with a loss, which a checkpoint can build again from their options.
 
-    A subclass calls :meth:`_remember` in its constructor and says in :meth:`_tables` which of its
-    weights hold the vectors of words.
+    The constructor of a subclass begins with ``self._remember(Subclass, **locals())``, which checks
+    the arguments and keeps those that a checkpoint holds. :meth:`_tables` says which of its weights
+    hold the vectors of words. Every subclass is known to checkpoints by its :meth:`kind`.
 
     Attributes
     ----------
@@ -28,12 +32,28 @@ class Model(Layer):
         What the ids stand for. A trainer sets it, a checkpoint keeps it.
     vocab_size : int
     vocab_names : tuple of str
-        The attributes that hold vocabularies; a checkpoint keeps them all.
+        The attributes that hold vocabularies; a checkpoint keeps them all. The size of ``vocab``
+        is the argument ``vocab_size``.
+    starts : tuple of str
+        Arguments that only say how the weights start; a checkpoint holds the weights instead.
     """
 
     vocab: Vocabulary | None = None
     vocab_size: int
     vocab_names: tuple[str, ...] = ("vocab",)
+    starts: ClassVar[tuple[str, ...]] = ("rng",)
+    kinds: ClassVar[dict[str, type[Model]]] = {}  # every subclass, by its kind()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make a subclass known to checkpoints."""
+        super().__init_subclass__(**options)
+        Model.kinds[cls.kind()] = cls
+
+    @classmethod
+    def kind(cls) -> str:
+        """The name of the class in a checkpoint; its module stands before it unless it is ours."""
+        is_ours = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+        return cls.__name__ if is_ours else f"{cls.__module__}.{cls.__qualname__}"
 
     def vectors(self, side: str = "input") -> Array:
         """The vectors of all words, one a row.
@@ -89,15 +109,23 @@ class Model(Layer):
         """The weights with a row for each word, of the input and of the output."""
         raise TypeError(f"{type(self).__name__} has no vectors of words")
 
-    def _remember(self, **arguments: Any) -> None:
-        """Keep the constructor's arguments, from which :meth:`config` rebuilds the model."""
-        for name in arguments:
-            if name in ("layers", "tags") or name.endswith("_size"):
-                arguments[name] = check_sizes(type(self).__name__, name, arguments[name])
-            if name.endswith("vocab_size"):
-                setattr(self, name, arguments[name])
-        self._config = arguments
-        self._cast_state(arguments["dtype"])
+    def _remember(self, kind: type[Model] | None = None, /, **arguments: Any) -> None:
+        """Check the arguments of the constructor of ``kind``, and keep them for :meth:`config`."""
+        kind = kind or type(self)
+        hints, options = get_type_hints(kind.__init__), options_of(kind).values()
+        config = {n: v for n, v in arguments.items() if n not in ("self", *kind.starts)}
+        config["dtype"] = float_type(config["dtype"]).name
+        for option in options:
+            config[option.argument] = option.check(config[option.argument], option.argument)
+        for name in config.keys() - {option.argument for option in options}:
+            if hints.get(name) is int:
+                config[name] = check_size(kind.__name__, name, config[name])
+            elif hints.get(name) == Ids:
+                config[name] = id_list(kind.__name__, name, config[name])
+        for name in (f"{vocab}_size" for vocab in self.vocab_names):
+            if name in config:
+                setattr(self, name, config[name])
+        self._config = config
 
     def config(self) -> dict[str, Any]:
         """Arguments that build a model of this shape: ``type(model)(**model.config())``.
@@ -105,8 +133,21 @@ class Model(Layer):
         Returns
         -------
         dict of str to JSON-able values
+
+        Raises
+        ------
+        TypeError
+            If the constructor has not remembered its arguments.
         """
-        return dict(self._config)
+        name, config = type(self).__name__, dict(getattr(self, "_config", {}))
+        try:
+            inspect.signature(type(self)).bind(**config)
+        except TypeError as error:
+            raise TypeError(
+                f"{name} does not know what it was built from ({error}): its constructor should "
+                f"begin with self._remember({name}, **locals())"
+            ) from error
+        return config
 
     def _cast_state(self, dtype: Any) -> None:
         self._config["dtype"] = float_type(dtype).name
@@ -119,6 +160,15 @@ class Model(Layer):
         int
         """
         return sum(parameter.value.size for parameter in self.parameters())
+
+    def recurrent_numbers(self) -> int:
+        """How many numbers a step of all recurrent layers needs for backward, by token: about.
+
+        Of each layer the input, its dropout and mask, hidden state, memory cell and gates; all
+        except the masks once more as gradients.
+        """
+        layers = [layer for layer in self._layers() if isinstance(layer, TimeRecurrent)]
+        return sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
 
     def summary(self) -> str:
         """Options that differ from their defaults, and a table of the parameters and their ties.
@@ -192,10 +242,3 @@ def id_list(owner: str, name: str, ids: Any) -> list[int] | None:
     if not all(isinstance(id_, Integral) and not isinstance(id_, bool) for id_ in listed):
         raise TypeError(f"{owner}: {name} should be a sequence of integers, got {ids!r:.60}")
     return [int(id_) for id_ in listed]
-
-
-def check_sizes(owner: str, name: str, sizes: Any) -> int | list[int]:
-    """A size as :func:`check_size` gives it, or a list of such from a list."""
-    if isinstance(sizes, list | tuple):
-        return [check_size(owner, name, size) for size in sizes]
-    return check_size(owner, name, sizes)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from deepnlp.backend import Array, Generator, xp
-from deepnlp.backend.initialisers import normal
+from deepnlp.backend import Array, Generator
+from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layer import Layer
 from deepnlp.layers import (
     AdditiveAttention,
@@ -22,10 +22,52 @@ from deepnlp.layers import (
     TimeRNN,
     TimeStacked,
 )
-from deepnlp.layers.recurrent import States
+from deepnlp.layers.recurrent import States, TimeRecurrent
+from deepnlp.models.options import CELLS
 from deepnlp.parameter import Parameter
 
-CELLS: dict[str, Any] = {"lstm": TimeLSTM, "gru": TimeGRU, "rnn": TimeRNN}
+
+class Draw:
+    """Fresh weights of an RNNLM by their role, in one of the two schemes."""
+
+    def __init__(self, scheme: str, embed_bound: float, dtype: Any, rng: Generator | None) -> None:
+        self.bounds = {"embedding": embed_bound, "output": 0.1, "L": 0.01}
+        self.scheme, self.dtype, self.rng = scheme, dtype, rng
+
+    def __call__(self, role: str, shape: tuple[int, int], H: int = 1) -> Array:
+        """A matrix; H is the size of the state of the layer that recurrent weights belong to."""
+        if self.scheme == "uniform":
+            bound = self.bounds.get(role, 1 / math.sqrt(H))
+            return uniform(shape, bound, self.rng, self.dtype)
+        std = 0.01 if role == "embedding" else 1 / math.sqrt(shape[0])
+        return normal(shape, std, self.rng, self.dtype)
+
+
+def fresh_recurrent(
+    cell: str,
+    draw: Draw,
+    D: int,
+    H: int,
+    *,
+    forget_bias: float | None = None,
+    reset_after: bool = False,
+    activation: str = "tanh",
+    input_matrix: bool = True,
+) -> TimeRecurrent:
+    """A recurrent layer from D inputs to H units, which carries its state from text to text."""
+    width = CELLS[cell]._gates * H
+    Wx = Parameter(draw("Wx", (D, width), H), "Wx") if input_matrix else None
+    Wh = Parameter(draw("Wh", (H, width), H), "Wh")
+    b = Parameter.zeros(width, dtype=draw.dtype, name="b")
+    if cell == "rnn":
+        return TimeRNN(Wx, Wh, b, activation, stateful=True)
+    if cell == "gru":
+        bh = Parameter.zeros(width, dtype=draw.dtype, name="bh") if reset_after else None
+        return TimeGRU(Wx, Wh, b, bh, reset_after, stateful=True)
+    if forget_bias is None:
+        forget_bias = 1.0 if draw.scheme == "uniform" else 0.0
+    b.value[H : 2 * H] = forget_bias
+    return TimeLSTM(Wx, Wh, b, stateful=True)
 
 
 def stack_of(
@@ -33,22 +75,24 @@ def stack_of(
     D: int,
     H: int,
     layers: int,
+    dropout: float,
+    dtype: Any,
+    rng: Generator | None,
     *,
     bidirectional: bool = False,
-    dropout: float = 0.0,
-    reset_after: bool = False,
-    dtype: Any = "float32",
-    rng: Generator | None = None,
+    **of_cell: Any,
 ) -> TimeStacked:
     """Layers of one kind, from D inputs to H units, or to H in each direction."""
-    options = {"reset_after": True} if reset_after else {}
 
     def one(D: int) -> Any:
-        return CELLS[cell].init(D, H, rng, dtype, **options)
+        return CELLS[cell].init(D, H, rng, dtype, **of_cell)
 
     sizes = [D] + [2 * H if bidirectional else H] * (layers - 1)
     made = [TimeBidirectional(one(D), one(D)) if bidirectional else one(D) for D in sizes]
     return TimeStacked(*made, dropout=dropout, rng=rng)
+
+
+ATTENTIONS = ("none", "dot", "general", "concat", "additive")
 
 
 def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | None) -> Any:
@@ -64,14 +108,12 @@ def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | Non
 def draw_as_in_the_book(
     model: Layer, embeddings: Sequence[Parameter], rng: Generator | None
 ) -> None:
-    """Normal weights: embeddings from N(0, 1) / 100, other matrices over sqrt(fan-in); b zero."""
-    for name, parameter in model.named_parameters():
+    """Normal matrices: embeddings from N(0, 1) / 100, others over sqrt(fan-in)."""
+    for parameter in model.parameters():
         if len(parameter.shape) == 2:
             is_table = any(parameter is table for table in embeddings)
             std = 0.01 if is_table else 1 / math.sqrt(parameter.shape[0])
             parameter.value = normal(parameter.shape, std, rng, parameter.dtype)
-        elif name.endswith("b"):  # that of a forget gate too
-            parameter.value = xp.zeros_like(parameter.value)
 
 
 class Bridge(Layer):

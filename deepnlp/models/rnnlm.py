@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, asarray, float_type, xp
+from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
     ActivationRegularisation,
@@ -20,40 +20,12 @@ from deepnlp.layers import (
     WeightDrop,
 )
 from deepnlp.layers.lstm import LARGEST_BIAS
-from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.layers.rnn import ACTIVATIONS
-from deepnlp.models.cells import Draw, recurrent_layer
+from deepnlp.models import options
 from deepnlp.models.language_model import HostArray, LanguageModel
-from deepnlp.models.model import id_list
-from deepnlp.models.rnnlm_options import (
-    ACTIVATION,
-    AR,
-    AUGMENT,
-    AUGMENT_TEMPERATURE,
-    CELLS,
-    DROPOUT,
-    DTYPES,
-    EMBED_BOUND,
-    EMBED_DROPOUT,
-    FORGET_BIAS,
-    FREEZE,
-    HIDDEN_SIZE,
-    INIT,
-    INITS,
-    INPUT_DROPOUT,
-    INPUT_MATRIX,
-    LOCKED_DROPOUT,
-    OUTPUT_DROPOUT,
-    RESET_AFTER,
-    TAR,
-    TIE,
-    TIES,
-    WEIGHT_DROP,
-    check_together,
-    layer_sizes,
-)
+from deepnlp.models.parts import Draw, fresh_recurrent
 from deepnlp.models.word_rows import OutputWords, frozen_in_part
-from deepnlp.options import Option, check_options, options_of
+from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 
 
@@ -71,57 +43,71 @@ class RNNLM(LanguageModel):
 
     Parameters
     ----------
-    vocab_size, embed_size : int
-        V and D.
+    vocab_size : int
+        V, the number of words.
+    embed_size : int
+        D, size of a word vector.
     hidden_size : int or list of int
-        H, or that of each layer. The last is the H of the output.
+        H, size of a hidden state; 8,8,4 for one a layer. The last is the H of the output.
     layers : int
         Number of recurrent layers.
     cell : {"lstm", "gru", "rnn"}
+        Recurrent layer.
     tie : {"none", "tied", "tied+L"}
-        ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` takes the embedding,
-        transposed (Press and Wolf 2017; Inan et al. 2017), which needs D = H. ``"tied+L"`` puts a
-        matrix L (H, D) between (Gulordava, Aina and Boleda 2018, eq. 5), so that D and H are
-        free: L is the projection P_HD of a tied model with D != H, as Wx is its P_DH.
+        Tied: the output weight is the embedding, transposed (D = H); tied+L: a matrix L between.
+        ``"none"`` gives the output a separate matrix (H, V). ``"tied"`` is that of Press and Wolf
+        2017 and Inan et al. 2017. ``"tied+L"`` puts L (H, D) between (Gulordava, Aina and Boleda
+        2018, eq. 5), so that D and H are free: L is the projection P_HD of a tied model with
+        D != H, as Wx is its P_DH.
     dropout : float
-        Probability of being zeroed, in [0, 1).
-    input_dropout, output_dropout : float, optional
-        That of the word vectors, and of the states of the last layer; by default ``dropout``.
+        Probability of zeroing a number between layers.
+    input_dropout : float, optional
+        The same for the word vectors; by default as dropout.
+    output_dropout : float, optional
+        The same for the last layer's states; by default as dropout.
     embed_dropout : float
-        Probability that a word is left out when it is read
+        Probability of leaving out a word, wherever it is read in a window
         (:class:`~deepnlp.layers.EmbeddingDropout`).
     weight_drop : float
-        Probability that a weight of W_h is zeroed (:class:`~deepnlp.layers.WeightDrop`).
-    ar, tar : float
-        While training, alpha times the mean square of the last layer's states after dropout, and
-        beta times that of their changes from step to step before dropout, are added to the loss
-        (:class:`~deepnlp.layers.ActivationRegularisation`,
-        :class:`~deepnlp.layers.TemporalActivationRegularisation`).
-    augment, augment_temperature : float
-        gamma and tau of :class:`~deepnlp.layers.AugmentedLoss`, which is added while training.
+        Probability of zeroing a weight of W_h for a window (:class:`~deepnlp.layers.WeightDrop`).
+    ar : float
+        Alpha, weight of the mean square of the last layer's states after dropout. Like ``tar`` and
+        ``augment`` it is added to the loss while training
+        (:class:`~deepnlp.layers.ActivationRegularisation`).
+    tar : float
+        Beta, weight of the mean square of their changes from step to step, before dropout
+        (:class:`~deepnlp.layers.TemporalActivationRegularisation`).
+    augment : float
+        Gamma, weight of the augmented loss, as a fraction of its temperature (Inan et al. 2017;
+        :class:`~deepnlp.layers.AugmentedLoss`).
+    augment_temperature : float
+        Tau of the augmented loss.
     output_bias : bool
-        Whether there is a b.
+        A bias for each word's score.
     locked_dropout : bool
-        One mask over all steps of a window (variational dropout).
+        One dropout mask for all steps of a window (variational dropout).
     init : {"uniform", "book"}
+        Distribution of fresh weights: uniform (Gulordava et al. 2018), or book (normal).
         ``"uniform"``: embedding from U(-embed_bound, embed_bound), a separate output matrix from
         U(-0.1, 0.1), recurrent weights from U(-1/sqrt(H), 1/sqrt(H)), L from U(-0.01, 0.01).
         ``"book"``: embedding from N(0, 1) / 100, all other matrices from N(0, 1) / sqrt(fan-in).
         Biases are zero, except that of the forget gate.
     embed_bound : float
-        See ``init="uniform"``.
+        Uniform: the embedding starts in U(-bound, bound).
     forget_bias : float, optional
-        Of an LSTM's forget gate: by default 1 with ``"uniform"``, 0 with ``"book"``.
+        Lstm: initial bias of the forget gate; by default 1, for book 0.
     activation : {"tanh", "relu"}
-        Of ``cell="rnn"``.
+        Nonlinearity of an rnn cell.
     input_matrix : bool
-        False for ``cell="rnn"`` in the form h = f(x + h_prev Wh + b), with D = H.
+        Rnn: an input matrix Wx in the first layer; without it D = H. Its form is then
+        h = f(x + h_prev Wh + b).
     reset_after : bool
-        Of ``cell="gru"``.
+        Gru: reset gate after the recurrent product, as in cuDNN.
     embedding : array (V, D), optional
         A pre-trained matrix to start from.
     freeze_embedding : bool
-        Leave the embedding as it is; with tying, the output weight too (L and b are trained).
+        Leave the embedding as it starts; with vectors, only the words that the file has. With
+        tying, the output weight stays too (L and b are trained).
     trained_ids : sequence of int, optional
         With ``freeze_embedding``: words whose vectors are trained all the same, such as those that
         a file of vectors lacks.
@@ -131,6 +117,7 @@ class RNNLM(LanguageModel):
         With tying, a word in both has one vector and any other its own
         (:class:`~deepnlp.views.SharedRows`). By default the model predicts what it reads.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Notes
@@ -161,53 +148,46 @@ class RNNLM(LanguageModel):
     338
     """
 
+    starts = ("rng", "embedding")
     penalty: Any = 0  # what ar, tar and augment added to the last loss
 
     def __init__(
         self,
         vocab_size: int,
-        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
-        hidden_size: Annotated[int | list[int], Option(HIDDEN_SIZE, low=1)],
-        layers: Annotated[int, Option("number of recurrent layers", low=1, high=100)] = 2,
-        cell: Annotated[str, Option("recurrent layer", CELLS)] = "lstm",
-        tie: Annotated[str, Option(TIE, TIES)] = "tied",
-        dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.5,
+        embed_size: options.Size,
+        hidden_size: Annotated[int | list[int], Option(low=1)],
+        layers: options.Layers = 2,
+        cell: options.Cell = "lstm",
+        tie: Annotated[str, Option(choices=options.TIES)] = "tied",
+        dropout: options.Probability = 0.5,
         *,
-        input_dropout: Annotated[float | None, Option(INPUT_DROPOUT, low=0, below=1)] = None,
-        output_dropout: Annotated[float | None, Option(OUTPUT_DROPOUT, low=0, below=1)] = None,
-        embed_dropout: Annotated[float, Option(EMBED_DROPOUT, low=0, below=1)] = 0.0,
-        weight_drop: Annotated[float, Option(WEIGHT_DROP, low=0, below=1)] = 0.0,
-        ar: Annotated[float, Option(AR, low=0)] = 0.0,
-        tar: Annotated[float, Option(TAR, low=0)] = 0.0,
-        augment: Annotated[float, Option(AUGMENT, low=0)] = 0.0,
-        augment_temperature: Annotated[float, Option(AUGMENT_TEMPERATURE, above=0)] = 20.0,
-        output_bias: Annotated[bool, Option("a bias for each word's score")] = True,
-        locked_dropout: Annotated[bool, Option(LOCKED_DROPOUT)] = False,
-        init: Annotated[str, Option(INIT, INITS)] = "uniform",
-        embed_bound: Annotated[float, Option(EMBED_BOUND, above=0, high=1000)] = 0.1,
-        forget_bias: Annotated[
-            float | None, Option(FORGET_BIAS, low=-LARGEST_BIAS, high=LARGEST_BIAS)
-        ] = None,
-        activation: Annotated[str, Option(ACTIVATION, ACTIVATIONS)] = "tanh",
-        input_matrix: Annotated[bool, Option(INPUT_MATRIX)] = True,
-        reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
+        input_dropout: Annotated[float | None, Option(low=0, below=1)] = None,
+        output_dropout: Annotated[float | None, Option(low=0, below=1)] = None,
+        embed_dropout: options.Probability = 0.0,
+        weight_drop: options.Probability = 0.0,
+        ar: Annotated[float, Option(low=0)] = 0.0,
+        tar: Annotated[float, Option(low=0)] = 0.0,
+        augment: Annotated[float, Option(low=0)] = 0.0,
+        augment_temperature: Annotated[float, Option(above=0)] = 20.0,
+        output_bias: options.Switch = True,
+        locked_dropout: options.Switch = False,
+        init: options.Init = "uniform",
+        embed_bound: Annotated[float, Option(above=0, high=1000)] = 0.1,
+        forget_bias: Annotated[float | None, Option(low=-LARGEST_BIAS, high=LARGEST_BIAS)] = None,
+        activation: Annotated[str, Option(choices=ACTIVATIONS)] = "tanh",
+        input_matrix: options.Switch = True,
+        reset_after: options.Switch = False,
         embedding: Array | None = None,
-        freeze_embedding: Annotated[bool, Option(FREEZE)] = False,
-        trained_ids: Sequence[int] | None = None,
-        output_ids: Sequence[int] | None = None,
-        dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
+        freeze_embedding: options.Switch = False,
+        trained_ids: options.Ids = None,
+        output_ids: options.Ids = None,
+        dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:
-        trained_ids = id_list("RNNLM", "trained_ids", trained_ids)
-        output_ids = id_list("RNNLM", "output_ids", output_ids)
-        kept = {"vocab_size", "trained_ids", "output_ids", *options_of(RNNLM)}
-        given = {name: value for name, value in locals().items() if name in kept}
-        check_options(RNNLM, {**given, "dtype": float_type(dtype).name})
-        self._remember(**given)
-        V, D = self._config["vocab_size"], self._config["embed_size"]
-        check_together(self._config)
-        sizes = layer_sizes(self._config["hidden_size"], layers)
+        self._remember(RNNLM, **locals())
+        V, D, sizes = self.vocab_size, embed_size, _layer_sizes(hidden_size, layers)
         H = sizes[-1]
+        _check_together(self._config, sizes)
         embedding = None if embedding is None else asarray(embedding)
         if embedding is not None and tuple(embedding.shape) != (V, D):
             raise ValueError(
@@ -216,13 +196,19 @@ class RNNLM(LanguageModel):
             )
 
         draw = Draw(init, embed_bound, dtype, rng)
+        of_cell = {
+            "lstm": {"forget_bias": forget_bias},
+            "gru": {"reset_after": reset_after},
+            "rnn": {"activation": activation, "input_matrix": input_matrix},
+        }[cell]
+
+        def recurrent(D: int, H: int) -> Layer:
+            layer = fresh_recurrent(cell, draw, D, H, **of_cell)
+            return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
 
         def noise(p: float | None) -> list[Layer]:
             p = dropout if p is None else p
             return [TimeDropout(p, locked_dropout, rng)] if p else []
-
-        def drop(layer: TimeRecurrent) -> Layer:
-            return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
 
         table = draw("embedding", (V, D)) if embedding is None else embedding.astype(dtype)
         E: View = Parameter(table, "E", trainable=not freeze_embedding)
@@ -230,10 +216,10 @@ class RNNLM(LanguageModel):
             E = frozen_in_part(table, trained_ids)
         embed = EmbeddingDropout(E, embed_dropout, rng) if embed_dropout else Embedding(E)
         self.layers: list[Layer] = [embed, *noise(input_dropout)]
-        for below, size in pairwise([D, *sizes[:-1]]):
-            self.layers += [drop(recurrent_layer(self._config, draw, below, size)), *noise(dropout)]
-        last = [D, *sizes][-2]
-        self.layers.append(drop(recurrent_layer(self._config, draw, last, H)))
+        *before_last, last = pairwise([D, *sizes])
+        for below, size in before_last:
+            self.layers += [recurrent(below, size), *noise(dropout)]
+        self.layers.append(recurrent(*last))
         # Terms of the loss while training, each with the number of layers below it
         self._terms: list[tuple[int, Layer]] = []
         if tar:
@@ -243,7 +229,8 @@ class RNNLM(LanguageModel):
             self._terms.append((len(self.layers), ActivationRegularisation(ar)))
         if tie == "tied+L":
             self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
-        self._output = None if output_ids is None else OutputWords(output_ids, V)
+        ids = self._config["output_ids"]
+        self._output = None if ids is None else OutputWords(ids, V)
         K = self.output_size
         W: View = E.T
         if tie == "none":
@@ -360,3 +347,46 @@ class RNNLM(LanguageModel):
         """E (V, D), and the output weight by rows (V, H): E again where it is tied."""
         embed: Any = self.layers[0]
         return embed.W, self.output.W.T
+
+
+def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
+    """H of each layer.
+
+    >>> _layer_sizes(8, 2), _layer_sizes([8, 4], 2)
+    ([8, 8], [8, 4])
+    """
+    is_one = not isinstance(hidden_size, list | tuple)
+    sizes = [hidden_size] * layers if is_one else [*hidden_size]
+    options.refuse(
+        "RNNLM",
+        {
+            f"hidden_size should be one number, or one for each of {layers} layers, got {sizes}": (
+                len(sizes) != layers
+            )
+        },
+    )
+    return sizes
+
+
+def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
+    """An error where options do not fit each other."""
+    cell, D, H = given["cell"], given["embed_size"], sizes[-1]
+    broken = {
+        f"reset_after is a form of cell='gru', got cell={cell!r}": (
+            given["reset_after"] and cell != "gru"
+        ),
+        "tie='tied' makes the output weight the embedding's transpose, so it needs embed_size = "
+        f"hidden_size (that of the last layer), got {D} and {H}; tie='tied+L' is free of that": (
+            given["tie"] == "tied" and D != H
+        ),
+        "input_matrix=False is the form h = f(x + h_prev Wh + b) of cell='rnn' with embed_size = "
+        f"hidden_size, got cell={cell!r}, {D} and {given['hidden_size']}": (
+            not given["input_matrix"] and (cell != "rnn" or {D} != {*sizes})
+        ),
+        "trained_ids belong to freeze_embedding=True": (
+            given["trained_ids"] is not None and not given["freeze_embedding"]
+        ),
+        "the augmented loss compares the vectors of all words that are predicted; with output_ids "
+        "some have none": given["augment"] and given["output_ids"] is not None,
+    }
+    options.refuse("RNNLM", broken)

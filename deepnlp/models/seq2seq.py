@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, float_type, xp
+from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
@@ -19,33 +19,17 @@ from deepnlp.layers import (
     TimeDropout,
     reverse_by_length,
 )
-from deepnlp.models.model import Model, id_list
+from deepnlp.models import options
+from deepnlp.models.model import Model
 from deepnlp.models.parts import (
-    CELLS,
+    ATTENTIONS,
     Bridge,
     add_to_last_h,
     attention_of,
     draw_as_in_the_book,
     stack_of,
 )
-from deepnlp.models.seq2seq_options import (
-    ATTENTION,
-    ATTENTIONS,
-    BIDIRECTIONAL,
-    CONTEXT,
-    CONTEXTS,
-    DROPOUT,
-    DTYPES,
-    FEEDING,
-    INIT,
-    INITS,
-    RESET_AFTER,
-    REVERSE,
-    TIE,
-    TIES,
-    check_together,
-)
-from deepnlp.options import Option, check_options, options_of
+from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
 from deepnlp.views import SharedRows
@@ -69,39 +53,48 @@ class Seq2Seq(Model):
 
     Parameters
     ----------
-    source_vocab_size, target_vocab_size, embed_size, hidden_size : int
-        Words of both vocabularies, D and H.
+    source_vocab_size, target_vocab_size : int
+        Words of both vocabularies.
+    embed_size : int
+        D, size of a word vector.
+    hidden_size : int
+        H, size of a hidden state.
     layers : int
         Number of recurrent layers, of the encoder and of the decoder.
     cell : {"lstm", "gru", "rnn"}
+        Recurrent layer.
     context : {"start", "every"}
-        How the encoder's state reaches the decoder; with attention ``"start"``.
+        Start: the encoder's state starts the decoder; every: it enters each step too (peeky). With
+        attention ``"start"``.
     attention : {"none", "dot", "general", "concat", "additive"}
+        Score of attention; additive is the model of Bahdanau et al., the others of Luong et al.
     input_feeding : bool
-        Of ``"dot"``, ``"general"`` and ``"concat"``.
+        Dot, general, concat: what a step attended to enters the next step.
     bidirectional : bool
-        The encoder reads from both ends, with H units each. A bridge, one tanh layer for each layer
+        The encoder reads from both ends, H units each. A bridge, one tanh layer for each layer
         of the stack, then makes the decoder's first state.
     reverse : bool
-        The encoder reads each source from its end to its beginning (Sutskever, Vinyals and Le 2014,
-        section 3.3), so that the first words of both texts are near each other. Sources are given,
-        and attention weights come back, in their own order.
+        The encoder reads the source from its end (Sutskever et al. 2014). So the first words of
+        both texts are near each other (section 3.3). Sources are given, and attention weights come
+        back, in their own order.
     dropout : float
-        Probability of being zeroed, on both embeddings, between layers and before the output.
+        Probability of zeroing a number between layers. Also on both embeddings and before the
+        output.
     tie : {"none", "output", "all"}
-        ``"output"``: the output weight is the target embedding F, transposed. ``"all"``: the source
-        embedding E is F as well. Where what goes into the output is not D wide, a matrix L stands
-        between.
+        Output: the output weight is the target embedding, transposed; all: the source's too. Where
+        what goes into the output is not D wide, a matrix L stands between.
     shared_ids : sequence of int, optional
         For ``tie="all"`` with two vocabularies: for each target id the source id of the same word,
         or -1 for a word that the source does not have. By default both are one vocabulary.
     init : {"uniform", "book"}
-        ``"uniform"``: embeddings from U(-0.1, 0.1), other matrices from U(-1/sqrt(n), 1/sqrt(n)),
-        with n = H for recurrent ones and the fan-in else; forget bias 1. ``"book"``: embeddings
-        from N(0, 1) / 100, other matrices from N(0, 1) / sqrt(fan-in); forget bias 0.
+        Distribution of fresh weights: uniform, or book (normal). ``"uniform"``: embeddings from
+        U(-0.1, 0.1), other matrices from U(-1/sqrt(n), 1/sqrt(n)), with n = H for recurrent ones
+        and the fan-in else; forget bias 1. ``"book"``: embeddings from N(0, 1) / 100, other
+        matrices from N(0, 1) / sqrt(fan-in); forget bias 0.
     reset_after : bool
-        Of ``cell="gru"``.
+        Gru: reset gate after the recurrent product, as in cuDNN.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Attributes
@@ -149,30 +142,26 @@ class Seq2Seq(Model):
         self,
         source_vocab_size: int,
         target_vocab_size: int,
-        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
-        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
-        layers: Annotated[int, Option("number of recurrent layers", low=1, high=100)] = 1,
-        cell: Annotated[str, Option("recurrent layer", tuple(CELLS))] = "lstm",
-        context: Annotated[str, Option(CONTEXT, CONTEXTS)] = "start",
-        attention: Annotated[str, Option(ATTENTION, ATTENTIONS)] = "none",
-        input_feeding: Annotated[bool, Option(FEEDING)] = False,
-        bidirectional: Annotated[bool, Option(BIDIRECTIONAL)] = False,
-        reverse: Annotated[bool, Option(REVERSE)] = False,
-        dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.0,
-        tie: Annotated[str, Option(TIE, TIES)] = "none",
+        embed_size: options.Size,
+        hidden_size: options.Size,
+        layers: options.Layers = 1,
+        cell: options.Cell = "lstm",
+        context: Annotated[str, Option(choices=("start", "every"))] = "start",
+        attention: Annotated[str, Option(choices=ATTENTIONS)] = "none",
+        input_feeding: options.Switch = False,
+        bidirectional: options.Switch = False,
+        reverse: options.Switch = False,
+        dropout: options.Probability = 0.0,
+        tie: Annotated[str, Option(choices=("none", "output", "all"))] = "none",
         *,
-        shared_ids: Sequence[int] | None = None,
-        init: Annotated[str, Option(INIT, INITS)] = "uniform",
-        reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
-        dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
+        shared_ids: options.Ids = None,
+        init: options.Init = "uniform",
+        reset_after: options.Switch = False,
+        dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:
-        shared_ids = id_list("Seq2Seq", "shared_ids", shared_ids)
-        kept = {"source_vocab_size", "target_vocab_size", "shared_ids", *options_of(Seq2Seq)}
-        given = {name: value for name, value in locals().items() if name in kept}
-        check_options(Seq2Seq, {**given, "dtype": float_type(dtype).name})
-        self._remember(**given)
-        check_together(given)
+        self._remember(Seq2Seq, **locals())
+        _check_together(self._config)
         D, H, width = embed_size, hidden_size, (2 if bidirectional else 1) * hidden_size
 
         def dropped(*layers: Layer) -> Sequential:
@@ -180,8 +169,13 @@ class Seq2Seq(Model):
             return Sequential(*layers, *noise)
 
         def stack(D: int, bidirectional: bool = False) -> Any:
-            recurrent = {"dropout": dropout, "reset_after": reset_after, "dtype": dtype, "rng": rng}
-            return stack_of(cell, D, H, layers, bidirectional=bidirectional, **recurrent)
+            of_cell: dict[str, Any] = {
+                "lstm": {"forget_bias": 0.0 if init == "book" else 1.0},
+                "gru": {"reset_after": reset_after},
+                "rnn": {},
+            }[cell]
+            sizes = (cell, D, H, layers, dropout, dtype, rng)
+            return stack_of(*sizes, bidirectional=bidirectional, **of_cell)
 
         E, F = self._embeddings(tie, D, dtype, rng)
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
@@ -189,17 +183,20 @@ class Seq2Seq(Model):
         self.bridge = Bridge(layers, states, width, H, rng, dtype) if bidirectional else None
         self.target = dropped(Embedding(F))
         features = H  # what a step of the decoder gives
-        if attention == "none" and context == "start":
-            self.decoder = stack(D)
-        elif attention == "none":
+        # What the decoder reads beside its first state: nothing, the encoder's last h, or all of h
+        self._reads = "states" if attention != "none" else {"start": "", "every": "h"}[context]
+        if self._reads == "states":
+            kind: Any = InputFeedingDecoder if input_feeding else AttentionDecoder
+            fed = H if input_feeding else 0  # what enters a step beside the word
+            if attention == "additive":
+                kind, fed = BahdanauDecoder, width
+            score = attention_of(attention, H, width, dtype, rng)
+            self.decoder = kind.init(stack(D + fed), score, width, H, rng, dtype)
+        elif self._reads == "h":
             self.decoder = ContextDecoder(stack(D + width))
             features = H + width
         else:
-            kind: Any = InputFeedingDecoder if input_feeding else AttentionDecoder
-            kind = BahdanauDecoder if attention == "additive" else kind
-            fed = {AttentionDecoder: 0, InputFeedingDecoder: H, BahdanauDecoder: width}[kind]
-            score = attention_of(attention, H, width, dtype, rng)
-            self.decoder = kind.init(stack(D + fed), score, width, H, rng, dtype)
+            self.decoder = stack(D)
         self.head = dropped()
         W = F.T
         if tie == "none":
@@ -234,9 +231,9 @@ class Seq2Seq(Model):
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through decoder and encoder; what the decoder read has its gradient from there."""
-        read, shape, lengths = self.saved()
+        shape, lengths = self.saved()
         gradient = self.decoder.backward(self.head.backward(self.output.backward(dloss)))
-        dx, dread = gradient if read else (gradient, None)
+        dx, dread = gradient if self._reads else (gradient, None)
         self.target.backward(dx)
         # the decoder's first state is the encoder's last, by way of the bridge
         dstate = self.decoder.dstate0
@@ -244,9 +241,9 @@ class Seq2Seq(Model):
             dstate = self.bridge.backward(dstate)
         # "every": the decoder read the encoder's last h; attention: all its states
         dhs = xp.zeros(shape, dtype=dx.dtype)
-        if read == "context":
+        if self._reads == "h":
             dstate = add_to_last_h(dstate, dread)
-        elif read == "states":
+        elif self._reads == "states":
             dhs = reverse_by_length(dread, lengths) if self._config["reverse"] else dread
         self.source.backward(self.encoder.backward(dhs, *dstate))
 
@@ -277,15 +274,15 @@ class Seq2Seq(Model):
         """
         with no_backward():
             state, read = self._encode(source, lengths)
-            return self.decoder.begin(state, *read) if read else state
+            return self.decoder.begin(state, *read) if self._reads else state
 
     def step(self, ids: Array, state: Any = None) -> tuple[Array, Any]:
         """Scores (N, V) of the words after the ids (N,), and the new state."""
         x, _ = self.target.step(ids)
         y, state = self.decoder.step(x, state)
         y, _ = self.head.step(y)
-        weights = self._weights()
-        self.attention_weights = None if weights is None else weights[:, 0]
+        if self._reads == "states":
+            self.attention_weights = self.decoder.weights[:, 0]
         return self.output.scores(y), state
 
     # --- Helpers ------------------------------------------------------------------------------
@@ -297,13 +294,12 @@ class Seq2Seq(Model):
             source = reverse_by_length(source, lengths)
         hs = self.encoder.forward(self.source.forward(source), lengths)
         read: tuple[Any, ...] = ()
-        name = ""
-        if isinstance(self.decoder, ContextDecoder):
-            name, read = "context", (self.encoder.state[-1][0],)
-        elif self._config["attention"] != "none":
+        if self._reads == "h":
+            read = (self.encoder.state[-1][0],)
+        elif self._reads == "states":
             in_order = reverse_by_length(hs, lengths) if self._config["reverse"] else hs
-            name, read = "states", (in_order, lengths)
-        self.save_for_backward(name, hs.shape, lengths)
+            read = (in_order, lengths)
+        self.save_for_backward(hs.shape, lengths)
         state = self.encoder.state
         return (state if self.bridge is None else self.bridge.forward(state)), read
 
@@ -314,12 +310,34 @@ class Seq2Seq(Model):
         state, read = self._encode(source, lengths)
         self.decoder.set_state(*state)
         y = self.decoder.forward(self.target.forward(inputs), *read)
-        self.attention_weights = self._weights()
+        if self._reads == "states":
+            self.attention_weights = self.decoder.weights
         return self.head.forward(y)
 
-    def _weights(self) -> Array | None:
-        """Weights (N, T, S) of the decoder's last attention."""
-        decoder: Any = self.decoder
-        if isinstance(decoder, AttentionDecoder):
-            return decoder.attention.weights
-        return getattr(decoder, "weights", None)
+
+def _check_together(given: Mapping[str, Any]) -> None:
+    """An error where options do not fit each other."""
+    attention, tie, ids = given["attention"], given["tie"], given["shared_ids"]
+    source, target = given["source_vocab_size"], given["target_vocab_size"]
+    broken = {
+        f"reset_after is a form of cell='gru', got {given['cell']!r}": (
+            given["reset_after"] and given["cell"] != "gru"
+        ),
+        "context='every' is for attention='none'; with attention each step reads the whole "
+        "source": attention != "none" and given["context"] == "every",
+        "input_feeding is for attention='dot', 'general' or 'concat', got "
+        f"{attention!r} (with 'additive' the context enters the step itself)": (
+            given["input_feeding"] and attention in ("none", "additive")
+        ),
+        "attention='dot' needs states of encoder and decoder of one size, and a bidirectional "
+        "encoder has 2H; attention='general' has a matrix between": (
+            attention == "dot" and given["bidirectional"]
+        ),
+        f"shared_ids belong to tie='all' and hold an id for each of the {target} target words, "
+        f"got tie={tie!r} and {len(ids or ())} ids": (
+            ids is not None and (tie != "all" or len(ids) != target)
+        ),
+        f"tie='all' needs one vocabulary, got {source} and {target} words; for two, shared_ids "
+        "says which words they share": tie == "all" and ids is None and source != target,
+    }
+    options.refuse("Seq2Seq", broken)

@@ -52,9 +52,7 @@ class SimpleRNNLM(LanguageModel):
         dtype: Any = "float32",
         rng: Generator | None = None,
     ) -> None:
-        self._remember(
-            vocab_size=vocab_size, embed_size=embed_size, hidden_size=hidden_size, dtype=dtype
-        )
+        self._remember(SimpleRNNLM, **locals())
         V, D, H = vocab_size, embed_size, hidden_size
         self.embed = Embedding.init(V, D, rng, dtype)
         self.rnn = TimeRNN.init(D, H, rng, dtype, stateful=True)

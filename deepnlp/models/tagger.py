@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, float_type, xp
+from deepnlp.backend import Array, Generator, asarray, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeDropout
 from deepnlp.layers.losses import IGNORED
+from deepnlp.models import options
 from deepnlp.models.model import Model
-from deepnlp.models.parts import CELLS, stack_of
-from deepnlp.options import Option, check_options, options_of
+from deepnlp.models.parts import stack_of
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
-
-DTYPES = ("float32", "float64")
-BIDIRECTIONAL = "read from both ends, H units each"
-DROPOUT = "probability of zeroing a number between layers"
-RESET_AFTER = "gru: reset gate after the recurrent product, as in cuDNN"
 
 
 class Tagger(Model):
@@ -31,18 +26,25 @@ class Tagger(Model):
 
     Parameters
     ----------
-    vocab_size, tags, embed_size, hidden_size : int
-        Words, labels, D and H.
+    vocab_size, tags : int
+        Words and labels.
+    embed_size : int
+        D, size of a word vector.
+    hidden_size : int
+        H, size of a hidden state.
     layers : int
         Number of recurrent layers.
     cell : {"lstm", "gru", "rnn"}
+        Recurrent layer.
     bidirectional : bool
-        Otherwise h_t is only the state from left to right, and knows nothing of what follows.
+        Read from both ends, H units each. Otherwise h_t is only the state from left to right, and
+        knows nothing of what follows.
     dropout : float
-        Probability of being zeroed, on the embedding, between layers and before the output.
+        Probability of zeroing a number between layers. Also on the embedding and before the output.
     reset_after : bool
-        Of ``cell="gru"``.
+        Gru: reset gate after the recurrent product, as in cuDNN.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Attributes
@@ -79,32 +81,28 @@ class Tagger(Model):
         self,
         vocab_size: int,
         tags: int,
-        embed_size: Annotated[int, Option("D, size of a word vector", low=1)],
-        hidden_size: Annotated[int, Option("H, size of a hidden state", low=1)],
-        layers: Annotated[int, Option("number of recurrent layers", low=1, high=100)] = 1,
-        cell: Annotated[str, Option("recurrent layer", tuple(CELLS))] = "lstm",
-        bidirectional: Annotated[bool, Option(BIDIRECTIONAL)] = True,
-        dropout: Annotated[float, Option(DROPOUT, low=0, below=1)] = 0.0,
+        embed_size: options.Size,
+        hidden_size: options.Size,
+        layers: options.Layers = 1,
+        cell: options.Cell = "lstm",
+        bidirectional: options.Switch = True,
+        dropout: options.Probability = 0.0,
         *,
-        reset_after: Annotated[bool, Option(RESET_AFTER)] = False,
-        dtype: Annotated[Any, Option("number type of the weights", DTYPES)] = "float32",
+        reset_after: options.Switch = False,
+        dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:
-        kept = {"vocab_size", "tags", *options_of(Tagger)}
-        given = {name: value for name, value in locals().items() if name in kept}
-        check_options(Tagger, {**given, "dtype": float_type(dtype).name})
-        if reset_after and cell != "gru":
-            raise ValueError(f"Tagger: reset_after is a form of cell='gru', got {cell!r}")
-        self._remember(**given)
+        self._remember(Tagger, **locals())
+        message = f"reset_after is a form of cell='gru', got {cell!r}"
+        options.refuse("Tagger", {message: reset_after and cell != "gru"})
 
         def dropped(*layers: Layer) -> list[Layer]:
             return [*layers, TimeDropout(dropout, rng=rng)] if dropout else [*layers]
 
         E = Parameter(uniform((vocab_size, embed_size), 0.1, rng, dtype), "E")
-        recurrent = {"dropout": dropout, "reset_after": reset_after, "dtype": dtype, "rng": rng}
-        stack = stack_of(
-            cell, embed_size, hidden_size, layers, bidirectional=bidirectional, **recurrent
-        )
+        sizes = (cell, embed_size, hidden_size, layers, dropout, dtype, rng)
+        of_cell = {"reset_after": True} if reset_after else {}
+        stack = stack_of(*sizes, bidirectional=bidirectional, **of_cell)
         self.below, self.stack, self.above = dropped(Embedding(E)), stack, dropped()
         W = uniform((stack.H, tags), fan_in_bound(stack.H), rng, dtype)
         self.output = AffineSoftmaxWithLoss(W, Parameter.zeros(tags, dtype=dtype, name="b"))

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, float_type, xp
+from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLoss, TimeAffine
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
+from deepnlp.models import options
 from deepnlp.models.model import Model
-from deepnlp.models.rnnlm_options import DTYPES, TIES
-from deepnlp.options import Option, check_options, options_of
+from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View, add_rows
 
-LOSSES = ("negative", "softmax")
-CONTEXTS = ("mean", "sum")
-
-# Help texts of options.
-TIE = "tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between"
-LOSS = "negative sampling, or the full softmax over the vocabulary"
-CONTEXT = "what is made of the vectors of a window"
-NEGATIVES = "negative words for which each pair of words is weighed against noise"
-
-EmbedSize = Annotated[int, Option("D, size of a word vector", low=1)]
-Tie = Annotated[str, Option(TIE, TIES)]
-Loss = Annotated[str, Option(LOSS, LOSSES)]
-Negatives = Annotated[int, Option(NEGATIVES, low=1, high=100_000)]
-DType = Annotated[Any, Option("number type of the weights", DTYPES)]
+Tie = Annotated[str, Option(choices=options.TIES)]
+Loss = Annotated[str, Option(choices=("negative", "softmax"))]
+Negatives = Annotated[int, Option(low=1, high=100_000)]
 
 
 class Word2Vec(Model):
@@ -40,22 +28,18 @@ class Word2Vec(Model):
     a centre, else 0. The negatives (N, K) are shared by the centres of a block.
     """
 
-    def _plug(self, kind: type[Word2Vec], arguments: Mapping[str, Any]) -> None:
+    def _plug(self, rng: Generator | None) -> None:
         """Make the layers: embedding, L where there is one, the output with its loss."""
-        kept = {"vocab_size", *options_of(kind)}
-        given = {name: value for name, value in arguments.items() if name in kept}
-        check_options(kind, {**given, "dtype": float_type(given["dtype"]).name})
-        self._remember(**given)
-        tie, loss, dtype, rng = (arguments[name] for name in ("tie", "loss", "dtype", "rng"))
-        V, D = self.vocab_size, self._config["embed_size"]
+        config = self._config
+        V, D, tie, dtype = self.vocab_size, config["embed_size"], config["tie"], config["dtype"]
         self.embed = Embedding(Parameter(uniform((V, D), 0.5 / D, rng, dtype), "E"))
         L = Parameter(xp.eye(D, dtype=dtype), "L")
         self.project: Layer = TimeAffine(L) if tie == "tied+L" else Sequential()
         W = Parameter.zeros(V, D, dtype=dtype, name="W") if tie == "none" else self.embed.W
         self.output: Any = (
-            AffineSoftmaxWithLoss(W.T)
-            if loss == "softmax"
-            else NegativeSamplingLoss(W, given["negatives"])
+            NegativeSamplingLoss(W, config["negatives"])
+            if self._is_sampled
+            else AffineSoftmaxWithLoss(W.T)
         )
 
     @property
@@ -90,17 +74,23 @@ class CBOW(Word2Vec):
 
     Parameters
     ----------
-    vocab_size, embed_size : int
-        V and D.
+    vocab_size : int
+        V, the number of words.
+    embed_size : int
+        D, size of a word vector.
     tie : {"none", "tied", "tied+L"}
-        ``"none"`` gives the output a table of its own, ``"tied"`` takes the embedding, and
-        ``"tied+L"`` a matrix L (D, D) between (Gulordava, Aina and Boleda 2018).
+        Tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between.
+        ``"none"`` gives the output a table of its own; L is (D, D) (Gulordava, Aina and Boleda
+        2018).
     loss : {"negative", "softmax"}
+        Negative sampling, or the full softmax over the vocabulary.
     context : {"mean", "sum"}
+        What is made of the vectors of a window.
     negatives : int
-        The number of negatives for which each pair is weighed; as many are drawn as ``forward`` is
-        given.
+        Negative words for which each pair of words is weighed against noise. As many are drawn as
+        ``forward`` is given.
     dtype : data-type
+        Number type of the weights.
     rng : numpy.random.Generator, optional
 
     Notes
@@ -131,16 +121,17 @@ class CBOW(Word2Vec):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: EmbedSize = 100,
+        embed_size: options.Size = 100,
         tie: Tie = "none",
         loss: Loss = "negative",
         *,
-        context: Annotated[str, Option(CONTEXT, CONTEXTS)] = "mean",
+        context: Annotated[str, Option(choices=("mean", "sum"))] = "mean",
         negatives: Negatives = 5,
-        dtype: DType = "float32",
+        dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:
-        self._plug(CBOW, locals())
+        self._remember(CBOW, **locals())
+        self._plug(rng)
 
     def forward(
         self, text: Array, windows: Array, centres: Array, negatives: Array | None = None
@@ -183,8 +174,22 @@ class SkipGram(Word2Vec):
 
     Parameters
     ----------
-    vocab_size, embed_size, tie, loss, negatives, dtype, rng
-        As for :class:`CBOW`.
+    vocab_size : int
+        V, the number of words.
+    embed_size : int
+        D, size of a word vector.
+    tie : {"none", "tied", "tied+L"}
+        Tied: words are predicted by the vectors they are read by; tied+L: with a matrix L between.
+        ``"none"`` gives the output a table of its own; L is (D, D) (Gulordava, Aina and Boleda
+        2018).
+    loss : {"negative", "softmax"}
+        Negative sampling, or the full softmax over the vocabulary.
+    negatives : int
+        Negative words for which each pair of words is weighed against noise. As many are drawn as
+        ``forward`` is given.
+    dtype : data-type
+        Number type of the weights.
+    rng : numpy.random.Generator, optional
 
     Notes
     -----
@@ -208,15 +213,16 @@ class SkipGram(Word2Vec):
     def __init__(
         self,
         vocab_size: int,
-        embed_size: EmbedSize = 100,
+        embed_size: options.Size = 100,
         tie: Tie = "none",
         loss: Loss = "negative",
         *,
         negatives: Negatives = 5,
-        dtype: DType = "float32",
+        dtype: options.DType = "float32",
         rng: Generator | None = None,
     ) -> None:
-        self._plug(SkipGram, locals())
+        self._remember(SkipGram, **locals())
+        self._plug(rng)
 
     def forward(
         self, text: Array, windows: Array, centres: Array, negatives: Array | None = None

@@ -66,7 +66,7 @@ def reproduce(
         logs.remove(job)
         run = RunFolder(folder / job.name)
         if run.path.is_dir():
-            with run.held():
+            with run.held(overwrite=True):
                 run.clear()
     failed, busy = [], []
     for number, job in enumerate(jobs, start=1):

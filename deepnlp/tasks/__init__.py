@@ -25,7 +25,7 @@ TASKS: dict[str, type[Task]] = {
 
 __all__ = [
     "TASKS", "BPTTBatches", "LanguageModelling", "NGrams", "SequenceToSequence", "Tagging",
-    "Task", "Word2Vec", "as_task",
+    "Task", "Word2Vec", "as_task", "task_of_model",
 ]  # fmt: skip
 
 
@@ -50,3 +50,13 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
             "trainer takes options of the task only beside a Corpus"
         )
     return task
+
+
+def task_of_model(kind: type[Any]) -> str:
+    """The name in ``TASKS`` of the task that builds models of a class.
+
+    >>> from deepnlp.models import SkipGram
+    >>> task_of_model(SkipGram)
+    'vectors'
+    """
+    return next(name for name, task in TASKS.items() if kind in task.models())

@@ -18,12 +18,6 @@ from deepnlp.models import RNNLM
 from deepnlp.options import Option, fill
 from deepnlp.vectors import WordVectors
 
-# Help texts of options.
-VECTORS = "file of word vectors, or run folder, that the embedding starts from"
-OUTPUT_WORDS = "predict only so many words, the most frequent, and <unk> for others; 0 for all"
-UNIGRAM_BIAS = "start the output bias at the log frequency of each word"
-START_FROM = "run folder, or checkpoint, whose best weights the model starts from (finetuning)"
-
 
 @dataclass(frozen=True, eq=False)
 class Pretrained:
@@ -60,12 +54,17 @@ def pretrained(
     corpus: Corpus,
     embed_size: int,
     *,
-    vectors: Annotated[str | None, Option(VECTORS, metavar="PATH", resume="moved")] = None,
+    vectors: Annotated[str | None, Option(metavar="PATH", resume="moved")] = None,
 ) -> Pretrained | None:
     """The vectors of a file, if any, for the words of a corpus; those it lacks have random ones.
 
     A path that does not exist is looked up in the data folder. Of a run, the input vectors of its
     best model are taken.
+
+    Parameters
+    ----------
+    vectors : str, optional
+        File of word vectors, or run folder, that the embedding starts from.
     """
     if not vectors:
         return None
@@ -93,9 +92,15 @@ def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarra
 def output_ids(
     corpus: Corpus,
     *,
-    output_words: Annotated[int, Option(OUTPUT_WORDS, low=0)] = 0,
+    output_words: Annotated[int, Option(low=0)] = 0,
 ) -> list[int] | None:
-    """Ids of the most frequent words, <unk> among them, by id; None for all words."""
+    """Ids of the most frequent words, <unk> among them, by id; None for all words.
+
+    Parameters
+    ----------
+    output_words : int
+        Predict only so many words, the most frequent, and <unk> for others; 0 for all.
+    """
     vocab = corpus.vocab
     if not output_words or output_words >= len(vocab):
         return None
@@ -114,9 +119,15 @@ def start_from_unigram(
     model: RNNLM,
     corpus: Corpus,
     *,
-    unigram_bias: Annotated[bool, Option(UNIGRAM_BIAS)] = True,
+    unigram_bias: Annotated[bool, Option()] = True,
 ) -> None:
-    """Set the output bias, where there is one, from the counts of the words to predict."""
+    """Set the output bias, where there is one, from the counts of the words to predict.
+
+    Parameters
+    ----------
+    unigram_bias : bool
+        Start the output bias at the log frequency of each word.
+    """
     if unigram_bias and model.output.b is not None:
         targets = model.targets(corpus.train)
         model.start_from_unigram(np.bincount(targets, minlength=model.output_size))
@@ -126,9 +137,15 @@ def start_from_run(
     model: RNNLM,
     corpus: Corpus,
     *,
-    start_from: Annotated[str | None, Option(START_FROM, metavar="PATH", resume="moved")] = None,
+    start_from: Annotated[str | None, Option(metavar="PATH", resume="moved")] = None,
 ) -> None:
-    """Take all weights from the best model of a run, of the same sizes and vocabulary."""
+    """Take all weights from the best model of a run, of the same sizes and vocabulary.
+
+    Parameters
+    ----------
+    start_from : str, optional
+        Run folder, or checkpoint, whose best weights the model starts from (finetuning).
+    """
     if not start_from:
         return
     load(start_from, into=model)

@@ -17,6 +17,7 @@ from deepnlp.models import RNNLM, ngrams
 from deepnlp.models.language_model import to_predict
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
+from deepnlp.tasks.corpus_task import CorpusTask
 from deepnlp.tasks.fresh_model import (
     Pretrained,
     fresh_rnnlm,
@@ -26,36 +27,30 @@ from deepnlp.tasks.fresh_model import (
     start_from_unigram,
 )
 from deepnlp.tasks.similarity import SetNames, load_sets, similarities
-from deepnlp.tasks.task import Task
-
-# Help texts of options.
-TIME_SIZE = "T, steps of truncated backpropagation through time"
-VARY_TIME = "draw the length of each window around T, and scale its learning rate by length / T"
-DATA_SEED = "seed of these lengths; they depend on nothing else"
-EVAL_BATCH_SIZE = "rows in the validation of each epoch; final figures are at 1"
-BASELINES = "measure n-gram models on the same text, to compare with"
 
 SENTENCE_WORDS = 8
 
 
-class LanguageModelling(Task):
+class LanguageModelling(CorpusTask):
     """Predict each next token of a corpus; judged by perplexity.
 
     Parameters
     ----------
     corpus : Corpus
-    batch_size, time_size : int
-        N rows of the text side by side, T steps of backpropagation through time.
+    batch_size : int
+        N, rows that are read side by side.
+    time_size : int
+        T, steps of truncated backpropagation through time.
     eval_batch_size : int
-        Rows in the validation of each epoch. Final figures are measured at batch 1.
+        Rows in the validation of each epoch; final figures are at 1.
     baselines : bool
         Measure n-gram models on the same text, to compare with.
     vary_time : bool
-        Draw the length of each window (:class:`BPTTBatches`), anew in each epoch. The learning
-        rate of an update is multiplied by length / T (Merity, Keskar and Socher 2018, section 5):
-        otherwise the words of a short window would count more than those of a long one.
+        Draw the length of each window around T, and scale its learning rate by length / T. So it is
+        in each epoch (:class:`BPTTBatches`; Merity, Keskar and Socher 2018, section 5): otherwise
+        the words of a short window would count more than those of a long one.
     data_seed : int
-        Seed of these lengths.
+        Seed of these lengths; they depend on nothing else.
     similarity : str
         Similarity sets, names or paths with commas between, on which the input and the output
         vectors of the trained model are evaluated.
@@ -85,16 +80,16 @@ class LanguageModelling(Task):
     def __init__(
         self,
         corpus: Corpus,
-        batch_size: Annotated[int, Option("N, rows that are read side by side", low=1)] = 20,
-        time_size: Annotated[int, Option(TIME_SIZE, low=1)] = 35,
-        eval_batch_size: Annotated[int, Option(EVAL_BATCH_SIZE, low=1)] = 10,
-        baselines: Annotated[bool, Option(BASELINES, resume="any")] = True,
-        vary_time: Annotated[bool, Option(VARY_TIME)] = False,
-        data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+        batch_size: Annotated[int, Option(low=1)] = 20,
+        time_size: Annotated[int, Option(low=1)] = 35,
+        eval_batch_size: Annotated[int, Option(low=1)] = 10,
+        baselines: Annotated[bool, Option(resume="any")] = True,
+        vary_time: Annotated[bool, Option()] = False,
+        data_seed: Annotated[int, Option(low=0)] = 0,
         similarity: SetNames = "",
     ) -> None:
         check_options(LanguageModelling, locals())
-        self.corpus, self.name = corpus, corpus.name
+        super().__init__(corpus)
         self.batch_size, self.time_size = batch_size, time_size
         self.eval_batch_size = eval_batch_size
         self.baselines = baselines
@@ -106,12 +101,7 @@ class LanguageModelling(Task):
     def prepare(self, model: Any) -> None:
         """Check that it is a language model for the corpus, and set its vocabulary."""
         expect_language_model("Trainer", model)
-        if model.vocab_size != len(self.corpus.vocab):
-            raise ValueError(
-                f"the model has {model.vocab_size} words and the vocabulary of {self.name} "
-                f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
-            )
-        model.vocab = self.corpus.vocab
+        super().prepare(model)
         self._to_predict = partial(to_predict, model)
         self._output_size = getattr(model, "output_size", model.vocab_size)
 
@@ -148,17 +138,18 @@ class LanguageModelling(Task):
         """Validation perplexity, in ``eval_batch_size`` streams."""
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Perplexity of a split, at batch 1."""
+        return {"perplexity": perplexity(model, self.corpus.splits[split], 1)}, {}
+
     def final(self, model: Any) -> dict[str, Any]:
         """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
-        exact, batched = (
-            {split: perplexity(model, ids, N) for split, ids in splits.items()}
-            for N in (1, self.eval_batch_size)
-        )
+        N = self.eval_batch_size
         return {
-            "perplexity": exact,
-            "perplexity_batched": batched,
-            "eval_batch_size": self.eval_batch_size,
+            **super().final(model),
+            "perplexity_batched": {s: perplexity(model, ids, N) for s, ids in splits.items()},
+            "eval_batch_size": N,
             **self._similarity(model),
         }
 
@@ -194,23 +185,15 @@ class LanguageModelling(Task):
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the corpus; how many of its words have vectors."""
-        vectors = {"vectors": self.vectors.coverage} if self.vectors else {}
-        return {**self.corpus.facts(), **vectors}
+        return {**super().facts(), **({"vectors": self.vectors.coverage} if self.vectors else {})}
 
     def describe(self) -> str:
         """The corpus in one line, and its vectors in another."""
-        lines = [self.corpus.describe()]
-        return "\n".join([*lines, self.vectors.describe()] if self.vectors else lines)
+        return "\n".join([super().describe(), *([self.vectors.describe()] if self.vectors else [])])
 
     def watched(self) -> tuple[Any, int]:
         """The validation text, and the steps of truncated backpropagation."""
         return self.corpus.valid, self.time_size
-
-    @classmethod
-    def load(cls, options: Mapping[str, Any]) -> LanguageModelling:
-        """The task on the corpus that options name."""
-        corpus = fill(load_corpus, options, vocab_size=options["vocab_size"] or None)
-        return fill(cls, options, corpus)
 
     def build_model(self, options: Mapping[str, Any]) -> RNNLM:
         """A fresh RNNLM, started from word frequencies and vectors as the options say."""
@@ -220,11 +203,8 @@ class LanguageModelling(Task):
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in hidden states and scores of a window, with what backward needs of them."""
         tokens = self.batch_size * self.time_size
-        # for each token and layer: the input, its dropout and mask, hidden state, memory cell and
-        # gates; all except the masks once more as gradients
-        recurrent = [p.shape for name, p in model.named_parameters() if name.endswith("Wh")]
-        layers = sum(7 * H + 2 * gates for H, gates in recurrent)
+        numbers = 3 * model.config()["embed_size"] + model.recurrent_numbers()
         return {
-            "hidden states of a window": tokens * (3 * model.config()["embed_size"] + layers),
+            "hidden states of a window": tokens * numbers,
             "scores of a window": 3 * tokens * model.output_size,
         }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.datasets import load_corpus
 from deepnlp.models.ngrams import KneserNey
 from deepnlp.options import fill
-from deepnlp.tasks.task import Task
+from deepnlp.tasks.corpus_task import CorpusTask
 
 
-class NGrams(Task):
+class NGrams(CorpusTask):
     """Predict each next token of a corpus from counts of n-grams; judged by perplexity.
 
     Parameters
@@ -34,34 +34,13 @@ class NGrams(Task):
     parts: ClassVar = {"corpus": (load_corpus,), "model": (KneserNey,)}
     recipe = "ngrams"
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.corpus, self.name = corpus, corpus.name
-
     def fit(self, model: KneserNey) -> None:
         """Count the training split."""
         model.fit(self.corpus.train, len(self.corpus.vocab))
 
-    def evaluate(self, model: KneserNey) -> dict[str, float]:
-        """Perplexity of the validation split."""
-        return {"perplexity": model.perplexity(self.corpus.valid)}
-
-    def final(self, model: KneserNey) -> dict[str, Any]:
-        """Perplexities of validation and test split."""
-        splits = {"valid": self.corpus.valid, "test": self.corpus.test}
-        return {"perplexity": {split: model.perplexity(ids) for split, ids in splits.items()}}
-
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus."""
-        return self.corpus.facts()
-
-    def describe(self) -> str:
-        """The corpus in one line."""
-        return self.corpus.describe()
-
-    @classmethod
-    def load(cls, options: Mapping[str, Any]) -> NGrams:
-        """The task on the corpus that options name."""
-        return cls(fill(load_corpus, options, vocab_size=options["vocab_size"] or None))
+    def measure(self, model: KneserNey, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Perplexity of a split."""
+        return {"perplexity": model.perplexity(self.corpus.splits[split])}, {}
 
     def build_model(self, options: Mapping[str, Any]) -> KneserNey:
         """A model without counts."""

@@ -17,22 +17,12 @@ from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Seq2Seq
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
-from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
+from deepnlp.tasks.bucketing import Buckets, HostIds, by_length, order_seed
 from deepnlp.tasks.task import Task
 from deepnlp.text import Vocabulary, pad_pairs
 
 METRICS = ("exact_match", "bleu", "accuracy", "perplexity")
 SHOWN = 3  # translations of a sample
-
-# Help texts of options.
-POOL = "batches whose pairs are sorted by length together; 1 for none"
-MAX_LENGTH = "longest source and target in training, in tokens; 0 for no limit"
-METRIC = "figure on the validation split that decides which epoch is the best"
-FORCING = "share of decoder inputs that are the target's, not the model's own, in the end"
-FORCING_EPOCHS = "epochs in which that share falls from 1"
-BEAM = "width of the beam search for the final figures; 1 is greedy search"
-PENALTY = "of a beam search: power of the length by which a sum of log-probabilities is divided"
-ORDER_SEED = "of the order of batches and of teacher forcing; by default the seed of the run"
 
 
 class SequenceToSequence(Task):
@@ -51,22 +41,26 @@ class SequenceToSequence(Task):
     ----------
     pairs : Pairs
     batch_size : int
+        N, pairs in a batch.
     pool : int
-        Batches whose pairs are sorted by length together; see :class:`Buckets`.
+        Batches whose pairs are sorted by length together; 1 for none. See :class:`Buckets`.
     max_length : int
-        Longer pairs are left out of training; 0 for no limit.
+        Longest source and target in training, in tokens; 0 for no limit.
     metric : {"exact_match", "bleu", "accuracy", "perplexity"}
-        ``exact_match``: texts that are exactly one of their references, in percent. ``bleu``: needs
-        sacrebleu. ``accuracy``: target tokens that are the likeliest after the tokens before them,
-        in percent.
+        Figure on the validation split that decides which epoch is the best. ``exact_match``: texts
+        that are exactly one of their references, in percent. ``bleu``: needs sacrebleu.
+        ``accuracy``: target tokens that are the likeliest after the tokens before them, in percent.
     teacher_forcing : float
+        Share of decoder inputs that are the target's, not the model's own, in the end. It is
         :math:`\epsilon_{end}`; 1 for teacher forcing throughout.
     teacher_forcing_epochs : int
-        E.
-    beam, length_penalty
-        Of the search for the final figures; validation is by greedy search.
+        Epochs in which that share falls from 1. It is E.
+    beam : int
+        Width of the beam search for the final figures; 1 is greedy search. Validation is greedy.
+    length_penalty : float
+        Of a beam search: power of the length by which a sum of log-probabilities is divided.
     order_seed : int, optional
-        Of the order of batches, and of which inputs are the target's.
+        Of the order of batches and of teacher forcing; by default the seed of the run.
 
     Raises
     ------
@@ -90,15 +84,15 @@ class SequenceToSequence(Task):
     def __init__(
         self,
         pairs: Pairs,
-        batch_size: Annotated[int, Option("N, pairs in a batch", low=1)] = 128,
-        pool: Annotated[int, Option(POOL, low=1)] = 20,
-        max_length: Annotated[int, Option(MAX_LENGTH, low=0)] = 0,
-        metric: Annotated[str, Option(METRIC, METRICS)] = "exact_match",
-        teacher_forcing: Annotated[float, Option(FORCING, low=0, high=1)] = 1.0,
-        teacher_forcing_epochs: Annotated[int, Option(FORCING_EPOCHS, low=1)] = 1,
-        beam: Annotated[int, Option(BEAM, low=1, high=1000, resume="any")] = 1,
-        length_penalty: Annotated[float, Option(PENALTY, low=0, high=100, resume="any")] = 1.0,
-        order_seed: Annotated[int | None, Option(ORDER_SEED, low=0)] = None,
+        batch_size: Annotated[int, Option(low=1)] = 128,
+        pool: Annotated[int, Option(low=1)] = 20,
+        max_length: Annotated[int, Option(low=0)] = 0,
+        metric: Annotated[str, Option(choices=METRICS)] = "exact_match",
+        teacher_forcing: Annotated[float, Option(low=0, high=1)] = 1.0,
+        teacher_forcing_epochs: Annotated[int, Option(low=1)] = 1,
+        beam: Annotated[int, Option(low=1, high=1000, resume="any")] = 1,
+        length_penalty: Annotated[float, Option(low=0, high=100, resume="any")] = 1.0,
+        order_seed: Annotated[int | None, Option(low=0)] = None,
     ) -> None:
         check_options(SequenceToSequence, locals())
         if metric == "bleu":
@@ -204,15 +198,6 @@ class SequenceToSequence(Task):
         figures, _ = self._figures(model, "valid", beam=1)
         return figures
 
-    def final(self, model: Any) -> dict[str, Any]:
-        """Figures of validation and test split, by beam search where one is set."""
-        found: dict[str, Any] = {}
-        for split in ("valid", "test"):
-            figures, notes = self.measure(model, split)
-            for name, value in figures.items():
-                found.setdefault(name, {})[split] = value
-        return {**found, **notes}
-
     def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
         """Figures on a split, by beam search where one is set, and how BLEU was computed."""
         return self._figures(model, split, self.beam)
@@ -297,8 +282,7 @@ class SequenceToSequence(Task):
         """The task on the pairs that options name, in the vocabularies of a model if given."""
         vocabs = None if model is None else (model.source_vocab, model.target_vocab)
         pairs = fill(load_pairs, options, vocabs=vocabs)
-        seed = options["order_seed"] if options["order_seed"] is not None else options["seed"]
-        return fill(cls, options, pairs, order_seed=seed)
+        return fill(cls, options, pairs, order_seed=order_seed(options))
 
     def build_model(self, options: Mapping[str, Any]) -> Seq2Seq:
         """A fresh Seq2Seq; tied embeddings share the words that both vocabularies have."""
@@ -309,8 +293,7 @@ class SequenceToSequence(Task):
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in hidden states and scores of the longest batch, with what backward needs."""
         S, T = (int(n) for n in self._lengths.max(axis=0))
-        layers = [p.shape for name, p in model.named_parameters() if name.endswith("Wh")]
-        cells = sum(7 * H + 2 * gates for H, gates in layers) // 2
+        cells = model.recurrent_numbers() // 2  # half of them read the source
         return {
             "hidden states of a batch": self.batch_size * (S + T) * cells,
             "scores of a batch": 3 * self.batch_size * T * model.target_vocab_size,

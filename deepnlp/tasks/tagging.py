@@ -14,15 +14,10 @@ from deepnlp.evaluation import exponential
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Tagger
 from deepnlp.options import Option, check_options, fill
-from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
+from deepnlp.tasks.bucketing import Buckets, HostIds, by_length, order_seed
 from deepnlp.tasks.task import Task
 from deepnlp.text import EOS, UNK, Vocabulary, pad
 from deepnlp.text.tokenisers import join_words
-
-# Help texts of options.
-POOL = "batches whose sentences are sorted by length together; 1 for none"
-MAX_LENGTH = "longest sentence in training, in words; 0 for no limit"
-ORDER_SEED = "of the order of batches; by default the seed of the run"
 
 SAMPLE_WORDS = 12
 # The tags come first, so that their ids are their numbers in TAGS.
@@ -39,8 +34,14 @@ class Tagging(Task):
     Parameters
     ----------
     text : TaggedText
-    batch_size, pool, max_length, order_seed
-        As for :class:`SequenceToSequence`.
+    batch_size : int
+        N, sentences in a batch.
+    pool : int
+        Batches whose sentences are sorted by length together; 1 for none.
+    max_length : int
+        Longest sentence in training, in words; 0 for no limit.
+    order_seed : int, optional
+        Of the order of batches; by default the seed of the run.
 
     Raises
     ------
@@ -65,10 +66,10 @@ class Tagging(Task):
     def __init__(
         self,
         text: TaggedText,
-        batch_size: Annotated[int, Option("N, sentences in a batch", low=1)] = 32,
-        pool: Annotated[int, Option(POOL, low=1)] = 20,
-        max_length: Annotated[int, Option(MAX_LENGTH, low=0)] = 80,
-        order_seed: Annotated[int | None, Option(ORDER_SEED, low=0)] = None,
+        batch_size: Annotated[int, Option(low=1)] = 32,
+        pool: Annotated[int, Option(low=1)] = 20,
+        max_length: Annotated[int, Option(low=0)] = 80,
+        order_seed: Annotated[int | None, Option(low=0)] = None,
     ) -> None:
         check_options(Tagging, locals())
         self.text, self.name = text, text.name
@@ -119,18 +120,6 @@ class Tagging(Task):
         return ids, lengths, targets
 
     # --- Evaluation ------------------------------------------------------------------------------
-
-    def evaluate(self, model: Any) -> dict[str, float]:
-        """Figures on the validation split."""
-        return self.measure(model, "valid")[0]
-
-    def final(self, model: Any) -> dict[str, Any]:
-        """Figures of validation and test split."""
-        splits = {split: self.measure(model, split)[0] for split in ("valid", "test")}
-        return {
-            name: {split: figures[name] for split, figures in splits.items()}
-            for name in splits["valid"]
-        }
 
     def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
         """Accuracy, F1 and perplexity on a split."""
@@ -187,8 +176,7 @@ class Tagging(Task):
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Tagging:
         """The task on the text that options name, in the vocabulary of a model if there is one."""
         text = fill(load_tagged, options, vocab=None if model is None else model.vocab)
-        seed = options["order_seed"] if options["order_seed"] is not None else options["seed"]
-        return fill(cls, options, text, order_seed=seed)
+        return fill(cls, options, text, order_seed=order_seed(options))
 
     def build_model(self, options: Mapping[str, Any]) -> Tagger:
         """A fresh Tagger."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -23,9 +23,10 @@ class Batches(Protocol):
 class Task:
     """What a model is trained to do: its batches, the loss of each, and how the model is judged.
 
-    A subclass offers at least :meth:`batches`, :meth:`evaluate` and :meth:`facts`. Options in the
-    signature of its constructor must be attributes of the same names; a resumed run must have the
-    same ones.
+    A subclass offers at least :meth:`batches`, :meth:`measure` (or, for figures of the validation
+    data alone, :meth:`evaluate`) and :meth:`facts`; for the command line :meth:`load` and
+    :meth:`build_model` too. Options in the signature of its constructor must be attributes of the
+    same names; a resumed run must have the same ones.
 
     Attributes
     ----------
@@ -91,25 +92,32 @@ class Task:
 
     # --- Evaluation ------------------------------------------------------------------------------
 
-    def evaluate(self, model: Any) -> dict[str, float]:
-        """Figures on the validation data by name, :attr:`metric` among them.
+    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+        """Figures on a split by name, :attr:`metric` first, and notes on how they were measured.
 
         The model is in evaluation mode and saves nothing for a backward; the trainer restores its
         state afterwards.
         """
         raise NotImplementedError
 
+    def evaluate(self, model: Any) -> dict[str, float]:
+        """Figures on the validation data by name, :attr:`metric` among them, after an epoch."""
+        return self.measure(model, "valid")[0]
+
     def final(self, model: Any) -> dict[str, Any]:
-        """Figures of the best weights, for ``result.json``: by name and then by split."""
-        return self.on_validation(model)
+        """Figures of the best weights, for ``result.json``: by name and then by split; notes."""
+        if not self.is_measured():
+            return self.on_validation(model)
+        found: dict[str, Any] = {}
+        for split in ("valid", "test"):
+            figures, notes = self.measure(model, split)
+            for name, value in figures.items():
+                found.setdefault(name, {})[split] = value
+        return {**found, **notes}
 
     def on_validation(self, model: Any) -> dict[str, Any]:
         """As :meth:`final`, of the validation split alone, as it is measured after an epoch."""
         return {name: {"valid": value} for name, value in self.evaluate(model).items()}
-
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
-        """Figures on a split by name, :attr:`metric` first, and notes on how they were measured."""
-        raise NotImplementedError
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """Levels of :attr:`metric` to compare with, by name and then by split."""
@@ -148,13 +156,31 @@ class Task:
     # --- The command line ------------------------------------------------------------------------
 
     @classmethod
+    def models(cls) -> tuple[Any, ...]:
+        """The classes of the models that the task builds: those under ``model`` in ``parts``."""
+        part = cls.parts.get("model", ())
+        named = part.alternatives.values() if isinstance(part, Choice) else part
+        return tuple(kind for kind in named if isinstance(kind, type))
+
+    @classmethod
+    def model_kind(cls, options: Mapping[str, Any]) -> Any:
+        """The class that options choose, where there are several."""
+        part = cls.parts["model"]
+        return part[options["model"]] if isinstance(part, Choice) else cls.models()[0]
+
+    @classmethod
+    def is_measured(cls) -> bool:
+        """Whether a model of the task can be measured on any split, as ``evaluate`` does."""
+        return cls.measure is not Task.measure
+
+    @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
         """:attr:`metric` and :attr:`higher_is_better` of the task that options describe."""
         return cls.metric, cls.higher_is_better
 
     @classmethod
-    def load(cls, options: Mapping[str, Any]) -> Task:
-        """The task that options describe."""
+    def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
+        """The task that options describe; of a trained model, in its vocabularies."""
         raise NotImplementedError
 
     def build_model(self, options: Mapping[str, Any]) -> Any:

@@ -11,24 +11,15 @@ from deepnlp.backend import asarray
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.options import Choice, Option, check_options, fill
+from deepnlp.tasks.corpus_task import CorpusTask
 from deepnlp.tasks.similarity import SetNames, load_sets, similarities
-from deepnlp.tasks.task import Task
 from deepnlp.tasks.windows import Noise, WindowBatches, keep_probability
 
-# Help texts of options.
-WINDOW = "furthest reach of a window to either side; each is drawn from 1 to this"
-SUBSAMPLE = "threshold of word frequency above which occurrences are left out at random; 0 for none"
-POWER = "negatives are drawn from word counts to this power"
-BLOCK = "B, centres of a block of text, which share their negatives"
-NOISE_WORDS = "K, words drawn as negatives for each block"
-DATA_SEED = "of the order of blocks, subsampling, windows and negatives"
-
-MODELS = Choice("what predicts what", CBOW, SkipGram)
 SAMPLED, NEIGHBOURS, FREQUENT = 5, 5, 300  # a sample: words, neighbours, how frequent the words are
 FIXED = 1 << 32  # seed in the place of an epoch, for the windows and negatives of an evaluation
 
 
-class Word2Vec(Task):
+class Word2Vec(CorpusTask):
     """Learn word vectors from which words stand near each other; judged by the loss.
 
     The evaluation reads the validation split with windows and negatives that are the same each
@@ -38,18 +29,21 @@ class Word2Vec(Task):
     ----------
     corpus : Corpus
     window : int
-        A window reaches 1 to ``window`` words to either side of its centre, within the line.
+        Furthest reach of a window to either side; each is drawn from 1 to this. A window stays
+        within the line of its centre.
     subsample : float
+        Threshold of word frequency above which occurrences are left out at random; 0 for none.
         See :func:`~deepnlp.tasks.windows.keep_probability`.
     power : float
-        Negatives are drawn from the counts of words in the training split to this power.
+        Negatives are drawn from word counts to this power. The counts are those of training.
     block : int
-        B, the number of centres of a block of text.
+        B, centres of a block of text, which share their negatives.
     noise_words : int
-        K, the number of words that are drawn as negatives for each block.
+        K, words drawn as negatives for each block.
     batch_size : int
-        N, the number of blocks in a batch.
+        N, blocks of text in a batch.
     data_seed : int
+        Of the order of blocks, subsampling, windows and negatives.
     similarity : str
         Similarity sets, names or paths with commas between, on which the input vectors are
         evaluated too.
@@ -71,23 +65,26 @@ class Word2Vec(Task):
     """
 
     metric = "loss"
-    parts: ClassVar = {"corpus": (load_corpus,), "model": MODELS}
+    parts: ClassVar = {
+        "corpus": (load_corpus,),
+        "model": Choice("what predicts what", CBOW, SkipGram),
+    }
     recipe = "word2vec-cbow"
 
     def __init__(
         self,
         corpus: Corpus,
-        window: Annotated[int, Option(WINDOW, low=1, high=1000)] = 5,
-        subsample: Annotated[float, Option(SUBSAMPLE, low=0)] = 1e-3,
-        power: Annotated[float, Option(POWER, low=0)] = 0.75,
-        block: Annotated[int, Option(BLOCK, low=1, high=1000)] = 16,
-        noise_words: Annotated[int, Option(NOISE_WORDS, low=1, high=100_000)] = 8,
-        batch_size: Annotated[int, Option("N, blocks of text in a batch", low=1)] = 64,
-        data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+        window: Annotated[int, Option(low=1, high=1000)] = 5,
+        subsample: Annotated[float, Option(low=0)] = 1e-3,
+        power: Annotated[float, Option(low=0)] = 0.75,
+        block: Annotated[int, Option(low=1, high=1000)] = 16,
+        noise_words: Annotated[int, Option(low=1, high=100_000)] = 8,
+        batch_size: Annotated[int, Option(low=1)] = 64,
+        data_seed: Annotated[int, Option(low=0)] = 0,
         similarity: SetNames = "",
     ) -> None:
         check_options(Word2Vec, locals())
-        self.corpus, self.name = corpus, corpus.name
+        super().__init__(corpus)
         self.window, self.subsample, self.power = window, subsample, power
         self.block, self.noise_words, self.batch_size = block, noise_words, batch_size
         self.data_seed, self.similarity = data_seed, similarity
@@ -101,14 +98,9 @@ class Word2Vec(Task):
 
     def prepare(self, model: Any) -> None:
         """Check that the model is one of word2vec for the corpus, and set its vocabulary."""
-        if not isinstance(model, CBOW | SkipGram):
+        if not isinstance(model, self.models()):
             raise TypeError(f"Word2Vec trains a CBOW or a SkipGram, got a {type(model).__name__}")
-        if model.vocab_size != len(self.corpus.vocab):
-            raise ValueError(
-                f"the model has {model.vocab_size} words and the vocabulary of {self.name} "
-                f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
-            )
-        model.vocab = self.corpus.vocab
+        super().prepare(model)
 
     def batches(self, epoch: int) -> WindowBatches:
         """The blocks of the training text: text, windows, centres and negatives."""
@@ -168,23 +160,9 @@ class Word2Vec(Task):
             for word in words[:SAMPLED]
         )
 
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus."""
-        return self.corpus.facts()
-
-    def describe(self) -> str:
-        """The corpus in one line."""
-        return self.corpus.describe()
-
-    @classmethod
-    def load(cls, options: Mapping[str, Any]) -> Word2Vec:
-        """The task on the corpus that options name."""
-        corpus = fill(load_corpus, options, vocab_size=options["vocab_size"] or None)
-        return fill(cls, options, corpus)
-
     def build_model(self, options: Mapping[str, Any]) -> Any:
         """A fresh CBOW or SkipGram."""
-        model: Any = fill(MODELS[options["model"]], options, len(self.corpus.vocab))
+        model: Any = fill(self.model_kind(options), options, len(self.corpus.vocab))
         model.vocab = self.corpus.vocab
         return model
 

@@ -51,6 +51,11 @@ def option_groups(
     return groups
 
 
+def all_options(task: str, given: Mapping[str, Any] | None = None) -> dict[str, Option]:
+    """The options of all groups, by name."""
+    return {n: o for group in option_groups(task, given).values() for n, o in group.items()}
+
+
 class TrainConfig(Mapping[str, Any]):
     """All options of a training run: a table by name, whose entries are attributes too.
 
@@ -78,7 +83,7 @@ class TrainConfig(Mapping[str, Any]):
     """
 
     def __init__(self, task: str = DEFAULT_TASK, **options: Any) -> None:
-        known = {n: o for group in option_groups(task, options).values() for n, o in group.items()}
+        known = all_options(task, options)
         for name in options:
             if name not in known:
                 raise ValueError(f"unknown option {name!r}: expected one of {', '.join(known)}")
@@ -117,21 +122,15 @@ class TrainConfig(Mapping[str, Any]):
         return TrainConfig(**{**self, **changes})
 
     def fixed(self) -> dict[str, Any]:
-        """The options that a resumed run must have too, except for those that may name a file.
+        """The options that a resumed run must have too.
 
         Examples
         --------
         >>> TrainConfig(seed=3).fixed()["seed"]
         3
         """
-        known = {
-            n: o for group in option_groups(self.task, self).values() for n, o in group.items()
-        }
-        return {
-            name: self[name]
-            for name, option in known.items()
-            if option.resume == "same" and (option.kind is not str or option.choices)
-        }
+        known = all_options(self.task, self).items()
+        return {name: self[name] for name, option in known if option.resume == "same"}
 
     def to_toml(self) -> str:
         """The options as the text of a TOML file, which :meth:`load` reads."""

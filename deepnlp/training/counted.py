@@ -26,7 +26,7 @@ class CountedRun:
         model: Any,
         task: Task,
         *,
-        out: str | PathLike[str] | Literal[False] | None = None,
+        out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
         name: str | None = None,
         overwrite: bool = False,
         progress: bool = True,
@@ -41,10 +41,8 @@ class CountedRun:
         """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
         if self.out is False:
             return self._count(None)
-        overwrite = self.overwrite and not resume
-        folder = RunFolder.open(self.out, self.name, resume=resume, overwrite=overwrite)
-        with folder.held():
-            folder.check(resume=resume, overwrite=overwrite)  # what others have done until now
+        folder = RunFolder.of(self.out, self.name)
+        with folder.held(resume=resume, overwrite=self.overwrite and not resume):
             return self._count(folder)
 
     def _count(self, folder: RunFolder | None) -> Result:

@@ -12,7 +12,6 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.tasks import TASKS
 
 MARK = "# Options of a run of deepnlp"
-EARLIER = "# A Trainer built in Python"  # how some began before there was a mark
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -46,21 +45,12 @@ def check_files(paths: Sequence[Path]) -> None:
 
 def _is_config(path: Path) -> bool | None:
     content = path.read_bytes()
-    if content.startswith((MARK.encode(), EARLIER.encode())):
+    if content.startswith(MARK.encode()):
         return True
     try:
-        task = tomllib.loads(content.decode("utf-8")).get("task")
+        return tomllib.loads(content.decode("utf-8")).get("task") in TASKS
     except (ValueError, RecursionError):
         return None
-    return task in (*TASKS, *(kind.__name__ for kind in TASKS.values()))
-
-
-def _is_metrics(path: Path) -> bool | None:
-    return _has_key(path.read_bytes().partition(b"\n")[0], "epoch")
-
-
-def _is_result(path: Path) -> bool | None:
-    return _has_key(path.read_bytes(), "status")
 
 
 def _has_key(text: bytes, key: str) -> bool | None:
@@ -88,8 +78,8 @@ def _is_picture(path: Path) -> bool | None:
 
 _KINDS: dict[str, Callable[[Path], bool | None]] = {
     "config.toml": _is_config,
-    "metrics.jsonl": _is_metrics,
-    "result.json": _is_result,
+    "metrics.jsonl": lambda path: _has_key(path.read_bytes().partition(b"\n")[0], "epoch"),
+    "result.json": lambda path: _has_key(path.read_bytes(), "status"),
     "checkpoint.npz": _is_archive,
     "best.npz": _is_archive,
     "gradients.npz": _is_archive,

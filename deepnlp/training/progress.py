@@ -64,20 +64,25 @@ class Progress:
 
 
 class Clock:
-    """Time since it was made: on the wall, and of the processor in all threads of this process."""
+    """Time until it is stopped: on the wall, and of the processor in all threads of the process."""
 
     def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._begin = time.perf_counter(), time.process_time()
+        self._end: tuple[float, float] | None = None
+
+    def stop(self) -> None:
+        """What it shows stays from now on."""
+        self._end = time.perf_counter(), time.process_time()
 
     @property
     def seconds(self) -> float:
         """On the wall."""
-        return time.perf_counter() - self._wall
+        return (self._end[0] if self._end else time.perf_counter()) - self._begin[0]
 
     @property
     def cpu_seconds(self) -> float:
         """Of the processor."""
-        return time.process_time() - self._cpu
+        return (self._end[1] if self._end else time.process_time()) - self._begin[1]
 
 
 class Speed:
@@ -89,7 +94,7 @@ class Speed:
 
     def begin(self) -> None:
         """An epoch begins."""
-        self._tokens, self._clock, self._end = 0, Clock(), (0.0, 0.0)
+        self._tokens, self.clock = 0, Clock()
 
     def add(self, tokens: int) -> None:
         """Count the targets of a batch."""
@@ -97,28 +102,18 @@ class Speed:
 
     def end(self) -> None:
         """The epoch's last batch is done."""
-        self._end = self._clock.seconds, self._clock.cpu_seconds
+        self.clock.stop()
         self._all_tokens += self._tokens
-        self._all_seconds += self.seconds
-
-    @property
-    def seconds(self) -> float:
-        """Since the epoch began, or what it took."""
-        return self._end[0] or self._clock.seconds
-
-    @property
-    def cpu_seconds(self) -> float:
-        """The same, of the processor."""
-        return self._end[1] or self._clock.cpu_seconds
+        self._all_seconds += self.clock.seconds
 
     @property
     def tokens_per_second(self) -> float:
-        """Of this epoch."""
-        return self._tokens / max(self.seconds, 1e-9)
+        """In this epoch."""
+        return self._tokens / max(self.clock.seconds, 1e-9)
 
     @property
     def overall(self) -> float | None:
-        """Of all epochs; None if nothing was trained."""
+        """In all epochs; None if nothing was trained."""
         return self._all_tokens / self._all_seconds if self._all_tokens else None
 
 

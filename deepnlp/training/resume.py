@@ -15,6 +15,7 @@ from deepnlp import backend
 from deepnlp.checkpoint import pack_model, set_parameters
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.archives import read_npz, write_npz
+from deepnlp.models import Model
 from deepnlp.options import arguments_of, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schema import check_contents, check_pieces, state_of
@@ -37,7 +38,7 @@ def describe(trainer: Any) -> dict[str, Any]:
         "task": type(trainer.task).__name__,
         "corpus": trainer.task.name,
         "model": type(model).__name__,
-        **(model.config() if hasattr(model, "config") else {}),
+        **(model.config() if isinstance(model, Model) else {}),
         "optimizer": type(trainer.optimizer).__name__,
         **arguments_of(trainer.optimizer),
         "lr": trainer.first_lr,
@@ -50,7 +51,7 @@ def describe(trainer: Any) -> dict[str, Any]:
 
 def setup_of(trainer: Any) -> dict[str, Any]:
     """Those options that must be the same when a run is resumed."""
-    options = {**options_of(type(trainer.task)), **options_of(type(trainer))}
+    options = options_of(type(trainer.task)) | options_of(type(trainer))
     free = {name for name, option in options.items() if option.resume != "same"}
     same = {name: value for name, value in describe(trainer).items() if name not in free}
     del same["corpus"]  # its fingerprint is compared instead
@@ -105,12 +106,11 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
         check_pieces(training)
     _check_data(training["corpus"], trainer.task.facts())
     _check_same(training["setup"], setup_of(trainer))
-    _check_same(training.get("options", {}), fixed_options(trainer))
+    _check_same(training["options"], fixed_options(trainer))
     rows = folder.read_metrics()
     with wrong_pieces_of(path):
         state = state_of(trainer, training)
-        history = training.get("history", rows[: state.epoch])
-        check_contents(trainer, arrays, meta, state, history)
+        check_contents(trainer, arrays, meta, state)
         # which checks all of it before it takes any
         trainer.optimizer.load_state(join("optimizer", arrays, training["optimizer"]))
     set_parameters(trainer.model, {n: a for n, a in arrays.items() if "/" not in n})
@@ -119,14 +119,13 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
     trainer.model.restore(join("carried", arrays, training["carried"]))
     backend.rng().bit_generator.state = training["random"]
     trainer.state = state
-    written = [*rows, *[{}] * len(history)]
-    trainer.history = [_with_times(row, written[k]) for k, row in enumerate(history)]
+    written = [*rows, *[{}] * state.epoch]  # metrics.jsonl may have been lost
+    trainer.history = [_with_times(row, written[k]) for k, row in enumerate(training["history"])]
 
 
-def _with_times(row: Mapping[str, Any], written: Any) -> dict[str, Any]:
+def _with_times(row: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """A row of figures in the order of the one that was written, and with its times."""
-    order = written if isinstance(written, dict) else {}
-    known = {name: row.get(name, order[name]) for name in order if name in row or name in TIMES}
+    known = {n: row.get(n, value) for n, value in written.items() if n in row or n in TIMES}
     return {**known, **row}
 
 

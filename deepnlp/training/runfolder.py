@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -39,7 +39,7 @@ class RunFolder:
     Parameters
     ----------
     path : str or path
-        The folder; :meth:`open` creates it.
+        The folder; :meth:`held` creates it.
 
     Examples
     --------
@@ -73,37 +73,52 @@ class RunFolder:
             path.with_name(f"{path.name}.next") for path in (self.config, self.checkpoint)
         )
         self.replaces = False  # whether the run that is there is to be replaced
+        self._is_held = False
 
     @classmethod
-    def open(
-        cls,
-        path: str | PathLike[str] | None = None,
-        name: str = "run",
-        *,
-        resume: bool = False,
-        overwrite: bool = False,
-    ) -> RunFolder:
-        """Make the folder ready for a run; no file of another run is overwritten unless asked for.
+    def of(cls, out: RunFolder | str | PathLike[str] | None, name: str = "run") -> RunFolder:
+        """The folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
 
         Parameters
         ----------
-        path : str or path, optional
-            By default a new folder ``runs/NAME-TIME``.
+        out : RunFolder, str or path, optional
         name : str
+            NAME of a new folder. There is a number at its end where two runs begin in a second.
+        """
+        if out is not None:
+            return out if isinstance(out, RunFolder) else cls(out)
+        if not name or Path(name).name != name:
+            raise ValueError(f"the name of a run should be one without folders, got {name!r}")
+        stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+        for number in itertools.count(1):
+            path = Path("runs") / (stem if number == 1 else f"{stem}-{number}")
+            with suppress(FileExistsError):
+                path.mkdir(parents=True)
+                break
+        return cls(path)
+
+    @contextmanager
+    def held(self, *, resume: bool = False, overwrite: bool = False) -> Iterator[RunFolder]:
+        """Context in which a run is begun in the folder, or the one that is there is gone on with.
+
+        Here, and only here, is checked whether that can be. Until the end no other process trains
+        in the folder; the lock ends with the process. What killed processes have left is cleared
+        away. Where nothing has been written by the end, a folder that was made is removed. To hold
+        a folder that is held already changes nothing.
+
+        Parameters
+        ----------
         resume : bool
             Continue the run that is there.
         overwrite : bool
             Replace the run that is there, and no other files, when the new one has a checkpoint
             (:meth:`replace_run`).
 
-        Returns
-        -------
-        RunFolder
-
         Raises
         ------
         DeepNLPError
-            If a run is there and neither is set, or what is there is not a run of deepnlp alone.
+            If a run is there and neither is set, if what is there is not a run of deepnlp alone, or
+            if another process, or another thread, trains there.
         FileNotFoundError
             If there is none to resume.
         NotADirectoryError
@@ -111,37 +126,56 @@ class RunFolder:
 
         Examples
         --------
-        >>> RunFolder.open("runs/none-of-that-name", resume=True)
+        >>> with RunFolder("runs/none-of-that-name").held(resume=True):
+        ...     pass
         Traceback (most recent call last):
             ...
         FileNotFoundError: no run to resume in runs/none-of-that-name: ...
         """
-        folder = cls(_new_folder(name) if path is None else path)
-        folder.check(resume=resume, overwrite=overwrite)
-        folder.path.mkdir(parents=True, exist_ok=True)
-        folder.replaces = overwrite and folder.holds_run()
-        return folder
-
-    def check(self, *, resume: bool = False, overwrite: bool = False) -> None:
-        """Raise the errors of :meth:`open`, and change nothing.
-
-        Parameters
-        ----------
-        resume, overwrite : bool
-        """
+        if self._is_held:
+            yield self
+            return
         if resume and overwrite:
             raise ValueError("resume goes on with a run and overwrite removes it: choose one")
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"{self.path} is a file: name a folder for the run")
         check_files(self._paths())
+        made = [path for path in (self.path, *self.path.parents) if not path.exists()]
+        is_new = not self.lock.exists()
+        self.path.mkdir(parents=True, exist_ok=True)
+        with locked(self.lock, patience=0) as free:
+            if not free:
+                raise DeepNLPError(
+                    f"another process is training in {self.path}: wait for it, or choose another "
+                    "folder"
+                )
+            try:
+                self._roll_forward()
+                self._check_use(resume, overwrite)
+                for path in self._paths():
+                    for left in left_by_writers(path):
+                        left.unlink(missing_ok=True)
+                self._next_config.unlink(missing_ok=True)
+                self._is_held, self.replaces = True, overwrite and bool(self.files())
+                yield self
+            finally:
+                if is_new and not (self._is_held and self.files()):
+                    self.lock.unlink()
+                    with suppress(OSError):  # it is not empty
+                        for path in made:
+                            path.rmdir()
+                self._is_held = False
+
+    def _check_use(self, resume: bool, overwrite: bool) -> None:
+        """An error unless there is a run to resume, or none that would be written over."""
         there = self.files()
         if resume and not self.config.exists():
-            advice = (
-                f"expected a folder with a config.toml, which training writes; {there[0]} is there:"
-                " begin again with --overwrite, or bring config.toml back"
-                if there
-                else "expected a folder with a config.toml, which training writes"
-            )
+            advice = "expected a folder with a config.toml, which training writes"
+            if there:
+                advice += (
+                    f"; {there[0]} is there: begin again with --overwrite, or bring config.toml "
+                    "back"
+                )
             raise FileNotFoundError(f"no run to resume in {self.path}: {advice}")
         if there and not (resume or overwrite):
             resumed = "go on with it (--resume), " if self.config.exists() else ""
@@ -165,42 +199,11 @@ class RunFolder:
                 "the file back, or begin again (--overwrite)"
             )
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Context in which no other process trains in this folder; its lock ends with the process.
-
-        What killed processes have left is cleared away at its beginning.
-
-        Raises
-        ------
-        DeepNLPError
-            If another process, or another thread, holds it.
-        """
-        with locked(self.lock, patience=0) as free:
-            if not free:
-                raise DeepNLPError(
-                    f"another process is training in {self.path}: wait for it, or choose another "
-                    "folder"
-                )
-            self._roll_forward()
-            for path in self._paths():
-                for left in left_by_writers(path):
-                    left.unlink(missing_ok=True)
-            self._next_config.unlink(missing_ok=True)
-            yield
-
-    def recover(self) -> None:
-        """Finish what a process began that was killed while it replaced a run."""
-        if self._next_checkpoint.exists():
-            check_files(self._paths())
-            with self.held():
-                pass
-
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
 
         From the moment in which the new checkpoint has been written, under another name, the new
-        run counts: if the process is killed, :meth:`recover` or :meth:`held` ends what it began.
+        run counts: if the process is killed, :meth:`held` ends what it began.
 
         Parameters
         ----------
@@ -210,7 +213,7 @@ class RunFolder:
             Writes the new checkpoint to a path.
         """
         try:
-            _write_config(self._next_config, config)
+            _write(self._next_config, f"{MARK}\n{config}")
             write_checkpoint(self._next_checkpoint)
         except BaseException:
             self._next_config.unlink(missing_ok=True)
@@ -224,26 +227,15 @@ class RunFolder:
             return
         if self._next_config.exists():
             self._next_config.replace(self.config)
-        for name in self.FILES:
-            if name not in (self.config.name, self.checkpoint.name):
-                (self.path / name).unlink(missing_ok=True)
+        for path in (self.path / name for name in self.FILES):
+            if path not in (self.config, self.checkpoint):
+                path.unlink(missing_ok=True)
         self._next_checkpoint.replace(self.checkpoint)
-
-    def holds_run(self) -> bool:
-        """Whether any file of a run is there.
-
-        Returns
-        -------
-        bool
-        """
-        return bool(self.files())
 
     def clear(self) -> None:
         """Remove the files of the run, and no others."""
-        for path in self._paths():
-            for one in (path, *left_by_writers(path)):
-                if one != self.lock:
-                    one.unlink(missing_ok=True)
+        for name in self.FILES:
+            (self.path / name).unlink(missing_ok=True)
 
     def files(self) -> list[str]:
         """Names of the files of the run that are there.
@@ -266,7 +258,7 @@ class RunFolder:
         ----------
         text : str
         """
-        _write_config(self.config, text)
+        _write(self.config, f"{MARK}\n{text}")
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """The lines of ``metrics.jsonl``, without one that a killed run left unfinished.
@@ -300,8 +292,7 @@ class RunFolder:
         ----------
         rows : iterable of dict
         """
-        with replacing(self.metrics) as file:
-            file.write("".join(to_json(row) + "\n" for row in rows).encode("utf-8"))
+        _write(self.metrics, "".join(to_json(row) + "\n" for row in rows))
 
     def write_result(self, result: Mapping[str, Any]) -> None:
         """Write ``result.json``.
@@ -310,8 +301,7 @@ class RunFolder:
         ----------
         result : dict
         """
-        with replacing(self.result) as file:
-            file.write((to_json(result, indent=2) + "\n").encode("utf-8"))
+        _write(self.result, to_json(result, indent=2) + "\n")
 
     def read_result(self) -> dict[str, Any] | None:
         """What ``result.json`` says, or None where there is none.
@@ -328,21 +318,6 @@ class RunFolder:
             raise DeepNLPError(f"{self.result} is damaged ({error}): remove it") from error
 
 
-def _write_config(path: Path, text: str) -> None:
+def _write(path: Path, text: str) -> None:
     with replacing(path) as file:
-        file.write(f"{MARK}\n{text}".encode())
-
-
-def _new_folder(name: str) -> Path:
-    """Make ``runs/NAME-TIME``, with a number at the end where two runs begin within a second."""
-    if not name or Path(name).name != name:
-        raise ValueError(f"the name of a run should be one without folders, got {name!r}")
-    stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    for number in itertools.count(1):
-        path = Path("runs") / (stem if number == 1 else f"{stem}-{number}")
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        break
-    return path
+        file.write(text.encode("utf-8"))

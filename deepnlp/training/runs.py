@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from deepnlp import backend
+from deepnlp.models import Model
 from deepnlp.optimizers import OPTIMIZERS
-from deepnlp.options import fill
+from deepnlp.options import Option, fill
 from deepnlp.tasks import TASKS
-from deepnlp.training.config import TrainConfig, option_groups
+from deepnlp.training.config import TrainConfig, all_options
 from deepnlp.training.counted import CountedRun
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
@@ -23,14 +24,11 @@ from deepnlp.training.watching import Hook
 
 def train(
     config: TrainConfig,
-    out: str | PathLike[str] | None = None,
+    out: RunFolder | str | PathLike[str] | None = None,
     *,
     resume: bool = False,
     overwrite: bool = False,
-    progress: bool = True,
-    name: str | None = None,
-    hooks: Sequence[Hook] = (),
-    test: bool = True,
+    **options: Any,
 ) -> Result:
     """Train as the options say.
 
@@ -42,16 +40,8 @@ def train(
         Folder of the run; by default a new one, ``runs/NAME-TIME``.
     resume, overwrite : bool
         Continue the run in ``out``, or replace it.
-    progress : bool
-        Show progress on standard error.
-    name : str, optional
-        NAME of a new folder; that of the corpus by default.
-    hooks, test
-        As for :class:`Trainer`.
-
-    Returns
-    -------
-    Result
+    **options
+        ``progress``, ``name``, ``hooks`` and ``test`` of :class:`Trainer`.
 
     Raises
     ------
@@ -59,25 +49,24 @@ def train(
         As :meth:`Trainer.fit` and :func:`deepnlp.datasets.load_corpus` do; nothing was written
         or removed if an option is wrong.
     """
-    if out is not None:
-        RunFolder(out).check(resume=resume, overwrite=overwrite)  # before the work begins
-    run = build_run(
-        config, out, overwrite=overwrite, progress=progress, name=name, hooks=hooks, test=test
-    )
-    return run.fit(resume=resume)
+    if out is None:
+        return build_run(config, overwrite=overwrite, **options).fit(resume=resume)
+    with RunFolder.of(out).held(resume=resume, overwrite=overwrite) as folder:
+        return build_run(config, folder, **options).fit(resume=resume)
 
 
 def resumed_config(
-    out: str | PathLike[str], explicit: Mapping[str, Any] | None = None
+    out: RunFolder | str | PathLike[str], explicit: Mapping[str, Any] | None = None
 ) -> TrainConfig:
     """Options of the run in a folder, to resume it.
 
     Parameters
     ----------
-    out : str or path
+    out : RunFolder, str or path
     explicit : dict, optional
         Options given besides; they must agree with the folder's ``config.toml``, except for a
-        larger number of epochs, and for where the corpus and other files are now.
+        larger number of epochs, for where the corpus and other files are now, and for what changes
+        no weight.
 
     Returns
     -------
@@ -90,50 +79,34 @@ def resumed_config(
     ValueError
         Naming an option that disagrees.
     """
-    folder = RunFolder(out)
-    folder.recover()
-    folder.check(resume=True)
-    config = TrainConfig.load(folder.config)
+    with RunFolder.of(out).held(resume=True) as folder:
+        config = TrainConfig.load(folder.config)
     asked = config.replace(**(explicit or {}))
-    options = {n: o for group in option_groups(config.task).values() for n, o in group.items()}
+    options = {"task": Option("what to train for"), **all_options(config.task)}
     for name in explicit or {}:
-        then, now = config[name], asked[name]
-        free = options[name].resume if name in options else "same"
-        larger = free == "larger"
-        if then == now or free == "moved" or (larger and now > then):
-            continue
-        advice = "only a larger number can be asked for" if larger else "leave it out"
-        raise ValueError(
-            f"cannot resume {folder.path} with {name} = {now!r}: it was begun with {then!r}; "
-            f"{advice}, or begin a new run"
-        )
+        then, now, option = config[name], asked[name], options[name]
+        if not option.may_become(then, now):
+            larger = "only a larger number can be asked for"
+            advice = larger if option.resume == "larger" else "leave it out"
+            raise ValueError(
+                f"cannot resume {folder.path} with {name} = {now!r}: it was begun with {then!r}; "
+                f"{advice}, or begin a new run"
+            )
     return asked
 
 
 def build_trainer(
     config: TrainConfig,
-    out: str | PathLike[str] | None = None,
-    *,
-    overwrite: bool = False,
-    progress: bool = True,
-    name: str | None = None,
-    watch_gradients: int | None = None,
-    hooks: Sequence[Hook] = (),
-    test: bool = True,
+    out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
+    **options: Any,
 ) -> Trainer:
     """Seed, load the data, build the model, and put a trainer around them.
 
     Parameters
     ----------
     config : TrainConfig
-    out, overwrite, progress, name
-        As for :func:`train`.
-    watch_gradients, hooks, test
+    out, **options
         As for :class:`Trainer`.
-
-    Returns
-    -------
-    Trainer
 
     Raises
     ------
@@ -146,6 +119,11 @@ def build_trainer(
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
     model = task.build_model(config)
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"task {config.task!r} builds a {type(model).__name__}, which could not be built again "
+            "from its checkpoint: expected a deepnlp.models.Model"
+        )
     return fill(
         Trainer,
         config,
@@ -155,19 +133,14 @@ def build_trainer(
         schedule=build_schedule(config, steps=len(task.batches(epoch=0))),
         seed=None,  # was set before the model was built
         out=out,
-        progress=progress,
-        name=name,
-        overwrite=overwrite,
         config=config,
-        watch_gradients=watch_gradients,
-        hooks=hooks,
-        test=test,
+        **options,
     )
 
 
 def build_run(
     config: TrainConfig,
-    out: str | PathLike[str] | None = None,
+    out: RunFolder | str | PathLike[str] | None = None,
     *,
     watch_gradients: int | None = None,
     hooks: Sequence[Hook] = (),
@@ -178,11 +151,13 @@ def build_run(
     Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
     :func:`build_trainer`. A model that is counted has no updates at which hooks would be called.
     """
-    if not TASKS[config.task].counted:
-        return build_trainer(config, out, watch_gradients=watch_gradients, hooks=hooks, **options)
+    task_type = TASKS[config.task]
+    if not task_type.counted:
+        options |= {"watch_gradients": watch_gradients, "hooks": hooks}
+        return build_trainer(config, out, **options)
     if watch_gradients is not None:
         raise ValueError(f"task {config.task!r} has no gradients to watch")
-    task = TASKS[config.task].load(config)
+    task = task_type.load(config)
     return CountedRun(task.build_model(config), task, out=out, config=config, **options)
 
 

@@ -8,7 +8,7 @@ schedule remembers, for a checkpoint.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from deepnlp.options import Choice, Option, check_options
 
@@ -42,6 +42,8 @@ class Schedule:
     >>> [Schedule(warmup_steps=4).scale(step) for step in range(5)]
     [0.25, 0.5, 0.75, 1.0, 1.0]
     """
+
+    fractions: ClassVar[tuple[str, ...]] = ()  # numbers of state() that lie from 0 to 1
 
     def __init__(self, warmup_steps: Warmup = 0) -> None:
         check_options(Schedule, locals())
@@ -120,6 +122,8 @@ class Plateau(Schedule):
     >>> schedule.scale(step=0)
     0.25
     """
+
+    fractions = ("level",)
 
     def __init__(
         self,

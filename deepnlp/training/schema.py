@@ -13,19 +13,21 @@ from typing import Any
 
 from deepnlp import backend
 from deepnlp.checkpoint import FLOATS, check_parameters, check_vocabularies, pack_model
+from deepnlp.training.schedules import Schedule
 from deepnlp.training.state import State, join
 
-PIECES = ("state", "optimizer", "schedule", "carried", "random", "setup", "corpus")
-LATER = {"options": dict, "history": list}  # since version 2
+PIECES = {
+    **dict.fromkeys(("state", "optimizer", "schedule", "carried", "random", "setup"), dict),
+    **{"options": dict, "corpus": dict, "history": list},
+}
 ARRAYS = ("best", "optimizer", "carried")  # what the names of arrays begin with, before a slash
 
 
 def check_pieces(training: Any) -> None:
     """An error unless each piece of the JSON text is there, and is a table or a list."""
     _expect("training", isinstance(training, dict), "a table", training)
-    kinds = {**dict.fromkeys(PIECES, dict), **{n: k for n, k in LATER.items() if n in training}}
-    _same_names("training", training, kinds)
-    for name, kind in kinds.items():
+    _same_names("training", training, PIECES)
+    for name, kind in PIECES.items():
         expected = "a table" if kind is dict else "a list"
         _expect(name, isinstance(training[name], kind), expected, training[name])
     fields = State.__dataclass_fields__
@@ -45,11 +47,10 @@ def check_contents(
     arrays: Mapping[str, Any],
     meta: Mapping[str, Any],
     state: State,
-    history: Sequence[Any],
 ) -> None:
     """An error that names the first of the other pieces that cannot be one of its run."""
     training, model = meta["training"], trainer.model
-    _check_history(history, state)
+    _check_history(training["history"], state)
     _check_model(model, meta)
     for name, array in arrays.items():
         first, slash, _ = name.partition("/")
@@ -62,7 +63,7 @@ def check_contents(
     else:
         check_parameters(model, best, what="best weight")
     _check_updates(training["optimizer"], trainer.first_steps + state.step)
-    _check_schedule(training["schedule"], trainer.schedule.state(), state.epoch)
+    _check_schedule(training["schedule"], trainer.schedule, state.epoch)
     _check_random(training["random"])
     if hasattr(model, "check_snapshot"):
         model.check_snapshot(join("carried", arrays, training["carried"]))
@@ -107,8 +108,9 @@ def _check_updates(numbers: Mapping[str, Any], most: int) -> None:
             _expect(f"optimizer {name}", _is_count(value, 1, most), f"from 1 to {most}", value)
 
 
-def _check_schedule(found: Mapping[str, Any], now: Mapping[str, Any], epoch: int) -> None:
+def _check_schedule(found: Mapping[str, Any], schedule: Schedule, epoch: int) -> None:
     """The schedule remembers numbers by the names it has, and counts no more epochs than were."""
+    now = schedule.state()
     _same_names("schedule", found, now)
     for name, value in found.items():
         what = f"schedule {name}"
@@ -116,7 +118,7 @@ def _check_schedule(found: Mapping[str, Any], now: Mapping[str, Any], epoch: int
             _expect(what, isinstance(value, bool), "true or false", value)
         elif isinstance(now[name], int):
             _expect(what, _is_count(value, 0, epoch), f"from 0 to {epoch}", value)
-        elif name == "level":
+        elif name in schedule.fractions:
             _expect(what, _is_number(value) and 0 <= value <= 1, "from 0 to 1", value)
         else:
             _expect(what, value is None or _is_number(value), "a finite number", value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any, Literal
@@ -21,6 +20,7 @@ from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
+from deepnlp.models import Model
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
@@ -33,12 +33,6 @@ from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.state import State
 from deepnlp.training.strict_json import finite
 from deepnlp.training.watching import GradientWatch, Hook
-
-# Help texts of options.
-MAX_NORM = "clip the norm of the whole gradient here; 0 for no clipping"
-EARLY_STOP = "stop after this many epochs without a better validation; 0 for never"
-EVERY = "updates between checkpoints, beside one each epoch; 0 for none between"
-SEED = "the same seed gives the same run"
 
 
 class Trainer:
@@ -54,18 +48,19 @@ class Trainer:
     optimizer : Optimizer, optional
         ``SGD(model.parameters(), lr=20.0)`` by default: the loss is a mean over N x T targets.
     epochs : int
+        Passes over the data.
     max_norm : float or None
-        The norm of the whole gradient is clipped to it; None or 0 for no clipping.
+        Clip the norm of the whole gradient here; 0 for no clipping.
     schedule : Schedule, optional
         A constant learning rate by default.
     early_stop : int, optional
-        Stop after this many epochs without a better validation; None or 0 for never.
+        Stop after this many epochs without a better validation; 0 for never.
     checkpoint_every : int
-        Updates between checkpoints, beside the one after each epoch; 0 for none between.
+        Updates between checkpoints, beside one each epoch; 0 for none between.
     seed : int, optional
-        Seeds the global generator when a new run begins. For a repeatable run, seed it before the
-        model is built too, with :func:`deepnlp.seed`.
-    out : str, path, None or False
+        The same seed gives the same run. It seeds the global generator when a new run begins; seed
+        it before the model is built too, with :func:`deepnlp.seed`.
+    out : RunFolder, str, path, None or False
         Folder of the run; by default a new one, ``runs/NAME-TIME``; False writes nothing.
     name : str, optional
         NAME of a new folder; that of the corpus by default.
@@ -120,13 +115,13 @@ class Trainer:
         task: Task | Corpus,
         optimizer: Optimizer | None = None,
         *,
-        epochs: Annotated[int, Option("passes over the data", low=1, resume="larger")] = 4,
-        max_norm: Annotated[float | None, Option(MAX_NORM, low=0)] = 0.25,
+        epochs: Annotated[int, Option(low=1, resume="larger")] = 4,
+        max_norm: Annotated[float | None, Option(low=0)] = 0.25,
         schedule: Schedule | None = None,
-        early_stop: Annotated[int | None, Option(EARLY_STOP, low=0)] = None,
-        checkpoint_every: Annotated[int, Option(EVERY, low=0, resume="any")] = 500,
-        seed: Annotated[int | None, Option(SEED, low=0)] = None,
-        out: str | PathLike[str] | Literal[False] | None = None,
+        early_stop: Annotated[int | None, Option(low=0)] = None,
+        checkpoint_every: Annotated[int, Option(low=0, resume="any")] = 500,
+        seed: Annotated[int | None, Option(low=0)] = None,
+        out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
         name: str | None = None,
         overwrite: bool = False,
         progress: bool = True,
@@ -139,6 +134,8 @@ class Trainer:
         check_options(Trainer, locals())
         self.model, self.task = model, as_task(task, **task_options)
         self.task.prepare(model)
+        if isinstance(model, Model):
+            model.config()  # an error here, not at the first checkpoint
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
         if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
@@ -196,9 +193,19 @@ class Trainer:
         ValueError
             If the run to resume was made with other options or on another text.
         """
+        if resume and self.out is False:
+            raise ValueError("out=False writes nothing, so there is no run to resume")
+        if self.state.step and not resume:
+            raise DeepNLPError(
+                "this trainer has trained already: go on with fit(resume=True), or build another"
+            )
         self._clock, self._speed = Clock(), Speed()
-        with ExitStack() as held:
-            self._open_folder(resume, held)
+        if self.out is False:
+            self._seed()
+            return self._train()
+        folder = self.folder or RunFolder.of(self.out, self.name)
+        with folder.held(resume=resume, overwrite=self.overwrite and not resume):
+            self._begin_in(folder, resume)
             result = self._result_of_finished_run() if resume else None
             return self._train() if result is None else result
 
@@ -367,8 +374,8 @@ class Trainer:
             "lr": self.optimizer.lr,
             "gradient_norm": state.norm_sum / len(self.batches),
             "tokens_per_second": self._speed.tokens_per_second,
-            "seconds": self._speed.seconds,
-            "cpu_seconds": self._speed.cpu_seconds,
+            "seconds": self._speed.clock.seconds,
+            "cpu_seconds": self._speed.clock.cpu_seconds,
         }
         self.history.append(row)
         progress.line(
@@ -436,26 +443,11 @@ class Trainer:
 
     # --- The folder: writing it, and resuming a run -----------------------------------------------
 
-    def _open_folder(self, resume: bool, held: ExitStack) -> None:
-        """Begin a new run, or restore the one that the folder holds, which is locked until the end.
+    def _begin_in(self, folder: RunFolder, resume: bool) -> None:
+        """Begin a new run in a folder that is held, or restore the one that it holds.
 
         A run that replaces another writes nothing before its first checkpoint.
         """
-        if resume and self.out is False:
-            raise ValueError("out=False writes nothing, so there is no run to resume")
-        if self.state.step and not resume:
-            raise DeepNLPError(
-                "this trainer has trained already: go on with fit(resume=True), or build another"
-            )
-        if self.out is False:
-            self._seed()
-            return
-        path = self.out if self.folder is None else self.folder.path
-        overwrite = self.overwrite and not resume
-        folder = RunFolder.open(path, self.name, resume=resume, overwrite=overwrite)
-        held.enter_context(folder.held())
-        folder.check(resume=resume, overwrite=overwrite)  # what others have done until now
-        folder.replaces = overwrite and folder.holds_run()
         self.folder = folder
         if resume:
             folder.check_checkpoint()

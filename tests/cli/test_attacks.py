@@ -188,10 +188,10 @@ def test_a_name_stays_in_its_folder(deepnlp, workplace, name):
 
 def test_names_from_python_stay_in_their_folder(workplace):
     with pytest.raises(ValueError, match="the name of a folder should be text in UTF-8"):
-        RunFolder.open("new\udcff")
+        RunFolder("new\udcff")
     for name in ("../x", "/tmp/x", "", "a/b"):
         with pytest.raises(ValueError, match="name of a run"):
-            RunFolder.open(name=name)
+            RunFolder.of(None, name)
 
 
 @pytest.mark.parametrize(

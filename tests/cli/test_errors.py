@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from deepnlp import DeepNLPError
+from deepnlp.checkpoint import model_file
 from deepnlp.cli.main import main
 from deepnlp.cli.parser import COMMANDS
 from tests.cli.conftest import TINY, contents
@@ -200,8 +202,8 @@ def test_traceback_shows_where(deepnlp, workplace):
     [
         (KeyboardInterrupt(), 130, "deepnlp: interrupted\n"),
         (MemoryError(), 2, "deepnlp: error: out of memory; try a smaller --batch-size"),
-        (ValueError("first\nsecond"), 2, "deepnlp: error: first second\n"),
-        (ValueError(), 2, "deepnlp: error: ValueError\n"),
+        (DeepNLPError("first\nsecond"), 2, "deepnlp: error: first second\n"),
+        (DeepNLPError(), 2, "deepnlp: error: DeepNLPError\n"),
     ],
 )
 def test_what_a_command_raises(deepnlp, monkeypatch, error, code, text):
@@ -213,12 +215,14 @@ def test_what_a_command_raises(deepnlp, monkeypatch, error, code, text):
     assert (done.code, done.err[: len(text)]) == (code, text)
 
 
-def test_an_error_of_the_program_itself_is_not_hidden(monkeypatch):
-    def raises(arguments):
-        raise KeyError("a mistake of ours")
-
-    monkeypatch.setattr("deepnlp.cli.info.run", raises)
-    with pytest.raises(KeyError):
+@pytest.mark.parametrize(
+    "mistake",
+    [lambda _: {}["ours"], lambda _: int("ours"), lambda _: len(7), lambda _: model_file(None)],
+)
+def test_an_error_of_the_program_itself_is_not_hidden(monkeypatch, mistake):
+    """A ValueError or a TypeError is the user's only where deepnlp raises it by a statement."""
+    monkeypatch.setattr("deepnlp.cli.info.run", mistake)
+    with pytest.raises((KeyError, ValueError, TypeError)):
         main(["info", "anything"])
 
 

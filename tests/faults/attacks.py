@@ -7,6 +7,7 @@ or ``--resume``, must end with the bits of a run that nobody has disturbed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -150,7 +151,8 @@ class Attacks:
 
     def _check(self, folder: Path) -> None:
         """Every file is whole, and the run goes on to the end it would have had."""
-        RunFolder(folder).recover()
+        with contextlib.suppress(FileNotFoundError), RunFolder(folder).held(resume=True):
+            pass
         if (folder / "config.toml").exists():
             options = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
             rate = options["lr"]

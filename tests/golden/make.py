@@ -1,8 +1,7 @@
 """Write the golden files of today's format: ``python -m tests.golden.make``.
 
-A checkpoint that a release wrote must stay readable by the releases after it. Here is one small
-model, and one training run in its middle, of each format there was, beside what they computed
-when they were written. Files are added for a new format and never written again.
+Here is one small model, and one training run in its middle, beside what they computed when they
+were written. They are written again when the format changes, and only then.
 """
 
 from __future__ import annotations

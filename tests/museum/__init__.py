@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from deepnlp import DeepNLPError
 from deepnlp.backend import Generator
 from deepnlp.cli.output import aside, print_json
 from deepnlp.examples import EXAMPLES, SIZES, Sizes
@@ -98,7 +99,7 @@ def _exhibits_of(file: Path) -> Iterator[Exhibit]:
         spec.loader.exec_module(module)
     except Exception as error:
         told = f"{file} cannot be loaded: {type(error).__name__}: {error}"
-        raise ValueError(told) from error
+        raise DeepNLPError(told) from error
     for kind in vars(module).values():
         shown = vars(kind).get("exhibit") if isinstance(kind, type) else None
         if isinstance(shown, Exhibit) and kind.__module__ == name:

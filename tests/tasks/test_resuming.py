@@ -20,8 +20,9 @@ def uninterrupted(request: Any, tmp_path_factory: Any) -> tuple[Any, Any]:
     return make, end_of(folder)
 
 
-@pytest.mark.parametrize("how", ["interrupt", "kill"])
-@pytest.mark.parametrize("step", [2, 7, 13, 17])
+@pytest.mark.parametrize(
+    ("step", "how"), [(2, "kill"), (7, "interrupt"), (13, "kill"), (17, "interrupt")]
+)
 def test_stopped_and_resumed(step: int, how: str, tmp_path: Path, uninterrupted: Any) -> None:
     make, whole = uninterrupted
     assert stopped_and_resumed(make, tmp_path, step, how) == whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from deepnlp.optimizers import SGD
 from deepnlp.tasks import Word2Vec
 from deepnlp.text import Vocabulary
 from deepnlp.training import Linear, Trainer, load
-from tests.training.tools import Killed, end_of, stop_at
+from tests.training.tools import end_of, stopped_and_resumed
 
 TOPICS = [["cat", "dog", "cow", "hen"], ["red", "blue", "green", "grey"], ["one", "two", "six"]]
 
@@ -57,23 +58,13 @@ def uninterrupted(request: Any, tmp_path_factory: Any) -> tuple[Any, Any]:
     return request.param, end_of(folder)
 
 
-@pytest.mark.parametrize("how", ["interrupt", "kill"])
-@pytest.mark.parametrize("step", [2, 31, 60])
+@pytest.mark.parametrize(("step", "how"), [(2, "interrupt"), (31, "kill"), (60, "interrupt")])
 def test_a_run_that_was_stopped_ends_with_the_same_bits(
     step: int, how: str, tmp_path: Path, uninterrupted: Any
 ) -> None:
     kind, whole = uninterrupted
-    stopped = trainer(kind, tmp_path)
-    assert stopped.epochs * len(stopped.batches) > 60
-    stop_at(stopped, step, how)
-    if how == "kill":
-        with pytest.raises(Killed):
-            stopped.fit()
-    else:
-        assert stopped.fit().status == "interrupted"
-    deepnlp.seed(99)
-    assert trainer(kind, tmp_path).fit(resume=True).status == "finished"
-    assert end_of(tmp_path) == whole
+    assert trainer(kind).epochs * len(trainer(kind).batches) > 60
+    assert stopped_and_resumed(partial(trainer, kind), tmp_path, step, how) == whole
 
 
 def test_resuming_with_other_windows_is_refused(tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ import pytest
 from deepnlp.datasets import load_corpus
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
-from deepnlp.options import options_of, to_toml
+from deepnlp.options import fill, options_of, to_toml
 from deepnlp.tasks import TASKS, LanguageModelling
 from deepnlp.training import (
     Constant,
     TrainConfig,
     Trainer,
-    build_trainer,
     configure,
     recipe,
     recipe_names,
@@ -99,7 +98,7 @@ def test_defaults_are_those_of_the_constructors() -> None:
 
 def test_an_option_without_a_default_is_asked_for_when_it_is_needed() -> None:
     with pytest.raises(ValueError, match="embed_size is missing: expected a whole number, 1 or"):
-        build_trainer(TrainConfig(lr=0.1), False, progress=False)
+        fill(RNNLM, TrainConfig(lr=0.1), 7)
 
 
 def test_an_option_that_several_components_share_says_which() -> None:

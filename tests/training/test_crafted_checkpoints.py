@@ -365,35 +365,6 @@ def test_a_bit_of_the_text_or_of_a_weight_is_noticed_by_the_digest(folder: Path)
     assert archives.digest(arrays, {**head, "class": "Tagger"}) != digest
 
 
-# --- The format of the release before -----------------------------------------------------------
-
-
-def as_version_1(arrays: dict[str, Any], meta: dict[str, Any]) -> None:
-    meta["version"] = 1
-    for name in ("history", "options"):
-        del meta["training"][name]
-    for name in ("betas", "eps", "seed"):
-        meta["training"]["setup"].pop(name, None)
-
-
-def test_a_checkpoint_of_format_1_goes_on_to_the_same_end(
-    crafted: Any, folder: Path, tmp_path: Path
-) -> None:
-    path = crafted(as_version_1)
-    assert load(path / "checkpoint.npz").vocab_size == 11
-    tiny_trainer(path).fit(resume=True)
-    whole = tiny_trainer(tmp_path / "whole")
-    whole.fit()
-    for name in ("checkpoint.npz", "best.npz"):
-        assert (path / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-
-
-def test_a_checkpoint_of_format_1_needs_its_figures(crafted: Any) -> None:
-    path = crafted(as_version_1)
-    (path / "metrics.jsonl").write_text("", encoding="utf-8")
-    is_refused(path, "number of rows of figures should be 1")
-
-
 # --- Everything that a checkpoint knows is compared ---------------------------------------------
 
 

@@ -265,7 +265,8 @@ def test_overwriting_that_is_killed_while_it_replaces_leaves_one_of_both(
 
 def resumed_lr(folder: Path) -> float:
     """The learning rate that config.toml states, as the command line would read it."""
-    RunFolder(folder).recover()
+    with RunFolder(folder).held(resume=True):
+        pass
     text = (folder / "config.toml").read_text(encoding="utf-8")
     return 0.05 if "\nlr = 0.05\n" in text else 0.1
 
@@ -407,7 +408,7 @@ def test_two_new_folders_within_a_second_are_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = at_once(*[lambda: RunFolder.open(None, "run").path] * 4)
+    found = at_once(*[lambda: RunFolder.of(None, "run").path] * 4)
     assert len({*found}) == 4
 
 

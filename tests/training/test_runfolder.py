@@ -10,7 +10,7 @@ from deepnlp.training.strict_json import to_json
 
 
 def folder_with_a_run(path: Path) -> RunFolder:
-    folder = RunFolder.open(path)
+    folder = RunFolder(path)
     folder.write_config("epochs = 1\n")
     folder.write_metrics([{"epoch": 1}])
     folder.write_result({"status": "finished"})
@@ -23,22 +23,21 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def test_a_run_is_not_written_over(tmp_path: Path) -> None:
-    folder_with_a_run(tmp_path)
+    folder = folder_with_a_run(tmp_path)
     before = contents(tmp_path)
-    with pytest.raises(DeepNLPError, match="already holds a run"):
-        RunFolder.open(tmp_path)
-    with pytest.raises(ValueError, match="choose one"):
-        RunFolder.open(tmp_path, resume=True, overwrite=True)
+    with pytest.raises(DeepNLPError, match="already holds a run"), folder.held():
+        pass
+    with pytest.raises(ValueError, match="choose one"), folder.held(resume=True, overwrite=True):
+        pass
     assert contents(tmp_path) == before
 
 
 def test_overwrite_keeps_the_run_until_the_next_has_a_checkpoint(tmp_path: Path) -> None:
-    folder_with_a_run(tmp_path)
+    folder = folder_with_a_run(tmp_path)
     before = contents(tmp_path)
     (tmp_path / "checkpoint.npz.tmp").write_bytes(b"half")
     (tmp_path / "checkpoint.npz.0a1b2c3d.tmp").write_bytes(b"half")
-    folder = RunFolder.open(tmp_path, overwrite=True)
-    with folder.held():
+    with folder.held(overwrite=True), folder.held():
         assert contents(tmp_path) == {**before, ".lock": b""}
         folder.replace_run("epochs = 2\n", lambda path: write_npz(path, {}, {}))
     assert set(contents(tmp_path)) == {".lock", "config.toml", "checkpoint.npz", "notes.txt"}
@@ -46,33 +45,40 @@ def test_overwrite_keeps_the_run_until_the_next_has_a_checkpoint(tmp_path: Path)
 
 
 def test_resume_wants_a_run(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no run to resume"):
-        RunFolder.open(tmp_path / "new", resume=True)
-    assert not (tmp_path / "new").exists()
-    folder_with_a_run(tmp_path)
-    assert RunFolder.open(tmp_path, resume=True).files() == [
-        "config.toml",
-        "metrics.jsonl",
-        "result.json",
-    ]
+    new = RunFolder(tmp_path / "quite" / "new")
+    with pytest.raises(FileNotFoundError, match="no run to resume"), new.held(resume=True):
+        pass
+    assert not (tmp_path / "quite").exists()
+    with folder_with_a_run(tmp_path).held(resume=True) as folder:
+        assert folder.files() == ["config.toml", "metrics.jsonl", "result.json"]
+
+
+def test_a_folder_in_which_nothing_was_written_is_removed(tmp_path: Path) -> None:
+    new = RunFolder(tmp_path / "quite" / "new")
+    with new.held():
+        assert new.path.is_dir()
+    assert not (tmp_path / "quite").exists()
+    with new.held():
+        (new.path / "notes.txt").write_text("mine", encoding="utf-8")
+    assert set(contents(new.path)) == {"notes.txt"}
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text", encoding="utf-8")
-    with pytest.raises(NotADirectoryError, match="is a file"):
-        RunFolder.open(tmp_path / "file")
+    with pytest.raises(NotADirectoryError, match="is a file"), RunFolder(tmp_path / "file").held():
+        pass
 
 
 def test_a_new_folder_has_name_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    first, second = RunFolder.open(None, "pydocs"), RunFolder.open(None, "pydocs")
+    first, second = RunFolder.of(None, "pydocs"), RunFolder.of(None, "pydocs")
     assert first.path.parent == Path("runs")
     assert first.path.name.startswith("pydocs-")
     assert first.path != second.path
 
 
 def test_metrics_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
-    folder = RunFolder.open(tmp_path)
+    folder = RunFolder(tmp_path)
     folder.write_metrics([{"epoch": 1, "valid_perplexity": float("inf")}, {"epoch": 2}])
     with folder.metrics.open("a", encoding="utf-8") as file:
         file.write('{"epoch": 3, "valid')
@@ -80,7 +86,7 @@ def test_metrics_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
 
 
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
-    folder = RunFolder.open(tmp_path)
+    folder = RunFolder(tmp_path)
     folder.result.write_text("{", encoding="utf-8")
     with pytest.raises(DeepNLPError, match=r"result\.json is damaged"):
         folder.read_result()

@@ -224,8 +224,9 @@ def uninterrupted(request: Any, tmp_path_factory: Any) -> tuple[Callable[..., Tr
     return make, end_of(folder)
 
 
-@pytest.mark.parametrize("how", ["interrupt", "kill"])
-@pytest.mark.parametrize("step", [2, 11, 19, 33, 50])
+@pytest.mark.parametrize(
+    ("step", "how"), [(2, "interrupt"), (11, "kill"), (19, "interrupt"), (33, "kill"), (50, "kill")]
+)
 def test_stopped_in_the_middle_of_an_epoch_and_resumed(
     step: int, how: str, tmp_path: Path, uninterrupted: Any
 ) -> None:

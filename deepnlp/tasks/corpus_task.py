@@ -1,0 +1,41 @@
+"""What tasks on a corpus share: the data, and a model that reads its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from deepnlp.datasets import Corpus, load_corpus
+from deepnlp.options import fill
+from deepnlp.tasks.task import Task
+
+
+class CorpusTask(Task):
+    """A task whose constructor takes a corpus first."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus, self.name = corpus, corpus.name
+
+    def prepare(self, model: Any) -> None:
+        """Check that the model has as many words as the corpus, and set its vocabulary."""
+        if model.vocab_size != len(self.corpus.vocab):
+            raise ValueError(
+                f"the model has {model.vocab_size} words and the vocabulary of {self.name} "
+                f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
+            )
+        model.vocab = self.corpus.vocab
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes of the corpus."""
+        return self.corpus.facts()
+
+    def describe(self) -> str:
+        """The corpus in one line."""
+        return self.corpus.describe()
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
+        """The task on the corpus that options name; of a trained model, in its vocabulary."""
+        vocab = None if model is None else model.vocab
+        size = options["vocab_size"] or None
+        return fill(cls, options, fill(load_corpus, options, vocab_size=size, vocab=vocab))
