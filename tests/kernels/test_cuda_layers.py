@@ -8,7 +8,7 @@ from deepnlp import kernels
 from deepnlp.backend import asnumpy
 from tests.cases import by_layer, together
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
-from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 
 def results(case):

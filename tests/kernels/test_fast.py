@@ -17,7 +17,7 @@ from tests.cases import by_layer, together
 from tests.kernels import cases
 from tests.kernels.cases import LOOPS, plain
 from tests.layers.tools import LAYERS, QUICK, host, parameter_gradients, run
-from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "complex128": 1e-12}
 

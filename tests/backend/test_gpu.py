@@ -13,7 +13,7 @@ from deepnlp.models import RNNLM, SimpleRNNLM
 from tests.cases import by_layer, together
 from tests.layers.tools import LAYERS, as_tuple, host, parameter_gradients, run
 from tests.strict_backend import strict
-from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 pytestmark = pytest.mark.gpu
 
