@@ -3,13 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help train test fuzz check format clean notebooks lessons bench
+.PHONY: help train test rounding fuzz check format clean notebooks lessons bench
 
 help:
 	@echo "make train      train the default model on the documentation inside every Python"
 	@echo "make notebooks  open JupyterLab on the lessons"
 	@echo "make lessons    run the lessons in full and keep their outputs (ARGS=01 for one)"
 	@echo "make test       run the tests: every gradient, and everything else"
+	@echo "make rounding   run the numerical tests with products that round as on another processor"
 	@echo "make fuzz       try layers and parsers on many random cases (EXAMPLES=2000 of each)"
 	@echo "make bench      time it against PyTorch, then write docs/performance.md (ARGS=lm for one suite)"
 	@echo "make check      ruff, format, types"
@@ -35,6 +36,11 @@ lessons: .venv/notebooks.stamp
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+NUMERICAL := tests/layers tests/kernels tests/optimizers tests/models tests/parity
+
+rounding: .venv/test.stamp
+	$(BIN)/python -m tests.rounding -m pytest --numprocesses auto $(NUMERICAL) $(ARGS)
 
 # The tests that draw their cases: other ones every time, and as many of each as EXAMPLES says.
 fuzz: .venv/test.stamp

@@ -1,6 +1,7 @@
 """The house is built from the ground up: no file imports from a floor above its own."""
 
 import ast
+import functools
 import graphlib
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def file_of(module: str) -> str | None:
     return None
 
 
+@functools.cache
 def imported_modules(source: str) -> set[str]:
     """Modules that a source imports, wherever in the text; `a.b` for `from a import b` too."""
     modules = set()
@@ -57,6 +59,7 @@ def imported_modules(source: str) -> set[str]:
     return modules
 
 
+@functools.cache
 def imported_files(source: str) -> set[str]:
     """Files of the package that a source imports."""
     files = set()

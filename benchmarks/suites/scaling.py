@@ -19,14 +19,14 @@ VARIED = {
     "V": (1000, 3000, 10_000, 30_000),
 }
 QUICK_BASE = {"V": 50, "N": 2, "T": 3, "H": 4}
-QUICK_VARIED = {"T": (3, 6), "V": (50, 60)}
+QUICK_VARIED = {"T": (3, 6), "V": (50,)}
 
 TEXTS = {
     "perplexity": (10_000, 40_000, 160_000),
     "training": (100_000, 1_000_000, 10_000_000),
     "generation": (1_000, 4_000, 16_000),
 }
-QUICK_TEXTS = {"perplexity": (30, 60), "training": (30, 60), "generation": (3, 6)}
+QUICK_TEXTS = {"perplexity": (30, 60), "training": (30,), "generation": (3,)}
 TEXT_SIZES = {"V": 1000, "N": 20, "T": 35, "H": 100}
 
 

@@ -20,7 +20,7 @@ from deepnlp.backend.threads import in_parallel, one_blas_thread
 from deepnlp.kernels import fast
 from deepnlp.layers import TimeAffine, TimeGRU, TimeLSTM
 from deepnlp.models import RNNLM, SimpleRNNLM
-from tests.test_strict_layers import OPTIMIZERS, training_step
+from tests.backend.test_strict_models import OPTIMIZERS, training_step
 
 
 @pytest.fixture(autouse=True)
@@ -400,7 +400,7 @@ def small_pieces(monkeypatch):
     return shared
 
 
-def trained(make, optimizer, steps=10):
+def trained(make, optimizer, steps=4):
     deepnlp.seed(0)
     model = make()
     updated = OPTIMIZERS[optimizer](model.parameters())
@@ -415,7 +415,7 @@ def trained(make, optimizer, steps=10):
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_ten_training_steps_have_the_same_bits_with_any_number_of_threads(small_pieces, run):
+def test_training_has_the_same_bits_with_any_number_of_threads(small_pieces, run):
     threads.use(1)
     reference = trained(*RUNS[run])
     assert small_pieces == []
@@ -423,7 +423,7 @@ def test_ten_training_steps_have_the_same_bits_with_any_number_of_threads(small_
         threads.use(number)
         for a, e in zip(trained(*RUNS[run]), reference, strict=True):
             np.testing.assert_array_equal(a, e)
-        assert small_pieces.count(number) > 50
+        assert small_pieces.count(number) > 20
     assert all(np.isfinite(a).all() for a in reference)
 
 
@@ -436,7 +436,7 @@ model = RNNLM(10_000, 200, 200)
 optimizer = SGD(model.parameters(), lr=20.0)
 rng = numpy.random.default_rng(0)
 bits = hashlib.sha256()
-for _ in range(3):
+for _ in range(2):
     ids = rng.integers(0, 10_000, size=(10, 16))
     loss = model.forward(ids[:, :-1], ids[:, 1:])
     model.zero_grad()
@@ -453,7 +453,7 @@ print(deepnlp.backend.threads.number(), bits.hexdigest())
 def test_large_sizes_have_the_same_bits_in_processes_with_any_number_of_threads():
     """The program's own BLAS threads do not matter either."""
     found = {}
-    for number, of_blas in ((1, 1), (2, 1), (3, 1), (2, 2)):
+    for number, of_blas in ((1, 1), (3, 1), (2, 2)):
         environment = {
             **os.environ,
             "DEEPNLP_NUM_THREADS": str(number),

@@ -20,7 +20,9 @@ def wrong_layer(monkeypatch):
     monkeypatch.setitem(EXAMPLES, "Doubled", case)
 
 
-def test_all_layers_are_right(deepnlp):
+def test_all_layers_are_right(deepnlp, monkeypatch):
+    for name in [*EXAMPLES][20:]:  # all of them are checked in tests/gradcheck
+        monkeypatch.delitem(EXAMPLES, name)
     done = deepnlp("gradcheck", "--json")
     assert done.code == 0
     found = done.json

@@ -10,21 +10,31 @@ from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import check_gradients, numerical_gradient
 from deepnlp.layer import Layer
 from deepnlp.models import LanguageModel, Model
+from tests.cases import by_layer, together
+from tests.layers.tools import QUICK
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize(("method", "seed"), [("auto", 0), ("complex", 1)])
-def test_every_case_passes_the_complex_step(name, method, seed, array_backend):
-    report = EXAMPLES[name].check(method, seed)
+@by_layer(EXAMPLES.values())
+def test_every_case_passes_the_complex_step(case):
+    passes_the_complex_step(case, "auto", seed=0)
+
+
+@by_layer(QUICK)
+def test_quick_cases_pass_with_other_numbers_and_on_the_stand_in(array_backend, case):
+    passes_the_complex_step(case, "complex", seed=1)
+
+
+def passes_the_complex_step(case, method, seed):
+    report = case.check(method, seed)
     assert report.method == "complex"
     assert report.ok, report
     assert report.error <= 1e-12
     assert report.rows
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_case_passes_central_differences(name):
-    report = EXAMPLES[name].check("central")
+@by_layer(QUICK)
+def test_quick_cases_pass_central_differences(case):
+    report = case.check("central")
     assert report.ok, report
     assert report.error <= 1e-6
 
@@ -113,13 +123,13 @@ def wrong_rows(layer, *inputs, method):
     return [row.name for row in report.rows if not row.ok]
 
 
-METHODS = pytest.mark.parametrize("method", ["complex", "central", "auto"])
+METHODS = pytest.mark.parametrize("method", ["complex", "central"])
 
 
 @METHODS
-@pytest.mark.parametrize("parameter", ["Wx", "Wh", "b"])
-@pytest.mark.parametrize(
-    "spoil", [lambda g: 0 * g, lambda g: 2 * g, lambda g: -g, swap_gates, lambda g: g * (1 + 1e-5)]
+@together(
+    parameter=["Wx", "Wh", "b"],
+    spoil=[lambda g: 0 * g, lambda g: -g, swap_gates, lambda g: g * (1 + 1e-5)],
 )
 @pytest.mark.usefixtures("undiagnosed")
 def test_a_spoilt_lstm_gradient_is_found_by_its_name(parameter, spoil, method):
@@ -131,9 +141,7 @@ def test_a_spoilt_lstm_gradient_is_found_by_its_name(parameter, spoil, method):
 
 
 @METHODS
-@pytest.mark.parametrize(
-    "spoil", [lambda dx: 0 * dx, lambda dx: 2 * dx, lambda dx: dx[::-1], lambda dx: dx.T]
-)
+@together(spoil=[lambda dx: 0 * dx, lambda dx: 2 * dx, lambda dx: dx[::-1], lambda dx: dx.T])
 @pytest.mark.usefixtures("undiagnosed")
 def test_a_spoilt_input_gradient_is_found_by_its_name(spoil, method):
     rng = np.random.default_rng(0)
@@ -403,14 +411,14 @@ def saturated_cases():
 
 
 @pytest.mark.parametrize("case", list(saturated_cases()), ids=lambda case: case[0])
-@pytest.mark.parametrize("method", ["complex", "central", "auto", "direction"])
+@together(method=["complex", "central", "direction"])
 def test_a_saturated_layer_is_not_accused(case, method):
     _, layer, inputs = case
     report = check_gradients(layer, *inputs, method=method)
     assert report.ok, report
 
 
-@pytest.mark.parametrize("factor", [0.0, -1.0, 1 + 1e-5, 2.0])
+@together(factor=[0.0, -1.0, 1 + 1e-5, 2.0])
 @pytest.mark.usefixtures("undiagnosed")
 def test_a_wrong_gradient_beside_large_inputs_is_found(factor):
     rng = np.random.default_rng(0)

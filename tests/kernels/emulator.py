@@ -44,7 +44,7 @@ def build(folder: Path, letter: str, *flags: str) -> ctypes.CDLL:
     source, library = folder / f"kernels_{letter}.cpp", folder / f"kernels_{letter}.so"
     source.write_text(text, encoding="utf-8")
     defines = [option for option in launching.options(letter) if option.startswith("-D")]
-    command = [compiler(), "-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *flags, *defines]
+    command = [compiler(), "-std=c++20", "-O1", "-shared", "-fPIC", *flags, *defines]
     subprocess.run([*command, str(source), "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))
 

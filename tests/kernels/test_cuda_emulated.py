@@ -12,6 +12,7 @@ from deepnlp.kernels import cuda
 from deepnlp.kernels.cuda import launching, masks, steps
 from deepnlp.layers.dropout import dropout, dropout_backward
 from deepnlp.layers.losses import softmax_nll, softmax_nll_backward
+from tests.cases import by_layer, together
 from tests.kernels import cases, reference
 from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
 from tests.kernels.emulator import KERNELS, compiler
@@ -26,23 +27,25 @@ DTYPES = ["float32", "float64"]
 # --- Steps -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("label", STEPS)
+@together(dtype=DTYPES)
 def test_a_step_is_one_launch_that_equals_the_formula(device, label, dtype):
+    device.launches.clear()
     for count, size in enumerate(SIZES, start=1):
         expected = cases.run_step(reference, label, dtype, size)
         assert_all_close(cases.run_step(steps, label, dtype, size), expected, dtype)
         assert device.launches == [STEPS[label].name] * count
 
 
-@pytest.mark.parametrize("label", STEPS)
+@together(label=STEPS)
 def test_a_step_larger_than_its_grid(device, small_grid, label):
+    device.launches.clear()
     expected = cases.run_step(reference, label, "float64", (2, 3, 130))
     assert_all_close(cases.run_step(steps, label, "float64", (2, 3, 130)), expected, "float64")
     assert device.launches == [STEPS[label].name]
 
 
-@pytest.mark.parametrize("label", STEPS)
+@together(label=STEPS)
 def test_a_step_of_nothing_is_no_launch(device, label):
     for size in [(2, 0, 3), (2, 3, 0)]:
         cases.run_step(steps, label, "float64", size)
@@ -60,8 +63,7 @@ def spread_out(array):
     return wide[..., 0]
 
 
-@pytest.mark.parametrize("change", [in_type("complex128"), in_type("float16"), spread_out])
-@pytest.mark.parametrize("label", STEPS)
+@together(change=[in_type("complex128"), in_type("float16"), spread_out], label=STEPS)
 def test_a_step_that_no_kernel_takes_is_an_error(device, label, change):
     step = STEPS[label]
     arguments = step.arguments(cases.DrawSteps("float64", (2, 3, 4)))
@@ -114,8 +116,8 @@ def test_no_number_stays_no_number(device):
 LOOP_SIZES = [*SIZES, (1, 4, 5), (6, 1, 3), (5, 2, 129)]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("label", LOOPS)
+@together(dtype=DTYPES)
 def test_a_loop_equals_the_plain_one_in_few_launches(device, label, dtype):
     loop = LOOPS[label]
     for size in LOOP_SIZES:
@@ -126,19 +128,19 @@ def test_a_loop_equals_the_plain_one_in_few_launches(device, label, dtype):
             assert device.launches == launches_of(loop, T=size[0])
 
 
-@pytest.mark.parametrize("label", LOOPS)
+@together(label=LOOPS)
 def test_a_loop_larger_than_its_grid(device, small_grid, label):
     expected = cases.run_loop(plain, LOOPS[label], "float64", (2, 3, 130), True)
     ours = cases.run_loop(cuda, LOOPS[label], "float64", (2, 3, 130), True)
     assert_all_close(ours, expected, "float64")
 
 
-RECURRENT = [
+every_recurrent_layer = by_layer(
     e for e in EXAMPLES.values() if e.covers.__name__ in ("TimeRNN", "TimeLSTM", "TimeGRU")
-]
+)
 
 
-@pytest.mark.parametrize("case", RECURRENT, ids=str)
+@every_recurrent_layer
 def test_a_layer_of_a_type_without_kernels_follows_the_plain_form(cuda_kernels, case):
     for dtype in ("complex128", "float16"):
         results = []
@@ -169,7 +171,7 @@ def test_loops_say_that_they_take_no_complex_numbers(device):
     assert device.launches == []
 
 
-@pytest.mark.parametrize("case", RECURRENT, ids=str)
+@every_recurrent_layer
 def test_gradients_of_another_type_and_layout_reach_the_kernels(cuda_kernels, case):
     """A float32 layer under a float64 one, and a final gradient that lies transposed in memory."""
     layer, (x,) = case.make("float32")
@@ -191,10 +193,9 @@ def test_gradients_of_another_type_and_layout_reach_the_kernels(cuda_kernels, ca
 # --- Softmax with its loss -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("size", [(1, 1), (1, 7), (5, 3), (3, 700)], ids=str)
+@together(dtype=DTYPES, bias=[True, False], size=[(1, 1), (1, 7), (5, 3), (3, 700)])
 def test_softmax_is_one_launch_each_way(device, dtype, bias, size):
+    device.launches.clear()
     expected = cases.run_softmax(plain, dtype, *size, bias)
     assert_all_close(cases.run_softmax(cuda, dtype, *size, bias), expected, dtype)
     assert device.launches == ["softmax_nll", "softmax_nll_backward"]
@@ -228,7 +229,7 @@ def test_a_target_that_is_none_reads_no_foreign_memory(device):
     np.testing.assert_array_equal(np.isnan(nll), [True, True, False, True])
 
 
-@pytest.mark.parametrize("unlikely", [-np.inf, np.nan])
+@together(unlikely=[-np.inf, np.nan])
 def test_scores_that_are_no_numbers(device, unlikely):
     s = cases.Draw("float64").normal(2, 5)
     s[0, 1] = unlikely
@@ -250,7 +251,7 @@ def as_half(s, b):
     return s.astype("float16"), b.astype("float16")
 
 
-@pytest.mark.parametrize("change", [as_complex, as_transposed, as_half])
+@together(change=[as_complex, as_transposed, as_half])
 def test_scores_that_no_kernel_takes_follow_the_formula(cuda_kernels, change):
     draw = cases.Draw("float64")
     s, b = change(draw.normal(3, 4), draw.normal(4))
@@ -269,9 +270,10 @@ def test_scores_that_no_kernel_takes_follow_the_formula(cuda_kernels, change):
 # --- Dropout ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("shape", "mask_shape"), MASKS, ids=str)
-def test_dropout_equals_the_formula_to_the_last_bit(device, dtype, shape, mask_shape):
+@together(dtype=DTYPES, shapes=MASKS)
+def test_dropout_equals_the_formula_to_the_last_bit(device, dtype, shapes):
+    shape, mask_shape = shapes
+    device.launches.clear()
     for of_mask in [(0, 0, 0.5), (2**64 - 1, 2**63 + 5, 0.2), (12345, 7, 0.0)]:
         expected = cases.run_dropout(plain, dtype, shape, mask_shape, *of_mask)
         ours = cases.run_dropout(cuda, dtype, shape, mask_shape, *of_mask)
@@ -281,7 +283,7 @@ def test_dropout_equals_the_formula_to_the_last_bit(device, dtype, shape, mask_s
     assert device.launches == ["dropout"] * (6 if np.prod(shape) else 0)
 
 
-@pytest.mark.parametrize("repeats", [1, 3])
+@together(repeats=[1, 3])
 def test_dropout_larger_than_its_grid(device, small_grid, repeats):
     shape, mask_shape = (2, repeats, 1100), (2, 1, 1100)
     expected = cases.run_dropout(plain, "float32", shape, mask_shape, 3, 4, 0.4)
@@ -289,7 +291,7 @@ def test_dropout_larger_than_its_grid(device, small_grid, repeats):
     np.testing.assert_array_equal(ours, expected)
 
 
-@pytest.mark.parametrize("threshold", [1, 100, 2**15, 2**16 - 1])
+@together(threshold=[1, 100, 2**15, 2**16 - 1])
 def test_every_bit_of_the_stream(device, threshold):
     """At several thresholds, which entries fall tells the numbers themselves apart."""
     numbers = philox_uint16(99, 3, 5000)

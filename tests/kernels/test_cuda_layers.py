@@ -6,8 +6,9 @@ import pytest
 import deepnlp
 from deepnlp import kernels
 from deepnlp.backend import asnumpy
+from tests.cases import by_layer, together
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
-from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 
 def results(case):
@@ -18,7 +19,7 @@ def results(case):
     return arrays + parameter_gradients(layer)
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
 def test_a_layer_gives_the_same_through_the_kernels(cuda_kernels, case):
     ours = results(case)
     with kernels.using("plain"):
@@ -37,11 +38,12 @@ LAUNCHES = {
 }
 
 
-@pytest.mark.parametrize("case", [c for c in LAYERS if c.covers.__name__ in LAUNCHES], ids=str)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@by_layer(example for example in LAYERS if example.covers.__name__ in LAUNCHES)
+@together(dtype=["float32", "float64"])
 def test_no_layer_has_to_do_without_its_kernels(cuda_kernels, case, dtype):
     """What a layer hands over has a layout that the kernels take: one launch a step."""
     layer, inputs = case.make(dtype)
+    cuda_kernels.launches.clear()
     run(layer, inputs)
     names = LAUNCHES[case.covers.__name__]
     if case.covers.__name__ in ("TimeRNN", "TimeLSTM"):
@@ -50,9 +52,10 @@ def test_no_layer_has_to_do_without_its_kernels(cuda_kernels, case, dtype):
     assert cuda_kernels.launches == names
 
 
-@pytest.mark.parametrize("case", [c for c in LAYERS if c.covers.__name__ == "TimeGRU"], ids=str)
+@by_layer(example for example in LAYERS if example.covers.__name__ == "TimeGRU")
 def test_no_gru_has_to_do_without_its_kernels(cuda_kernels, case):
     layer, inputs = case.make("float32")
+    cuda_kernels.launches.clear()
     run(layer, inputs)
     T = inputs[0].shape[1]
     if layer.reset_after:

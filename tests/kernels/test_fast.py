@@ -9,15 +9,15 @@ import deepnlp
 from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
-from deepnlp.examples import EXAMPLES
 from deepnlp.kernels import cuda, fast
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.lstm import lstm_backward, lstm_forward
 from deepnlp.parameter import at_every_place, sum_by_id
+from tests.cases import by_layer, together
 from tests.kernels import cases
 from tests.kernels.cases import LOOPS, plain
-from tests.layers.tools import LAYERS, host, parameter_gradients, run
-from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+from tests.layers.tools import LAYERS, QUICK, host, parameter_gradients, run
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "complex128": 1e-12}
 
@@ -40,8 +40,8 @@ def compare(compute, dtype):
         assert_close(a, b, dtype)
 
 
-@every_type
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
+@together(dtype=["float64", "float32"])
 def test_every_layer_agrees_with_its_plain_form(case, dtype):
     def compute():
         deepnlp.seed(0)
@@ -61,9 +61,7 @@ def test_every_layer_agrees_with_its_plain_form(case, dtype):
 
 @every_type
 @pytest.mark.parametrize("layer", [TimeRNN, TimeLSTM, TimeGRU])
-@pytest.mark.parametrize(
-    "sizes", [(1, 1, 1, 1), (3, 2, 5, 7), (2, 9, 4, 33), (5, 3, 2, 64)], ids=str
-)
+@together(sizes=[(1, 1, 1, 1), (3, 2, 5, 7), (2, 9, 4, 33), (5, 3, 2, 64)])
 def test_recurrent_layers_of_many_sizes(layer, sizes, dtype):
     N, T, D, H = sizes
 
@@ -110,9 +108,7 @@ def test_training_agrees(model):
 
 
 @every_type
-@pytest.mark.parametrize("rows", [1, 3, 61])
-@pytest.mark.parametrize("V", [1, 7, 10_001])
-@pytest.mark.parametrize("shift", [0.0, 500.0, -500.0])
+@together(rows=[1, 3, 61], V=[1, 7, 10_001], shift=[0.0, 500.0, -500.0])
 def test_softmax_in_blocks(rows, V, shift, dtype):
     rng = np.random.default_rng(0)
     s = (3 * rng.normal(size=(rows, V)) + shift).astype(dtype)
@@ -184,7 +180,7 @@ def test_words_that_are_ruled_out_by_their_bias(monkeypatch):
 # --- What the caller holds -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
 def test_later_calls_do_not_overwrite_what_the_caller_holds(case):
     layer, inputs = case.make("float32")
     outputs, gradients = run(layer, inputs)
@@ -204,7 +200,7 @@ def test_later_calls_do_not_overwrite_what_the_caller_holds(case):
         np.testing.assert_array_equal(array, copy)
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
 def test_a_forward_without_backward_leaves_the_workspace_of_one_that_waits(case):
     deepnlp.seed(0)
     layer, inputs = case.make()
@@ -335,14 +331,13 @@ def test_blocks_cover_all_rows_once():
 # --- Under the gradient checker --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_plain_forms_pass_the_gradient_check(name):
+@by_layer(example for example in QUICK if "T=1" not in example.name)
+def test_plain_forms_pass_the_gradient_check(case):
     with kernels.using("plain"):  # the table itself runs with the fast forms
-        assert EXAMPLES[name].check("complex").ok
+        assert case.check("complex").ok
 
 
-@pytest.mark.parametrize("ids", [[7, 2, 7, 9, 0, 7, 2], [3], [4] * 20, []])
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@together(ids=[[7, 2, 7, 9, 0, 7, 2], [3], [4] * 20, []], dtype=TOLERANCES)
 def test_sums_by_id_are_the_plain_ones_with_each_id_once(ids, dtype):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(len(ids), 3)).astype(dtype)

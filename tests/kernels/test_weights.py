@@ -8,6 +8,7 @@ from deepnlp.backend import threads
 from deepnlp.kernels import cuda, fast
 from deepnlp.kernels.cuda import weights
 from deepnlp.optimizers import Update
+from tests.cases import together
 from tests.kernels.cases import Draw, assert_all_close
 from tests.kernels.emulator import compiler
 from tests.kernels.weights import LAZY, SCALARS, run_clip, run_lookups, run_update
@@ -15,15 +16,14 @@ from tests.kernels.weights import LAZY, SCALARS, run_clip, run_lookups, run_upda
 clip_all, update_all = optimizers.clip_all.plain, optimizers.update_all.plain
 
 needs_a_compiler = pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
-every_type = pytest.mark.parametrize("dtype", ["float32", "float64"])
+every_type = together(dtype=["float32", "float64"])
 every_rule = pytest.mark.parametrize("rule", SCALARS)
 
 
 # --- NumPy -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
-@pytest.mark.parametrize("n", [0, 1, 700])
+@together(dtype=["float64", "float32", "complex128"], n=[0, 1, 700])
 def test_rows_are_added_in_order(dtype, n):
     rng = np.random.default_rng(0)
     ids, rows = rng.integers(0, 5, size=n), rng.normal(size=(n, 31)).astype(dtype)
@@ -63,8 +63,9 @@ def test_sparse_steps_have_the_same_bits_in_every_form_and_number_of_threads(mak
 
 @needs_a_compiler
 @every_type
-@pytest.mark.parametrize("max_norm", [0.25, 1e4, np.inf])
+@together(max_norm=[0.25, 1e4, np.inf])
 def test_clipping_is_two_launches(device, dtype, max_norm):
+    device.launches.clear()
     reference = run_clip(clip_all, dtype, max_norm)
     assert_all_close(run_clip(cuda.clip_all, dtype, max_norm), reference, dtype)
     assert device.launches == ["clip_sum", "clip_scale"]
@@ -121,9 +122,10 @@ def test_gradients_that_no_kernel_takes_are_left_to_the_formula(gradients):
 
 
 @needs_a_compiler
-@every_type
 @every_rule
+@every_type
 def test_an_update_is_one_launch(device, rule, dtype):
+    device.launches.clear()
     reference = run_update(update_all, rule, dtype)
     assert_all_close(run_update(cuda.update_all, rule, dtype), reference, dtype)
     assert device.launches == [weights.RULES[f"{rule}._formula"].kernel]

@@ -25,6 +25,7 @@ from deepnlp.layers import (
     TimeStacked,
 )
 from deepnlp.layers.decoders import Decoder
+from tests.cases import by_layer
 from tests.layers.tools import assert_close, output_weights, parameter_gradients
 
 N, T, S, D, H = 3, 5, 4, 2, 3
@@ -131,7 +132,7 @@ def states_for(recurrent, rows, seed=9):
     return map_state(lambda a: asarray(rng.normal(size=a.shape)), recurrent.start(rows))
 
 
-@pytest.mark.parametrize("case", DECODERS, ids=str)
+@by_layer(DECODERS)
 def test_steps_of_a_decoder_are_its_forward(array_backend, case):
     layer, (x, memory, *lengths) = case.make()
     layer.eval()
@@ -165,7 +166,7 @@ def test_steps_of_a_decoder_are_its_forward(array_backend, case):
         layer.start(2)
 
 
-@pytest.mark.parametrize("case", DECODERS, ids=str)
+@by_layer(DECODERS)
 def test_steps_leave_a_waiting_forward_alone(array_backend, case):
     layer, inputs = case.make()
     layer.eval()
@@ -186,7 +187,7 @@ def test_steps_leave_a_waiting_forward_alone(array_backend, case):
         assert_close(gradient, value)
 
 
-@pytest.mark.parametrize("case", DECODERS, ids=str)
+@by_layer(DECODERS)
 def test_more_and_fewer_steps_than_before(array_backend, case):
     """The caches of a loop are those of its own steps, however long the loop before was."""
     for T in (4, 7, 2, 7):

@@ -17,13 +17,13 @@ from deepnlp.generation import (
 )
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
+from tests.cases import by_layer, together
 from tests.layers.tools import as_tuple, is_float
 
 
-@pytest.mark.parametrize("size", [2.5, "a", None, True, -1, np.nan], ids=repr)
-@pytest.mark.parametrize(
-    "make",
-    [
+@together(
+    size=[2.5, "a", None, True, -1, np.nan],
+    make=[
         lambda size: layers.Affine.init(size, 3),
         lambda size: layers.Affine.init(3, size),
         lambda size: layers.Embedding.init(size, 3),
@@ -41,7 +41,7 @@ def test_sizes_are_whole_numbers(make, size):
     assert str(caught.value).endswith(f"got {size!r}")
 
 
-@pytest.mark.parametrize("size", [2.5, "a", None, True], ids=repr)
+@together(size=[2.5, "a", None, True])
 def test_sizes_of_models_are_whole_numbers(size):
     for make in (
         lambda: RNNLM(size, 3, 3),
@@ -55,7 +55,7 @@ def test_sizes_of_models_are_whole_numbers(size):
             make()
 
 
-@pytest.mark.parametrize("bound", [np.nan, np.inf, -1.0, 1e308, "a", None], ids=repr)
+@together(bound=[np.nan, np.inf, -1.0, 1e308, "a", None])
 def test_a_bound_is_a_number_that_weights_can_have(bound):
     with pytest.raises(ValueError, match="bound should be a number, 0 or more and at most"):
         layers.Embedding.init(5, 3, bound=bound)
@@ -63,7 +63,7 @@ def test_a_bound_is_a_number_that_weights_can_have(bound):
         normal((2, 3), bound)
 
 
-@pytest.mark.parametrize("dtype", ["zebra", None, "int32", "U3", object], ids=repr)
+@together(dtype=["zebra", None, "int32", "U3", object])
 def test_weights_have_a_type_of_numbers(dtype):
     for make in (
         lambda: layers.Affine.init(3, 2, dtype=dtype),
@@ -82,11 +82,9 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize(
-    "layer",
-    [layers.Affine.init(3, 2), layers.Tanh(), layers.ReLU(), layers.Dropout(0.5)],
-    ids=lambda layer: type(layer).__name__,
+@together(
+    kind=STRANGE,
+    layer=[layers.Affine.init(3, 2), layers.Tanh(), layers.ReLU(), layers.Dropout(0.5)],
 )
 def test_inputs_and_gradients_are_numbers(layer, kind):
     with pytest.raises(TypeError, match=rf"{type(layer).__name__}: x should be numbers, got an "):
@@ -96,7 +94,7 @@ def test_inputs_and_gradients_are_numbers(layer, kind):
         layer.backward(STRANGE[kind])
 
 
-@pytest.mark.parametrize("value", ["abc", [["a"]], None, {}, object(), [[1.0], [2.0, 3.0]]])
+@together(value=["abc", [["a"]], None, {}, object(), [[1.0], [2.0, 3.0]]])
 def test_a_parameter_is_made_of_numbers(value):
     with pytest.raises((TypeError, ValueError), match=r"expected numbers|should be numbers"):
         Parameter(value)
@@ -120,7 +118,7 @@ def test_what_is_put_into_a_parameter_is_numbers():
     assert W.grad.tolist() == [[1.0, 2.0]]
 
 
-@pytest.mark.parametrize("case", EXAMPLES.values(), ids=str)
+@by_layer(EXAMPLES.values())
 def test_complex_inputs_do_not_meet_real_weights(case):
     layer, inputs = case.build(np.random.default_rng(0), case.sizes)
     if not layer.parameters() or not any(is_float(x) for x in inputs):
@@ -136,7 +134,7 @@ def test_complex_inputs_of_complex_weights():
     assert layers.Tanh().forward(np.ones((2, 3), "complex128")).dtype == "complex128"
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
+@together(shape=[(0,), (0, 3), (3, 0)])
 def test_a_sigmoid_loss_of_nothing_is_zero(array_backend, shape):
     loss = layers.SigmoidWithLoss()
     nothing = asarray(np.zeros(shape))
@@ -144,14 +142,14 @@ def test_a_sigmoid_loss_of_nothing_is_zero(array_backend, shape):
     assert loss.backward().shape == shape
 
 
-@pytest.mark.parametrize("betas", [(0.9,), (), (0.9, 0.99, 0.999), 0.9, None, "ab"], ids=repr)
+@together(betas=[(0.9,), (), (0.9, 0.99, 0.999), 0.9, None, "ab"])
 def test_adam_has_two_betas(betas):
     for kind in (optimizers.Adam, optimizers.AdamW):
         with pytest.raises(ValueError, match=r"two numbers|should be in \[0, 1\)"):
             kind([Parameter([1.0])], betas=betas)
 
 
-@pytest.mark.parametrize("value", ["a", None, np.nan, np.inf, -1], ids=repr)
+@together(value=["a", None, np.nan, np.inf, -1])
 def test_rates_are_numbers(value):
     W = Parameter([1.0])
     for make in (
@@ -173,7 +171,7 @@ def equal_scores(ids, state):
     return np.zeros((len(ids), 3)), state
 
 
-@pytest.mark.parametrize("banned", [(3,), (-1,), ("a",), (1.0,), None, 5], ids=repr)
+@together(banned=[(3,), (-1,), ("a",), (1.0,), None, 5])
 def test_banned_ids_are_ids(banned):
     marks = {"start_id": 0, "end_id": 1}
     for search in (

@@ -9,6 +9,7 @@ from deepnlp import kernels
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.examples import SIZES
 from deepnlp.layers import reverse_by_length
+from tests.cases import by_layer
 from tests.layers.tools import LAYERS, as_tuple, assert_close, output_weights, parameter_gradients
 
 BATCH = SIZES._replace(N=5, T=6, S=6)
@@ -22,7 +23,7 @@ def takes_lengths(example):
 
 
 CASES = [example for example in LAYERS if takes_lengths(example)]
-every_case = pytest.mark.parametrize("case", CASES, ids=str)
+every_layer = by_layer(CASES)
 
 
 @pytest.fixture(params=["plain", "quick"], autouse=True)
@@ -54,7 +55,7 @@ def one_way(layer, inputs, lengths, dy):
     return asnumpy(y), [asnumpy(gradient) for gradient in gradients]
 
 
-@every_case
+@every_layer
 def test_a_padded_batch_is_its_sequences_one_by_one(array_backend, case):
     """Whatever stands in the padding has no influence, NaN included."""
     layer, inputs, which = setting(case)
@@ -83,7 +84,7 @@ def test_a_padded_batch_is_its_sequences_one_by_one(array_backend, case):
         np.testing.assert_array_equal(padded(y, LENGTHS, 0), y)
 
 
-@every_case
+@every_layer
 def test_full_lengths_are_no_lengths(array_backend, case):
     layer, inputs, which = setting(case)
     N, T = inputs[which].shape[:2]
@@ -98,7 +99,7 @@ def test_full_lengths_are_no_lengths(array_backend, case):
             assert_close(a, e)
 
 
-@every_case
+@every_layer
 def test_a_sequence_of_length_zero(array_backend, case):
     """It has no outputs, no contexts and no gradients, and no influence on the others."""
     layer, inputs, which = setting(case)
@@ -119,7 +120,7 @@ def test_a_sequence_of_length_zero(array_backend, case):
         assert_close(gradient[others], expected)
 
 
-@every_case
+@every_layer
 def test_wrong_lengths_name_the_layer(array_backend, case):
     layer, inputs, which = setting(case)
     N, T = inputs[which].shape[:2]

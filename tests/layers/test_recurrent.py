@@ -8,6 +8,7 @@ from deepnlp import no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.parameter import Parameter
+from tests.cases import together
 from tests.layers.tools import assert_close, parameter_gradients, slopes
 
 
@@ -101,7 +102,7 @@ KINDS = [
 SIZES = [(3, 5, 4, 6), (1, 1, 2, 3), (2, 1, 3, 1), (1, 4, 1, 5)]
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name.replace(" ", "-"))
-every_size = pytest.mark.parametrize("sizes", SIZES, ids=lambda s: "N{}-T{}-D{}-H{}".format(*s))
+every_size = together(sizes=SIZES)
 
 
 def draw(seed, *shape):
@@ -248,7 +249,7 @@ def test_the_gradient_of_the_initial_state_is_the_slope(array_backend, kind):
 
 
 @every_kind
-@pytest.mark.parametrize("lengths", [(4, 3), (1, 6), (6, 1), (2, 2, 3)], ids=str)
+@together(lengths=[(4, 3), (1, 6), (6, 1), (2, 2, 3)])
 def test_carried_state_equals_one_long_sequence(array_backend, kind, lengths):
     N, T = 3, sum(lengths)
     weights, x, _, _ = setting(kind, (N, T, 4, 5))
@@ -353,7 +354,7 @@ def test_one_parameter_in_two_layers_collects_both_gradients(array_backend, kind
             assert_close(both.grad, 2 * one.grad)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name.replace(" ", "-"))
+@every_kind
 def test_large_inputs_stay_finite(array_backend, kind):
     weights, x, _, dhs = setting(kind, (2, 3, 4, 5))
     weights = [None if w is None else w.astype("float32") for w in weights]

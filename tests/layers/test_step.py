@@ -22,6 +22,7 @@ from deepnlp.layers import (
 )
 from deepnlp.layers.recurrent import Recurrent, TimeRecurrent
 from deepnlp.models.language_model import LanguageModel
+from tests.cases import by_layer, together
 from tests.layers.tools import assert_close, host, output_weights, parameter_gradients
 
 
@@ -64,8 +65,8 @@ def arrays_of(state):
     return found
 
 
-@pytest.mark.parametrize("form", kernels.CHOICES)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@by_layer(CASES)
+@together(form=kernels.CHOICES)
 def test_steps_equal_a_forward(array_backend, case, form):
     with kernels.using(form):
         layer, x = with_time(case)
@@ -81,7 +82,7 @@ def test_steps_equal_a_forward(array_backend, case, form):
         assert a.shape[0] == len(x)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if issubclass(c.covers, TimeRecurrent)], ids=str)
+@by_layer(c for c in CASES if issubclass(c.covers, TimeRecurrent))
 def test_the_state_is_that_of_the_layer(array_backend, case):
     layer, x = with_time(case)
     expected = asnumpy(layer.forward(x)).copy()
@@ -93,7 +94,7 @@ def test_the_state_is_that_of_the_layer(array_backend, case):
         assert_close(a, e)
 
 
-@pytest.mark.parametrize("case", CARRYING, ids=str)
+@by_layer(CARRYING)
 def test_a_step_leaves_everything_as_it_was(array_backend, case):
     """A forward that waits for its backward, the carried state, the mode, a state given."""
     deepnlp.seed(0)
@@ -128,7 +129,7 @@ def test_a_step_leaves_everything_as_it_was(array_backend, case):
     assert layer.training
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@by_layer(CASES)
 def test_a_step_saves_nothing(array_backend, case):
     layer, x = with_time(case)
     y, _ = layer.step(x[:, 0])
@@ -272,7 +273,7 @@ def test_dropout_at_a_step_of_training():
 # --- Models ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", MODELS, ids=str)
+@by_layer(MODELS)
 def test_steps_of_a_model_are_its_logits(array_backend, case):
     model, (ids, _) = case.make()
     model.eval()

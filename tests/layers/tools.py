@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnlp import layers
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.examples import EXAMPLES
+from deepnlp.examples import EXAMPLES, SINGLE, SIZES
 from deepnlp.layer import Sequential
 
 LAYERS = [
@@ -25,6 +25,21 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
 
 def is_float(array: Any) -> bool:
     return array.dtype.kind == "f"
+
+
+def numbers_in(example: Any) -> int:
+    """How many weights and inputs an example has."""
+    layer, inputs = example.make()
+    arrays = [*(p.value for p in layer.parameters()), *(x for x in inputs if is_float(x))]
+    return sum(array.size for array in arrays)
+
+
+QUICK = [
+    example
+    for example in EXAMPLES.values()
+    if (example in LAYERS and example.sizes in (SIZES, SINGLE)) or numbers_in(example) < 100
+]
+"""Examples whose gradients take hundredths of a second: of layers not made of others, and small."""
 
 
 def host(arrays: Any) -> list[np.ndarray]:

@@ -16,6 +16,7 @@ from deepnlp.optimizers import (
     clip_gradients,
 )
 from deepnlp.parameter import Parameter
+from tests.cases import together
 
 MAKE = {
     "SGD": lambda p, **o: SGD(p, **{"lr": 0.3, **o}),
@@ -88,7 +89,7 @@ def by_the_formula(name, W, steps, lr=0.3, decay=0.0):
 
 
 @every_optimizer
-@pytest.mark.parametrize("decay", [0.0, 0.1])
+@together(decay=[0.0, 0.1])
 def test_steps_follow_the_formula(array_backend, name, decay):
     params = parameters()
     optimizer = MAKE[name](params, weight_decay=decay)
@@ -108,7 +109,7 @@ def test_only_adamw_decays_by_default(array_backend):
 
 
 @every_optimizer
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@together(dtype=["float32", "float64"])
 def test_updates_are_in_place_and_keep_the_type(array_backend, name, dtype):
     params = parameters(dtype)
     held = [p.value for p in params]
@@ -120,7 +121,7 @@ def test_updates_are_in_place_and_keep_the_type(array_backend, name, dtype):
         assert (asnumpy(array) != start).any()
 
 
-@every_optimizer
+@together(name=MAKE)
 def test_gradients_are_left_as_they_are(array_backend, name):
     params = parameters()
     optimizer = MAKE[name](params, weight_decay=0.1)
@@ -153,7 +154,7 @@ def test_a_resumed_run_has_the_same_bits(array_backend, name):
         np.testing.assert_array_equal(a, e)
 
 
-@every_optimizer
+@together(name=MAKE)
 def test_the_learning_rate_may_change_between_steps(array_backend, name):
     params = parameters()
     optimizer = MAKE[name](params, weight_decay=0.0)
@@ -164,7 +165,7 @@ def test_the_learning_rate_may_change_between_steps(array_backend, name):
         np.testing.assert_array_equal(a, b)
 
 
-@every_optimizer
+@together(name=MAKE)
 def test_each_parameter_is_updated_once(array_backend, name):
     W, V = parameters(), parameters()
     once = run(MAKE[name](W), W, range(2))
@@ -173,7 +174,7 @@ def test_each_parameter_is_updated_once(array_backend, name):
         np.testing.assert_array_equal(a, e)
 
 
-@every_optimizer
+@together(name=MAKE)
 def test_a_frozen_parameter_stays(array_backend, name):
     frozen = Parameter(values()[0], trainable=False)
     free = Parameter(values()[0])
@@ -274,7 +275,7 @@ def means(optimizer, params):
     return found
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.1])
+@together(decay=[0.0, 0.1])
 def test_the_average_is_the_mean_of_the_weights_since_it_began(array_backend, decay):
     params, twins = parameters(), parameters()
     optimizer = NTASGD(params, lr=0.3, weight_decay=decay, average_after=2)
@@ -305,7 +306,7 @@ def averaging_begins(losses, n):
     return None
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@together(n=[1, 2, 5])
 def test_averaging_begins_by_the_rule(n):
     for seed in range(60):
         rng = np.random.default_rng((seed, n))
@@ -391,13 +392,12 @@ IDS = {
     "all the same": [4] * 20,
     "none": [],
 }
-every_ids = pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
+every_ids = together(ids=IDS.values())
 
 
 @every_ids
 @every_optimizer
-@pytest.mark.parametrize("decay", [0.0, 0.1])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@together(decay=[0.0, 0.1], dtype=["float32", "float64"])
 def test_a_sparse_gradient_updates_as_its_dense_form(array_backend, name, ids, decay, dtype):
     tables = pair_of_tables(ids, dtype)
     optimizers = [MAKE[name]([table], weight_decay=decay) for table in tables]
@@ -417,7 +417,7 @@ def test_a_sparse_gradient_updates_as_its_dense_form(array_backend, name, ids, d
 
 
 @every_ids
-@pytest.mark.parametrize("max_norm", [0.3, 1e9, np.inf])
+@together(max_norm=[0.3, 1e9, np.inf])
 def test_clipping_scales_the_rows_and_leaves_them_sparse(array_backend, ids, max_norm):
     tables = pair_of_tables(ids, "float64", passes=2)
     before = asnumpy(tables[1].grad).copy()
@@ -485,7 +485,7 @@ def norm_of(arrays):
     return np.sqrt(sum((a**2).sum() for a in arrays))
 
 
-@pytest.mark.parametrize("share", [0.1, 0.999, 1.5, np.inf])
+@together(share=[0.1, 0.999, 1.5, np.inf])
 def test_clipping_scales_to_the_norm_and_returns_the_one_before(array_backend, share):
     params = parameters()
     accumulate(params, 0)
@@ -514,7 +514,7 @@ def test_what_does_not_train_does_not_count(array_backend):
     assert float(clip_gradients(params, 1.0)) == pytest.approx(norm_of(gradients(0)))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@together(dtype=["float32", "float64"])
 def test_clipping_zero_gradients_and_types(array_backend, dtype):
     params = parameters(dtype)
     assert float(clip_gradients(params, 0.25)) == 0.0
@@ -524,7 +524,7 @@ def test_clipping_zero_gradients_and_types(array_backend, dtype):
     assert all(p.grad.dtype == dtype for p in params)
 
 
-@pytest.mark.parametrize("max_norm", [0.0, -1.0, np.nan])
+@together(max_norm=[0.0, -1.0, np.nan])
 def test_a_norm_that_is_none(array_backend, max_norm):
     with pytest.raises(ValueError, match=r"clip_gradients.*max_norm"):
         clip_gradients(parameters(), max_norm)
@@ -533,9 +533,7 @@ def test_a_norm_that_is_none(array_backend, max_norm):
 LARGEST = {dtype: float(np.finfo(dtype).max) for dtype in ("float16", "float32", "float64")}
 
 
-@pytest.mark.parametrize("max_norm", [0.25, 1e-3, np.inf])
-@pytest.mark.parametrize("share", [1.0, 1e-3])
-@pytest.mark.parametrize("dtype", LARGEST)
+@together(dtype=LARGEST, share=[1.0, 1e-3], max_norm=[0.25, 1e-3, np.inf])
 def test_clipping_of_finite_gradients_whose_squares_are_not(dtype, share, max_norm):
     g = np.random.default_rng(0).uniform(-1, 1, (7, 5))
     g[0, 0] = 0.5
@@ -559,7 +557,7 @@ def test_clipping_of_finite_gradients_whose_squares_are_not(dtype, share, max_no
     )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@together(dtype=["float32", "float64"])
 def test_clipping_of_gradients_whose_squares_vanish(dtype):
     W = Parameter(np.zeros(4, dtype))
     small = np.array([3, -4, 0, 0], dtype) * {"float32": 1e-30, "float64": 1e-200}[dtype]
@@ -568,7 +566,7 @@ def test_clipping_of_gradients_whose_squares_vanish(dtype):
     np.testing.assert_array_equal(W.grad, small)
 
 
-@pytest.mark.parametrize("value", [np.inf, np.nan])
+@together(value=[np.inf, np.nan])
 def test_clipping_says_that_a_gradient_is_not_finite(value):
     W = Parameter([1.0, 2.0])
     W.accumulate(np.array([1.0, value]))
@@ -598,8 +596,7 @@ def test_the_norm_of_gradients_whose_squares_vanish():
     np.testing.assert_allclose(W.grad, 1e-25)
 
 
-@pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0])
+@together(name=MAKE, wrong=[np.inf, np.nan, -1.0])
 def test_a_learning_rate_is_finite(name, wrong):
     with pytest.raises(ValueError, match="lr should be finite and 0 or more"):
         MAKE[name](parameters(), lr=wrong)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deepnlp.examples import EXAMPLES, SINGLE, SIZES, Sizes
+from tests.cases import together
 from tests.layers.tools import output_weights, run
 from tests.parity.tools import close, tensor, torch
 
@@ -158,8 +159,8 @@ REFERENCES = {
 }
 
 
-@pytest.mark.parametrize("sizes", [SIZES, SINGLE, Sizes(3, 7, 1, 1, 2), Sizes(2, 5, 9, 2, 11)])
 @pytest.mark.parametrize("name", REFERENCES)
+@together(sizes=[SIZES, SINGLE, Sizes(3, 7, 1, 1, 2), Sizes(2, 5, 9, 2, 11)])
 def test_an_example_equals_its_reference(name, sizes):
     rng = np.random.default_rng(3)
     layer, inputs = EXAMPLES[name].build(rng, sizes)

@@ -7,6 +7,7 @@ from deepnlp.backend import asarray
 from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD, Adam, clip_gradients
+from tests.cases import together
 from tests.parity.tools import as_torch, close, recurrent_module, recurrent_tensors, tensor, torch
 
 pytestmark = pytest.mark.parity
@@ -96,11 +97,11 @@ def windows(N, T, steps=10):
         yield ids[:, start : start + T], ids[:, start + 1 : start + T + 1]
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("tie", TIES)
 @pytest.mark.parametrize("kind", CELLS)
-@pytest.mark.parametrize(("N", "T"), [(3, 5), (1, 1), (2, 1), (1, 6)])
-def test_ten_training_steps(kind, tie, optimizer, N, T):
+@together(windows_of=[("SGD", 3, 5), ("Adam", 1, 6), ("SGD", 1, 1)])
+def test_ten_training_steps(kind, tie, windows_of):
+    optimizer, N, T = windows_of
     model = make_model(kind, tie)
     theirs = TorchLM(model, kind, tie)
     start = [p.value.copy() for p in model.parameters()]

@@ -16,6 +16,7 @@ from deepnlp.layers import (
     TimeRNN,
 )
 from deepnlp.parameter import Parameter
+from tests.cases import together
 from tests.parity.tools import (
     close,
     compare_gradients,
@@ -28,8 +29,8 @@ pytestmark = pytest.mark.parity
 F = torch.nn.functional
 
 SIZES = [(3, 5, 4, 6), (1, 1, 2, 3), (2, 1, 3, 1), (1, 7, 1, 5)]
-every_size = pytest.mark.parametrize("sizes", SIZES, ids=lambda s: "N{}-T{}-D{}-H{}".format(*s))
-every_layout = pytest.mark.parametrize("contiguous", [True, False], ids=["plain", "strided"])
+every_size = together(sizes=SIZES)
+every_layout = together(contiguous=[True, False])
 every_kind = pytest.mark.parametrize(
     ("kind", "bh"),
     [("tanh", False), ("relu", False), ("lstm", False), ("gru", True), ("gru", False)],
@@ -136,8 +137,7 @@ def test_one_step_layers_unrolled_by_hand(kind, bh, sizes, contiguous):
 
 
 @every_layout
-@pytest.mark.parametrize("shape", [(3, 5), (1, 1), (4,)], ids=str)
-@pytest.mark.parametrize("ignored", [None, -1, 2])
+@together(shape=[(3, 5), (1, 1), (4,)], ignored=[None, -1, 2])
 def test_softmax_with_loss(shape, ignored, contiguous):
     logits = draw(0, *shape, 7, contiguous=contiguous)
     targets = np.random.default_rng(1).integers(0, 7, size=shape)
@@ -156,9 +156,8 @@ def test_softmax_with_loss(shape, ignored, contiguous):
 
 
 @every_layout
-@pytest.mark.parametrize("shape", [(3, 5), (1, 1), (4,)], ids=str)
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("scale", [1.0, 100.0])  # the second makes exp overflow unless shifted
+@together(shape=[(3, 5), (1, 1), (4,)], bias=[True, False])
+@together(scale=[1.0, 100.0])  # the second makes exp overflow unless shifted
 def test_affine_softmax_with_loss(shape, bias, scale, contiguous):
     x = draw(0, *shape, 4, contiguous=contiguous) * scale
     W, b = draw(1, 4, 7), draw(2, 7)

@@ -11,6 +11,7 @@ from deepnlp.backend import asarray
 from deepnlp.examples import EXAMPLES, SIZES, Sizes
 from deepnlp.layers import TimeBidirectional, TimeGRU, TimeLSTM, TimeRNN, TimeStacked
 from deepnlp.parameter import Parameter
+from tests.cases import together
 from tests.layers.tools import output_weights
 from tests.parity.tools import close, tensor, torch
 
@@ -46,10 +47,8 @@ def like(module, cell, directions):
     return TimeStacked(*layers), pairs
 
 
-@pytest.mark.parametrize("directions", [1, 2])
-@pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("name", CELLS)
-@pytest.mark.parametrize("lengths", [[7, 1, 4], [1], [5, 5], [2, 6, 3, 1, 5]])
+@together(directions=[1, 2], layers=[1, 3], lengths=[[7, 1, 4], [1], [5, 5], [2, 6, 3, 1, 5]])
 def test_packed_sequences(name, layers, directions, lengths):
     torch.manual_seed(0)
     N, T, D, H = len(lengths), max(lengths), 3, 5
@@ -226,9 +225,7 @@ REFERENCES = {
 }
 
 
-@pytest.mark.parametrize(
-    "sizes", [SIZES, Sizes(1, 1, 2, 3, 4, 1), Sizes(3, 7, 1, 1, 2, 5), Sizes(4, 2, 9, 3, 5, 1)]
-)
+@together(sizes=[SIZES, Sizes(1, 1, 2, 3, 4, 1), Sizes(3, 7, 1, 1, 2, 5), Sizes(4, 2, 9, 3, 5, 1)])
 @pytest.mark.parametrize("name", REFERENCES)
 def test_attention_derived_again(name, sizes):
     layer, inputs = EXAMPLES[name].build(np.random.default_rng(3), sizes)

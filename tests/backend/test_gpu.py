@@ -10,13 +10,15 @@ from deepnlp.checkpoint import load, save
 from deepnlp.layers import Dropout, TimeDropout
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, SimpleRNNLM
+from tests.cases import by_layer, together
 from tests.layers.tools import LAYERS, as_tuple, host, parameter_gradients, run
 from tests.strict_backend import strict
-from tests.test_strict_layers import MODELS, OPTIMIZERS, batch, training_step
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 pytestmark = pytest.mark.gpu
 
 V, D = 13, 6
+TOLERANCES = {"float64": 1e-10, "float32": 2e-4}
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +55,9 @@ def test_the_switch():
     assert type(asnumpy(asarray([1.0]))) is np.ndarray
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 2e-4)])
-def test_every_layer_agrees(case, dtype, tolerance):
+@by_layer(LAYERS)
+@together(dtype=TOLERANCES)
+def test_every_layer_agrees(case, dtype):
     def compute():
         layer, inputs = case.make(dtype)
         outputs, gradients = run(layer, inputs)
@@ -67,10 +69,10 @@ def test_every_layer_agrees(case, dtype, tolerance):
         return first + parameter_gradients(layer)
 
     reference, ours = on_both(compute)
-    assert_all_close(ours, reference, tolerance)
+    assert_all_close(ours, reference, TOLERANCES[dtype])
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
 def test_arrays_of_the_host_are_a_type_error(case):
     deepnlp.use("cupy")
     layer, inputs = case.make()
@@ -79,7 +81,7 @@ def test_arrays_of_the_host_are_a_type_error(case):
             layer.forward(*inputs[:i], x.get(), *inputs[i + 1 :])
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
 def test_results_stay_on_the_device_in_their_type(case):
     import cupy
 
@@ -91,11 +93,9 @@ def test_results_stay_on_the_device_in_their_type(case):
         assert array.dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in LAYERS if issubclass(c.covers, TimeRecurrent)], ids=str
-)
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-10), ("float32", 2e-4)])
-def test_lengths_final_gradients_and_steps_agree(case, dtype, tolerance):
+@by_layer(example for example in LAYERS if issubclass(example.covers, TimeRecurrent))
+@together(dtype=TOLERANCES)
+def test_lengths_final_gradients_and_steps_agree(case, dtype):
     def compute():
         layer, (x,) = case.make(dtype)
         N, T, _ = x.shape
@@ -111,7 +111,7 @@ def test_lengths_final_gradients_and_steps_agree(case, dtype, tolerance):
         return host(arrays) + parameter_gradients(layer)
 
     reference, ours = on_both(compute)
-    assert_all_close(ours, reference, tolerance)
+    assert_all_close(ours, reference, TOLERANCES[dtype])
 
 
 def test_losses_agree():

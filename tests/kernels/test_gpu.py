@@ -8,6 +8,7 @@ from deepnlp import backend, kernels, optimizers
 from deepnlp.kernels import cuda
 from deepnlp.kernels.cuda import launching, steps
 from deepnlp.kernels.cuda.weights import RULES
+from tests.cases import by_layer, together
 from tests.kernels import cases, reference
 from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
 from tests.kernels.weights import LAZY, SCALARS, SHAPES, run_clip, run_lookups, run_update
@@ -51,9 +52,10 @@ def step_on_both(*arguments):
     return on_both(cases.run_step, *arguments, forms=(reference, steps))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("label", STEPS)
+@together(dtype=DTYPES)
 def test_a_step_is_one_launch_that_equals_the_formula(gpu, label, dtype):
+    gpu.launches.clear()
     sizes = [*SIZES, LARGE]
     for size in sizes:
         expected, ours = step_on_both(label, dtype, size)
@@ -61,7 +63,7 @@ def test_a_step_is_one_launch_that_equals_the_formula(gpu, label, dtype):
     assert gpu.launches == [STEPS[label].name] * len(sizes)
 
 
-@pytest.mark.parametrize("label", STEPS)
+@together(label=STEPS)
 def test_a_step_larger_than_its_grid(gpu, monkeypatch, label):
     monkeypatch.setattr(launching, "most_rows", 2)
     monkeypatch.setattr(launching, "most_blocks", 1)
@@ -69,7 +71,7 @@ def test_a_step_larger_than_its_grid(gpu, monkeypatch, label):
     assert_all_close(ours, expected, "float64")
 
 
-@pytest.mark.parametrize("label", STEPS)
+@together(label=STEPS)
 def test_a_step_of_complex_numbers_is_an_error(gpu, label):
     deepnlp.use("cupy")
     with pytest.raises(TypeError, match="cannot take"):
@@ -77,8 +79,8 @@ def test_a_step_of_complex_numbers_is_an_error(gpu, label):
     assert gpu.launches == []
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("label", LOOPS)
+@together(dtype=DTYPES)
 def test_a_loop_equals_the_plain_one_in_few_launches(gpu, label, dtype):
     loop = LOOPS[label]
     for size in [*SIZES, (1, 4, 5), (6, 1, 3), LARGE]:
@@ -89,9 +91,9 @@ def test_a_loop_equals_the_plain_one_in_few_launches(gpu, label, dtype):
             assert gpu.launches == launches_of(loop, T=size[0])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("size", [(1, 1), (5, 3), (3, 700), (70, 10_000)], ids=str)
+@together(dtype=DTYPES, size=[(1, 1), (5, 3), (3, 700), (70, 10_000)])
 def test_softmax_is_one_launch_each_way(gpu, dtype, size):
+    gpu.launches.clear()
     expected, ours = on_both(cases.run_softmax, dtype, *size)
     assert_all_close(ours, expected, dtype)
     assert gpu.launches == ["softmax_nll", "softmax_nll_backward"]
@@ -106,20 +108,18 @@ def test_a_target_that_is_none_reads_no_foreign_memory(gpu):
     np.testing.assert_array_equal(np.isnan(nll.get()), [True, True, False])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    ("shape", "mask_shape"), [*MASKS, ((20, 35, 650), (20, 1, 650)), ((999_983,),) * 2], ids=str
-)
-def test_masks_are_equal_to_the_last_bit(gpu, dtype, shape, mask_shape):
+@together(dtype=DTYPES, shapes=[*MASKS, ((20, 35, 650), (20, 1, 650)), ((999_983,),) * 2])
+def test_masks_are_equal_to_the_last_bit(gpu, dtype, shapes):
+    shape, mask_shape = shapes
+    gpu.launches.clear()
     expected, ours = on_both(cases.run_dropout, dtype, shape, mask_shape, 2**64 - 1, 2**40, 0.3)
     np.testing.assert_array_equal(ours, expected)
     assert gpu.launches == ["dropout"] * (2 if np.prod(shape) else 0)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("max_norm", [0.25, 1e4, np.inf])
-@pytest.mark.parametrize("copies", [1, 9])
+@together(dtype=DTYPES, max_norm=[0.25, 1e4, np.inf], copies=[1, 9])
 def test_clipping(gpu, dtype, max_norm, copies):
+    deepnlp.use("numpy")
     expected = run_clip(optimizers.clip_all.plain, dtype, max_norm, copies)
     deepnlp.use("cupy")
     ours = run_clip(cuda.clip_all, dtype, max_norm, copies)
@@ -134,9 +134,11 @@ def test_clipping_has_the_same_bits_every_time(gpu):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rule", SCALARS)
+@together(dtype=DTYPES)
 def test_an_update_is_one_launch(gpu, rule, dtype):
+    deepnlp.use("numpy")
+    gpu.launches.clear()
     expected = run_update(optimizers.update_all.plain, rule, dtype)
     deepnlp.use("cupy")
     assert_all_close(run_update(cuda.update_all, rule, dtype), expected, dtype)
@@ -153,9 +155,10 @@ def test_steps_on_the_rows_of_a_sparse_gradient(gpu, make):
     assert gpu.launches[2].startswith("update_")
 
 
-@pytest.mark.parametrize("case", LAYERS, ids=str)
+@by_layer(LAYERS)
 def test_layers_use_the_kernels(gpu, case):
     deepnlp.use("cupy")
+    gpu.launches.clear()
     layer, inputs = case.make("float32")
     run(layer, inputs)
     wanted = ("TimeRNN", "TimeLSTM", "TimeGRU", "SoftmaxWithLoss", "Dropout", "TimeDropout")
