@@ -45,7 +45,11 @@ class Layer:
 
 @dataclass(frozen=True)
 class Family:
-    """A layer in examples of one kind; ``known`` if the package has such a layer too."""
+    """A layer in examples of one kind; ``known`` if the package has such a layer too.
+
+    ``example`` is the text of a few statements that assign ``inputs`` and, where the constructor
+    takes some, ``arguments``. Besides ``np`` and ``rng`` it knows the functions of ``build``.
+    """
 
     name: str
     layer: Layer
@@ -61,6 +65,7 @@ class Family:
             "normal": lambda *shape: rng.normal(size=shape),
             "sizes": partial(sizes, rng),
             "small_sizes": lambda: small_sizes(rng)[:5],
+            "tiny_sizes": lambda: rng.integers((1, 1, 1, 1), (5, 5, 6, 6)).tolist(),
             "weights": lambda *shapes: tuple(rng.normal(size=s) * 0.6 for s in shapes),
             "repeated": partial(repeated, rng),
             "arguments": (),
