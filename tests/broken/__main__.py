@@ -9,27 +9,21 @@ import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from tests.broken.broken import SHAPES, Broken, Pair, example
-from tests.broken.cases import CASES, PAIRS, second
+from tests.broken.collection import SETS, SHAPES, Broken, Pair, example, read
 from tests.broken.judge import VERDICTS, Verdict, first_causes, named_of_pair, score, verdict
-
-SETS: dict[str, list[Broken | Pair]] = {
-    "first": [*CASES, *PAIRS],
-    "second": [*second.CASES, *second.PAIRS],
-}
-ALL = {case.name: case for cases in SETS.values() for case in cases}
 
 
 @dataclass
 class Outcome:
     """What the checker said of a case: a verdict and the first causes for each shape."""
 
-    name: str
+    case: Broken | Pair
     verdicts: list[Verdict]
     named: list[int]
     causes: list[list[tuple[str, str]]]
@@ -40,17 +34,16 @@ def _too_long(*_: Any) -> None:
     raise TimeoutError("the check took too long")
 
 
-def check(name: str, shapes: int, timeout: int) -> Outcome:
+def check(case: Broken | Pair, shapes: int, timeout: int) -> Outcome:
     """Check one case in its shapes."""
     from deepnlp.gradcheck import check_gradients
 
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGPROF, _too_long)
-    case = ALL[name]
-    outcome = Outcome(name, [], [], [], 0.0)
+    outcome = Outcome(case, [], [], [], 0.0)
     start = time.process_time()
     for shape in range(shapes):
-        layer, inputs = example(case, shape)
+        layer, inputs = example(case, [11, shape])
         signal.setitimer(signal.ITIMER_PROF, timeout)
         try:
             report = check_gradients(layer, *inputs)
@@ -74,7 +67,7 @@ def table(outcomes: list[Outcome]) -> str:
     """Verdicts by family, and in all."""
     rows: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        rows.setdefault(ALL[outcome.name].name.split(": ")[0], []).append(outcome)
+        rows.setdefault(outcome.case.family.name, []).append(outcome)
     lines = [f"{'family':28}" + "".join(f"{v:>11}" for v in VERDICTS) + f"{'seconds':>9}"]
     for name, members in [*rows.items(), ("all", outcomes)]:
         counts = Counter(score(o.verdicts) for o in members)
@@ -98,13 +91,13 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="cases whose name holds this")
     options = parser.parse_args()
-    names = [case.name for case in SETS[options.set] if options.only in case.name]
+    chosen = read(options.set)
+    single_causes = [case for case in chosen.cases if case.accept]
+    cases = [case for case in [*single_causes, *chosen.pairs] if options.only in case.name]
     with ProcessPoolExecutor(options.jobs) as pool:
-        done = list(
-            pool.map(check, names, [options.shapes] * len(names), [options.timeout] * len(names))
-        )
-    single = [o for o in done if isinstance(ALL[o.name], Broken)]
-    pairs = [o for o in done if isinstance(ALL[o.name], Pair)]
+        done = list(pool.map(check, cases, repeat(options.shapes), repeat(options.timeout)))
+    single = [o for o in done if isinstance(o.case, Broken)]
+    pairs = [o for o in done if isinstance(o.case, Pair)]
     if single:
         print(table(single))
     if pairs:
@@ -113,13 +106,13 @@ def main() -> None:
         print(f"pairs: both mistakes named in {len(both)} of {len(pairs)}")
     if options.json:
         wrong = [_failing(o) for o in single if score(o.verdicts) != "right"]
-        halves = [{"name": o.name, "named": o.named, "first": o.causes} for o in pairs]
+        halves = [{"name": o.case.name, "named": o.named, "first": o.causes} for o in pairs]
         options.json.write_text(json.dumps({"cases": wrong, "pairs": halves}, indent=1))
 
 
 def _failing(outcome: Outcome) -> dict[str, Any]:
     """What a reader of the list wants to know of a case that was not named."""
-    case = ALL[outcome.name]
+    case = outcome.case
     assert isinstance(case, Broken)
     return {
         "name": case.name,

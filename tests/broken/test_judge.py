@@ -5,14 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.broken.broken import Broken, Pair
+from tests.broken.collection import Broken, Family, Layer, Pair
 from tests.broken.judge import Verdict, named_of_pair, points, score, verdict
 
 CASE = Broken(
     name="example",
-    family="example",
-    layer="dense.Affine",
-    build=lambda rng: ((), ()),
+    family=Family("example", Layer("Affine", "", ""), ""),
     right="dxn = dout * self.gamma",
     wrong="dxn = dout",
     truth="gamma is missing",

@@ -241,16 +241,34 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(workplace, monkeypat
 # --- gradcheck --museum --------------------------------------------------------------------------
 
 
+MUSEUM = """
+prelude = "{prelude}"
+
+[[layer]]
+name = "A"
+source = "class A: ..."
+
+[[layer.family]]
+name = "a"
+example = "inputs = []"
+
+[[layer.family.mistake]]
+name = "b"
+accept = ["sign"]
+"""
+
+
 def test_no_file_of_a_folder_that_is_no_museum_is_run(deepnlp, tmp_path):
     ran = tmp_path / "ran"
-    touch = f"import pathlib\npathlib.Path({str(ran)!r}).touch()\n"
-    exhibit = "\nfrom tests.museum import exhibit\n\n@exhibit('', '', '', None)\nclass A: ...\n"
+    touch = f"import pathlib; pathlib.Path({str(ran)!r}).touch()"
+    museum = MUSEUM.format(prelude=touch)
     for files in (
         {"script.py": touch},
-        {"a.py": touch + exhibit, "script.py": touch},
-        {"a.py": touch + exhibit, "broken.py": "def f(:\n"},
-        {"a.py": touch + exhibit, "deep.py": "(" * 10_000},
-        {"a.py": touch + exhibit, "binary.py": "a\0b"},
+        {"a.toml": museum, "script.toml": touch},
+        {"a.toml": museum, "other.toml": "layer = [{name = 'A'}]"},
+        {"a.toml": museum, "luck.toml": museum.replace("sign", "bad luck")},
+        {"a.toml": museum, "deep.toml": "a = " + "[" * 10_000},
+        {"a.toml": museum, "binary.toml": "a\0b"},
         {},
     ):
         folder = tmp_path / f"museum{len(list(tmp_path.iterdir()))}"
@@ -263,12 +281,11 @@ def test_no_file_of_a_folder_that_is_no_museum_is_run(deepnlp, tmp_path):
         assert not ran.exists()
 
 
-def test_an_exhibit_that_cannot_be_loaded_is_named(deepnlp, tmp_path):
-    text = "from tests.museum import exhibit\n@exhibit('', '', '', None)\nclass A:\n    x = 1 / 0\n"
-    (tmp_path / "a.py").write_text(text, encoding="utf-8")
+def test_a_layer_that_cannot_be_loaded_is_named(deepnlp, tmp_path):
+    (tmp_path / "a.toml").write_text(MUSEUM.format(prelude="x = 1 / 0"), encoding="utf-8")
     done = deepnlp("gradcheck", "--museum", tmp_path)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "a.py cannot be loaded: ZeroDivisionError" in done.err
+    assert "a cannot be loaded: ZeroDivisionError" in done.err
 
 
 def test_an_error_of_the_system_has_a_file_and_a_hint(deepnlp, monkeypatch):

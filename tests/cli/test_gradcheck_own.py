@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-MUSEUM = Path(__file__).parents[1] / "museum"
+MUSEUM = Path(__file__).parents[1] / "broken" / "cases" / "museum"
 
 LAYERS = """
 import numpy as np
@@ -139,8 +139,8 @@ def test_a_file_that_cannot_be_loaded(deepnlp, tmp_path):
 
 
 def test_the_museum(deepnlp, tmp_path):
-    text = (MUSEUM / "dense.py").read_text(encoding="utf-8")
-    (tmp_path / "dense.py").write_text(text, encoding="utf-8")
+    text = (MUSEUM / "dense.toml").read_text(encoding="utf-8")
+    (tmp_path / "dense.toml").write_text(text, encoding="utf-8")
     done = deepnlp("gradcheck", "--museum", tmp_path, "--shapes", 2, "--json")
     assert done.code == 0
     assert done.json["share"] == 1

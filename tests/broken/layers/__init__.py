@@ -1,1 +1,0 @@
-"""Layers as students write them, each with a right backward; the cases break one line."""

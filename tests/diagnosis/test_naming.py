@@ -1,0 +1,123 @@
+"""The cause that is named first: of the broken layers of the collection, and of right ones."""
+
+from collections import Counter
+
+import pytest
+
+from deepnlp.examples import SIZES
+from deepnlp.exercises import check as check_exercise
+from deepnlp.gradcheck import CAUSES, Cause, check_gradients
+from tests.broken.collection import CASES, example, load, read
+from tests.broken.judge import verdict
+from tests.broken.museum import check, false_accusations, is_named, right_layers, score_case
+
+MUSEUM = {case.name: case for case in read("museum").cases}
+
+# What the diagnosis can say besides, of which the museum need not show two.
+BESIDES = {
+    "another value in its place",
+    "forward is wrong",
+    "not a number",
+    "not linear in dy",
+    "second backward not refused",
+    "state is not the last output",
+    "term of a sum or product missing",
+    "unknown",
+}
+
+
+def test_the_museum_shows_every_cause_twice():
+    shown = Counter(case.accept[0] for case in MUSEUM.values())
+    assert {cause for cause in CAUSES if shown[cause] < 2} <= BESIDES
+    assert all(case.hint for case in MUSEUM.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "every", "seed"), [("museum", 1, 0), ("unseen", 2, 1), ("repaired", 5, 2)]
+)
+def test_the_cause_is_named_first(name, every, seed):
+    """Each of the museum, in one shape; a sample of the others."""
+    cases = [case for case in read(name).cases if case.accept][::every]
+    scores = [score_case(case, shapes=1, seed=seed) for case in cases]
+    assert [score for score in scores if score.right < 1] == []
+
+
+@pytest.mark.parametrize(("name", "every"), [("first", 50), ("second", 52)])
+def test_a_sample_of_the_frozen_sets(name, every):
+    """``python -m tests.broken --set first`` runs them whole."""
+    verdicts = []
+    for case in read(name).cases[::every]:
+        layer, inputs = example(case, [11, 0])
+        verdicts.append((verdict(check_gradients(layer, *inputs), case), case.name))
+    assert [each for each in verdicts if each[0] != "right"] == []
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in read("repaired").cases if case.rows][::3],
+    ids=lambda case: case.name,
+)
+def test_two_mistakes_are_both_named(case):
+    """One each for the gradients that it spoils."""
+    layer, inputs = example(case, 5)
+    report = check_gradients(layer, *inputs)
+    names = {row.name: row.causes[0].name for row in report.rows if not row.ok}
+    assert {name: names[name] for name, _ in case.rows} == dict(case.rows), str(report)
+
+
+@pytest.mark.parametrize("case", read("exercise").cases, ids=lambda case: case.name)
+def test_a_wrong_answer_to_an_exercise_is_named(case):
+    """The exercises gain from the diagnosis without a word of theirs."""
+    found = check_exercise("6.4", load(case.family.layer, case.edits))
+    assert found.diagnosis in case.accept, found.text
+    assert case.place[0] in found.text.replace("\n", " ")
+    assert check_exercise("6.4", load(case.family.layer)).ok
+
+
+def test_no_right_layer_is_accused():
+    right = right_layers(read("museum"))
+    assert len(right) > 90
+    assert false_accusations(right, len(right)) == []
+
+
+def test_a_cause_that_coincides_counts_only_in_such_a_shape():
+    names = ["constant factor", "sign"]
+    sizes = SIZES._replace(N=3, T=4, D=5, H=6)
+    assert not is_named("sign", names, sizes)
+    assert is_named("sign", names, sizes._replace(N=4))
+    assert is_named("sign", names, sizes._replace(N=1))
+    assert not is_named("transposed", names, sizes._replace(N=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("LSTMOtherOrder", ["LSTM", "gates g and i are swapped"]),
+        ("TimeRNNAssigns", ["TimeRNN", "Wh", "step 0"]),
+        ("GRUForgetsShortcut", ["h_prev", "z * h_prev"]),
+        ("TimeRNNStopsEarly", ["step 0"]),
+        ("AffineMeanWeight", ["params[0]", "1/N"]),
+        ("TanhOfX", ["np.tanh(x)", "1 - x^2"]),
+        ("TiedForgetsLookup", ["gradient of E", "np.tanh(self.E[ids])"]),
+        ("LSTMSigmoidEverywhere", ["np.tanh(g)", "sigmoid"]),
+    ],
+)
+def test_the_evidence_names_layer_parameter_gate_and_step(name, words):
+    case = MUSEUM[name]
+    for seed in range(20):
+        sizes, report = check(case.family, case.edits, seed)
+        if not report.ok and sizes.N > 2 and len({*sizes}) > 3:
+            break
+    assert [bool(row.causes) for row in report.rows] == [not row.ok for row in report.rows]
+    cause = next(row.causes[0] for row in report.rows if row.causes)
+    for word in words:
+        assert word in cause.evidence
+    assert f"likely cause: {cause.name}" in str(report)
+    assert cause.distance < 1e-5
+
+
+def test_causes_come_from_the_list_and_the_list_is_documented():
+    with pytest.raises(ValueError, match="not in the list"):
+        Cause("bad luck", "")
+    text = CASES.parents[2].joinpath("docs", "diagnosis.md").read_text(encoding="utf-8")
+    assert [name for name in CAUSES if f"| {name} |" not in text] == []

@@ -1,1 +1,0 @@
-"""Broken layers against which the search over edits was developed."""
