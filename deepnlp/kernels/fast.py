@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.backend.functions import split_gates
 from deepnlp.backend.threads import in_parallel
-from deepnlp.kernels.loops import lstm_loops
+from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
     "add_rows",
     "affine_nll",
     "at_every_place",
-    "lstm_backward",
-    "lstm_forward",
+    "lstm_steps",
     "softmax_nll",
     "softmax_nll_backward",
     "sum_by_id",
@@ -96,20 +95,27 @@ def _lstm_slopes(gates: Array, c_prev: Array, tanh_c: Array, da: Array) -> None:
 
 
 def _lstm_step_backward(
-    dh_above: Array, dh_next: Array, dc: Array, gates: Array, dh_dc: Array, da: Array
+    dh_above: Array,
+    dh_next: Array,
+    dc: Array,
+    gates: Array,
+    dh_dc: Array,
+    da: Array,
+    dc_prev: Array,
 ) -> None:
-    """From the factors in da to gradients, and from dc to dc_prev."""
+    """From the factors in da to gradients, and dc_prev."""
     N, H = dc.shape
     dh = dh_above + dh_next
     da[:, 3 * H :] *= dh
+    # dc = dc + dh dh/dc, dc_prev = dc f
     dh *= dh_dc
-    dc += dh
+    dc = xp.add(dc, dh, out=dc_prev)
     da_ifg = da[:, : 3 * H].reshape(N, 3, H)
     da_ifg *= dc[:, None, :]
-    dc *= gates[:, H : 2 * H]
+    dc_prev *= gates[:, H : 2 * H]
 
 
-lstm_forward, lstm_backward = lstm_loops(_lstm_step, _lstm_slopes, _lstm_step_backward)
+lstm_steps = partial(LSTMSteps, ElementWise(_lstm_step, _lstm_slopes, _lstm_step_backward))
 
 
 # --- Softmax with its loss -------------------------------------------------------------------
