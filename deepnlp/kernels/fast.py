@@ -95,24 +95,17 @@ def _lstm_slopes(gates: Array, c_prev: Array, tanh_c: Array, da: Array) -> None:
 
 
 def _lstm_step_backward(
-    dh_above: Array,
-    dh_next: Array,
-    dc: Array,
-    gates: Array,
-    dh_dc: Array,
-    da: Array,
-    dc_prev: Array,
+    dh_above: Array, dh_next: Array, dc: Array, gates: Array, dh_dc: Array, da: Array
 ) -> None:
-    """From the factors in da to gradients, and dc_prev."""
+    """From the factors in da to gradients, and from dc to dc_prev."""
     N, H = dc.shape
     dh = dh_above + dh_next
     da[:, 3 * H :] *= dh
-    # dc = dc + dh dh/dc, dc_prev = dc f
     dh *= dh_dc
-    dc = xp.add(dc, dh, out=dc_prev)
+    dc += dh
     da_ifg = da[:, : 3 * H].reshape(N, 3, H)
     da_ifg *= dc[:, None, :]
-    dc_prev *= gates[:, H : 2 * H]
+    dc *= gates[:, H : 2 * H]
 
 
 lstm_steps = partial(LSTMSteps, ElementWise(_lstm_step, _lstm_slopes, _lstm_step_backward))

@@ -61,6 +61,7 @@ class Steps:
         """Step t back: da_t, and the gradients with respect to the states number t.
 
         h_(t+1) goes to the layer above and to the next step, so its gradient is dh_above + dh_next.
+        Both dh_next and dc may be overwritten.
         """
         raise NotImplementedError
 
@@ -91,13 +92,13 @@ class PlainSteps(Steps):
         """Step t by the equations."""
         before = [state[t] for state in self.states]
         after, self._saved[t] = self._step(self.a[t], *before, *self._weights)
-        for state, value in zip(self.states, after, strict=True):
+        for state, value in zip(self.states, after):
             state[t + 1] = value
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """Step t back by the equations."""
         da, before = self._step_backward(dh_above + dh_next, *dc, self._saved[t], *self._weights)
-        for array, value in zip(self.da, da, strict=True):
+        for array, value in zip(self.da, da):
             array[t] = value
         return before
 
@@ -115,8 +116,8 @@ class ElementWise(NamedTuple):
     ``step(a, p, c_prev, h, c, tanh_c)`` makes gates of a + p, in a, and writes h, c and tanh(c).
     ``slopes(gates, c_prev, tanh_c, da)`` writes the factors dc/da_i, dc/da_f, dc/da_g and dh/da_o
     of all steps into da, and dh/dc over tanh(c).
-    ``step_backward(dh_above, dh_next, dc, gates, dh_dc, da, dc_prev)`` makes gradients of these
-    factors, and writes dc_prev.
+    ``step_backward(dh_above, dh_next, dc, gates, dh_dc, da)`` makes gradients of these factors, and
+    dc_prev of dc.
     """
 
     step: Callable[..., None]
@@ -158,7 +159,7 @@ class LSTMSteps(Steps):
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """All that is element-wise, then the product da Wh^T."""
-        da, dc_prev = self.da[0][t], xp.empty_like(dc[0])
-        self._parts.step_backward(dh_above, dh_next, dc[0], self.a[t], self._tanh_c[t], da, dc_prev)
+        da, (dc_prev,) = self.da[0][t], dc
+        self._parts.step_backward(dh_above, dh_next, dc_prev, self.a[t], self._tanh_c[t], da)
         self._times_Wh_T(da, self._dh)
         return self._dh, dc_prev

@@ -229,14 +229,14 @@ class TimeRecurrent(Recurrent):
             steps.begin_backward()
             for t in reversed(range(T)):
                 # h_t goes to the layer above and to step t + 1: its gradient is dhs[t] + dh
-                dh, *dc = after
                 if self.watch is not None:
                     h_prev, *c_prev = (state[t] for state in steps.states)
+                    dh, *dc = (gradient.copy() for gradient in after)
                     self.watch(t, x[t], h_prev, dhs[t] + dh, *c_prev, *dc)
-                before = steps.backward(t, dhs[t], dh, *dc)
+                held = [] if ended is None else [gradient.copy() for gradient in after]
+                after = steps.backward(t, dhs[t], *after)
                 if ended is not None:  # h_t = h_(t-1) past the end, where dhs is zero
-                    before = [xp.where(ended[t], d, d_prev) for d, d_prev in zip(after, before)]
-                after = before
+                    after = [xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after)]
         if ended is not None:
             for da in steps.da:
                 xp.copyto(da, 0, where=ended)

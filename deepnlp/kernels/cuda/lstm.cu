@@ -43,12 +43,12 @@ extern "C" __global__ void lstm_slopes(
     }
 }
 
-// dh = dh_above + dh_next; dc += dh dh/dc; da *= dc (da_o *= dh); dc_prev = dc f
+// dh = dh_above + dh_next; dc += dh dh/dc; da *= dc (da_o *= dh); dc *= f
 extern "C" __global__ void lstm_step_backward(
     Index N, Index H,
     const Real* dh_above, Index above_row, Index above_col,
     const Real* dh_next, Index next_row, Index next_col,
-    const Real* dc, const Real* gates, const Real* dh_dc, Real* da, Real* dc_prev
+    Real* dc, const Real* gates, const Real* dh_dc, Real* da
 ) {
     FOR_EACH(n, N, j, H) {
         const Real dh =
@@ -59,6 +59,6 @@ extern "C" __global__ void lstm_step_backward(
         slope[1 * H] *= cell;
         slope[2 * H] *= cell;
         slope[3 * H] *= dh;
-        dc_prev[n * H + j] = cell * gates[n * 4 * H + H + j];
+        dc[n * H + j] = cell * gates[n * 4 * H + H + j];
     }
 }

@@ -62,7 +62,7 @@ rnn_step_backward = StepKernel("rnn_step_backward", "dh_above* dh_next* da", of_
 lstm_step = StepKernel("lstm_step", "a p* c_prev h c tanh_c", of_size="h")
 lstm_slopes = StepKernel("lstm_slopes", "gates c_prev tanh_c da", of_size="tanh_c")
 lstm_step_backward = StepKernel(
-    "lstm_step_backward", "dh_above* dh_next* dc gates dh_dc da dc_prev", of_size="dc"
+    "lstm_step_backward", "dh_above* dh_next* dc gates dh_dc da", of_size="dc"
 )
 gru_gates = StepKernel("gru_gates", "a p* h_prev u", of_size="u")
 gru_output = StepKernel("gru_output", "a p_n* h_prev h", of_size="h")
