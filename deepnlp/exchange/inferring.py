@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.models.cells import LAYER_OF_CELL
+
 HostArray = np.ndarray[Any, Any]
 
-CELLS = {4: "lstm", 3: "gru", 1: "rnn"}
+CELLS = {len(layer.gates): cell for cell, layer in LAYER_OF_CELL.items()}
 """By the number of gates."""
 
 

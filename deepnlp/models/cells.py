@@ -12,7 +12,7 @@ from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter
 
-GATES = {"lstm": 4, "gru": 3, "rnn": 1}
+LAYER_OF_CELL: dict[str, type[TimeRecurrent]] = {"lstm": TimeLSTM, "gru": TimeGRU, "rnn": TimeRNN}
 
 
 class Draw:
@@ -34,7 +34,7 @@ class Draw:
 def recurrent_layer(config: Mapping[str, Any], draw: Draw, D: int, H: int) -> TimeRecurrent:
     """A recurrent layer from D inputs to H units, by the options of the model."""
     cell, dtype = config["cell"], config["dtype"]
-    G = GATES[cell]
+    G = len(LAYER_OF_CELL[cell].gates)
     Wx = Parameter(draw("Wx", (D, G * H), H), "Wx") if config["input_matrix"] else None
     Wh = Parameter(draw("Wh", (H, G * H), H), "Wh")
     b = Parameter.zeros(G * H, dtype=dtype, name="b")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.models.cells import GATES
+from deepnlp.models.cells import LAYER_OF_CELL
 
-CELLS = tuple(GATES)
+CELLS = tuple(LAYER_OF_CELL)
 TIES = ("none", "tied", "tied+L")
 INITS = ("uniform", "book")
 DTYPES = ("float32", "float64")
