@@ -16,6 +16,7 @@ from deepnlp.backend.shapes import expect
 from deepnlp.parameter import Parameter, View
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
+_stacking: ContextVar[bool] = ContextVar("stacking", default=False)
 
 
 @contextmanager
@@ -50,6 +51,34 @@ def keeping() -> bool:
     False
     """
     return _keeping.get()
+
+
+@contextmanager
+def backward_for_each(*layers: Layer) -> Iterator[None]:
+    """Context of a loop over time that calls layers again and again, for a backward each time.
+
+    Outside, what a forward saves takes the place of what the one before saved. Inside, it is laid
+    on top of it, and the backwards take it from there, so that they go from the last step to the
+    first. What the layers, and those inside them, held before is forgotten.
+
+    Examples
+    --------
+    >>> from deepnlp.layers import Tanh
+    >>> layer = Tanh()
+    >>> with backward_for_each(layer):
+    ...     ys = [layer.forward(xp.full((1, 1), x)) for x in (0.0, 100.0)]
+    >>> [layer.backward(xp.ones((1, 1))).item() for _ in range(2)]
+    [0.0, 1.0]
+    """
+    if keeping() and not _stacking.get():
+        for layer in layers:
+            for part in layer._layers():
+                part._kept = ()
+    token = _stacking.set(True)
+    try:
+        yield
+    finally:
+        _stacking.reset(token)
 
 
 class Layer:
@@ -107,7 +136,7 @@ class Layer:
         (("start", "step"), ("forward",)),
     )
     training: bool = True
-    _kept: tuple[Any, ...] | None = None
+    _kept: tuple[tuple[Any, ...], ...] = ()  # what forwards saved that wait for their backward
     _output_shape: tuple[int, ...] = ()  # of the last forward, where axes are declared
     _owner: Owner | None = None  # the thread that is at the layer
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
@@ -226,7 +255,7 @@ class Layer:
         for parameter in self.parameters():
             parameter.astype(dtype)
         for layer in self._layers():
-            layer._kept, layer._workspaces = None, {}
+            layer._kept, layer._workspaces = (), {}
             layer._cast_state(dtype)
         return self
 
@@ -329,7 +358,7 @@ class Layer:
         """
         if keeping():
             self._claim("forward")
-            self._kept = values
+            self._kept = (*self._kept, values) if _stacking.get() else (values,)
 
     def _workspace(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An uninitialised array for forward and backward to work in.
@@ -342,6 +371,8 @@ class Layer:
         if not keeping():
             return xp.empty(shape, dtype=dtype)
         self._claim("forward")
+        if _stacking.get():  # memory of its own for each step
+            name = f"{name} {len(self._kept)}"
         array = self._workspaces.get(name)
         if (
             not isinstance(array, xp.ndarray)
@@ -354,13 +385,13 @@ class Layer:
 
     def saved(self) -> tuple[Any, ...]:
         """Take what forward saved, once."""
-        if self._kept is None:
+        if not self._kept:
             raise RuntimeError(
                 f"{type(self).__name__}.backward: no forward to go back through; call forward "
                 "first, outside of no_backward, and backward once for each forward"
             )
         self._claim("backward")
-        kept, self._kept = self._kept, None
+        kept, self._kept = self._kept[-1], self._kept[:-1]
         return kept
 
     def take_over(self) -> None:
@@ -473,7 +504,7 @@ def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(backward)
     def checked(self: Layer, gradient: Any) -> Any:
-        if self._kept is not None:
+        if self._kept:
             letters = self.axes.split("->")[-1]
             self._expect_exactly(name, gradient, letters, self._output_shape)
         return backward(self, gradient)

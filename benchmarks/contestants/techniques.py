@@ -39,8 +39,8 @@ def families() -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> [name for name in families()["lstm"] if "back" in name]
-    ['lstm_backward']
+    >>> families()["lstm"]
+    ['lstm_steps']
     """
     quick = import_module(kernels.QUICK_FORMS[backend.name()])
     names = [name for name in kernels.NAMES if hasattr(quick, name)]

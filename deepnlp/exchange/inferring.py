@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.models.options import CELLS
+
 HostArray = np.ndarray[Any, Any]
 
-CELLS = {4: "lstm", 3: "gru", 1: "rnn"}
-"""By the number of gates."""
+CELL_OF_GATES = {len(layer.gates): cell for cell, layer in CELLS.items()}
 
 
 def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
     """
     E, decoder = _matrix(tensors, "encoder.weight"), _matrix(tensors, "decoder.weight")
     G, H = _matrix(tensors, "rnn.weight_hh_l0").shape
-    if not H or G % H or G // H not in CELLS:
+    if not H or G % H or G // H not in CELL_OF_GATES:
         raise ValueError(
             f"rnn.weight_hh_l0 should have shape (4H, H) of an LSTM, (3H, H) of a GRU or (H, H) of "
             f"an RNN, got {(G, H)}"
@@ -41,7 +42,7 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
         "embed_size": E.shape[1],
         "hidden_size": H,
         "layers": sum(bool(re.fullmatch(r"rnn\.weight_hh_l\d+", name)) for name in tensors),
-        "cell": CELLS[G // H],
+        "cell": CELL_OF_GATES[G // H],
         "tie": tie,
         "output_bias": "decoder.bias" in tensors,
         "dtype": str(E.dtype),

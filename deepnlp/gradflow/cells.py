@@ -36,8 +36,8 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
     >>> list(hidden_blocks(TimeGRU.init(3, 2)))
     ['Wh_r', 'Wh_z', 'Wh_n']
     """
-    letters = {TimeRNN: ("",), TimeLSTM: ("_i", "_f", "_g", "_o"), TimeGRU: ("_r", "_z", "_n")}
-    names = ["Wh" + letter for letter in letters[_known(layer)]]
+    gates = _known(layer).gates
+    names = [f"Wh_{gate}" for gate in gates] if len(gates) > 1 else ["Wh"]
     blocks = split_gates(asnumpy(layer.Wh.value), len(names))
     return dict(zip(names, blocks, strict=True))
 

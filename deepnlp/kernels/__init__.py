@@ -1,6 +1,6 @@
 """The registry of quick forms.
 
-A *kernel* is a function whose formula stands where a reader looks for it: the loop of the LSTM in
+A *kernel* is a function whose formula stands where a reader looks for it: the steps of the LSTM in
 ``layers/lstm.py``, the rule of Adam in ``optimizers/adaptive.py``. That is its plain form, the
 reference in the tests. It may have a quick form for a backend: a function of the same name that
 takes the same arguments and gives the same results,
@@ -28,10 +28,9 @@ from deepnlp import backend
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.errors import DeepNLPError
 
-__all__ = ["NAMES", "Kernel", "New", "Watch", "kernel", "use", "using"]
+__all__ = ["NAMES", "Kernel", "New", "kernel", "use", "using"]
 
 New: TypeAlias = Callable[..., backend.Array]  # new(name, shape, dtype) gives memory to work in
-Watch: TypeAlias = Callable[..., None] | None  # an observer of backpropagation through time
 
 CHOICES = ("quick", "plain")
 QUICK_FORMS = {"numpy": "deepnlp.kernels.fast", "cupy": "deepnlp.kernels.cuda"}  # by backend
@@ -106,9 +105,9 @@ def use(choice: str, *names: str) -> None:
 def using(choice: str, *names: str) -> Iterator[None]:
     """Context in which all kernels, or those named, have the chosen form.
 
-    >>> from deepnlp.layers.lstm import lstm_forward
-    >>> with using("plain", "lstm_forward"):
-    ...     lstm_forward.form().__module__
+    >>> from deepnlp.layers.lstm import lstm_steps
+    >>> with using("plain", "lstm_steps"):
+    ...     lstm_steps.form().__module__
     'deepnlp.layers.lstm'
     """
     before = {name: kernel.choice for name, kernel in _KERNELS.items()}

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.backend.functions import split_gates
 from deepnlp.backend.threads import in_parallel
-from deepnlp.kernels.loops import lstm_loops
+from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
     "add_rows",
     "affine_nll",
     "at_every_place",
-    "lstm_backward",
-    "lstm_forward",
+    "lstm_steps",
     "rows_to_score",
     "softmax_nll",
     "softmax_nll_backward",
@@ -110,7 +109,7 @@ def _lstm_step_backward(
     dc *= gates[:, H : 2 * H]
 
 
-lstm_forward, lstm_backward = lstm_loops(_lstm_step, _lstm_slopes, _lstm_step_backward)
+lstm_steps = partial(LSTMSteps, ElementWise(_lstm_step, _lstm_slopes, _lstm_step_backward))
 
 
 # --- Softmax with its loss -------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Every layer, one family a file, each with its forward and its backward in the open."""
 
+import warnings
+
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers.activations import ReLU, Sigmoid, Softmax, Tanh
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
@@ -27,6 +29,9 @@ from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
+
+# `python -m deepnlp.layers.lstm` runs a file that is imported here too, of which Python warns
+warnings.filterwarnings("ignore", r"'deepnlp\.layers\.", RuntimeWarning, "runpy")
 
 # What is imported above, and not the files that it comes from: only classes and functions have one.
 __all__ = [

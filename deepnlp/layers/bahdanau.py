@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.layer import no_backward
-from deepnlp.layers.decoders import ReadingDecoder
-from deepnlp.layers.lengths import check_steps
+from deepnlp.layers.feeding import FeedingDecoder
 
 
-class BahdanauDecoder(ReadingDecoder):
+class BahdanauDecoder(FeedingDecoder):
     r"""A decoder that attends with the state before a step; the context enters the step.
 
     .. math::
@@ -59,73 +58,38 @@ class BahdanauDecoder(ReadingDecoder):
     ((1, 4, 6), (1, 4, 7))
     """
 
-    weights: Array | None = None
+    def _first_fed(self, x: Array) -> Array:
+        return self.recurrent.top.first_h(len(x), x.dtype)[:, None]  # h_0
 
-    def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
-        """y at every step, (N, T, M)."""
-        lengths = self._check(x, memory, lengths)
-        check_steps(type(self).__name__, x)
-        N, T, D = x.shape
-        memory, padding = self.attention.without_padding(memory, lengths)
-        keys = self.attention.project(memory)
-        h = self.recurrent.top.first_h(N, x.dtype)[:, None]
-        contexts, hs, weights = [], [], []
-        for t in range(T):
-            if t > 0:
-                self.recurrent.keep_state()
-            with self._caches.at(t):
-                context = self.attention.attend(h, keys, memory, padding)
-                h = self.recurrent.forward(xp.concatenate([x[:, t : t + 1], context], axis=2))
-            contexts.append(context)
-            hs.append(h)
-            weights.append(self.attention.weights)
-        self.weights = xp.concatenate(weights, axis=1)
-        self.save_for_backward((N, T, D), memory)
-        both = [xp.concatenate(contexts, axis=1), xp.concatenate(hs, axis=1)]
-        return self.combine.forward(xp.concatenate(both, axis=2))
+    def _first_fed_backward(self, dfed: Array) -> None:
+        self.recurrent.top.dh0 += dfed[:, 0]
 
-    def backward(self, dy: Array) -> tuple[Array, Array]:
-        """dx (N, T, D) and dmemory (N, S, C)."""
-        (N, T, D), memory = self.saved()
-        C = memory.shape[2]
-        self._expect("dy", dy, "N T M", N=N, T=T, M=self.M)
-        # y_t = tanh([c_t, h_t] W + b), all steps at once
-        dboth = self.combine.backward(dy)
-        dx, dmemory = [], xp.zeros_like(memory)
-        dquery: Any
-        dkeys: Any
-        dstate: Any
-        dquery, dkeys, dstate = 0, 0, ()
-        for t in reversed(range(T)):
-            with self._caches.at(t):
-                # h_t goes to y_t, and is state and query of step t + 1
-                dh = dboth[:, t : t + 1, C:] + dquery
-                # h_t = cell([x_t, c_t], h_(t-1))
-                dinput = self.recurrent.backward(dh, *dstate)
-                # c_t goes to step t and to y_t; c_t = attention(h_(t-1), memory)
-                dcontext = dinput[..., D:] + dboth[:, t : t + 1, :C]
-                dquery, dkeys_t, dmemory_t = self.attention.attend_backward(dcontext)
-            dx.append(dinput[..., :D])
-            dstate = self.recurrent.dstate0
-            # keys and memory are the same at all steps
-            dkeys, dmemory = dkeys + dkeys_t, dmemory + dmemory_t
-        self.recurrent.top.dh0 += dquery[:, 0]  # the first query is the state at the start
-        dmemory = dmemory + self.attention.project_backward(dkeys)
-        return xp.concatenate(dx[::-1], axis=1), dmemory
+    def _fed_step(
+        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
+    ) -> tuple[Array, Array]:
+        context = self.attention.attend(fed, *read)
+        h = recurrent(xp.concatenate([x, context], axis=2))
+        return xp.concatenate([context, h], axis=2), h
+
+    def _fed_step_backward(
+        self, dgiven: Array, dfed: Any, dstate: Any, C: int
+    ) -> tuple[Array, Array, Array, Array]:
+        # h_t goes to y_t, and is state and query of step t + 1; h_t = cell([x_t, c_t], h_(t-1))
+        dinput = self.recurrent.backward(dgiven[..., C:] + dfed, *dstate)
+        # c_t goes to step t and to y_t; c_t = attention(h_(t-1), memory)
+        D = dinput.shape[2] - C
+        dcontext = dinput[..., D:] + dgiven[..., :C]
+        dquery, dkeys, dmemory = self.attention.attend_backward(dcontext)
+        return dinput[..., :D], dquery, dkeys, dmemory
+
+    def _outputs(self, given: Array) -> Array:
+        return self.combine.forward(given)  # y_t = tanh([c_t, h_t] W + b), all steps at once
+
+    def _outputs_backward(self, dy: Array) -> Array:
+        return self.combine.backward(dy)
 
     def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
         """(h: the first query, state of the recurrent layers, keys, memory, padding)."""
         inner, *read = super().begin(state, memory, lengths)
         last = inner[-1] if isinstance(inner, list) else inner  # a list has a tuple for each layer
         return last[0], inner, *read
-
-    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """y (N, M) of one step, from x (N, D)."""
-        h, inner, *read = state
-        with no_backward():
-            context = self.attention.attend(h[:, None], *read)[:, 0]
-            h, inner = self.recurrent.step(xp.concatenate([x, context], axis=1), inner)
-            both = xp.concatenate([context, h], axis=1)
-            y = self.combine.forward(both[:, None])[:, 0]
-        self.weights = self.attention.weights
-        return y, (h, inner, *read)

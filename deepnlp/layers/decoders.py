@@ -8,7 +8,6 @@ from deepnlp.backend import Array, Generator, check_shape, xp
 from deepnlp.layer import Layer, Sequential, check_layers, no_backward
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.attention import Attention
-from deepnlp.layers.caches import StepCaches
 from deepnlp.layers.dense import TimeAffine
 from deepnlp.layers.lengths import check_lengths
 from deepnlp.layers.recurrent import TimeRecurrent
@@ -134,7 +133,6 @@ class ReadingDecoder(Decoder):
         self.attention = attention
         output = TimeAffine(W, b)
         self.combine, self.M = Sequential(output, Tanh()), output.W.shape[1]
-        self._caches = StepCaches(recurrent, attention, self.combine)  # of a loop over time
 
     @classmethod
     def init(

@@ -9,7 +9,7 @@ from typing import Any, Self
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
-from deepnlp.kernels import New, Watch
+from deepnlp.kernels.steps import PlainSteps, Steps
 from deepnlp.layer import Sequential, expect
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
@@ -131,105 +131,51 @@ class TimeDeepTransition(TimeRecurrent):
         S = matrix() if shortcut else None
         return super().init(D, H, rng, dtype, Ws=Ws, bs=bs, S=S, **options)
 
-    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
-        (h0,), S = states, None if self.S is None else self.S.value
+    def _steps(self, a: Array, start: States) -> Steps:
         Ws, bs = [W.value for W in self.Ws], [b.value for b in self.bs]
-        h, z = deep_transition_forward(a, self.Wh.value, Ws, bs, S, h0, ended, self._workspace)
-        return (h,), z
+        weights = self.Wh.value, Ws, bs, None if self.S is None else self.S.value
+        step, step_backward = transition_step, transition_step_backward
+        return PlainSteps(step, step_backward, a, start, weights, self._workspace, 1 + len(Ws))
 
-    def _backward_loop(
-        self,
-        dhs: Array,
-        final: States,
-        states: States,
-        saved: Any,
-        ended: Array | None,
-        watch: Watch,
-    ) -> tuple[Array, States]:
-        (dh,), (h,), z, S = final, states, saved, None if self.S is None else self.S.value
-        Ws = [W.value for W in self.Ws]
-        da, dh0 = deep_transition_backward(
-            dhs, dh, self.Wh.value, Ws, S, h, z, ended, watch, self._workspace
-        )
+    def _accumulate_recurrent(self, steps: Any) -> None:
+        h_prev, da = steps_as_rows(steps.states[0][:-1]), [steps_as_rows(da) for da in steps.da]
         # a_1 = x_t Wx + h_(t-1) Wh + b and a_L = ... + h_(t-1) S, all steps at once
-        h_prev, rows = steps_as_rows(h[:-1]), [steps_as_rows(gradient) for gradient in da]
-        self.Wh.accumulate_product(h_prev.T, rows[0])
+        self.Wh.accumulate_product(h_prev.T, da[0])
         if self.S is not None:
-            self.S.accumulate_product(h_prev.T, rows[-1])
+            self.S.accumulate_product(h_prev.T, da[-1])
         # a_k = z_(k-1) W_k + b_k
-        for W, b, z_below, da_k in zip(self.Ws, self.bs, z, rows[1:]):
-            W.accumulate_product(steps_as_rows(z_below).T, da_k)
-            b.accumulate(column_sums(da_k))
-        return da[0], (dh0,)
+        for k, (W, b) in enumerate(zip(self.Ws, self.bs, strict=True)):
+            W.accumulate_product(steps_as_rows(steps.over_time(k)).T, da[k + 1])
+            b.accumulate(column_sums(da[k + 1]))
 
 
-def deep_transition_forward(
-    a: Array,
-    Wh: Array,
-    Ws: list[Array],
-    bs: list[Array],
-    S: Array | None,
-    h0: Array,
-    ended: Array | None,
-    new: New,
-) -> tuple[Array, Array]:
-    """All states h (T + 1, N, H), with h[t] before step t, and all z (L, T, N, H).
-
-    a (T, N, H) holds x_t Wx + b; ``ended`` (T, N, 1) says which sequences have ended before step
-    t; ``new(name, shape, dtype)`` gives memory.
-    """
-    T, N, H = a.shape
-    h, z = new("h", (T + 1, N, H), a.dtype), new("z", (1 + len(Ws), T, N, H), a.dtype)
-    h[0] = h0
-    for t in range(T):
-        z[0, t] = xp.tanh(a[t] + h[t] @ Wh)
-        for k, (W, b) in enumerate(zip(Ws, bs, strict=True), 1):
-            a_k = z[k - 1, t] @ W + b
-            if S is not None and k == len(Ws):
-                a_k = a_k + h[t] @ S
-            z[k, t] = xp.tanh(a_k)
-        # past its end a sequence holds its state
-        h[t + 1] = z[-1, t] if ended is None else xp.where(ended[t], h[t], z[-1, t])
-    return h, z
+def transition_step(
+    a: Array, h_prev: Array, Wh: Array, Ws: list[Array], bs: list[Array], S: Array | None
+) -> tuple[States, list[Array]]:
+    """One step from the input's part a = x Wx + b, (N, H): the new state (z_L,), and all z_k."""
+    z = [xp.tanh(a + h_prev @ Wh)]
+    for k, (W, b) in enumerate(zip(Ws, bs, strict=True), 1):
+        a_k = z[-1] @ W + b
+        if S is not None and k == len(Ws):
+            a_k = a_k + h_prev @ S
+        z.append(xp.tanh(a_k))
+    return (z[-1],), z
 
 
-def deep_transition_backward(
-    dhs: Array,
-    dh: Array,
-    Wh: Array,
-    Ws: list[Array],
-    S: Array | None,
-    h: Array,
-    z: Array,
-    ended: Array | None,
-    watch: Watch,
-    new: New,
-) -> tuple[Array, Array]:
-    """Back through :func:`deep_transition_forward`, last step first.
-
-    dhs (T, N, H) are the gradients from the layer above, dh (N, H) the one with respect to the
-    last state. Gives da (L, T, N, H), those with respect to what each tanh is taken of, and the
-    gradient with respect to the first state.
-    """
-    da = new("da", z.shape, h.dtype)
-    for t in reversed(range(len(dhs))):
-        # h_t goes to the layer above and to step t + 1
-        dh = dhs[t] + dh
-        if watch is not None:
-            watch(t, h[t], dh)
-        # h_t = h_(t-1) past the end, else z_L
-        dz = dh if ended is None else xp.where(ended[t], 0, dh)
-        for k in range(len(Ws), 0, -1):
-            # z_k = tanh(a_k), a_k = z_(k-1) W_k + b_k
-            da[k, t] = dz * tanh_grad(z[k, t])
-            dz = da[k, t] @ Ws[k - 1].T
-        # z_1 = tanh(a_1), a_1 = x_t Wx + h_(t-1) Wh + b, and a_L = ... + h_(t-1) S
-        da[0, t] = dz * tanh_grad(z[0, t])
-        dh_prev = da[0, t] @ Wh.T
-        if S is not None:
-            dh_prev = dh_prev + da[-1, t] @ S.T
-        dh = dh_prev if ended is None else xp.where(ended[t], dh, dh_prev)
-    return da, dh
+def transition_step_backward(
+    dh: Array, z: list[Array], Wh: Array, Ws: list[Array], _bs: list[Array], S: Array | None
+) -> tuple[list[Array], States]:
+    """Back through :func:`transition_step`: da_1 ... da_L and dh_prev, (N, H) each."""
+    # z_L = tanh(a_L) is the state
+    da = [dh * tanh_grad(z[-1])]
+    for W, z_k in zip(Ws[::-1], z[-2::-1], strict=True):
+        # a_(k+1) = z_k W_(k+1) + b_(k+1), and z_k = tanh(a_k)
+        da.insert(0, (da[0] @ W.T) * tanh_grad(z_k))
+    # a_1 = x_t Wx + h_(t-1) Wh + b, and a_L = ... + h_(t-1) S
+    dh_prev = da[0] @ Wh.T
+    if S is not None:
+        dh_prev = dh_prev + da[-1] @ S.T
+    return da, (dh_prev,)
 
 
 def deep_output(*sizes: int, rng: Generator | None = None, dtype: Any = "float32") -> Sequential:

@@ -1,16 +1,117 @@
-"""Input feeding: a decoder that knows at each step what it attended to before."""
+"""Decoders whose steps wait for the attention: their loop over time, and input feeding."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.layer import no_backward
+from deepnlp.layer import backward_for_each, no_backward
 from deepnlp.layers.decoders import ReadingDecoder
 from deepnlp.layers.lengths import check_steps
 
 
-class InputFeedingDecoder(ReadingDecoder):
+class FeedingDecoder(ReadingDecoder):
+    """A decoder at each step of which something is fed that the step before made.
+
+    A subclass says what is fed into the first step and what a step does with it: one of input
+    feeding is fed the output, one of Bahdanau the state.
+
+    Attributes
+    ----------
+    weights : array (N, T, S) or None
+        The attention of all steps of the last forward.
+    """
+
+    weights: Array | None = None
+
+    def _first_fed(self, x: Array) -> Array:
+        """What is fed into the first step of x (N, T, D): (N, 1, F)."""
+        raise TypeError(f"{type(self).__name__} has no steps")
+
+    def _fed_step(
+        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
+    ) -> tuple[Array, Array]:
+        """What a step gives, and what it feeds into the next, (N, 1, ...) each.
+
+        ``read`` is what ``attend`` reads, and ``recurrent`` is a step of the recurrent layers.
+        """
+        raise TypeError(f"{type(self).__name__} has no steps")
+
+    def _fed_step_backward(
+        self, dgiven: Array, dfed: Any, dstate: Any, C: int
+    ) -> tuple[Array, Array, Array, Array]:
+        """Gradients of x_t, of what was fed into the step, and of the keys and the memory."""
+        raise TypeError(f"{type(self).__name__} has no steps")
+
+    def _outputs(self, given: Array) -> Array:
+        """y (N, T, M) from what the steps gave; here they gave y."""
+        return given
+
+    def _outputs_backward(self, dy: Array) -> Array:
+        """The gradient of what the steps gave, from dy (N, T, M)."""
+        return dy
+
+    def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
+        """y at every step, (N, T, M)."""
+        lengths = self._check(x, memory, lengths)
+        check_steps(type(self).__name__, x)
+        memory, padding = self.attention.without_padding(memory, lengths)
+        given, weights, fed = [], [], self._first_fed(x)
+        with backward_for_each(self.recurrent, self.attention, self.combine):
+            read = self.attention.project(memory), memory, padding
+            for t in range(x.shape[1]):
+                if t > 0:
+                    self.recurrent.keep_state()
+                y_t, fed = self._fed_step(x[:, t : t + 1], fed, read, self.recurrent.forward)
+                given.append(y_t)
+                weights.append(self.attention.weights)
+        self.weights = xp.concatenate(weights, axis=1)
+        self.save_for_backward(x.shape, memory)
+        return self._outputs(xp.concatenate(given, axis=1))
+
+    def backward(self, dy: Array) -> tuple[Array, Array]:
+        """dx (N, T, D) and dmemory (N, S, C)."""
+        (N, T, _), memory = self.saved()
+        self._expect("dy", dy, "N T M", N=N, T=T, M=self.M)
+        dgiven = self._outputs_backward(dy)
+        dx, dmemory = [], xp.zeros_like(memory)
+        dfed: Any
+        dkeys: Any
+        dstate: Any
+        dfed, dkeys, dstate = 0, 0, ()
+        for t in reversed(range(T)):
+            dx_t, dfed, dkeys_t, dmemory_t = self._fed_step_backward(
+                dgiven[:, t : t + 1], dfed, dstate, memory.shape[2]
+            )
+            dx.append(dx_t)
+            dstate = self.recurrent.dstate0
+            # keys and memory are the same at all steps
+            dkeys, dmemory = dkeys + dkeys_t, dmemory + dmemory_t
+        self._first_fed_backward(dfed)
+        dmemory = dmemory + self.attention.project_backward(dkeys)
+        return xp.concatenate(dx[::-1], axis=1), dmemory
+
+    def _first_fed_backward(self, dfed: Array) -> None:
+        """Back through :meth:`_first_fed`; zeros have no gradient."""
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """y (N, M) of one step, from x (N, D)."""
+        fed, inner, *read = state
+
+        def recurrent(x: Array) -> Array:
+            nonlocal inner
+            h, inner = self.recurrent.step(x[:, 0], inner)
+            return h[:, None]
+
+        with no_backward():
+            given, fed = self._fed_step(x[:, None], fed[:, None], read, recurrent)
+            y = self._outputs(given)[:, 0]
+        self.weights = self.attention.weights
+        return y, (fed[:, 0], inner, *read)
+
+
+class InputFeedingDecoder(FeedingDecoder):
     r"""A decoder with attention whose output enters its next step.
 
     .. math::
@@ -58,67 +159,29 @@ class InputFeedingDecoder(ReadingDecoder):
     ((1, 4, 6), (1, 4, 7))
     """
 
-    weights: Array | None = None
+    def _first_fed(self, x: Array) -> Array:
+        return xp.zeros((len(x), 1, self.M), dtype=x.dtype)  # y_0
 
-    def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
-        """y at every step, (N, T, M)."""
-        lengths = self._check(x, memory, lengths)
-        check_steps(type(self).__name__, x)
-        (N, T, D) = x.shape
-        memory, padding = self.attention.without_padding(memory, lengths)
-        keys = self.attention.project(memory)
-        y_t = xp.zeros((N, 1, self.M), dtype=x.dtype)
-        ys, weights = [], []
-        for t in range(T):
-            if t > 0:
-                self.recurrent.keep_state()
-            with self._caches.at(t):
-                h = self.recurrent.forward(xp.concatenate([x[:, t : t + 1], y_t], axis=2))
-                context = self.attention.attend(h, keys, memory, padding)
-                y_t = self.combine.forward(xp.concatenate([context, h], axis=2))
-            ys.append(y_t)
-            weights.append(self.attention.weights)
-        self.weights = xp.concatenate(weights, axis=1)
-        self.save_for_backward((N, T, D), memory)
-        return xp.concatenate(ys, axis=1)
+    def _fed_step(
+        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
+    ) -> tuple[Array, Array]:
+        h = recurrent(xp.concatenate([x, fed], axis=2))
+        context = self.attention.attend(h, *read)
+        y = self.combine.forward(xp.concatenate([context, h], axis=2))
+        return y, y
 
-    def backward(self, dy: Array) -> tuple[Array, Array]:
-        """dx (N, T, D) and dmemory (N, S, C)."""
-        (N, T, D), memory = self.saved()
-        C = memory.shape[2]
-        self._expect("dy", dy, "N T M", N=N, T=T, M=self.M)
-        dx, dmemory = [], xp.zeros_like(memory)
-        dfed: Any
-        dkeys: Any
-        dstate: Any
-        dfed, dkeys, dstate = 0, 0, ()
-        for t in reversed(range(T)):
-            with self._caches.at(t):
-                # y_t goes to the layer above and to step t + 1; y_t = tanh([c_t, h_t] W + b)
-                dboth = self.combine.backward(dy[:, t : t + 1] + dfed)
-                # c_t = attention(h_t, memory)
-                dquery, dkeys_t, dmemory_t = self.attention.attend_backward(dboth[..., :C])
-                # h_t = cell([x_t, y_(t-1)], h_(t-1))
-                dinput = self.recurrent.backward(dboth[..., C:] + dquery, *dstate)
-            dx_t, dfed, dstate = dinput[..., :D], dinput[..., D:], self.recurrent.dstate0
-            dx.append(dx_t)
-            # keys and memory are the same at all steps
-            dkeys, dmemory = dkeys + dkeys_t, dmemory + dmemory_t
-        dmemory = dmemory + self.attention.project_backward(dkeys)
-        return xp.concatenate(dx[::-1], axis=1), dmemory
+    def _fed_step_backward(
+        self, dgiven: Array, dfed: Any, dstate: Any, C: int
+    ) -> tuple[Array, Array, Array, Array]:
+        # y_t goes to the layer above and to step t + 1; y_t = tanh([c_t, h_t] W + b)
+        dboth = self.combine.backward(dgiven + dfed)
+        # c_t = attention(h_t, memory)
+        dquery, dkeys, dmemory = self.attention.attend_backward(dboth[..., :C])
+        # h_t = cell([x_t, y_(t-1)], h_(t-1))
+        dinput = self.recurrent.backward(dboth[..., C:] + dquery, *dstate)
+        D = dinput.shape[2] - self.M
+        return dinput[..., :D], dinput[..., D:], dkeys, dmemory
 
     def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
         """(y of the step before: zeros, state of the recurrent layers, keys, memory, padding)."""
-        y = xp.zeros((len(memory), self.M), dtype=memory.dtype)
-        return y, *super().begin(state, memory, lengths)
-
-    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """y (N, M) of one step, from x (N, D)."""
-        y, inner, *read = state
-        h, inner = self.recurrent.step(xp.concatenate([x, y], axis=1), inner)
-        with no_backward():
-            query = h[:, None]
-            context = self.attention.attend(query, *read)
-            y = self.combine.forward(xp.concatenate([context, query], axis=2))[:, 0]
-        self.weights = self.attention.weights
-        return y, (y, inner, *read)
+        return self._first_fed(memory)[:, 0], *super().begin(state, memory, lengths)

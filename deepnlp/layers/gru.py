@@ -1,4 +1,23 @@
-"""Gated recurrent unit, with its reset gate before or after the product: one step, and T steps."""
+r"""Can a layer that remembers as an LSTM does be simpler? One state h, and two gates.
+
+One step takes an input x (N, D) and the state before it, h_prev (N, H), and gives the state after
+it. With the weights Wx (D, 3H), Wh (H, 3H) and b (3H,), in three blocks r, z, n::
+
+    r = sigmoid(x Wx_r + h_prev Wh_r + b_r)             reset gate (N, H)
+    z = sigmoid(x Wx_z + h_prev Wh_z + b_z)             update gate
+    n = tanh(x Wx_n + (r * h_prev) Wh_n + b_n)          new state
+    h = (1 - z) * n + z * h_prev                        between the new and the old
+
+The answer is one term of the backward pass, ``dh_prev = dh * z + ...``: where the update gate stays
+open, z near 1, the gradient passes the step almost whole, as it passes the forget gate of an LSTM.
+With ``reset_after`` the reset gate acts after the product, n = tanh(x Wx_n + b_n + r * p_n) with
+p = h_prev Wh + bh, so that a step has one product and not two.
+
+The file goes from the equations to the layers: :func:`gru_step` and :func:`gru_step_backward`,
+then :class:`GRU`, one step with all its gradients, and :class:`TimeGRU`, T steps. The loop over
+time is in ``recurrent.py``. On NumPy TimeGRU runs these equations; its quick form on a GPU is
+``kernels/cuda/gru.cu``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +26,8 @@ from typing import Any, Self
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.backend.products import product
-from deepnlp.kernels import New, Watch, kernel
+from deepnlp.kernels import New, kernel
+from deepnlp.kernels.steps import PlainSteps, Steps
 from deepnlp.layer import expect
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 from deepnlp.parameter import Parameter, View, as_parameter
@@ -15,10 +35,11 @@ from deepnlp.parameter import Parameter, View, as_parameter
 
 def gru_step(
     a: Array, h_prev: Array, Wh: Array, bh: Array | None, reset_after: bool
-) -> tuple[Array, Array, tuple[Array, ...]]:
-    """One step from the input's part a = x Wx + b, (N, 3H).
+) -> tuple[States, States]:
+    """One step from the input's part a = x Wx + b, (N, 3H): the equations above.
 
-    Gives h (N, H); u (N, H), which Wh_n is multiplied with; and what the step backward needs.
+    Gives the new state (h,), (N, H), and what the step back needs; first u (N, H), which Wh_n is
+    multiplied with.
     """
     H = len(Wh)
     a_r, a_z, a_n = split_gates(a, 3)
@@ -37,138 +58,59 @@ def gru_step(
         p_n = u @ Wh[:, 2 * H :]
         n = xp.tanh(a_n + p_n)
     h = (1 - z) * n + z * h_prev
-    return h, u, (r, z, n, p_n)
+    return (h,), (u, h_prev, r, z, n, p_n)
 
 
 def gru_step_backward(
-    dh: Array, h_prev: Array, Wh: Array, saved: tuple[Array, ...], reset_after: bool
-) -> tuple[Array, Array, Array]:
-    """Back through :func:`gru_step`.
+    dh: Array, saved: States, Wh: Array, _bh: Array | None, reset_after: bool
+) -> tuple[States, States]:
+    """Back through :func:`gru_step`, last line first, from dh (N, H).
 
-    Gives da and dp (N, 3H), the gradients with respect to the input's part and to the products
-    with Wh, and dh_prev (N, H).
+    Gives (da, dp), (N, 3H) each, the gradients with respect to the input's part and to the products
+    with Wh, or (da,) where they are the same; and dh_prev (N, H).
     """
     H = len(Wh)
-    r, z, n, p_n = saved
-    # h = (1 - z) * n + z * h_prev
+    _, h_prev, r, z, n, p_n = saved
+    # h = (1 - z) * n + z * h_prev: dh goes to both products, and in each to both factors
     dz = dh * (h_prev - n)
     dn = dh * (1 - z)
-    dh_prev = dh * z
-    # z = sigmoid(a_z + p_z), n = tanh(...)
+    dh_prev = dh * z  # the way back through time that lasts
+    # z = sigmoid(a_z + p_z), n = tanh(...): times the slope there
     da_z = dz * sigmoid_grad(z)
     da_n = dn * tanh_grad(n)
     if reset_after:
-        # n = tanh(a_n + r * p_n) and p = h_prev Wh + bh
+        # n = tanh(a_n + r * p_n): the gradient of a factor is da_n times the other factor
         da_r = da_n * p_n * sigmoid_grad(r)
         da = xp.concatenate([da_r, da_z, da_n], axis=1)
         dp = xp.concatenate([da_r, da_z, da_n * r], axis=1)
-        return da, dp, dh_prev + dp @ Wh.T
-    # n = tanh(a_n + u Wh_n) and u = r * h_prev
+        # p = h_prev Wh + bh: back by the transpose
+        return (da, dp), (dh_prev + dp @ Wh.T,)
+    # n = tanh(a_n + u Wh_n) and u = r * h_prev: back by the transpose, then to both factors
     du = da_n @ Wh[:, 2 * H :].T
     da_r = du * h_prev * sigmoid_grad(r)
     da = xp.concatenate([da_r, da_z, da_n], axis=1)
-    # a_r + h_prev Wh_r, a_z + h_prev Wh_z
-    return da, da, dh_prev + du * r + da[:, : 2 * H] @ Wh[:, : 2 * H].T
+    # p_r, p_z = h_prev Wh_r, h_prev Wh_z: h_prev went four ways, and its gradients add up
+    return (da,), (dh_prev + du * r + da[:, : 2 * H] @ Wh[:, : 2 * H].T,)
 
 
 @kernel
-def gru_forward(
-    a: Array,
-    Wh: Array,
-    bh: Array | None,
-    h0: Array,
-    reset_after: bool,
-    ended: Array | None,
-    new: New,
-) -> tuple[Array, Array, Any]:
-    """All states of the loop over time.
+def gru_steps(
+    a: Array, start: States, Wh: Array, bh: Array | None, reset_after: bool, new: New
+) -> Steps:
+    """The steps through one sequence, for the loop over time.
 
-    a (T, N, 3H) holds x_t Wx + b and may be overwritten; ``ended`` (T, N, 1) says which sequences
-    have ended before step t; ``new(name, shape, dtype)`` gives memory. The states h are
-    (T + 1, N, H), with h[t] before step t; u (T, N, H) is what Wh_n is multiplied with; what is
-    saved is for :func:`gru_backward`.
+    ``over_time(0)`` of theirs gives u of all steps, (T, N, H).
     """
-    (T, N, _), H = a.shape, len(Wh)
-    h, u = new("h", (T + 1, N, H), a.dtype), new("u", (T, N, H), a.dtype)
-    h[0] = h0
-    saved = []
-    for t in range(T):
-        h[t + 1], u[t], saved_t = gru_step(a[t], h[t], Wh, bh, reset_after)
-        saved.append(saved_t)
-        if ended is not None:  # past its end a sequence holds its state
-            h[t + 1] = xp.where(ended[t], h[t], h[t + 1])
-    return h, u, saved
-
-
-@kernel
-def gru_backward(
-    dhs: Array,
-    dh: Array,
-    Wh: Array,
-    h: Array,
-    saved: Any,
-    reset_after: bool,
-    ended: Array | None,
-    watch: Watch,
-    new: New,
-) -> tuple[Array, Array, Array]:
-    """Back through :func:`gru_forward`, last step first.
-
-    dhs (T, N, H) are the gradients from the layer above, dh (N, H) the one with respect to the
-    last state. Gives da and dp (T, N, 3H), the same array where the reset gate acts before the
-    product, and the gradient with respect to the first state.
-    """
-    T, N, H = dhs.shape
-    da = new("da", (T, N, 3 * H), h.dtype)
-    dp = new("dp", da.shape, h.dtype) if reset_after else da
-    for t in reversed(range(T)):
-        # h_t goes to the layer above and to step t + 1
-        dh = dhs[t] + dh
-        if watch is not None:
-            watch(t, h[t], dh)
-        # h_t from a_t and h_(t-1)
-        da[t], dp[t], dh_prev = gru_step_backward(dh, h[t], Wh, saved[t], reset_after)
-        if ended is not None:  # h_t = h_(t-1) past the end
-            da[t], dp[t] = xp.where(ended[t], 0, da[t]), xp.where(ended[t], 0, dp[t])
-            dh_prev = xp.where(ended[t], dh, dh_prev)
-        dh = dh_prev
-    return da, dp, dh
-
-
-def _accumulate_recurrent(
-    Wh: View, bh: View | None, h_prev: Array, u: Array, dp: Array, reset_after: bool
-) -> None:
-    """Gradients of Wh and bh over the rows of one or all steps.
-
-    p_r, p_z = h_prev Wh_r, h_prev Wh_z and p_n = u Wh_n, with u = h_prev if reset after.
-    """
-    if reset_after:
-        Wh.accumulate_product(h_prev.T, dp)
-    else:
-        H2 = 2 * u.shape[1]
-        dWh = [product(h_prev.T, dp[:, :H2]), product(u.T, dp[:, H2:])]
-        Wh.accumulate(xp.concatenate(dWh, axis=1))
-    if bh is not None:
-        bh.accumulate(column_sums(dp))
-
-
-def _check_bh(owner: str, bh: Any, reset_after: bool, H: int) -> View | None:
-    if bh is None:
-        return None
-    if not reset_after:
-        raise ValueError(
-            f"{owner}: bh is the hidden bias of the form with reset_after=True; "
-            "leave it out, or set reset_after=True"
-        )
-    bh = as_parameter(bh, "bh")
-    expect(owner, "bh", bh.value, "3H", **{"3H": 3 * H})
-    return bh
+    weights = Wh, bh, reset_after
+    return PlainSteps(gru_step, gru_step_backward, a, start, weights, new, 2 if reset_after else 1)
 
 
 class _GRUWeights(Recurrent):
     """Weights of the three gates r, z, n, for one step and for T steps."""
 
-    _gates = 3
+    gates = "rzn"
+    reset_after: bool
+    bh: View | None
 
     @classmethod
     def init(
@@ -199,6 +141,35 @@ class _GRUWeights(Recurrent):
         """
         bh = Parameter.zeros(3 * H, dtype=dtype, name="bh") if reset_after else None
         return super().init(D, H, rng, dtype, bh=bh, reset_after=reset_after, **options)
+
+    def _set_form(self, bh: Any, reset_after: bool) -> None:
+        """Keep the form of the reset gate, and the hidden bias that one form may have."""
+        self.bh, self.reset_after = None, reset_after
+        if bh is None:
+            return
+        owner = type(self).__name__
+        if not reset_after:
+            raise ValueError(
+                f"{owner}: bh is the hidden bias of the form with reset_after=True; "
+                "leave it out, or set reset_after=True"
+            )
+        self.bh = as_parameter(bh, "bh")
+        expect(owner, "bh", self.bh.value, "3H", **{"3H": 3 * self.H})
+
+    def _hidden(self) -> tuple[Array, Array | None, bool]:
+        """Wh, bh and the form, as a step takes them."""
+        return self.Wh.value, None if self.bh is None else self.bh.value, self.reset_after
+
+    def _hidden_backward(self, h_prev: Array, u: Array, dp: Array) -> None:
+        """dWh and dbh from the rows of one or all steps: h_prev and u (n, H), dp (n, 3H)."""
+        if self.reset_after:  # p = h_prev Wh + bh
+            self.Wh.accumulate_product(h_prev.T, dp)
+        else:  # p_r, p_z = h_prev Wh_r, h_prev Wh_z and p_n = u Wh_n
+            H2 = 2 * self.H
+            dWh = [product(h_prev.T, dp[:, :H2]), product(u.T, dp[:, H2:])]
+            self.Wh.accumulate(xp.concatenate(dWh, axis=1))
+        if self.bh is not None:
+            self.bh.accumulate(column_sums(dp))
 
 
 class GRU(_GRUWeights):
@@ -244,26 +215,26 @@ class GRU(_GRUWeights):
 
     def __init__(self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False) -> None:
         super().__init__(Wx, Wh, b)
-        self.bh = _check_bh(type(self).__name__, bh, reset_after, self.H)
-        self.reset_after = reset_after
+        self._set_form(bh, reset_after)
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
         self._expect_step(x, h_prev=h_prev)
-        bh = None if self.bh is None else self.bh.value
-        h, u, saved = gru_step(self._input_product(x), h_prev, self.Wh.value, bh, self.reset_after)
-        self.save_for_backward(x, h_prev, u, saved)
+        a = self._input_product(x)  # x Wx + b
+        (h,), saved = gru_step(a, h_prev, *self._hidden())
+        self.save_for_backward(x, h_prev, saved)
         return h
 
     def backward(self, dh: Array) -> tuple[Array, Array]:
-        """(dx, dh_prev) from dh."""
-        x, h_prev, u, saved = self.saved()
+        """(dx, dh_prev) from dh; dWx, dWh, db and dbh accumulate."""
+        x, h_prev, saved = self.saved()
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
-        # h from a and h_prev
-        da, dp, dh_prev = gru_step_backward(dh, h_prev, self.Wh.value, saved, self.reset_after)
-        _accumulate_recurrent(self.Wh, self.bh, h_prev, u, dp, self.reset_after)
-        # a = x Wx + b
-        return self._input_product_backward(x, da), dh_prev
+        das, (dh_prev,) = gru_step_backward(dh, saved, *self._hidden())
+        # a = x Wx + b, and p the products of h_prev and u = saved[0] with Wh
+        da, dp = das[0], das[-1]
+        self._hidden_backward(h_prev, saved[0], dp)  # dWh, dbh
+        dx = self._input_product_backward(x, da)  # with dWx and db
+        return dx, dh_prev
 
 
 class TimeGRU(_GRUWeights, TimeRecurrent):
@@ -314,28 +285,12 @@ class TimeGRU(_GRUWeights, TimeRecurrent):
         stateful: bool = False,
     ) -> None:
         super().__init__(Wx, Wh, b, stateful)
-        self.bh = _check_bh(type(self).__name__, bh, reset_after, self.H)
-        self.reset_after = reset_after
+        self._set_form(bh, reset_after)
 
-    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
-        (h0,), Wh = states, self.Wh.value
-        bh = None if self.bh is None else self.bh.value
-        h, u, saved = gru_forward(a, Wh, bh, h0, self.reset_after, ended, self._workspace)
-        return (h,), (u, saved)
+    def _steps(self, a: Array, start: States) -> Steps:
+        return gru_steps(a, start, *self._hidden(), self._workspace)
 
-    def _backward_loop(
-        self,
-        dhs: Array,
-        final: States,
-        states: States,
-        saved: Any,
-        ended: Array | None,
-        watch: Watch,
-    ) -> tuple[Array, States]:
-        (dh,), (h,), (u, saved_steps), after = final, states, saved, self.reset_after
-        da, dp, dh0 = gru_backward(
-            dhs, dh, self.Wh.value, h, saved_steps, after, ended, watch, self._workspace
-        )
-        h_prev, u, dp = steps_as_rows(h[:-1]), steps_as_rows(u), steps_as_rows(dp)
-        _accumulate_recurrent(self.Wh, self.bh, h_prev, u, dp, after)
-        return da, (dh0,)
+    def _accumulate_recurrent(self, steps: Any) -> None:
+        h_prev = steps.states[0][:-1]
+        u = h_prev if self.reset_after else steps.over_time(0)
+        self._hidden_backward(*(steps_as_rows(array) for array in (h_prev, u, steps.da[-1])))

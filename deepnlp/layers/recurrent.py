@@ -1,4 +1,9 @@
-"""What recurrent layers share: their weights, the product with the input, the state over time."""
+"""What recurrent layers share: their weights, the loop over time, and the state between calls.
+
+The loop over time stands here once, in the forward and the backward of :class:`TimeRecurrent`. A
+cell (``rnn.py``, ``lstm.py``, ``gru.py``, ``deep.py``) is what happens at one step and one step
+back: the :class:`deepnlp.kernels.steps.Steps` that a layer makes for each sequence.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,8 @@ from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
-from deepnlp.kernels import Watch
+from deepnlp.backend.threads import one_blas_thread
+from deepnlp.kernels.steps import Steps
 from deepnlp.layer import Layer, expect, no_backward
 from deepnlp.layers.lengths import past_end
 from deepnlp.parameter import Parameter, as_parameter
@@ -18,18 +24,23 @@ States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 
 
 class Recurrent(Layer):
-    """Weights of a recurrent layer with G gates: Wx (D, G H), Wh (H, G H), b (G H).
+    """Weights of a recurrent layer: Wx (D, G H), Wh (H, G H), b (G H), in G blocks of columns.
 
     ``Wx=None``, where a layer allows it, adds the input as it is, with D = G H.
+
+    Attributes
+    ----------
+    gates : str
+        A letter for each block, in their order: ``"ifgo"`` for an LSTM.
     """
 
-    _gates = 1
+    gates = "h"
     _states: tuple[str, ...] = ("h",)
 
     def __init__(self, Wx: Any, Wh: Any, b: Any) -> None:
-        owner, G = type(self).__name__, self._gates
+        owner, G = type(self).__name__, len(self.gates)
         letters = "H" if G == 1 else f"{G}H"
-        self.Wx = None if Wx is None else as_parameter(Wx, "Wx")
+        self.Wx = None if Wx is None and G == 1 else as_parameter(Wx, "Wx")
         self.Wh = as_parameter(Wh, "Wh")
         expect(owner, "Wh", self.Wh.value, f"H {letters}")
         self.H = self.Wh.shape[0]
@@ -65,7 +76,7 @@ class Recurrent(Layer):
         -------
         layer
         """
-        bound, width = fan_in_bound(H), cls._gates * H
+        bound, width = fan_in_bound(H), len(cls.gates) * H
         Wx = Parameter(uniform((D, width), bound, rng, dtype), "Wx")
         Wh = Parameter(uniform((H, width), bound, rng, dtype), "Wh")
         return cls(Wx, Wh, Parameter.zeros(width, dtype=dtype, name="b"), **options)
@@ -147,29 +158,11 @@ class TimeRecurrent(Recurrent):
         self.dh0: Array | None = None
         self._reset_own_state()
 
+    def _steps(self, a: Array, start: States) -> Steps:
+        """The steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
+        raise TypeError(f"{type(self).__name__} has no steps")
+
     # --- The loop over time -------------------------------------------------------------------
-
-    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
-        """From a = x Wx + b (T, N, G H), which may be overwritten: all states, and what is saved.
-
-        Each state is (T + 1, N, H): number t is the one before step t.
-        """
-        raise TypeError(f"{type(self).__name__} has no loop over time")
-
-    def _backward_loop(
-        self,
-        dhs: Array,
-        final: States,
-        states: States,
-        saved: Any,
-        ended: Array | None,
-        watch: Watch,
-    ) -> tuple[Array, States]:
-        """da (T, N, G H) and the gradients with respect to the states at the start.
-
-        The gradients of the recurrent weights are accumulated.
-        """
-        raise TypeError(f"{type(self).__name__} has no loop over time")
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
         """All states h_1 ... h_T from all inputs x_1 ... x_T.
@@ -192,12 +185,18 @@ class TimeRecurrent(Recurrent):
         x = time_first(x)
         if ended is not None:  # what x holds past the end, even NaN, has no influence
             x = xp.where(ended, 0, x)
-        a = self._input_product(steps_as_rows(x)).reshape(T, N, self._gates * self.H)
-        states, saved = self._forward_loop(a, self._start(N, a.dtype), ended)
+        a = self._input_product(steps_as_rows(x)).reshape(T, N, len(self.gates) * self.H)
+        steps = self._steps(a, self._start(N, a.dtype))
+        with one_blas_thread():
+            for t in range(T):
+                steps.forward(t)
+                if ended is not None:  # past its end a sequence holds its state
+                    for state in steps.states:
+                        xp.copyto(state[t + 1], state[t], where=ended[t])
 
-        self.save_for_backward(x, states, saved, ended)
-        self._finish(*(state[T] for state in states))
-        y = batch_first(states[0][1:]).copy()  # the saved states stay as they are
+        self.save_for_backward(x, steps, ended)
+        self._finish(*(state[T] for state in steps.states))
+        y = batch_first(steps.states[0][1:]).copy()  # the saved states stay as they are
         if ended is not None:
             y[batch_first(ended)[..., 0]] = 0
         return y
@@ -218,20 +217,41 @@ class TimeRecurrent(Recurrent):
         array (N, T, D)
             dx. The gradients with respect to the first state are left in ``dh0`` and ``dc0``.
         """
-        x, states, saved, ended = self.saved()
+        x, steps, ended = self.saved()
         T, N, _ = x.shape
         self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        dhs = time_first(dhs)
+        dhs = time_first(dhs).astype(steps.a.dtype, copy=False)
         if ended is not None:  # the output past the end is zero whatever the input
             dhs = xp.where(ended, 0, dhs)
-        final = self._final_gradients(N, states[0].dtype, dh, dc)
+        after = self._final_gradients(N, steps.a.dtype, dh, dc)
 
-        da, first = self._backward_loop(dhs, final, states, saved, ended, self._watching(x))
-        for name, gradient in zip(self._states, first):
+        with one_blas_thread():
+            steps.begin_backward()
+            for t in reversed(range(T)):
+                # h_t goes to the layer above and to step t + 1: its gradient is dhs[t] + dh
+                if self.watch is not None:
+                    h_prev, *c_prev = (state[t] for state in steps.states)
+                    dh, *dc = (gradient.copy() for gradient in after)
+                    self.watch(t, x[t], h_prev, dhs[t] + dh, *c_prev, *dc)
+                held = [] if ended is None else [gradient.copy() for gradient in after]
+                after = steps.backward(t, dhs[t], *after)
+                if ended is not None:  # h_t = h_(t-1) past the end, where dhs is zero
+                    after = [xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after)]
+        if ended is not None:
+            for da in steps.da:
+                xp.copyto(da, 0, where=ended)
+        for name, gradient in zip(self._states, after):
             setattr(self, f"d{name}0", gradient)
+        self._accumulate_recurrent(steps)
         # a = x Wx + b, all steps at once
-        dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(da))
+        dx = self._input_product_backward(steps_as_rows(x), steps_as_rows(steps.da[0]))
         return batch_first(dx.reshape(T, N, self.D))
+
+    def _accumulate_recurrent(self, steps: Steps) -> None:
+        """The gradients of the recurrent weights from all steps at once."""
+        # a_t = x_t Wx + h_(t-1) Wh + b
+        h_prev, da = steps.states[0][:-1], steps.da[-1]
+        self.Wh.accumulate_product(steps_as_rows(h_prev).T, steps_as_rows(da))
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """One step from a given state: (N, D) to h (N, H) and the state after it.
@@ -240,9 +260,10 @@ class TimeRecurrent(Recurrent):
         """
         state = self.start(len(x)) if state is None else state
         self._expect_step(x, **dict(zip(self._states, state)))
-        with no_backward():
-            states, _ = self._forward_loop(self._input_product(x)[None], state, None)
-        after = tuple(both[1] for both in states)
+        with no_backward(), one_blas_thread():
+            steps = self._steps(self._input_product(x)[None], state)
+            steps.forward(0)
+        after = tuple(both[1] for both in steps.states)
         return after[0], after
 
     def _input_product(self, x: Array) -> Array:
@@ -276,11 +297,6 @@ class TimeRecurrent(Recurrent):
                 self._expect(f"d{name}", given, "N H", N=N, H=self.H)
                 gradient += given
         return final
-
-    def _watching(self, x: Array) -> Watch:
-        """The observer with x_t as its second argument, for a loop that has no x."""
-        watch = self.watch
-        return None if watch is None else lambda t, *seen: watch(t, x[t], *seen)
 
     # --- The state between calls ---------------------------------------------------------------
 

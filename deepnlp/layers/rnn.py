@@ -1,4 +1,20 @@
-"""The simple recurrent layer of Elman 1990: one step, and T steps at once."""
+r"""How does a network remember? It hands its state from step to step: the layer of Elman 1990.
+
+One step takes an input x (N, D) and the state before it, h_prev (N, H), and gives the state after
+it. With the weights Wx (D, H), Wh (H, H) and b (H,), and f = tanh or relu::
+
+    a = x Wx + h_prev Wh + b                            (N, H)
+    h = f(a)
+
+So h depends on all inputs so far. Learning goes the other way, ``dh_prev = (dh * f'(a)) Wh^T``: at
+each step back the gradient is multiplied by a slope, at most 1, and by the same matrix. After many
+steps it has vanished, or exploded if Wh is large. That is what ``lstm.py`` and ``gru.py`` mend.
+
+The file goes from the equations to the layers: :func:`rnn_step` and :func:`rnn_step_backward`,
+then :class:`RNN`, one step with all its gradients, and :class:`TimeRNN`, T steps. The loop over
+time is in ``recurrent.py``. On NumPy TimeRNN runs these equations; its quick form on a GPU is
+``kernels/cuda/rnn.cu``.
+"""
 
 from __future__ import annotations
 
@@ -6,72 +22,39 @@ from typing import Any
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import relu, relu_grad, tanh_grad
-from deepnlp.kernels import New, Watch, kernel
-from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
+from deepnlp.kernels import New, kernel
+from deepnlp.kernels.steps import PlainSteps, Steps
+from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
 
 ACTIVATIONS = ("tanh", "relu")
 
 
-def rnn_step(a: Array, activation: str) -> Array:
-    """h = f(a), from the pre-activation a = x Wx + h_prev Wh + b, (N, H)."""
-    return xp.tanh(a) if activation == "tanh" else relu(a)
+def rnn_step(a: Array, h_prev: Array, Wh: Array, activation: str) -> tuple[States, States]:
+    """One step from the input's part a = x Wx + b, (N, H): the equations above.
+
+    Gives the new state (h,), (N, H), and what the step back needs.
+    """
+    a = a + h_prev @ Wh
+    h = xp.tanh(a) if activation == "tanh" else relu(a)
+    return (h,), (h,)
 
 
-def rnn_step_backward(dh: Array, h: Array, activation: str) -> Array:
-    """da = dh f'(a), with the derivative from the value h = f(a), (N, H)."""
-    return dh * (tanh_grad(h) if activation == "tanh" else relu_grad(h))
+def rnn_step_backward(
+    dh: Array, saved: States, Wh: Array, activation: str
+) -> tuple[States, States]:
+    """Back through :func:`rnn_step`, last line first: da and dh_prev (N, H) from dh (N, H)."""
+    (h,) = saved
+    # h = f(a): dh times the slope of f, which its value h tells
+    da = dh * (tanh_grad(h) if activation == "tanh" else relu_grad(h))
+    # a = x Wx + h_prev Wh + b: h_prev goes forward by Wh, its gradient back by the transpose
+    dh_prev = da @ Wh.T
+    return (da,), (dh_prev,)
 
 
 @kernel
-def rnn_forward(
-    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: New
-) -> Array:
-    """All states of the loop over time.
-
-    a (T, N, H) holds x_t Wx + b and may be overwritten; ``ended`` (T, N, 1) says which sequences
-    have ended before step t; ``new(name, shape, dtype)`` gives memory. The states h are
-    (T + 1, N, H), with h[t] before step t.
-    """
-    T, N, H = a.shape
-    h = new("h", (T + 1, N, H), a.dtype)
-    h[0] = h0
-    for t in range(T):
-        h[t + 1] = rnn_step(a[t] + h[t] @ Wh, activation)
-        if ended is not None:  # past its end a sequence holds its state
-            h[t + 1] = xp.where(ended[t], h[t], h[t + 1])
-    return h
-
-
-@kernel
-def rnn_backward(
-    dhs: Array,
-    dh: Array,
-    Wh: Array,
-    h: Array,
-    activation: str,
-    ended: Array | None,
-    watch: Watch,
-    new: New,
-) -> tuple[Array, Array]:
-    """Back through :func:`rnn_forward`, last step first.
-
-    dhs (T, N, H) are the gradients from the layer above, dh (N, H) the one with respect to the
-    last state. Gives da (T, N, H) and the gradient with respect to the first state.
-    """
-    da = new("da", dhs.shape, h.dtype)
-    for t in reversed(range(len(dhs))):
-        # h_t goes to the layer above and to step t + 1
-        dh = dhs[t] + dh
-        if watch is not None:
-            watch(t, h[t], dh)
-        # h_t = f(a_t)
-        da[t] = rnn_step_backward(dh, h[t + 1], activation)
-        if ended is not None:  # h_t = h_(t-1) past the end
-            da[t] = xp.where(ended[t], 0, da[t])
-        # a_t = x_t Wx + h_(t-1) Wh + b
-        dh_prev = da[t] @ Wh.T
-        dh = dh_prev if ended is None else xp.where(ended[t], dh, dh_prev)
-    return da, dh
+def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> Steps:
+    """The steps through one sequence, for the loop over time."""
+    return PlainSteps(rnn_step, rnn_step_backward, a, start, (Wh, activation), new)
 
 
 def _activation(owner: str, name: str) -> str:
@@ -119,20 +102,19 @@ class RNN(Recurrent):
     def forward(self, x: Array, h_prev: Array) -> Array:
         """h = f(x Wx + h_prev Wh + b)."""
         self._expect_step(x, h_prev=h_prev)
-        h = rnn_step(self._input_product(x) + h_prev @ self.Wh.value, self.activation)
-        self.save_for_backward(x, h_prev, h)
+        a = self._input_product(x)  # x Wx + b
+        (h,), saved = rnn_step(a, h_prev, self.Wh.value, self.activation)
+        self.save_for_backward(x, h_prev, saved)
         return h
 
     def backward(self, dh: Array) -> tuple[Array, Array]:
-        """(dx, dh_prev) from dh."""
-        x, h_prev, h = self.saved()
-        self._expect("dh", dh, "N H", N=h.shape[0], H=self.H)
-        # h = f(a)
-        da = rnn_step_backward(dh, h, self.activation)
+        """(dx, dh_prev) from dh; dWx, dWh, db accumulate."""
+        x, h_prev, saved = self.saved()
+        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
+        (da,), (dh_prev,) = rnn_step_backward(dh, saved, self.Wh.value, self.activation)
         # a = x Wx + h_prev Wh + b
-        self.Wh.accumulate_product(h_prev.T, da)
-        dh_prev = da @ self.Wh.value.T
-        dx = self._input_product_backward(x, da)
+        self.Wh.accumulate_product(h_prev.T, da)  # dWh
+        dx = self._input_product_backward(x, da)  # with dWx and db
         return dx, dh_prev
 
 
@@ -180,22 +162,5 @@ class TimeRNN(TimeRecurrent):
         super().__init__(Wx, Wh, b, stateful)
         self.activation = _activation(type(self).__name__, activation)
 
-    def _forward_loop(self, a: Array, states: States, ended: Array | None) -> tuple[States, Any]:
-        (h0,) = states
-        h = rnn_forward(a, self.Wh.value, h0, self.activation, ended, self._workspace)
-        return (h,), None
-
-    def _backward_loop(
-        self,
-        dhs: Array,
-        final: States,
-        states: States,
-        saved: Any,
-        ended: Array | None,
-        watch: Watch,
-    ) -> tuple[Array, States]:
-        (dh,), (h,), Wh = final, states, self.Wh
-        da, dh0 = rnn_backward(dhs, dh, Wh.value, h, self.activation, ended, watch, self._workspace)
-        # a_t = x_t Wx + h_(t-1) Wh + b, all steps at once
-        Wh.accumulate_product(steps_as_rows(h[:-1]).T, steps_as_rows(da))
-        return da, (dh0,)
+    def _steps(self, a: Array, start: States) -> Steps:
+        return rnn_steps(a, start, self.Wh.value, self.activation, self._workspace)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
-from deepnlp.layer import Layer, no_backward
+from deepnlp.layer import Layer, backward_for_each, no_backward
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.lengths import check_steps
 
 
 class Unrolled(Layer):
-    r"""T copies of a cell that share their Parameters, with or without dropout in time.
+    r"""T steps of a cell with the same Parameters, with or without dropout in time.
 
     .. math::
         (h_t, c_t) = \mathrm{cell}(x_t,\; m_t \odot h_{t-1},\; m'_t \odot c_{t-1}),
@@ -67,27 +66,27 @@ class Unrolled(Layer):
         self._expect("x", x, "N T D")
         check_steps(type(self).__name__, x)
         state = tuple(self.cell.start(x.shape[0]))
-        cells = [copy.copy(self.cell) for _ in range(x.shape[1])]
         hs, masks = [], [self._masks(state)]
-        for t, cell in enumerate(cells):
-            if t and not self.locked:
-                masks.append(self._masks(state))
-            state = _states(cell.forward(x[:, t], *_times(state, masks[-1])))
-            hs.append(state[0])
+        with backward_for_each(self.cell):
+            for t in range(x.shape[1]):
+                if t and not self.locked:
+                    masks.append(self._masks(state))
+                state = _states(self.cell.forward(x[:, t], *_times(state, masks[-1])))
+                hs.append(state[0])
         y = xp.stack(hs, axis=1)
-        self.save_for_backward(cells, masks, y.shape)
+        self.save_for_backward(masks, y.shape)
         return y
 
     def backward(self, dhs: Array) -> Array:
         """dx (N, T, D) from the gradients of all h (N, T, H)."""
-        cells, masks, shape = self.saved()
+        masks, shape = self.saved()
         self._expect_exactly("dhs", dhs, "N T H", shape)
         # dstate: gradients of the states that the next step read
         dstate: tuple[Array, ...] = tuple(xp.zeros_like(dhs[:, 0]) for _ in self.cell.start(1))
         dxs = []
-        for t in reversed(range(len(cells))):
+        for t in reversed(range(shape[1])):
             dh = dhs[:, t] + dstate[0]  # from above and from the next step
-            dx, *dstate_read = cells[t].backward(dh, *dstate[1:])
+            dx, *dstate_read = self.cell.backward(dh, *dstate[1:])
             dstate = _times(tuple(dstate_read), masks[0 if self.locked else t])
             dxs.append(dx)
         return xp.stack(dxs[::-1], axis=1)

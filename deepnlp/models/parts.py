@@ -55,7 +55,7 @@ def fresh_recurrent(
     input_matrix: bool = True,
 ) -> TimeRecurrent:
     """A recurrent layer from D inputs to H units, which carries its state from text to text."""
-    width = CELLS[cell]._gates * H
+    width = len(CELLS[cell].gates) * H
     Wx = Parameter(draw("Wx", (D, width), H), "Wx") if input_matrix else None
     Wh = Parameter(draw("Wh", (H, width), H), "Wh")
     b = Parameter.zeros(width, dtype=draw.dtype, name="b")

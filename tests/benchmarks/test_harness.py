@@ -135,7 +135,7 @@ def test_every_kernel_is_in_one_family_and_in_all():
     found = families()
     every = found.pop("all")
     assert sorted(name for names in found.values() for name in names) == sorted(every)
-    assert {"lstm_forward", "softmax_nll", "update_all"} <= set(every) <= set(kernels.NAMES)
+    assert {"lstm_steps", "softmax_nll", "update_all"} <= set(every) <= set(kernels.NAMES)
     assert "dropout" not in every  # its plain form is the only one on NumPy
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.own import failures_in_one_line
 from deepnlp.examples import EXAMPLES, SIZES, Example, Sizes
 from deepnlp.gradcheck import Report, check_gradients
+from deepnlp.gradcheck.own import failures_in_one_line
 from tests.broken.collection import (
     CASES,
     Broken,

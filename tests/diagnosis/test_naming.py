@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from deepnlp.examples import SIZES
-from deepnlp.exercises import check as check_exercise
 from deepnlp.gradcheck import CAUSES, Cause, check_gradients
+from deepnlp.lessons.exercises import check as check_exercise
 from tests.broken.collection import CASES, example, load, read
 from tests.broken.judge import verdict
 from tests.broken.museum import check, false_accusations, is_named, right_layers, score_case

@@ -13,6 +13,7 @@ import deepnlp.models
 import deepnlp.optimizers  # noqa: F401  every module that has a kernel
 from deepnlp import kernels
 from deepnlp.backend import asarray, asnumpy, xp
+from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
 
 plain = SimpleNamespace(**{name: kernel.plain for name, kernel in kernels._KERNELS.items()})
 """The plain forms of all kernels, by their names."""
@@ -164,18 +165,16 @@ def launches_of(loop: Loop, T: int) -> list[str]:
 def run_loop(
     module: Any, loop: Loop, dtype: str, size: tuple[int, int, int], ended: bool = False
 ) -> list[np.ndarray]:
-    """All states, what the watch sees, and all gradients.
+    """All states, what the watch sees, and all gradients of a layer with a form's steps.
 
     Memory that is asked for is filled with NaN: whatever is not written shows.
     """
     T, N, H = size
     draw = DrawSteps(dtype, size)
-    a, Wh = draw.all(loop.gates), draw.normal(H, loop.gates * H) / H**0.5
-    bh = draw.bias(3) if loop.bh else None
-    dhs, dh, h0 = draw.all(), draw.one(), draw.one()
-    dc, c0 = draw.one(), draw.one()
-    lengths = asarray(np.linspace(0, T, N).round()) if N > 1 else asarray([T // 2])
-    over = (xp.arange(T)[:, None] >= lengths)[..., None] if ended else None
+    x, dhs = draw.normal(N, T, 2), draw.normal(N, T, H)
+    Wx, Wh = draw.normal(2, loop.gates * H), draw.normal(H, loop.gates * H) / H**0.5
+    b, bh = draw.bias(loop.gates), draw.bias(3) if loop.bh else None
+    lengths = asarray(np.linspace(0, T, N).round().astype(int) if N > 1 else np.array([T // 2]))
     seen: list[np.ndarray] = []
 
     def watch(t: int, *arrays: Any) -> None:
@@ -184,20 +183,23 @@ def run_loop(
     def new(name: str, shape: tuple[int, ...], kind: Any) -> Any:
         return xp.full(shape, np.nan, dtype=kind)
 
+    layer: Any
     if loop.cell == "rnn":
-        h = module.rnn_forward(a, Wh, h0, loop.activation, over, new)
-        states = (h,)
-        gradients = module.rnn_backward(dhs, dh, Wh, h, loop.activation, over, watch, new)
+        layer, options = TimeRNN(Wx, Wh, b, loop.activation), (loop.activation,)
     elif loop.cell == "lstm":
-        h, c, saved = module.lstm_forward(a, Wh, h0, c0, over, new)
-        states = (h, c)
-        gradients = module.lstm_backward(dhs, dh, dc, Wh, h, c, saved, over, watch, new)
+        layer, options = TimeLSTM(Wx, Wh, b), ()
     else:
-        after = loop.reset_after
-        h, u, saved = module.gru_forward(a, Wh, bh, h0, after, over, new)
-        states = (h, u)
-        gradients = module.gru_backward(dhs, dh, Wh, h, saved, after, over, watch, new)
-    return [*map(asnumpy, states), *seen, *map(asnumpy, gradients)]
+        layer = TimeGRU(Wx, Wh, b, bh, loop.reset_after)
+        options = (bh, loop.reset_after)
+    make = getattr(module, f"{loop.cell}_steps")
+    layer._steps = lambda a, start: make(a, start, Wh, *options, new)
+    layer.watch = watch
+    layer.set_state(*(draw.one() for _ in layer._states))
+    y = layer.forward(x, lengths if ended else None)
+    results = [y, *layer.state]
+    results.append(layer.backward(dhs, *(draw.one() for _ in layer._states)))
+    results += [*layer.dstate0, *(weight.grad for weight in layer.parameters())]
+    return [*map(asnumpy, results), *seen]
 
 
 def run_softmax(

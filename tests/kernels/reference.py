@@ -110,33 +110,33 @@ def gru_slopes(gates: Array, h_prev: Array, p_n: Array | None, da: Array) -> Non
 
 
 def gru_output_backward(
-    dh_above: Array, dh_next: Array, carry: Array, gates: Array, da: Array
+    dh_above: Array, dh_next: Array, dh_prev: Array, gates: Array, da: Array
 ) -> None:
-    """Blocks z and n of da become gradients; carry becomes the part of dh_prev past the gates."""
+    """Blocks z and n of da become gradients; dh_prev is the part that comes past the gates."""
     _, z, _ = split_gates(gates, 3)
     _, da_z, da_n = split_gates(da, 3)
-    dh = dh_above + dh_next + carry
+    dh = dh_above + dh_next
     da_z *= dh
     da_n *= dh
-    carry[...] = dh * z
+    dh_prev[...] = dh * z
 
 
-def gru_gates_backward(du: Array, carry: Array, gates: Array, da: Array) -> None:
-    """Block r of da becomes a gradient; carry is added to."""
+def gru_gates_backward(du: Array, dh_prev: Array, gates: Array, da: Array) -> None:
+    """Block r of da becomes a gradient; dh_prev is added to."""
     r = split_gates(gates, 3)[0]
     da_r = split_gates(da, 3)[0]
     da_r *= du
-    carry += du * r
+    dh_prev += du * r
 
 
 def gru_step_backward(
-    dh_above: Array, dh_next: Array, carry: Array, gates: Array, da: Array, dp: Array
+    dh_above: Array, dh_next: Array, dh_prev: Array, gates: Array, da: Array, dp: Array
 ) -> None:
-    """da becomes a gradient, dp that with respect to the products, carry that past the gates."""
+    """da becomes a gradient, dp that of the products, dh_prev the part past the gates."""
     r, z, _ = split_gates(gates, 3)
-    dh = dh_above + dh_next + carry
+    dh = dh_above + dh_next
     for block in split_gates(da, 3):
         block *= dh
     dp[...] = da
     split_gates(dp, 3)[2][...] *= r
-    carry[...] = dh * z
+    dh_prev[...] = dh * z

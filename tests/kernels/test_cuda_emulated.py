@@ -159,15 +159,11 @@ def test_a_layer_of_a_type_without_kernels_follows_the_plain_form(cuda_kernels, 
     assert cuda_kernels.launches == []
 
 
-def test_loops_say_that_they_take_no_complex_numbers(device):
-    nothing = [None] * 10
-    z = np.zeros((1, 1, 1), complex)
-    assert cuda.rnn_forward(z, *nothing[:5]) is NotImplemented
-    assert cuda.lstm_forward(z, *nothing[:5]) is NotImplemented
-    assert cuda.gru_forward(z, *nothing[:6]) is NotImplemented
-    assert cuda.rnn_backward(z, z, None, z, *nothing[:4]) is NotImplemented
-    assert cuda.lstm_backward(z, z, *nothing[:8]) is NotImplemented
-    assert cuda.gru_backward(z, z, None, z, *nothing[:5]) is NotImplemented
+def test_steps_say_that_they_take_no_complex_numbers(device):
+    a, start = np.zeros((1, 1, 1), complex), (np.zeros((1, 1), complex),)
+    assert cuda.rnn_steps(a, start, None, "tanh", None) is NotImplemented
+    assert cuda.lstm_steps(a, start * 2, None, None) is NotImplemented
+    assert cuda.gru_steps(a, start, None, None, False, None) is NotImplemented
     assert device.launches == []
 
 

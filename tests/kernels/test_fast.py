@@ -1,6 +1,7 @@
 """The fast forms equal the plain ones, in every mode, and workspaces stay out of sight."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from deepnlp.backend import asarray, cache_blocks
 from deepnlp.errors import DeepNLPError
 from deepnlp.kernels import cuda, fast
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.layers.lstm import lstm_backward, lstm_forward
+from deepnlp.layers.losses import softmax_nll
+from deepnlp.layers.lstm import lstm_steps
 from deepnlp.parameter import at_every_place, sum_by_id
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 from tests.cases import by_layer, together
 from tests.kernels import cases
 from tests.kernels.cases import LOOPS, plain
 from tests.layers.tools import LAYERS, QUICK, host, parameter_gradients, run
-from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "complex128": 1e-12}
 
@@ -269,22 +271,22 @@ def test_no_rows_are_a_loss_of_zero():
 
 
 def test_forms_are_chosen_by_name_and_put_back():
-    assert lstm_forward.form() is fast.lstm_forward
-    with kernels.using("plain", "lstm_forward"):
-        assert lstm_forward.form() is lstm_forward.plain
-        assert lstm_backward.form() is fast.lstm_backward
-    assert lstm_forward.form() is fast.lstm_forward
+    assert lstm_steps.form() is fast.lstm_steps
+    with kernels.using("plain", "lstm_steps"):
+        assert lstm_steps.form() is lstm_steps.plain
+        assert softmax_nll.form() is fast.softmax_nll
+    assert lstm_steps.form() is fast.lstm_steps
     with pytest.raises(ValueError, match=r"'slow'.*'quick' or 'plain'"), kernels.using("slow"):
         pass
     with pytest.raises(ValueError, match="lstm_leap"), kernels.using("plain", "lstm_leap"):
         pass
     with pytest.raises(RuntimeError, match="inside"), kernels.using("plain"):
         raise RuntimeError("inside")
-    assert lstm_forward.form() is fast.lstm_forward
+    assert lstm_steps.form() is fast.lstm_steps
 
 
 def test_a_backend_without_quick_forms_has_the_plain_one(strict_backend):
-    assert lstm_forward.form() is lstm_forward.plain
+    assert lstm_steps.form() is lstm_steps.plain
 
 
 def test_the_environment_chooses(monkeypatch):
@@ -292,7 +294,7 @@ def test_the_environment_chooses(monkeypatch):
         return 2 * x
 
     monkeypatch.setenv("DEEPNLP_KERNELS", "plain")
-    assert kernels.Kernel(lstm_forward.plain).form() is lstm_forward.plain
+    assert kernels.Kernel(lstm_steps.plain).form() is lstm_steps.plain
     assert kernels.Kernel(twice)(4) == 8
     monkeypatch.setenv("DEEPNLP_KERNELS", "slow")
     with pytest.raises(DeepNLPError, match=r"DEEPNLP_KERNELS.*'slow'"):
@@ -300,10 +302,9 @@ def test_the_environment_chooses(monkeypatch):
 
 
 def test_a_form_that_declines_leaves_the_call_to_the_plain_one(monkeypatch):
-    monkeypatch.setattr(fast, "lstm_forward", lambda *arguments: NotImplemented)
-    monkeypatch.setattr(fast, "lstm_backward", lambda *arguments: NotImplemented)
+    monkeypatch.setattr(fast, "lstm_steps", lambda *arguments: NotImplemented)
     loop = LOOPS["lstm"]
-    called = type("Forms", (), {"lstm_forward": lstm_forward, "lstm_backward": lstm_backward})
+    called = SimpleNamespace(lstm_steps=lstm_steps)
     ours = cases.run_loop(called, loop, "float64", (3, 2, 4), True)
     for a, e in zip(ours, cases.run_loop(plain, loop, "float64", (3, 2, 4), True), strict=True):
         np.testing.assert_array_equal(a, e)

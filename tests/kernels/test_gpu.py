@@ -221,16 +221,19 @@ def loop(_):
     from deepnlp.backend import xp
 
     d = cases.DrawSteps("float32", (4, 5, 30))
-    a, Wh, h0, c0, dhs = d.all(4), d.normal(30, 120), d.one(), d.one(), d.all()
-    over = (xp.arange(4)[:, None] >= xp.asarray([1, 2, 3, 4, 4]))[..., None]
+    a, Wh, start, dhs = d.all(4), d.normal(30, 120), (d.one(), d.one()), d.all()
 
     def new(name, shape, dtype):
         return xp.empty(shape, dtype=dtype)
 
     def work():
-        h, c, saved = cuda.lstm_forward(a, Wh, h0, c0, over, new)
-        dh, dc = xp.zeros_like(h0), xp.zeros_like(h0)
-        cuda.lstm_backward(dhs, dh, dc, Wh, h, c, saved, over, None, new)
+        made = cuda.lstm_steps(a, start, Wh, new)
+        for t in range(4):
+            made.forward(t)
+        made.begin_backward()
+        gradients = [xp.zeros_like(state) for state in start]
+        for t in reversed(range(4)):
+            gradients = made.backward(t, dhs[t], *gradients)
 
     return work
 

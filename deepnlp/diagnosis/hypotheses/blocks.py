@@ -13,8 +13,9 @@ from deepnlp.diagnosis.reverse import Edit
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck.causes import FACTOR, GATES_SWAPPED, SIGN, ZERO
 from deepnlp.gradcheck.numeric import HostArray
+from deepnlp.layers import GRU, LSTM
 
-GATES = {4: "ifgo", 3: "rzn"}
+GATES = {len(cell.gates): cell.gates for cell in (LSTM, GRU)}
 """Gates of the package's layers, in the order of their blocks."""
 
 

@@ -10,26 +10,16 @@ plain forms.
 
 from deepnlp.kernels.cuda.losses import softmax_nll, softmax_nll_backward
 from deepnlp.kernels.cuda.masks import dropout, dropout_backward
-from deepnlp.kernels.cuda.recurrent import (
-    gru_backward,
-    gru_forward,
-    lstm_backward,
-    lstm_forward,
-    rnn_backward,
-    rnn_forward,
-)
+from deepnlp.kernels.cuda.recurrent import gru_steps, lstm_steps, rnn_steps
 from deepnlp.kernels.cuda.weights import clip_all, update_all
 
 __all__ = [
     "clip_all",
     "dropout",
     "dropout_backward",
-    "gru_backward",
-    "gru_forward",
-    "lstm_backward",
-    "lstm_forward",
-    "rnn_backward",
-    "rnn_forward",
+    "gru_steps",
+    "lstm_steps",
+    "rnn_steps",
     "softmax_nll",
     "softmax_nll_backward",
     "update_all",

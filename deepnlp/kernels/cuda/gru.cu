@@ -73,51 +73,51 @@ extern "C" __global__ void gru_slopes(
     }
 }
 
-// dh = dh_above + dh_next + carry; da_z, da_n *= dh; carry = dh z
+// dh = dh_above + dh_next; da_z, da_n *= dh; dh_prev = dh z, the part that comes past the gates
 extern "C" __global__ void gru_output_backward(
     Index N, Index H,
     const Real* dh_above, Index above_row, Index above_col,
     const Real* dh_next, Index next_row, Index next_col,
-    Real* carry, const Real* gates, Real* da
+    Real* dh_prev, const Real* gates, Real* da
 ) {
     FOR_EACH(k, N, j, H) {
-        const Real dh = dh_above[k * above_row + j * above_col]
-            + dh_next[k * next_row + j * next_col] + carry[k * H + j];
+        const Real dh =
+            dh_above[k * above_row + j * above_col] + dh_next[k * next_row + j * next_col];
         Real* slope = da + k * 3 * H + j;
         slope[H] *= dh;
         slope[2 * H] *= dh;
-        carry[k * H + j] = dh * gates[k * 3 * H + H + j];
+        dh_prev[k * H + j] = dh * gates[k * 3 * H + H + j];
     }
 }
 
-// da_r *= du; carry += du r
+// da_r *= du; dh_prev += du r
 extern "C" __global__ void gru_gates_backward(
-    Index N, Index H, const Real* du, Index du_row, Index du_col, Real* carry, const Real* gates,
+    Index N, Index H, const Real* du, Index du_row, Index du_col, Real* dh_prev, const Real* gates,
     Real* da
 ) {
     FOR_EACH(k, N, j, H) {
         const Real d = du[k * du_row + j * du_col];
         da[k * 3 * H + j] *= d;
-        carry[k * H + j] += d * gates[k * 3 * H + j];
+        dh_prev[k * H + j] += d * gates[k * 3 * H + j];
     }
 }
 
-// dh = dh_above + dh_next + carry; da *= dh; dp = da (dp_n = da_n r); carry = dh z
+// dh = dh_above + dh_next; da *= dh; dp = da (dp_n = da_n r); dh_prev = dh z
 extern "C" __global__ void gru_step_backward(
     Index N, Index H,
     const Real* dh_above, Index above_row, Index above_col,
     const Real* dh_next, Index next_row, Index next_col,
-    Real* carry, const Real* gates, Real* da, Real* dp
+    Real* dh_prev, const Real* gates, Real* da, Real* dp
 ) {
     FOR_EACH(k, N, j, H) {
-        const Real dh = dh_above[k * above_row + j * above_col]
-            + dh_next[k * next_row + j * next_col] + carry[k * H + j];
+        const Real dh =
+            dh_above[k * above_row + j * above_col] + dh_next[k * next_row + j * next_col];
         const Real* gate = gates + k * 3 * H + j;
         Real* slope = da + k * 3 * H + j;
         Real* share = dp + k * 3 * H + j;
         share[0] = slope[0] *= dh;
         share[H] = slope[H] *= dh;
         share[2 * H] = (slope[2 * H] *= dh) * gate[0];
-        carry[k * H + j] = dh * gate[H];
+        dh_prev[k * H + j] = dh * gate[H];
     }
 }

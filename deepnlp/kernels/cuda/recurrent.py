@@ -1,7 +1,8 @@
-"""The loops over time on CuPy: one or two launches between two products.
+"""The steps of the recurrent layers on CuPy: one or two launches between two products.
 
-The kernels work like the steps in :mod:`deepnlp.kernels.loops`: forward writes the gates over a,
-and backward turns factors, computed for all steps together, into gradients.
+They work in place as :class:`deepnlp.kernels.steps.LSTMSteps` does: forward writes the gates over
+a, and the way back turns factors, computed for all steps together, into gradients. What the kernels
+do not take, such as complex numbers, is left to the plain steps.
 """
 
 from __future__ import annotations
@@ -9,143 +10,118 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.kernels import New, Watch, loops
+from deepnlp.kernels import New
 from deepnlp.kernels.cuda import steps
 from deepnlp.kernels.cuda.launching import REALS
+from deepnlp.kernels.steps import ElementWise, LSTMSteps, Steps
 
-_lstm_forward, _lstm_backward = loops.lstm_loops(
-    steps.lstm_step, steps.lstm_slopes, steps.lstm_step_backward
-)
-
-
-def lstm_forward(a: Array, *others: Any) -> Any:
-    """One launch per step."""
-    return _lstm_forward(a, *others) if a.dtype.char in REALS else NotImplemented
+LSTM_PARTS = ElementWise(steps.lstm_step, steps.lstm_slopes, steps.lstm_step_backward)
 
 
-def lstm_backward(dhs: Array, dh: Array, *others: Any) -> Any:
-    """One launch for all factors, then one per step."""
-    if dh.dtype.char not in REALS:
-        return NotImplemented
-    return _lstm_backward(dhs.astype(dh.dtype, copy=False), dh, *others)
+def lstm_steps(a: Array, start: tuple[Array, ...], Wh: Array, new: New) -> Any:
+    """One launch per step; on the way back, one for all factors before them."""
+    return LSTMSteps(LSTM_PARTS, a, start, Wh, new) if a.dtype.char in REALS else NotImplemented
 
 
-def rnn_forward(
-    a: Array, Wh: Array, h0: Array, activation: str, ended: Array | None, new: New
-) -> Any:
-    """One launch per step."""
-    if a.dtype.char not in REALS:
-        return NotImplemented
-    h = new("h", (len(a) + 1, *h0.shape), a.dtype)
-    h[0] = h0
-    for t in range(len(a)):
-        steps.rnn_step(a[t], h[t] @ Wh, h[t + 1], activation)
-        if ended is not None:
-            xp.copyto(h[t + 1], h[t], where=ended[t])
-    return h
+def rnn_steps(a: Array, start: tuple[Array, ...], Wh: Array, activation: str, new: New) -> Any:
+    """One launch per step; on the way back, one for all factors before them."""
+    return RNNSteps(a, start, Wh, activation, new) if a.dtype.char in REALS else NotImplemented
 
 
-def rnn_backward(
-    dhs: Array,
-    dh: Array,
-    Wh: Array,
-    h: Array,
-    activation: str,
-    ended: Array | None,
-    watch: Watch,
-    new: New,
-) -> Any:
-    """One launch for all factors, then one per step."""
-    if h.dtype.char not in REALS:
-        return NotImplemented
-    dhs = dhs.astype(h.dtype, copy=False)
-    da = new("da", dhs.shape, h.dtype)
-    steps.rnn_slopes(h[1:], da, activation)
-    for t in reversed(range(len(da))):
-        if watch is not None:
-            watch(t, h[t], dhs[t] + dh)
-        held = None if ended is None else dhs[t] + dh
-        steps.rnn_step_backward(dhs[t], dh, da[t])
-        if ended is not None:
-            xp.copyto(da[t], 0, where=ended[t])
-        dh = da[t] @ Wh.T
-        if ended is not None:
-            dh = xp.where(ended[t], held, dh)
-    return da, dh
-
-
-def gru_forward(
-    a: Array,
-    Wh: Array,
-    bh: Array | None,
-    h0: Array,
-    reset_after: bool,
-    ended: Array | None,
-    new: New,
+def gru_steps(
+    a: Array, start: tuple[Array, ...], Wh: Array, bh: Array | None, reset_after: bool, new: New
 ) -> Any:
     """One launch per step, two where the reset gate acts before the product."""
     if a.dtype.char not in REALS:
         return NotImplemented
-    T, (N, H) = len(a), h0.shape
-    h = new("h", (T + 1, N, H), a.dtype)
-    h[0] = h0
-    v = new("v", (T, N, 3 * H if reset_after else H), a.dtype)  # the products p, or u
-    for t in range(T):
-        if reset_after:
-            xp.matmul(h[t], Wh, out=v[t])
-            steps.gru_step(a[t], v[t], bh, h[t], h[t + 1])
-        else:
-            steps.gru_gates(a[t], h[t] @ Wh[:, : 2 * H], h[t], v[t])
-            steps.gru_output(a[t], v[t] @ Wh[:, 2 * H :], h[t], h[t + 1])
-        if ended is not None:
-            xp.copyto(h[t + 1], h[t], where=ended[t])
-    u = h[:-1] if reset_after else v
-    return h, u, (a, v[..., 2 * H :] if reset_after else None)
+    return GRUAfter(a, start, Wh, bh, new) if reset_after else GRUBefore(a, start, Wh, new)
 
 
-def gru_backward(
-    dhs: Array,
-    dh: Array,
-    Wh: Array,
-    h: Array,
-    saved: Any,
-    reset_after: bool,
-    ended: Array | None,
-    watch: Watch,
-    new: New,
-) -> Any:
-    """A launch for all factors, then one or two a step.
+class RNNSteps(Steps):
+    """Steps of a simple recurrent layer."""
 
-    Of dh, the gradient with respect to the state before a step, one part comes through Wh (dh) and
-    one past it (carry).
-    """
-    if h.dtype.char not in REALS:
-        return NotImplemented
-    gates, p_n = saved
-    H = h.shape[2]
-    dhs = dhs.astype(h.dtype, copy=False)
-    da = new("da", gates.shape, gates.dtype)
-    dp = new("dp", gates.shape, gates.dtype) if reset_after else da
-    steps.gru_slopes(gates, h[:-1], p_n, da)
-    carry = xp.zeros_like(dh)
-    for t in reversed(range(len(da))):
-        if watch is not None:
-            watch(t, h[t], dhs[t] + dh + carry)
-        held = None if ended is None else dhs[t] + dh + carry
-        if reset_after:
-            steps.gru_step_backward(dhs[t], dh, carry, gates[t], da[t], dp[t])
-            if ended is not None:
-                xp.copyto(da[t], 0, where=ended[t])
-                xp.copyto(dp[t], 0, where=ended[t])
-            dh = dp[t] @ Wh.T
-        else:
-            steps.gru_output_backward(dhs[t], dh, carry, gates[t], da[t])
-            du = da[t, :, 2 * H :] @ Wh[:, 2 * H :].T
-            steps.gru_gates_backward(du, carry, gates[t], da[t])
-            if ended is not None:
-                xp.copyto(da[t], 0, where=ended[t])
-            dh = da[t, :, : 2 * H] @ Wh[:, : 2 * H].T
-        if ended is not None:
-            dh = xp.where(ended[t], held, dh)
-            xp.copyto(carry, 0, where=ended[t])
-    return da, dp, dh + carry
+    def __init__(
+        self, a: Array, start: tuple[Array, ...], Wh: Array, activation: str, new: New
+    ) -> None:
+        super().__init__(a, start, new)
+        self._Wh, self._activation = Wh, activation
+
+    def forward(self, t: int) -> None:
+        """The product, and the function f of the sum."""
+        (h,) = self.states
+        steps.rnn_step(self.a[t], h[t] @ self._Wh, h[t + 1], self._activation)
+
+    def begin_backward(self) -> None:
+        """The slopes of f, of all steps."""
+        super().begin_backward()
+        steps.rnn_slopes(self.states[0][1:], self.da[0], self._activation)
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *_: Array) -> Any:
+        """The slopes become gradients, then the product."""
+        da = self.da[0][t]
+        steps.rnn_step_backward(dh_above, dh_next, da)
+        return (da @ self._Wh.T,)
+
+
+class GRUBefore(Steps):
+    """Steps of a GRU whose reset gate acts before the product."""
+
+    def __init__(self, a: Array, start: tuple[Array, ...], Wh: Array, new: New) -> None:
+        super().__init__(a, start, new)
+        H = len(Wh)
+        self._Wh_rz, self._Wh_n = Wh[:, : 2 * H], Wh[:, 2 * H :]
+        self._u = new("u", self.states[0][1:].shape, a.dtype)
+
+    def forward(self, t: int) -> None:
+        """Product, gates r and z, product, new state."""
+        (h,), a, u = self.states, self.a[t], self._u[t]
+        steps.gru_gates(a, h[t] @ self._Wh_rz, h[t], u)
+        steps.gru_output(a, u @ self._Wh_n, h[t], h[t + 1])
+
+    def over_time(self, _: int) -> Array:
+        """u of all steps."""
+        return self._u
+
+    def begin_backward(self) -> None:
+        """The factors of all steps."""
+        super().begin_backward()
+        steps.gru_slopes(self.a, self.states[0][:-1], None, self.da[0])
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *_: Array) -> Any:
+        """New state, product, gates, product."""
+        da, dh_prev = self.da[0][t], xp.empty_like(self.states[0][t])
+        H = dh_prev.shape[1]
+        steps.gru_output_backward(dh_above, dh_next, dh_prev, self.a[t], da)
+        steps.gru_gates_backward(da[:, 2 * H :] @ self._Wh_n.T, dh_prev, self.a[t], da)
+        dh_prev += da[:, : 2 * H] @ self._Wh_rz.T
+        return (dh_prev,)
+
+
+class GRUAfter(Steps):
+    """Steps of a GRU whose reset gate acts after the product."""
+
+    def __init__(
+        self, a: Array, start: tuple[Array, ...], Wh: Array, bh: Array | None, new: New
+    ) -> None:
+        super().__init__(a, start, new, gradients=2)
+        self._Wh, self._bh = Wh, bh
+        self._p = new("p", a.shape, a.dtype)
+
+    def forward(self, t: int) -> None:
+        """The product, then all that is element-wise."""
+        (h,) = self.states
+        xp.matmul(h[t], self._Wh, out=self._p[t])
+        steps.gru_step(self.a[t], self._p[t], self._bh, h[t], h[t + 1])
+
+    def begin_backward(self) -> None:
+        """The factors of all steps."""
+        super().begin_backward()
+        p_n = self._p[..., 2 * len(self._Wh) :]
+        steps.gru_slopes(self.a, self.states[0][:-1], p_n, self.da[0])
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *_: Array) -> Any:
+        """All that is element-wise, then the product."""
+        (da, dp), dh_prev = self.da, xp.empty_like(self.states[0][t])
+        steps.gru_step_backward(dh_above, dh_next, dh_prev, self.a[t], da[t], dp[t])
+        dh_prev += dp[t] @ self._Wh.T
+        return (dh_prev,)

@@ -69,9 +69,9 @@ gru_output = StepKernel("gru_output", "a p_n* h_prev h", of_size="h")
 gru_step = StepKernel("gru_step", "a p* bh h_prev h", of_size="h")
 gru_slopes = StepKernel("gru_slopes", "gates h_prev p_n* da", of_size="h_prev")
 gru_output_backward = StepKernel(
-    "gru_output_backward", "dh_above* dh_next* carry gates da", of_size="carry"
+    "gru_output_backward", "dh_above* dh_next* dh_prev gates da", of_size="dh_prev"
 )
-gru_gates_backward = StepKernel("gru_gates_backward", "du* carry gates da", of_size="carry")
+gru_gates_backward = StepKernel("gru_gates_backward", "du* dh_prev gates da", of_size="dh_prev")
 gru_step_backward = StepKernel(
-    "gru_step_backward", "dh_above* dh_next* carry gates da dp", of_size="carry"
+    "gru_step_backward", "dh_above* dh_next* dh_prev gates da dp", of_size="dh_prev"
 )

@@ -1,0 +1,165 @@
+"""The steps of a cell through one sequence, with the arrays over time that they write.
+
+The loop over time is in ``layers/recurrent.py``. It asks for the steps one by one, and knows
+nothing of a cell but its :class:`Steps`: :class:`PlainSteps` from the equations of any cell, or for
+an LSTM :class:`LSTMSteps`, which work in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from deepnlp.backend import Array, xp
+from deepnlp.backend.products import product_with, product_with_transpose
+from deepnlp.kernels import New
+
+
+class Steps:
+    """What the loop over time asks of a cell: a step, and a step back.
+
+    Parameters
+    ----------
+    a : array (T, N, G H)
+        x_t Wx + b for all steps. It may be overwritten.
+    start : tuple of array (N, H)
+        The states before the first step.
+    new : callable
+        ``new(name, shape, dtype)`` gives memory.
+    gradients : int
+        How many arrays ``da`` holds.
+
+    Attributes
+    ----------
+    states : list of array (T + 1, N, H)
+        h, and of an LSTM h and c. Number t is the state before step t.
+    da : list of array (T, N, G H)
+        After the steps back: the gradients with respect to what each step adds up. The first is
+        that with respect to a, the last that with respect to the product h Wh.
+    """
+
+    def __init__(self, a: Array, start: tuple[Array, ...], new: New, gradients: int = 1) -> None:
+        self.a, self.new, self._gradients = a, new, gradients
+        T, N, _ = a.shape
+        self.states = []
+        for number, first in enumerate(start):
+            state = new(f"state{number}", (T + 1, N, first.shape[1]), a.dtype)
+            state[0] = first
+            self.states.append(state)
+
+    def forward(self, t: int) -> None:
+        """Step t: the states number t + 1 from a_t and the states number t."""
+        raise NotImplementedError
+
+    def begin_backward(self) -> None:
+        """Find memory for the gradients, and compute what needs no gradient of a later step."""
+        self.da = [
+            self.new(f"da{number}", self.a.shape, self.a.dtype) for number in range(self._gradients)
+        ]
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
+        """Step t back: da_t, and the gradients with respect to the states number t.
+
+        h_(t+1) goes to the layer above and to the next step, so its gradient is dh_above + dh_next.
+        Both dh_next and dc may be overwritten.
+        """
+        raise NotImplementedError
+
+
+class PlainSteps(Steps):
+    """Steps from the two functions of a cell, with its ``weights``.
+
+    ``step(a_t, *states, *weights)`` gives the states after the step, and what the step back needs.
+    ``step_backward(*dstates, saved, *weights)`` gives da_t, as many arrays as there are gradients,
+    and the gradients with respect to the states before the step.
+    """
+
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        step_backward: Callable[..., Any],
+        a: Array,
+        start: tuple[Array, ...],
+        weights: tuple[Any, ...],
+        new: New,
+        gradients: int = 1,
+    ) -> None:
+        super().__init__(a, start, new, gradients)
+        self._step, self._step_backward, self._weights = step, step_backward, weights
+        self._saved: list[Any] = [None] * len(a)
+
+    def forward(self, t: int) -> None:
+        """Step t by the equations."""
+        before = [state[t] for state in self.states]
+        after, self._saved[t] = self._step(self.a[t], *before, *self._weights)
+        for state, value in zip(self.states, after):
+            state[t + 1] = value
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
+        """Step t back by the equations."""
+        da, before = self._step_backward(dh_above + dh_next, *dc, self._saved[t], *self._weights)
+        for array, value in zip(self.da, da):
+            array[t] = value
+        return before
+
+    def over_time(self, number: int) -> Array:
+        """The array of this number among those that each step saved, of all steps: (T, N, H)."""
+        array = self.new(f"saved{number}", self.states[0][1:].shape, self.a.dtype)
+        for t, saved in enumerate(self._saved):
+            array[t] = saved[number]
+        return array
+
+
+class ElementWise(NamedTuple):
+    """The element-wise parts of an LSTM's step, which write in place.
+
+    ``step(a, p, c_prev, h, c, tanh_c)`` makes gates of a + p, in a, and writes h, c and tanh(c).
+    ``slopes(gates, c_prev, tanh_c, da)`` writes the factors dc/da_i, dc/da_f, dc/da_g and dh/da_o
+    of all steps into da, and dh/dc over tanh(c).
+    ``step_backward(dh_above, dh_next, dc, gates, dh_dc, da)`` makes gradients of these factors, and
+    dc_prev of dc.
+    """
+
+    step: Callable[..., None]
+    slopes: Callable[..., None]
+    step_backward: Callable[..., None]
+
+
+class LSTMSteps(Steps):
+    """Steps of an LSTM that work in place.
+
+    Each gradient of a step is a factor known since the forward pass times a gradient that arrives
+    from later steps. The factors of all steps (the slopes) are computed together before the first
+    step back, which is left with a few products.
+    """
+
+    def __init__(
+        self, parts: ElementWise, a: Array, start: tuple[Array, ...], Wh: Array, new: New
+    ) -> None:
+        super().__init__(a, start, new)
+        T, (N, H) = len(a), start[0].shape
+        self._parts, self._Wh = parts, Wh
+        self._tanh_c = new("tanh_c", (T, N, H), a.dtype)
+        self._p = xp.empty((N, 4 * H), dtype=a.dtype)
+        self._times_Wh = product_with(Wh, N)
+
+    def forward(self, t: int) -> None:
+        """The product h Wh, then all that is element-wise; a_t becomes the gates."""
+        h, c = self.states
+        self._times_Wh(h[t], self._p)
+        self._parts.step(self.a[t], self._p, c[t], h[t + 1], c[t + 1], self._tanh_c[t])
+
+    def begin_backward(self) -> None:
+        """The slopes of all steps, in da and over tanh(c)."""
+        super().begin_backward()
+        _, N, H = self._tanh_c.shape
+        self._parts.slopes(self.a, self.states[1][:-1], self._tanh_c, self.da[0])
+        self._dh = xp.empty((H, N), dtype=self.a.dtype).T
+        self._times_Wh_T = product_with_transpose(self._Wh, N)
+
+    def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
+        """All that is element-wise, then the product da Wh^T."""
+        da, (dc_prev,) = self.da[0][t], dc
+        self._parts.step_backward(dh_above, dh_next, dc_prev, self.a[t], self._tanh_c[t], da)
+        self._times_Wh_T(da, self._dh)
+        return self._dh, dc_prev
