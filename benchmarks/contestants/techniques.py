@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def families() -> dict[str, list[str]]:
     >>> families()["lstm"]
     ['lstm_steps']
     """
-    quick = import_module(kernels.QUICK_FORMS[backend.name()])
+    quick = kernels.QUICK_FORMS[backend.name()]()
     names = [name for name in kernels.NAMES if hasattr(quick, name)]
     found: dict[str, list[str]] = {"all": names}
     for name in names:

@@ -21,24 +21,35 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
 from deepnlp import backend
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.errors import DeepNLPError
 
-__all__ = ["NAMES", "Kernel", "New", "kernel", "use", "using"]
-
-New: TypeAlias = Callable[..., backend.Array]  # new(name, shape, dtype) gives memory to work in
+__all__ = ["NAMES", "Kernel", "kernel", "use", "using"]
 
 CHOICES = ("quick", "plain")
-QUICK_FORMS = {"numpy": "deepnlp.kernels.fast", "cupy": "deepnlp.kernels.cuda"}  # by backend
 
 _KERNELS: dict[str, Kernel] = {}
 
 NAMES = _KERNELS.keys()
 """Names of all kernels in the modules that have been imported."""
+
+
+def _numpy_forms() -> Any:
+    from deepnlp.kernels import fast
+
+    return fast
+
+
+def _cupy_forms() -> Any:
+    from deepnlp.kernels import cuda
+
+    return cuda
+
+
+QUICK_FORMS = {"numpy": _numpy_forms, "cupy": _cupy_forms}  # imported when they are first used
 
 
 class Kernel:
@@ -60,10 +71,10 @@ class Kernel:
 
     def form(self) -> Callable[..., Any]:
         """The function in use."""
-        module = QUICK_FORMS.get(backend.name())
-        if self.choice == "plain" or module is None:
+        forms = QUICK_FORMS.get(backend.name())
+        if self.choice == "plain" or forms is None:
             return self.plain
-        form: Callable[..., Any] = getattr(import_module(module), self.name, self.plain)
+        form: Callable[..., Any] = getattr(forms(), self.name, self.plain)
         return form
 
 

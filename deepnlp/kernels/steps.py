@@ -8,11 +8,12 @@ an LSTM :class:`LSTMSteps`, which work in place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.products import product_with, product_with_transpose
-from deepnlp.kernels import New
+
+New: TypeAlias = Callable[..., Array]  # new(name, shape, dtype) gives memory to work in
 
 
 class Steps:

@@ -26,8 +26,8 @@ from typing import Any, Self
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.backend.products import product
-from deepnlp.kernels import New, kernel
-from deepnlp.kernels.steps import PlainSteps, Steps
+from deepnlp.kernels import kernel
+from deepnlp.kernels.steps import New, PlainSteps, Steps
 from deepnlp.layer import expect
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
 from deepnlp.parameter import Parameter, View, as_parameter

@@ -32,8 +32,8 @@ from deepnlp.backend import Array, Generator, seed, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.backend.initialisers import uniform
 from deepnlp.backend.products import product
-from deepnlp.kernels import New, kernel
-from deepnlp.kernels.steps import PlainSteps, Steps
+from deepnlp.kernels import kernel
+from deepnlp.kernels.steps import New, PlainSteps, Steps
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
 
 LARGEST_BIAS = 1000.0  # of a forget gate that starts open or shut

@@ -22,8 +22,8 @@ from typing import Any
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import relu, relu_grad, tanh_grad
-from deepnlp.kernels import New, kernel
-from deepnlp.kernels.steps import PlainSteps, Steps
+from deepnlp.kernels import kernel
+from deepnlp.kernels.steps import New, PlainSteps, Steps
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
 
 ACTIVATIONS = ("tanh", "relu")

@@ -2,7 +2,8 @@
 
 KIND is one of kills, faults, pairs, or several such as kills,pairs; threads; mutants. Each prints
 lines of a table: what was tried, how often, what happened. Of kills there are TIMES at a random
-moment and as many in a call of the system. The attempts are those of :mod:`tests.faults.attacks`, the mutants those of
+moment and as many in a call of the system. The attempts are those of :mod:`tests.faults.attacks`,
+the mutants those of
 :mod:`tests.faults.mutants`.
 """
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.kernels import New
 from deepnlp.kernels.cuda import steps
 from deepnlp.kernels.cuda.launching import REALS
-from deepnlp.kernels.steps import ElementWise, LSTMSteps, Steps
+from deepnlp.kernels.steps import ElementWise, LSTMSteps, New, Steps
 
 LSTM_PARTS = ElementWise(steps.lstm_step, steps.lstm_slopes, steps.lstm_step_backward)
 
