@@ -21,9 +21,9 @@ def main() -> None:
     """Attack as often as is said."""
     kind = sys.argv[1]
     if kind == "mutants":
-        from tests.faults.mutants import main as try_mutants
+        from tests.faults.noticing import main as mutants
 
-        try_mutants(sys.argv[2:])
+        mutants(sys.argv[2:])
         return
     usual = {"kills": 60, "faults": 60, "pairs": 24, "threads": 300}
     times = int(sys.argv[2]) if sys.argv[2:] else usual[kind]
