@@ -37,26 +37,9 @@ AREAS: dict[str, tuple[int, tuple[str, ...]]] = {
 #: Functions that are drawn from more rarely: the loops over time.
 RARELY = ("_forward", "_backward", "_forward_loop", "_backward_loop")
 
-EXCHANGED: dict[type, tuple[str, str]] = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "/"),
-    ast.Pow: ("**", "*"),
-    ast.Lt: ("<", "<="),
-    ast.LtE: ("<=", "<"),
-    ast.Gt: (">", ">="),
-    ast.GtE: (">=", ">"),
-    ast.Eq: ("==", "!="),
-    ast.NotEq: ("!=", "=="),
-    ast.Is: ("is", "is not"),
-    ast.IsNot: ("is not", "is"),
-    ast.In: ("in", "not in"),
-    ast.NotIn: ("not in", "in"),
-    ast.And: ("and", "or"),
-    ast.Or: ("or", "and"),
-}
+_PAIRS = "+ -, - +, * /, / *, // /, ** *, < <=, <= <, > >=, >= >, == !=, != ==, and or, or and"
+EXCHANGED = dict(pair.split() for pair in _PAIRS.split(", "))
+EXCHANGED |= {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 #: What is never changed: messages, imports, signatures, annotations.
 LEFT_ALONE = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.arguments, ast.AnnAssign)
 SCOPES = (ast.FunctionDef, ast.ClassDef)
@@ -148,9 +131,7 @@ def changes(node: ast.AST, source: list[str], inside: bool = False) -> Iterator[
     """All changes below a node; outside functions only of constants with a name."""
     if isinstance(node, LEFT_ALONE):
         return
-    if isinstance(node, ast.stmt) and not isinstance(node, SCOPES):
-        inside = inside or isinstance(node, ast.Assign)
-    inside = inside or isinstance(node, ast.FunctionDef)
+    inside = inside or isinstance(node, ast.FunctionDef | ast.Assign)
     if inside and getattr(node, "lineno", 0) == getattr(node, "end_lineno", -1):
         yield from _changes_of(node, source[node.lineno - 1])
     for name, child in ast.iter_fields(node):
@@ -164,10 +145,10 @@ def _changes_of(node: ast.AST, line: str) -> Iterator[Change]:
     """The changes of a node that stands in one line."""
     start, end, row = node.col_offset, node.end_col_offset, node.lineno
     match node:
-        case ast.BinOp(left=a, op=op, right=b) | ast.Compare(left=a, ops=[op], comparators=[b]):
-            yield from _exchanged(op, row, a.end_col_offset, b.col_offset, line)
-        case ast.BoolOp(op=op, values=[a, b, *_]):
-            yield from _exchanged(op, row, a.end_col_offset, b.col_offset, line)
+        case ast.BinOp(left=a, right=b) | ast.Compare(left=a, comparators=[b]):
+            yield from _exchanged(row, a.end_col_offset, b.col_offset, line)
+        case ast.BoolOp(values=[a, b, *_]):
+            yield from _exchanged(row, a.end_col_offset, b.col_offset, line)
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
             yield row, start, operand.col_offset, ""
         case ast.Constant(value=bool(value)):
@@ -178,8 +159,8 @@ def _changes_of(node: ast.AST, line: str) -> Iterator[Change]:
             yield row, start, end, repr(value * 2 or 1.0)
         case ast.Attribute(attr="T", value=value):
             yield row, value.end_col_offset, end, ""
-        case ast.AugAssign(target=target, op=op, value=value):
-            yield from _exchanged(op, row, target.end_col_offset, value.col_offset, line)
+        case ast.AugAssign(target=target, value=value):
+            yield from _exchanged(row, target.end_col_offset, value.col_offset, line)
             yield row, target.end_col_offset, value.col_offset, " = "
             yield row, start, end, "pass"
         case ast.Expr(value=ast.Call()) | ast.Assign(targets=[ast.Subscript()]):
@@ -190,11 +171,12 @@ def _changes_of(node: ast.AST, line: str) -> Iterator[Change]:
             yield row, test.col_offset, test.col_offset, "not "
 
 
-def _exchanged(op: ast.AST, row: int, start: int, end: int, line: str) -> Iterator[Change]:
+def _exchanged(row: int, start: int, end: int, line: str) -> Iterator[Change]:
     """The operator between two columns exchanged."""
-    if type(op) in EXCHANGED:
-        old, new = EXCHANGED[type(op)]
-        yield row, start, end, line[start:end].replace(old, new, 1)
+    text = line[start:end]
+    old = text.strip(" ()") if text.strip(" ()") in EXCHANGED else text.strip(" ()=")
+    if old in EXCHANGED:
+        yield row, start, end, text.replace(old, EXCHANGED[old], 1)
 
 
 def _swapped(a: ast.AST, b: ast.AST, line: str) -> str:

@@ -2,7 +2,7 @@
 
 A first child runs all tests once and finds which of them reach which changed line. The child of a
 mutant gives the changed code to the live functions, runs the tests that reach the line, and ends
-at the first that fails. Tests in processes of their own do not see the change.
+at the first that fails. Tests that start another program are left out: it lacks the change.
 """
 
 from __future__ import annotations
@@ -185,6 +185,7 @@ class Noticing:
         self.ends_at_failure = False
         for kind in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(kind, _too_slow)
+        sys.addaudithook(self._audit)
         passed = {}
         for item, seconds in self._run(folder, [*self.items], lambda nodeid: SLOW):
             if self.passed:
@@ -194,6 +195,10 @@ class Noticing:
             reached.update(*(self.of_fixture[fixture] for some in fixtures for fixture in some))
         table = {n: (round(s, 4), sorted(reached)) for n, (s, reached) in passed.items() if reached}
         path.write_text(json.dumps(table), encoding="utf-8")
+
+    def _audit(self, event: str, _: object) -> None:
+        if event == "subprocess.Popen":  # the other process would lack the change
+            self.passed = False
 
     def _instrument(self) -> None:
         """Make the functions report which mutants they reach."""
@@ -233,7 +238,8 @@ class Noticing:
     def _try(self, k: int) -> dict[str, Any]:
         """What becomes of a mutant. A test that fails also without it notices nothing."""
         while self.found[k]:
-            nodeids = self._tests(k)
+            if not (nodeids := self._tests(k)):
+                return {"outcome": "unnoticed", "tests": 0}
             status, by, seconds = self._fork(partial(self._run_with, k, nodeids))
             if status in OUTCOMES:
                 return {"outcome": OUTCOMES[status], "tests": len(nodeids), "seconds": seconds}
