@@ -1,9 +1,12 @@
 """Attacks on run folders: ``python -m tests.faults KIND [TIMES]``.
 
-KIND is one of kills, faults, pairs, threads and mutants. Each prints lines of a table: what was
-tried, how often, what happened. Of kills there are TIMES at a random moment and as many in a call
-of the system. The attempts are those of :mod:`tests.faults.attacks`, the mutants those of
-:mod:`tests.faults.mutants`.
+KIND is one of kills, faults, pairs and threads. Each prints lines of a table: what was tried, how
+often, what happened. Of kills there are TIMES at a random moment and as many in a call of the
+system. The attempts are those of :mod:`tests.faults.attacks`.
+
+``python -m tests.faults mutants run OUTPUT.jsonl`` tries changed lines of the package on the tests,
+and ``... mutants show OUTPUT.jsonl [ANOTHER.jsonl]`` prints how many were noticed, by area, and
+those that were not: see :mod:`tests.faults.noticing`.
 """
 
 from __future__ import annotations

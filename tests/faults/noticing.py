@@ -45,7 +45,7 @@ WORDS = (
     *("parsers", "plots", "readme", "script", "threads.py", "xp_names"),
 )
 SLOW = 3.0  # seconds of processor time; a test that takes longer is left out
-SECONDS = 60.0  # of processor time for a mutant
+SECONDS = 40.0  # of processor time for a mutant
 MEMORY = 8 << 30
 PASSED, FAILED, ENDED, NOT_APPLIED = range(4)  # exit statuses of a child
 OUTCOMES = {PASSED: "unnoticed", ENDED: "unnoticed", NOT_APPLIED: "gone"}
@@ -130,6 +130,7 @@ class Noticing:
         self.of_fixture: dict[Any, set[int]] = defaultdict(set)
         self.passed = self.ends_at_failure = True
         self.reliable: dict[str, bool] = {}
+        self.noticed: dict[str, list[str]] = defaultdict(list)  # by file, tests that notice much
 
     # --- Hooks ------------------------------------------------------------------------------------
 
@@ -227,9 +228,13 @@ class Noticing:
         process = os.fork()
         if not process:
             text = self.output.read_text(encoding="utf-8") if self.output.exists() else ""
-            tried = {json.loads(line)["id"] for line in text.splitlines()}
+            earlier = [json.loads(line) for line in text.splitlines()]
+            for result in earlier:
+                self.noticed[result["file"]].append(result.get("by", ""))
+            tried = {result["id"] for result in earlier}
             for k in [k for k in self.sample if k not in tried and k % self.jobs == job]:
                 result = {"id": k, **asdict(self.sample[k]), **self._try(k)}
+                self.noticed[result["file"]].append(result.get("by", ""))
                 with self.output.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(result) + "\n")
             os._exit(0)
@@ -252,16 +257,20 @@ class Noticing:
         return {"outcome": "gone"}
 
     def _tests(self, k: int) -> list[str]:
-        """The tests that reach the line: first one of each function, then the quick files first."""
+        """The tests that reach the line: those that noticed others in the file, one of each test
+        function, then the others, quick files first.
+        """
         seconds = {n: s for n, (s, reached) in self.map.items() if k in reached}
         known = [n for n in sorted(seconds, key=seconds.__getitem__) if self.reliable.get(n, True)]
+        reaching = {*known}
         first = {nodeid.split("[")[0]: nodeid for nodeid in reversed(known)}
         of_file: dict[str, float] = defaultdict(float)
         for nodeid in known:
             of_file[nodeid.split("::")[0]] += seconds[nodeid]
         files = sorted(of_file, key=of_file.__getitem__)
         rest = [n for file in files for n in known if n.split("::")[0] == file]
-        return [*dict.fromkeys([*reversed(first.values()), *rest])]
+        best = [nodeid for nodeid in self.noticed[self.sample[k].file] if nodeid in reaching]
+        return [*dict.fromkeys([*best, *reversed(first.values()), *rest])]
 
     def _run_with(self, k: int | None, nodeids: list[str], folder: Path) -> None:
         if k is not None:
