@@ -1,10 +1,12 @@
 """Attacks on run folders: ``python -m tests.faults KIND [TIMES]``.
 
-KIND is one of kills, faults, pairs, or several such as kills,pairs; threads; mutants. Each prints
-lines of a table: what was tried, how often, what happened. Of kills there are TIMES at a random
-moment and as many in a call of the system. The attempts are those of :mod:`tests.faults.attacks`,
-the mutants those of
-:mod:`tests.faults.mutants`.
+KIND is one of kills, faults, pairs and threads. Each prints lines of a table: what was tried, how
+often, what happened. Of kills there are TIMES at a random moment and as many in a call of the
+system. The attempts are those of :mod:`tests.faults.attacks`.
+
+``python -m tests.faults mutants run OUTPUT.jsonl`` tries changed lines of the package on the tests,
+and ``... mutants show OUTPUT.jsonl [ANOTHER.jsonl]`` prints how many were noticed, by area, and
+those that were not: see :mod:`tests.faults.noticing`.
 """
 
 from __future__ import annotations
@@ -22,17 +24,16 @@ def main() -> None:
     """Attack as often as is said."""
     kind = sys.argv[1]
     if kind == "mutants":
-        from tests.faults.mutants import main as try_mutants
+        from tests.faults.noticing import main as mutants
 
-        try_mutants(sys.argv[2:])
+        mutants(sys.argv[2:])
         return
     usual = {"kills": 60, "faults": 60, "pairs": 24, "threads": 300}
-    kinds = kind.split(",")
-    times = {kind: int(sys.argv[2]) if sys.argv[2:] else usual[kind] for kind in kinds}
+    times = int(sys.argv[2]) if sys.argv[2:] else usual[kind]
     if kind == "threads":
         from tests.test_threads_of_a_model import in_two_threads
 
-        show("one model in two threads at once", in_two_threads(times[kind]))
+        show("one model in two threads at once", in_two_threads(times))
         return
     from tests.faults.attacks import Attacks
 
@@ -45,10 +46,9 @@ def main() -> None:
             },
             "faults": {"a call of the system fails while a model trains": attacks.fault},
             "pairs": {"two processes in one run folder": attacks.pair},
-        }
-        for kind in kinds:
-            for what, attack in rows[kind].items():
-                show(what, Counter(attack() for _ in range(times[kind])))
+        }[kind]
+        for what, attack in rows.items():
+            show(what, Counter(attack() for _ in range(times)))
 
 
 def show(what: str, counts: Counter[str]) -> None:

@@ -1,291 +1,240 @@
-"""Mutants of the checkpoint reader, the run folders and clipping: each must be noticed by a test.
+"""A sample of changed lines of the package, each of which the tests should notice.
 
-``python -m tests.faults mutants`` writes a copy of the package, makes one line wrong at a time and
-runs the tests of that file on it; it prints the mutants that survive. Arguments choose those whose
-file or text contains one of them.
+``sample.tsv`` holds mutants that were drawn, ``by_hand.tsv`` those that somebody wrote: the area,
+the file where the line stood when it was drawn, the qualified name of its function or class, the
+line, which of the equal lines of that function it is, and the line that stands there instead. The
+place in the file is not kept, so that a mutant is found again after its function has moved, also
+to another file.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import sys
-import tempfile
-import time
-from collections.abc import Sequence
-from importlib import import_module
+import ast
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from types import CodeType
 
-import pytest
+import deepnlp
 
-ROOT = Path(__file__).parents[2]
-SECONDS = 300  # a mutant that hangs is noticed
+PACKAGE = Path(deepnlp.__file__).parent
+SAMPLE = Path(__file__).with_name("sample.tsv")
+BY_HAND = Path(__file__).with_name("by_hand.tsv")
 
-CRAFTED = "tests/training/test_crafted_checkpoints.py"
-LOST = "tests/training/test_nothing_lost.py"
-#: By file, the tests that are to notice.
-TESTS = {
-    "files/archives.py": [CRAFTED, "tests/test_checkpoint.py"],
-    "checkpoint.py": [CRAFTED, "tests/test_checkpoint.py"],
-    "training/schema.py": [CRAFTED],
-    "training/state.py": [CRAFTED],
-    "training/resume.py": [CRAFTED, LOST],
-    "training/runfolder.py": [LOST, "tests/training/test_runfolder.py"],
-    "training/ownership.py": [LOST],
-    "training/trainer.py": [LOST],
-    "files/writing.py": [LOST, "tests/test_checkpoint.py"],
-    "optimizers/clipping.py": ["tests/optimizers/test_optimizers.py"],
-    "optimizers/optimizer.py": [CRAFTED, "tests/optimizers/test_optimizers.py"],
-    "layer.py": ["tests/test_threads_of_a_model.py"],
-    "layers/recurrent.py": [CRAFTED],
-    "layers/dropout.py": [CRAFTED],
+#: By area, how many lines are drawn of which files.
+AREAS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "losses": (60, ("layers/*loss*.py", "layers/negative_sampling.py", "layers/regular*.py")),
+    "layers": (185, ("layer.py", "layers/*.py")),
+    "optimizers": (95, ("optimizers/*.py",)),
+    "views": (75, ("parameter.py", "views.py")),
+    "trainer": (65, ("training/trainer.py", "training/s*.py", "training/resume.py")),
+    "checkpoints": (45, ("checkpoint.py", "archives.py", "files.py", "training/*own*.py")),
+    "kernels": (25, ("kernels/fast.py", "kernels/loops.py")),
+    "arrays": (50, ("backend.py", "functions.py", "products.py", "initialisers.py")),
 }
+#: Functions that are drawn from more rarely: the loops over time.
+RARELY = ("_forward", "_backward", "_forward_loop", "_backward_loop")
 
-NOT_REPLACED = "if self.folder is not None and not self.folder.replaces:"
-BEST = "            if self.best is not None:\n                self._save_best(folder)"
-CLAIM = "        with _claiming:\n            self._expect_own_thread(method)"
-LEFT = "self._next_config.unlink(missing_ok=True)\n            yield"
-ROLL = "            self._roll_forward()\n            for"
-
-#: File, what stands there, what stands there instead, and words of the tests to begin with.
-MUTANTS = [
-    # the container
-    ("files/archives.py", "if len({*names}) < len(names):", "if False:", "lie"),
-    ("files/archives.py", "info.compress_type != zipfile.ZIP_STORED", "False", "compressed"),
-    (
-        "files/archives.py",
-        "if not info.filename.endswith",
-        "if False and info.filename.endswith",
-        "lie",
-    ),
-    ("files/archives.py", "turned or dtype.hasobject", "dtype.hasobject", "lie"),
-    ("files/archives.py", "or not dtype.isnative", "", "anything_else"),
-    (
-        "files/archives.py",
-        "        _check_arrays(arrays)\n        if version",
-        "        if version",
-        "anything_else",
-    ),
-    ("files/archives.py", "    _check_arrays(arrays)\n    head", "    head", "not_finite"),
-    ("files/archives.py", "if array.dtype.kind not in KINDS", "if False", "anything_else"),
-    ("files/archives.py", "and not np.isfinite(array).all()", "and False", "anything_else"),
-    (
-        "files/archives.py",
-        "head.pop(DIGEST) != digest(arrays, head)",
-        "head.pop(DIGEST) is None",
-        "lie",
-    ),
-    ("files/archives.py", "        found.update(array.tobytes())\n", "", "digest"),
-    ("files/archives.py", "{array.dtype.str} {array.shape}", "{array.dtype.str}", "digest"),
-    ("files/archives.py", "hashlib.sha256(_text(head))", "hashlib.sha256()", "digest"),
-    ("files/archives.py", "allow_nan=False", "allow_nan=True", "not_finite"),
-    ("files/archives.py", "if len(table) < len(pairs):", "if False:", "lie"),
-    ("files/archives.py", "if not isinstance(found, dict):", "if False:", "lie"),
-    ("files/archives.py", "if type(version) is not int:", "if False:", "version"),
-    ("files/archives.py", "READABLE = (1, 2)", "READABLE = (2,)", "format_1"),
-    # the model
-    ("checkpoint.py", "check_parameters(model, parameters, exactly=into is None)", "pass"),
-    ("checkpoint.py", "if array.shape != parameter.shape:", "if False:"),
-    ("checkpoint.py", "        if name not in known:", "        if False:"),
-    ("checkpoint.py", "size is not None and len(vocab) != size", "False"),
-    ("checkpoint.py", "type(count) is int and 0 <= count", "count <= count"),
-    ("checkpoint.py", "if not right or not", "if not"),
-    # the state of a run
-    ("training/state.py", "type(value) not in kinds or", "False or", "counter"),
-    ("training/state.py", "if self.epoch > epochs:", "if False:", "counter"),
-    ("training/state.py", "if self.batch > length:", "if False:", "counter"),
-    ("training/state.py", "if self.step != steps:", "if False:", "counter"),
-    ("training/state.py", "if not self.batch and", "if False and", "sums_at"),
-    (
-        "training/state.py",
-        "(self.best is not None) != validated or",
-        "False or",
-        "counter or no_best",
-    ),
-    (
-        "training/state.py",
-        "self.epochs_without != self.epoch - (self.best_epoch or 0)",
-        "False",
-        "counter",
-    ),
-    ("training/schema.py", "    _check_history(history, state)\n", "", "pieces"),
-    ("training/schema.py", "    _check_model(model, meta)\n", "", "pieces"),
-    ("training/schema.py", "not slash or first in ARRAYS", "True", "nobody_knows"),
-    ("training/schema.py", "array.dtype.name in FLOATS", "True", "anything_else"),
-    (
-        "training/schema.py",
-        'check_parameters(model, best, what="best weight")',
-        "pass",
-        "anything_else",
-    ),
-    ("training/schema.py", "_is_count(value, 1, most)", "True", "pieces"),
-    ("training/schema.py", "_is_number(value) and 0 <= value <= 1", "_is_number(value)", "pieces"),
-    ("training/schema.py", "_is_count(value, 0, epoch)", "True", "pieces"),
-    ("training/schema.py", 'and found.get("has_uint32", 0) in (0, 1)', "", "pieces"),
-    ("training/schema.py", "rows == N", "True", "other_rows"),
-    ("training/schema.py", "not strange", "True", "pieces"),
-    (
-        "training/resume.py",
-        'training.get("options", {})',
-        "fixed_options(trainer)",
-        "another_option",
-    ),
-    (
-        "training/resume.py",
-        'if array.dtype.kind == "f" and not np',
-        "if False and not np",
-        "never_kept",
-    ),
-    ("training/resume.py", "if then.get(key, value) != value:", "if False:", "another_setting"),
-    ("layers/recurrent.py", "if len(shape) != 2 or shape", "if False and shape", "anything_else"),
-    ("layers/dropout.py", "or value < 0:", "or False:", "pieces"),
-    ("optimizers/optimizer.py", 'if not _is_rate(state["lr"]):', "if False:", "pieces"),
-    ("optimizers/optimizer.py", "in self._sums_of_squares and", "in () and", "negative"),
-    ("optimizers/optimizer.py", "or dtype != parameter.dtype:", ":", "anything_else"),
-    # clipping
-    ("optimizers/clipping.py", "not SMALLEST_NORM < norm < math.inf", "False", "clipping"),
-    ("optimizers/clipping.py", "not SMALLEST_NORM < norm", "not 0 <= norm", "clipping"),
-    ("optimizers/clipping.py", "if 0 < m < math.inf:", "if True:", "clipping"),
-    ("optimizers/clipping.py", "            g /= g.dtype.type(m)\n", "", "clipping"),
-    ("optimizers/clipping.py", "max_norm / m < n + 1e-6 / m", "True", "clipping"),
-    ("optimizers/clipping.py", "float(n) * m)", "float(n))", "clipping"),
-    (
-        "optimizers/clipping.py",
-        'g.astype("float32") if g.dtype == "float16" else g for',
-        "g for",
-        "clipping",
-    ),
-    (
-        "optimizers/clipping.py",
-        "_multiply(g, max_norm / (n + 1e-6 / m))",
-        "_multiply(g, max_norm / n * 2)",
-        "clipping",
-    ),
-    # run folders
-    ("training/runfolder.py", "self.best.exists()\n", "False\n", "does_not_start_over"),
-    ("training/runfolder.py", "or self.read_metrics()\n", "\n", "does_not_start_over"),
-    (
-        "training/runfolder.py",
-        'or result.get("status", "diverged") != "diverged"',
-        "",
-        "does_not_start_over",
-    ),
-    ("training/runfolder.py", "if not free:", "if False:", "another_trains or begin_at_once"),
-    ("training/runfolder.py", ROLL, "            for", "while_it_replaces"),
-    ("training/runfolder.py", LEFT, "yield", "while_it_replaces"),
-    (
-        "training/runfolder.py",
-        "except FileExistsError:",
-        "except ZeroDivisionError:",
-        "within_a_second",
-    ),
-    ("training/runfolder.py", "if not str(path):", "if False:", "folder_has_a_name"),
-    (
-        "training/runfolder.py",
-        "        check_files(self._paths())\n        there",
-        "        there",
-        "links or of_others",
-    ),
-    ("training/ownership.py", "if path.is_symlink():", "if False:", "links"),
-    (
-        "training/ownership.py",
-        "if path.exists() and not path.is_file():",
-        "if False:",
-        "in_place_of_a_file",
-    ),
-    ("training/ownership.py", "own[path] is False or", "False or", "of_others"),
-    ("training/ownership.py", "or True not in own.values()", "", "cannot_be_read"),
-    ("training/trainer.py", "held.enter_context(folder.held())", "pass", "another_trains"),
-    ("training/trainer.py", "if not self.state.step:", "if False:", "stopped_at_once"),
-    ("training/trainer.py", NOT_REPLACED, "if self.folder:", "overwriting_that_diverges"),
-    (
-        "training/trainer.py",
-        "folder.result.unlink(missing_ok=True)",
-        "pass",
-        "no_result_of_an_earlier",
-    ),
-    (
-        "training/trainer.py",
-        "            folder.check_checkpoint()\n",
-        "            pass\n",
-        "does_not_start_over",
-    ),
-    ("training/trainer.py", BEST, "", "made_again"),
-    ("files/writing.py", ".{secrets.token_hex(4)}.tmp", ".tmp", "one_path or saves"),
-    (
-        "files/writing.py",
-        "beside.replace(path)",
-        "path.write_bytes(beside.read_bytes())",
-        "one_path or saves or second_name",
-    ),
-    # threads
-    ("layer.py", CLAIM, "        if 1:"),
-    ("layer.py", '        self._claim("backward")\n', ""),
-    ("layer.py", '        self._claim("forward")\n        array', "        array"),
-    ("layer.py", "return User, ()", "return User, (self.thread,)"),
-    ("layer.py", "            layer._user = None\n", "            pass\n"),
-]
+_PAIRS = "+ -, - +, * /, / *, // /, ** *, < <=, <= <, > >=, >= >, == !=, != ==, and or, or and"
+EXCHANGED = dict(pair.split() for pair in _PAIRS.split(", "))
+EXCHANGED |= {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+#: What is never changed: messages, imports, signatures, annotations.
+LEFT_ALONE = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.arguments, ast.AnnAssign)
+SCOPES = (ast.FunctionDef, ast.ClassDef)
+Change = tuple[int, int, int, str]  # line, columns from and to, what stands there instead
 
 
-def survives(folder: Path, name: str, old: str, new: str, first: str = "") -> bool:
-    """Whether all tests of its file pass on the copy in a folder with one text changed."""
-    path = folder / "deepnlp" / name
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1, (name, old, text.count(old))
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    some = [["-k", first]] if first else []
+@dataclass(frozen=True)
+class Mutant:
+    """One line of a function, and the line that stands there instead, both without indentation."""
+
+    area: str
+    file: str
+    function: str
+    line: str
+    occurrence: int
+    changed: str
+
+    def find(self, package: Package) -> tuple[str, int] | None:
+        """The file and the number of the line; None if no function of the name has this line."""
+        for file in [self.file, *package.files()]:
+            lines = [k for k, name in enumerate(package.scopes(file)) if name == self.function]
+            there = [k for k in lines if package.lines(file)[k].strip() == self.line]
+            if self.occurrence < len(there):
+                return file, there[self.occurrence]
+        return None
+
+    def text(self, package: Package) -> str:
+        """The text of the file with the changed line."""
+        file, number = self.find(package) or ("", 0)
+        lines = list(package.lines(file))
+        lines[number] = lines[number].replace(self.line, self.changed)
+        return "\n".join(lines)
+
+
+class Package:
+    """The source of the package: lines, and the function or class that each stands in."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[list[str], list[str], set[str]]] = {}
+
+    def files(self) -> list[str]:
+        return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+    def lines(self, file: str) -> list[str]:
+        return self._read(file)[0]
+
+    def scopes(self, file: str) -> list[str]:
+        return self._read(file)[1]
+
+    def is_constant(self, file: str, line: int) -> bool:
+        """Whether a line stands in no function: that of a constant of a module or a class."""
+        return self.scopes(file)[line] not in self._read(file)[2]
+
+    def _read(self, file: str) -> tuple[list[str], list[str], set[str]]:
+        if file not in self._known:
+            path = PACKAGE / file
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            scopes = [""] * (text.count("\n") + 1)
+            nodes = [*functions(ast.parse(text))]
+            for name, node in nodes:
+                for line in range(node.lineno - 1, node.end_lineno or 0):
+                    scopes[line] = name
+            names = {name for name, node in nodes if isinstance(node, ast.FunctionDef)}
+            self._known[file] = (text.split("\n"), scopes, names)
+        return self._known[file]
+
+
+def functions(
+    node: ast.AST, prefix: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """Functions and classes with their qualified names, an outer one before the inner ones."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, SCOPES):
+            yield prefix + child.name, child
+            yield from functions(child, f"{prefix}{child.name}.")
+        else:
+            yield from functions(child, prefix)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """The code objects of a file, in their order."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+def changes(node: ast.AST, source: list[str], inside: bool = False) -> Iterator[Change]:
+    """All changes below a node; outside functions only of constants with a name."""
+    if isinstance(node, LEFT_ALONE):
+        return
+    inside = inside or isinstance(node, ast.FunctionDef | ast.Assign)
+    if inside and getattr(node, "lineno", 0) == getattr(node, "end_lineno", -1):
+        yield from _changes_of(node, source[node.lineno - 1])
+    for name, child in ast.iter_fields(node):
+        if name not in ("decorator_list", "returns", "annotation"):
+            for part in child if isinstance(child, list) else [child]:
+                if isinstance(part, ast.AST):
+                    yield from changes(part, source, inside)
+
+
+def _changes_of(node: ast.AST, line: str) -> Iterator[Change]:
+    """The changes of a node that stands in one line."""
+    start, end, row = node.col_offset, node.end_col_offset, node.lineno
+    match node:
+        case ast.BinOp(left=a, right=b) | ast.Compare(left=a, comparators=[b]):
+            yield from _exchanged(row, a.end_col_offset, b.col_offset, line)
+        case ast.BoolOp(values=[a, b, *_]):
+            yield from _exchanged(row, a.end_col_offset, b.col_offset, line)
+        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+            yield row, start, operand.col_offset, ""
+        case ast.Constant(value=bool(value)):
+            yield row, start, end, str(not value)
+        case ast.Constant(value=int(value)):
+            yield row, start, end, str(1 - value if value in (0, 1) else value + 1)
+        case ast.Constant(value=float(value)):
+            yield row, start, end, repr(value * 2 or 1.0)
+        case ast.Attribute(attr="T", value=value):
+            yield row, value.end_col_offset, end, ""
+        case ast.AugAssign(target=target, value=value):
+            yield from _exchanged(row, target.end_col_offset, value.col_offset, line)
+            yield row, target.end_col_offset, value.col_offset, " = "
+            yield row, start, end, "pass"
+        case ast.Expr(value=ast.Call()) | ast.Assign(targets=[ast.Subscript()]):
+            yield row, start, end, "pass"
+        case ast.Call(args=[a, b, *_]) if not {type(a), type(b)} & {ast.Starred, ast.Constant}:
+            yield row, a.col_offset, b.end_col_offset, _swapped(a, b, line)
+        case ast.IfExp(test=test):
+            yield row, test.col_offset, test.col_offset, "not "
+
+
+def _exchanged(row: int, start: int, end: int, line: str) -> Iterator[Change]:
+    """The operator between two columns exchanged."""
+    text = line[start:end]
+    old = text.strip(" ()") if text.strip(" ()") in EXCHANGED else text.strip(" ()=")
+    if old in EXCHANGED:
+        yield row, start, end, text.replace(old, EXCHANGED[old], 1)
+
+
+def _swapped(a: ast.AST, b: ast.AST, line: str) -> str:
+    first, second = line[a.col_offset : a.end_col_offset], line[b.col_offset : b.end_col_offset]
+    return second + line[a.end_col_offset : b.col_offset] + first
+
+
+def draw(seed: int) -> list[Mutant]:
+    """A sample of lines, each with one change drawn for it."""
+    rng, package, mutants, taken = random.Random(seed), Package(), [], set()
+    for area, (count, patterns) in AREAS.items():
+        files = sorted({path for pattern in patterns for path in PACKAGE.glob(pattern)} - taken)
+        taken |= {*files}
+        places = []
+        for path in files:
+            text = path.read_text(encoding="utf-8")
+            lines, by_line = text.split("\n"), defaultdict(list)
+            for row, start, end, new in changes(ast.parse(text), lines):
+                if lines[row - 1].isascii():
+                    by_line[row].append(lines[row - 1][:start] + new + lines[row - 1][end:])
+            places += [(path, lines, row, sorted({*found})) for row, found in by_line.items()]
+        drawn = []
+        for path, lines, row, found in places:
+            file = path.relative_to(PACKAGE).as_posix()
+            name, line = package.scopes(file)[row - 1], lines[row - 1].strip()
+            above = zip(package.scopes(file)[: row - 1], lines, strict=False)
+            occurrence = sum(scope == name and text.strip() == line for scope, text in above)
+            mutant = Mutant(area, file, name, line, occurrence, rng.choice(found).strip())
+            drawn.append((rng.random() ** (4 if name.endswith(RARELY) else 1), mutant))
+        drawn.sort(key=lambda pair: -pair[0])
+        valid = (mutant for _, mutant in drawn if is_valid(mutant, package))
+        mutants += [mutant for _, mutant in zip(range(count), valid, strict=False)]
+    return mutants
+
+
+def is_valid(mutant: Mutant, package: Package) -> bool:
+    """Whether the changed file compiles to other code that can stand in the place of the old."""
+    found = mutant.find(package)
+    if found is None:
+        return False
     try:
-        return all(passes(folder, [*TESTS[name], *chosen]) for chosen in [*some, []])
-    finally:
-        path.write_text(text, encoding="utf-8")
+        new = ast.parse(text := mutant.text(package))
+    except SyntaxError:
+        return False
+    old = "\n".join(package.lines(found[0]))
+    pairs = [list(codes(compile(source, "file", "exec"))) for source in (old, text)]
+    signatures = [[(c.co_name, c.co_freevars) for c in some] for some in pairs]
+    return signatures[0] == signatures[1] and ast.dump(new) != ast.dump(ast.parse(old))
 
 
-def passes(folder: Path, arguments: Sequence[str]) -> bool:
-    """Whether tests pass, in a process that is forked from this one: large libraries are there."""
-    child = os.fork()
-    if not child:
-        os.chdir(folder)
-        sys.path.insert(0, str(folder))
-        for module in [name for name in sys.modules if name.split(".")[0] in ("deepnlp", "tests")]:
-            del sys.modules[module]  # those of the copy are to be imported
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        os._exit(int(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", *arguments])))
-    end = time.monotonic() + SECONDS
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            assert code != pytest.ExitCode.NO_TESTS_COLLECTED, arguments
-            return code == 0
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return False
-        time.sleep(0.05)
+def read() -> list[Mutant]:
+    """The sample, and the mutants that were written by hand."""
+    text = SAMPLE.read_text(encoding="utf-8") + BY_HAND.read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines())
+    return [Mutant(*row[:4], int(row[4]), row[5]) for row in rows]
 
 
-def main(words: Sequence[str]) -> None:
-    """Try all mutants, or those whose file or text contains one of the words."""
-    for library in ("matplotlib.pyplot", "numpy.testing", "scipy.sparse", "tqdm.notebook"):
-        import_module(library)
-    chosen = [m for m in MUTANTS if not words or any(w in m[0] or w in m[1] for w in words)]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for part in ("deepnlp", "tests"):
-            shutil.copytree(ROOT / part, folder / part)
-        for part in ("pyproject.toml", "README.md"):
-            shutil.copy(ROOT / part, folder)
-        files = {test for name, *_ in chosen for test in TESTS[name]}
-        assert passes(folder, sorted(files)), "a test fails without a mutant"
-        alive = []
-        for number, mutant in enumerate(chosen, 1):
-            if survives(folder, *mutant):
-                alive.append(mutant)
-            said = "SURVIVES" if mutant in alive else "found"
-            print(f"{number}/{len(chosen)}", said, mutant[:3], flush=True)
-    found = f"{len(chosen) - len(alive)} of {len(chosen)} noticed by a test"
-    what = "one line of the checkpoint reader, of run folders, of clipping or of the guard wrong"
-    print(f"| {what} | {len(chosen)} | {found} | `python -m tests.faults mutants` |")
+def write(mutants: list[Mutant]) -> None:
+    """Keep a sample."""
+    rows = ["\t".join(map(str, astuple(mutant))) + "\n" for mutant in mutants]
+    SAMPLE.write_text("".join(rows), encoding="utf-8")
