@@ -110,10 +110,10 @@ def test_right_answers_pass(name):
 def test_wrong_answers_get_the_names_of_their_mistakes(name):
     told, off = set(), []
     for diagnosis, texts in answers(name)["wrong"].items():
-        words = answers(name).get("says", {}).get(diagnosis, [])
+        words = answers(name).get("says", {}).get(diagnosis, "")
         for text, answer in evaluated(name, texts):
             verdict = quietly(name, answer)
-            if verdict.diagnosis != diagnosis or any(word not in verdict.text for word in words):
+            if verdict.diagnosis != diagnosis or words not in verdict.text:
                 off.append(f"{text}: {verdict.diagnosis}, not {diagnosis}: {verdict.text}")
             elif diagnosis not in SAY_LITTLE:
                 told.add(verdict.text)

@@ -1,6 +1,7 @@
 """Answers to the exercises of lesson 2 that need several lines, and what several share."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -26,17 +27,16 @@ def number_with_a_dict(words):
     return np.array([numbers.setdefault(w, len(numbers)) for w in words]), numbers
 
 
-def count_general(ids, V, window, near=lambda k, window: 0 < abs(k) <= window):
+def count_general(ids, V, window, near=lambda t, u, w: 0 < abs(u - t) <= w):
     C = np.zeros((V, V))
     for t in range(len(ids)):
         for u in range(len(ids)):
-            if near(u - t, window):
-                C[ids[t], ids[u]] += 1
+            C[ids[t], ids[u]] += near(t, u, window)
     return C
 
 
-def counting(near):
-    return lambda ids, V, window: count_general(ids, V, window, near)
+def near(inside):
+    return partial(count_general, near=inside)
 
 
 def count_round_the_ends(ids, V, window):
@@ -184,22 +184,6 @@ def analogy_one_word_at_a_time(W, a, b, c):
         if d not in (a, b, c) and cosines[1] - cosines[0] + cosines[2] > best:
             best, answer = cosines[1] - cosines[0] + cosines[2], d
     return answer
-
-
-def near(inside):
-    def count(ids, V, window):
-        C = np.zeros((V, V))
-        for t in range(len(ids)):
-            for u in range(len(ids)):
-                C[ids[t], ids[u]] += inside(t, u, window)
-        return C
-
-    return count
-
-
-def count_other_words(ids, V, window):
-    C = near(lambda t, u, w: 0 < abs(u - t) <= w)(ids, V, window)
-    return C - np.diag(np.diag(C))
 
 
 def count_without_a_start(ids, V, window):

@@ -144,45 +144,23 @@ def losses(s, s_neg):
     return np.logaddexp(0, -s).sum(), np.logaddexp(0, s_neg).sum()
 
 
-def with_loss(loss):
-    """The right gradients, and a loss made of the sums over targets and negatives."""
+def negative_sampling(
+    loss=lambda yes, no, N, K: (yes + no) / N,
+    ds=lambda s, N: (sigma(s) - 1) / N,
+    ds_neg=lambda s_neg, N: sigma(s_neg) / N,
+    losses=losses,
+):
+    """The solution of 4.3 with a mistake in it."""
 
     def answer(s, s_neg):
         N, K = s_neg.shape
-        yes, no = losses(s, s_neg)
-        return loss(yes, no, N, K), (sigma(s) - 1) / N, sigma(s_neg) / N
+        return loss(*losses(s, s_neg), N, K), ds(s, N), ds_neg(s_neg, N)
 
     return answer
 
 
 def best(ratio):
     return lambda counts, noise, K: np.log(ratio(counts, noise, K))
-
-
-def with_gradients(ds, ds_neg):
-    def answer(s, s_neg):
-        yes, no = losses(s, s_neg)
-        return (yes + no) / len(s), ds(s, len(s)), ds_neg(s_neg, len(s))
-
-    return answer
-
-
-def naive(s, s_neg):
-    loss = -(np.log(sigma(s)).sum() + np.log(sigma(-s_neg)).sum()) / len(s)
-    return loss, (sigma(s) - 1) / len(s), sigma(s_neg) / len(s)
-
-
-def negatives_as_targets(s, s_neg):
-    loss = (np.logaddexp(0, -s).sum() + np.logaddexp(0, -s_neg).sum()) / len(s)
-    return loss, (sigma(s) - 1) / len(s), (sigma(s_neg) - 1) / len(s)
-
-
-def right_ds(s, N):
-    return (sigma(s) - 1) / N
-
-
-def right_ds_neg(s, N):
-    return sigma(s) / N
 
 
 def shifted(p, targets, K, rng):

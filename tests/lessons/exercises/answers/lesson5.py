@@ -2,98 +2,41 @@
 
 import numpy as np
 
-from tests.lessons.exercises.tools import solution_of
-
-
-class SlopeAtTheInput(solution_of("5.3")):
-    def forward(self, x, h_prev):
-        h = super().forward(x, h_prev)
-        self.a = x @ self.Wx + h_prev @ self.Wh + self.b
-        return h
-
-    def backward(self, dh):
-        da = dh * (1 - self.a**2)
-        self.dWx, self.dWh, self.db = self.x.T @ da, self.h_prev.T @ da, da.sum(axis=0)
-        return da @ self.Wx.T, da @ self.Wh.T
-
-
-class TransposeForgotten(solution_of("5.3")):
-    def backward(self, dh):
-        dx, _ = super().backward(dh)
-        return dx, dh * (1 - self.h**2) @ self.Wh
-
-
-class WithoutTheSlope(solution_of("5.3")):
-    def backward(self, dh):
-        self.dWx, self.dWh, self.db = self.x.T @ dh, self.h_prev.T @ dh, dh.sum(axis=0)
-        return dh @ self.Wx.T, dh @ self.Wh.T
+from tests.lessons.exercises.tools import changed, solution_of
 
 
 def step_with(change):
-    """A solution of 5.3 whose gradients are changed on their way out."""
-
-    class Wrong(solution_of("5.3")):
-        def backward(self, dh):
-            return change(*super().backward(dh))
-
-    return Wrong
+    """The solution of 5.3 with its gradients changed on their way out."""
+    right = solution_of("5.3")
+    return changed(right, backward=lambda self, dh: change(*right.backward(self, dh)))
 
 
-def through_time(carry=True, accumulate=True):
-    """A solution of 5.4 that forgets the path through time, or assigns for adding."""
+def step_with_slope(slope):
+    """The solution of 5.3 with another slope of the activation."""
 
-    class Wrong(solution_of("5.4")):
-        def backward(self, dhs):
-            dx = np.empty_like(self.x)
-            self.dWx, self.dWh = np.zeros_like(self.Wx), np.zeros_like(self.Wh)
-            self.db = np.zeros_like(self.b)
-            dh_next = 0.0
-            for t in reversed(range(self.x.shape[1])):
-                da = (dhs[:, t] + dh_next) * (1 - self.h[t + 1] ** 2)
-                dWx, dWh, db = self.x[:, t].T @ da, self.h[t].T @ da, da.sum(axis=0)
-                if accumulate:
-                    self.dWx, self.dWh, self.db = self.dWx + dWx, self.dWh + dWh, self.db + db
-                else:
-                    self.dWx, self.dWh, self.db = dWx, dWh, db
-                dx[:, t] = da @ self.Wx.T
-                dh_next = da @ self.Wh.T if carry else 0.0
-            return dx
+    def backward(self, dh):
+        da = dh * slope(self, self.x @ self.Wx + self.h_prev @ self.Wh + self.b)
+        self.dWx, self.dWh, self.db = self.x.T @ da, self.h_prev.T @ da, da.sum(axis=0)
+        return da @ self.Wx.T, da @ self.Wh.T
 
-    return Wrong
+    return changed("5.3", backward=backward)
 
 
-def truncated(rest_of_division, drop_state=False):
-    """A solution of 5.7 that cuts elsewhere, or takes the state before a window for zero."""
+def by_steps(name, passes_on=lambda t: True, reads_state=lambda t: True, adds=True):
+    """The solution of 5.4 or 5.7 in steps of time, where a step may leave something out."""
 
-    class Wrong(solution_of("5.7")):
-        def backward(self, dhs):
-            dx = np.empty_like(self.x)
-            self.dWx, self.dWh = np.zeros_like(self.Wx), np.zeros_like(self.Wh)
-            self.db = np.zeros_like(self.b)
-            dh_next = 0.0
-            for t in reversed(range(self.x.shape[1])):
-                da = (dhs[:, t] + dh_next) * (1 - self.h[t + 1] ** 2)
-                first = t % self.window == rest_of_division
-                self.dWx += self.x[:, t].T @ da
-                if not (drop_state and first):
-                    self.dWh += self.h[t].T @ da
-                self.db += da.sum(axis=0)
-                dx[:, t] = da @ self.Wx.T
-                dh_next = 0.0 if first else da @ self.Wh.T
-            return dx
+    def backward(self, dhs):
+        dx, dh_next = np.empty_like(self.x), 0.0
+        total = [np.zeros_like(weight) for weight in (self.Wx, self.Wh, self.b)]
+        for t in reversed(range(self.x.shape[1])):
+            da = (dhs[:, t] + dh_next) * (1 - self.h[t + 1] ** 2)
+            parts = self.x[:, t].T @ da, reads_state(t) * self.h[t].T @ da, da.sum(axis=0)
+            total = [a + b for a, b in zip(total, parts)] if adds else parts
+            dx[:, t], dh_next = da @ self.Wx.T, passes_on(t) * da @ self.Wh.T
+        self.dWx, self.dWh, self.db = total
+        return dx
 
-    return Wrong
-
-
-class ForwardInWindows(solution_of("5.7")):
-    """Each window from a state of zeros."""
-
-    def forward(self, x):
-        starts = range(0, x.shape[1], self.window)
-        return np.concatenate(
-            [super(ForwardInWindows, self).forward(x[:, k : k + self.window]) for k in starts],
-            axis=1,
-        )
+    return changed(name, backward=backward)
 
 
 def windows_in_a_row(ids, N, T):
@@ -121,10 +64,13 @@ def without_prompt(model, ids, length):
     return without_reset(model, ids[-1:], length)
 
 
-def whole_text_again(model, ids, length):
+def all_again(model, ids, length, forgets):
+    """The whole text is read again for each word, with the state of before or without it."""
     model.reset_state()
     text = list(ids)
     for _ in range(length):
+        if forgets:
+            model.reset_state()
         text.append(likeliest(model, text))
     return text[len(ids) :]
 
@@ -259,11 +205,3 @@ def continue_word_by_word(model, prompt, length):
         if k >= len(prompt) - 1:
             said.append(best.item())
     return said[len(prompt) :]
-
-
-def reading_all_again(model, ids, length):
-    text = list(ids)
-    for _ in range(length):
-        model.reset_state()
-        text.append(likeliest(model, text))
-    return text[len(ids) :]

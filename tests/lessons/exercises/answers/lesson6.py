@@ -24,30 +24,6 @@ def gru(x, h_prev, Wx, Wh, b, order=(0, 1), keep=lambda n, z, h: (1 - z) * n + z
     return keep(n, z, h_prev)
 
 
-def time_lstm(carry_h=True, carry_c=True, add=True):
-    """The solution of 6.4 with a mistake in its backward."""
-
-    class Wrong(solution_of("6.4")):
-        def backward(self, dhs):
-            dh_next = dc_next = np.zeros_like(dhs[:, 0])
-            dx = np.zeros((*dhs.shape[:2], len(self.Wx)))
-            for t in reversed(range(dhs.shape[1])):
-                x, h_prev, c_prev, i, f, g, o, u = self.kept[t]
-                dh = dhs[:, t] + dh_next
-                dc = dc_next + dh * o * (1 - u**2)
-                parts = (dc * g * i * (1 - i), dc * c_prev * f * (1 - f))
-                da = np.concatenate([*parts, dc * i * (1 - g**2), dh * u * o * (1 - o)], axis=1)
-                new = x.T @ da, h_prev.T @ da, da.sum(axis=0)
-                old = (self.dWx, self.dWh, self.db) if add else (0, 0, 0)
-                self.dWx, self.dWh, self.db = (a + b for a, b in zip(old, new, strict=True))
-                dx[:, t] = da @ self.Wx.T
-                dh_next = da @ self.Wh.T if carry_h else np.zeros_like(dh)
-                dc_next = dc * f if carry_c else np.zeros_like(dh)
-            return dx
-
-    return Wrong
-
-
 class Parts(solution_of("6.4")):
     """A right LSTM whose lines can be replaced one by one."""
 
@@ -65,6 +41,12 @@ class Parts(solution_of("6.4")):
 
     def through_c(self, dc, f):
         return dc * f
+
+    def through_h(self, da):
+        return da @ self.Wh.T
+
+    def gathered(self, before, new):
+        return before + new
 
     def to_i_and_g(self, dc, i, g):
         return dc * g, dc * i
@@ -90,10 +72,11 @@ class Parts(solution_of("6.4")):
             di, dg = self.to_i_and_g(dc, i, g)
             slopes = di * i * (1 - i), dc * c * f * (1 - f), dg * (1 - g**2), dh * u * o * (1 - o)
             da = np.concatenate(slopes, axis=1)
-            self.dWx, self.dWh = self.dWx + x.T @ da, self.dWh + h.T @ da
-            self.db = self.db + da.sum(axis=0)
+            self.dWx = self.gathered(self.dWx, x.T @ da)
+            self.dWh = self.gathered(self.dWh, h.T @ da)
+            self.db = self.gathered(self.db, da.sum(axis=0))
             dxs.append(da @ self.Wx.T)
-            dh_next, dc_next = da @ self.Wh.T, self.through_c(dc, f)
+            dh_next, dc_next = self.through_h(da), self.through_c(dc, f)
         return np.stack(dxs[::-1], axis=1)
 
 

@@ -48,24 +48,6 @@ class JointByOutputs:
         return self.encoder.backward(through, dc=self.decoder.dc0), dy
 
 
-class JointByStates:
-    """Hands the states over as tuples."""
-
-    def __init__(self, encoder, decoder):
-        self.parts = encoder, decoder
-
-    def forward(self, x, lengths, y):
-        encoder, decoder = self.parts
-        self.outputs = encoder.forward(x, lengths=lengths)
-        decoder.set_state(*encoder.state)
-        return decoder.forward(y)
-
-    def backward(self, dhs):
-        encoder, decoder = self.parts
-        dy = decoder.backward(dhs)
-        return encoder.backward(np.zeros_like(self.outputs), *decoder.dstate0), dy
-
-
 def accuracies_by_loop(predicted, targets):
     tokens, texts = [], []
     for guess, truth in zip(predicted, targets, strict=True):
@@ -245,19 +227,11 @@ def mixed(
     return answer
 
 
-def mark_replaced(step, state, inputs, forced):
-    read = inputs.copy()
-    for t in range(inputs.shape[1]):
-        scores, state = step(read[:, t], state)
-        read[:, t] = np.where(forced[:, t], inputs[:, t], scores.argmax(axis=1))
-    return read
-
-
-def replaced_too_early(step, state, inputs, forced):
+def replaced_early(step, state, inputs, forced, begin, mixing):
     """What the model says after input t stands in the place of input t."""
     read = inputs.copy()
-    for t in range(1, inputs.shape[1]):
-        scores, state = step(inputs[:, t], state)
+    for t in range(begin, inputs.shape[1]):
+        scores, state = step((read if mixing else inputs)[:, t], state)
         read[:, t] = np.where(forced[:, t], inputs[:, t], scores.argmax(axis=1))
     return read
 

@@ -183,6 +183,10 @@ class BothByIndex:
         return sum(way(layer.backward(way(half))) for layer, way, half in runs)
 
 
+def shares(e, axis=2):
+    return e / e.sum(axis=axis, keepdims=True)
+
+
 def scores(q, m):
     return np.einsum("nth,nsh->nts", q, m)
 
@@ -193,37 +197,6 @@ def hidden(m, lengths):
 
 def masked(q, m, lengths):
     return np.where(hidden(m, lengths), -np.inf, scores(q, m))
-
-
-def plain_exp(q, m, lengths):
-    e = np.exp(masked(q, m, lengths))
-    return e / e.sum(axis=2, keepdims=True)
-
-
-def less_the_whole_maximum(q, m, lengths):
-    e = masked(q, m, lengths)
-    e = np.exp(e - e.max())
-    return e / e.sum(axis=2, keepdims=True)
-
-
-def less_the_maximum_with_padding(q, m, lengths):
-    e = np.exp(scores(q, m) - scores(q, m).max()) * ~hidden(m, lengths)
-    return e / e.sum(axis=2, keepdims=True)
-
-
-def masked_exp(q, m, lengths):
-    e = np.exp(scores(q, m)) * ~hidden(m, lengths)
-    return e / e.sum(axis=2, keepdims=True)
-
-
-def all_at_once(q, m, lengths):
-    e = np.exp(masked(q, m, lengths))
-    return e / e.sum(axis=(1, 2), keepdims=True)
-
-
-def renormalised_scores(q, m, lengths):
-    e = np.where(hidden(m, lengths), 0, scores(q, m))
-    return e / e.sum(axis=2, keepdims=True)
 
 
 class Mine:
@@ -258,31 +231,9 @@ def T(array):
     return array.swapaxes(1, 2)
 
 
-def forward_unmasked(self, query, memory, lengths):
-    self.query, self.memory, self.lengths = query, memory, lengths
-    self.a = exp_sum(scores(query, memory))
-    return self.a @ memory
-
-
-def forward_scaled(self, query, memory, lengths):
-    self.query, self.memory, self.lengths = query, memory, lengths
-    self.a = exp_sum(masked(query, memory, lengths) / np.sqrt(query.shape[2]))
-    return self.a @ memory
-
-
 def weights_unmasked_in_backward(self, da):
     a = exp_sum(scores(self.query, self.memory))
     return a * (da - (a * da).sum(axis=2, keepdims=True))
-
-
-def swapped(self, dc):
-    dquery, dmemory = Mine.backward(self, dc)
-    return dmemory, dquery
-
-
-def dc_in_dquery(self, dc):
-    dquery, dmemory = Mine.backward(self, dc)
-    return dquery + dc, dmemory
 
 
 SUM = {"softmax": lambda self, da: self.a * da}
@@ -340,24 +291,6 @@ class MyStep:
 
 def no_query_path(self, dcontext, dh):
     return dh, self.attention.backward(dcontext)[1]
-
-
-def linear(self, h, memory, lengths):
-    MyStep.forward(self, h, memory, lengths)
-    return self.a
-
-
-def nothing_kept(self, dy):
-    found = MyStep.backward(self, dy)
-    self.dW = None
-    return found
-
-
-def piling_up(self, dy):
-    before = getattr(self, "dW", 0)
-    found = MyStep.backward(self, dy)
-    self.dW = self.dW + before
-    return found
 
 
 class MyBoth:
