@@ -54,7 +54,9 @@ class Joint:
     """An encoder and a decoder whose states and gradients are handed over in any way."""
 
     def __init__(self, weights: list[HostArray], x: HostArray, y: HostArray) -> None:
-        self.encoder, self.of_decoder, self.x, self.y = TimeLSTM(*weights[:3]), weights[3:], x, y
+        self.x, self.y, self.of_decoder = x, y, weights[3:]
+        Wx, Wh, b = weights[:3]
+        self.encoder = TimeLSTM(Wx, Wh, b)
 
     def encode(self, lengths: HostArray | None) -> HostArray:
         """The outputs of the encoder; its state is then in ``encoder.state``."""
@@ -67,7 +69,8 @@ class Joint:
 
     def decoded(self, *state: Any, lengths: HostArray | None = None) -> HostArray:
         """The outputs of a decoder that starts from this state, or from zeros."""
-        self.decoder = TimeLSTM(*self.of_decoder)
+        Wx, Wh, b = self.of_decoder
+        self.decoder = TimeLSTM(Wx, Wh, b)
         if state:
             self.decoder.set_state(*state)
         return self.decoder.forward(self.y, lengths)

@@ -56,12 +56,8 @@ def compare_values(
     """
     if is_empty(got):
         return Verdict.empty(f"{name} is None")
-    want = np.asarray(asnumpy(expected))
-    try:
-        have = np.asarray(float(got) if isinstance(got, Fraction) else asnumpy(got))
-    except (TypeError, ValueError):
-        have = np.asarray(None)
-    if have.dtype.kind not in "biufc":
+    have, want = _numbers(got), np.asarray(asnumpy(expected))
+    if have is None:
         return Verdict.wrong(
             WRONG_TYPE, f"{name} should be made of numbers; got a {type(got).__name__}."
         )
@@ -113,8 +109,18 @@ def unpacked(got: Any) -> Any:
 
 
 def close(got: Any, value: Any, tolerance: float = 1e-6) -> bool:
-    """Whether two values are equal, up to the tolerance."""
-    return compare_values(got, value, tolerance=tolerance).ok
+    """Whether a value is made of numbers and equal to another, up to the tolerance."""
+    have = _numbers(got)
+    return have is not None and _close(have, np.asarray(asnumpy(value)), tolerance)
+
+
+def _numbers(got: Any) -> HostArray | None:
+    """The value as an array, or None if it is not made of numbers."""
+    try:
+        have = np.asarray(float(got) if isinstance(got, Fraction) else asnumpy(got))
+    except (TypeError, ValueError):
+        return None
+    return have if have.dtype.kind in "biufc" else None
 
 
 def _close(have: HostArray, want: HostArray, tolerance: float) -> bool:

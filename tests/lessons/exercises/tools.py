@@ -1,4 +1,4 @@
-"""Answers to the exercises, read from the sources of the lessons so that none is written twice."""
+"""The sources of the lessons, so that no solution is written twice, and answers made from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deepnlp.lessons.exercises import Verdict
+import numpy as np
+
+from deepnlp.lessons.exercises import Verdict, check
 from notebooks.build import read, sources
 
 CALL = re.compile(r'^check\("(\d+\.\d+)", (.+)\)\s*\Z', re.MULTILINE)
@@ -25,34 +27,53 @@ def lesson_source(lesson: int) -> Path:
     return sources([f"{lesson:02d}_"])[0]
 
 
+@cache
 def exercise_cells(lesson: int, solution: bool) -> dict[str, str]:
     """The code of the empty answers, or of the solutions, by the name of the exercise."""
-    found = {}
-    for cell in code_cells(lesson_source(lesson)):
-        call = CALL.search(cell.source)
-        if call and cell.source.startswith("# Solution") == solution:
-            found[call[1]] = cell.source
-    return found
-
-
-def verdict_of(name: str, solution: bool) -> tuple[Verdict, Any]:
-    """Run one cell of a lesson, after its first code cell (the imports); verdict and answer."""
-    lesson = int(name.split(".")[0])
-    namespace: dict[str, Any] = {"__name__": "lesson"}
-    exec(code_cells(lesson_source(lesson))[0].source, namespace)
-    code = exercise_cells(lesson, solution)[name]
-    tree = ast.parse(code)
-    last = tree.body.pop()
-    assert isinstance(last, ast.Expr)
-    assert isinstance(last.value, ast.Call)
-    with redirect_stdout(io.StringIO()):
-        exec(compile(tree, f"exercise {name}", "exec"), namespace)
-        answer = eval(compile(ast.Expression(last.value.args[1]), name, "eval"), namespace)
-        verdict = namespace["check"](name, answer)
-    return verdict, answer
+    calls = ((CALL.search(cell.source), cell.source) for cell in code_cells(lesson_source(lesson)))
+    return {
+        call[1]: code for call, code in calls if call and code.startswith("# Solution") == solution
+    }
 
 
 @cache
+def imports_of(lesson: int) -> dict[str, Any]:
+    """The names after the first code cell of a lesson."""
+    names: dict[str, Any] = {"__name__": "lesson"}
+    exec(code_cells(lesson_source(lesson))[0].source, names)
+    return names
+
+
+@cache
+def answer_in_lesson(name: str, solution: bool) -> Any:
+    """What a cell of a lesson hands over to ``check``."""
+    lesson = int(name.split(".")[0])
+    names = dict(imports_of(lesson))
+    tree = ast.parse(exercise_cells(lesson, solution)[name])
+    last = tree.body.pop()
+    assert isinstance(last, ast.Expr)
+    assert isinstance(last.value, ast.Call)
+    exec(compile(tree, f"exercise {name}", "exec"), names)
+    return eval(compile(ast.Expression(last.value.args[1]), name, "eval"), names)
+
+
 def solution_of(name: str) -> Any:
     """The answer that the lesson gives as the solution."""
-    return verdict_of(name, solution=True)[1]
+    return answer_in_lesson(name, solution=True)
+
+
+def quietly(name: str, answer: Any) -> Verdict:
+    """The verdict, not printed."""
+    with redirect_stdout(io.StringIO()):
+        return check(name, answer)
+
+
+def changed(owner: str | type, **methods: Any) -> type:
+    """A class with other methods in it; that of a solution by the name of its exercise."""
+    return type("Mine", (solution_of(owner) if isinstance(owner, str) else owner,), methods)
+
+
+def deaf(owner: str | type) -> type:
+    """A class whose backward gives the same whatever arrives."""
+    right = changed(owner)
+    return changed(right, backward=lambda self, dy: right.backward(self, np.ones_like(dy)))
