@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow, canvas, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow, canvas
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
 ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
@@ -25,7 +24,7 @@ PANELS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
 }
 
 
-def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figure:
+def arrangements(*, title: str) -> Figure:
     """Draw two steps of Luong's decoder, without and with input feeding, and of Bahdanau's.
 
     Arrows in red lead from one step's attention to the next step.
@@ -34,8 +33,6 @@ def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figu
     ----------
     title : str
         Line breaks are kept.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -58,7 +55,7 @@ def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figu
             left + 0.08, ROWS["y"] + 0.42, name, fontsize=10, weight="bold", color=BLUE, gid="name"
         )
         _draw(axes, left, plain, waiting)
-    return saved(figure, path)
+    return figure
 
 
 def _draw(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from os import PathLike
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, canvas, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, canvas
 
 PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
 PALE = "#8A8A8A"
@@ -41,7 +40,6 @@ def beam_tree(
     paths: Mapping[str, Sequence[str]],
     *,
     title: str,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw the candidates of each step, those that were dropped in grey, and a few ways through.
 
@@ -53,8 +51,6 @@ def beam_tree(
         At most two: by name, the tokens of a text among the candidates, step by step.
     title : str
         Line breaks are kept.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -104,7 +100,7 @@ def beam_tree(
             bbox_to_anchor=place,
         )  # fmt: skip
     axes.text(0.12, height - 0.1, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def _found(steps: Sequence[Sequence[Candidate]], way: Sequence[str]) -> list[int]:

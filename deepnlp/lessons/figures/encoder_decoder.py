@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,7 +16,6 @@ from deepnlp.plots.style import (
     VERMILLION,
     arrow,
     canvas,
-    saved,
 )
 
 STEP = 0.95  # from one cell to the next
@@ -32,7 +30,6 @@ def encoder_decoder(
     mark: str = "end",
     peeky: bool = False,
     title: str | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw an encoder that reads a text, and a decoder that starts from its last state.
 
@@ -48,8 +45,6 @@ def encoder_decoder(
     peeky : bool
         Whether the encoder's last state enters every step of the decoder (green).
     title : str, optional
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -101,7 +96,7 @@ def encoder_decoder(
     if peeky:
         text = "Peeky: the encoder's last state enters every step of the decoder"
     axes.set_title(title or text, loc="left", x=0.02, fontsize=10.5, weight="bold")
-    return saved(figure, path)
+    return figure
 
 
 def _between(axes: Axes, left: float, right: float, joint: bool) -> None:

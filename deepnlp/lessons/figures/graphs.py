@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from itertools import pairwise
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, TimeLSTM
 from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
 from deepnlp.lessons.figures.graph_places import SUM, Picture, picture_of, road_of
-from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas, saved
+from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas
 
 SYMBOLS = {
     "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
@@ -36,7 +35,6 @@ def computation_graph(
     targets: Any = None,
     backward: bool = True,
     title: str | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw what a layer computes, from its own weights, and where its gradients go.
 
@@ -57,8 +55,6 @@ def computation_graph(
         Whether to draw the gradients.
     title : str, optional
         Instead of the graph's own message.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -77,10 +73,10 @@ def computation_graph(
     """
     arrays, shown = _inputs_of(layer, inputs)
     picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
-    return saved(_Drawing(picture, shown, backward, title).figure, path)
+    return _Drawing(picture, shown, backward, title).figure
 
 
-def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None) -> Figure:
+def memory_road(layer: TimeLSTM, x: Any) -> Figure:
     """Draw the memory cell of an LSTM over some steps, with the gradient's way back along it.
 
     The gradient is that of the last memory, set to 1; what goes through h is left out.
@@ -91,8 +87,6 @@ def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None
         It reads x from a state of zeros.
     x : array (N, T, D)
         T inputs; with N = H = 1 the numbers are shown.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -115,7 +109,7 @@ def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None
         nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", SUM, [dh, dc])
         dc = next(node.grad for node in nodes if node.name == "c_prev")
         steps.insert(0, nodes)
-    return saved(_Drawing(road_of(steps), values=True, backward=True).figure, path)
+    return _Drawing(road_of(steps), values=True, backward=True).figure
 
 
 def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:

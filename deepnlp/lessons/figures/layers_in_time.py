@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -24,7 +23,6 @@ from deepnlp.plots.style import (
     VERMILLION,
     arrow,
     canvas,
-    saved,
 )
 
 STEP, ROW, HALF, HIGH = 1.7, 0.86, 0.47, 0.19  # inches: a word, a layer, half a box
@@ -40,9 +38,7 @@ class Row(NamedTuple):
     below: TimeDropout | None
 
 
-def layers_in_time(
-    model: Any, tokens: Sequence[str], *, title: str, path: str | PathLike[str] | None = None
-) -> Figure:
+def layers_in_time(model: Any, tokens: Sequence[str], *, title: str) -> Figure:
     """Draw the layers of a model, bottom to top, for each word of a text.
 
     A disc on an arrow is a mask of dropout; discs of one colour are one mask. Two boxes in blue
@@ -56,8 +52,6 @@ def layers_in_time(
         Two or more: each is read, and the next one is to be predicted.
     title : str
         Line breaks are kept.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -108,7 +102,7 @@ def layers_in_time(
         -left - HALF + 0.12, height + head - ROW - 0.12, title, va="top", fontsize=10.5,
         weight="bold",
     )  # fmt: skip
-    return saved(figure, path)
+    return figure
 
 
 def _rows(model: Any) -> list[Row]:

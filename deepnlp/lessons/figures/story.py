@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas
 
 WORDS_A_LINE = 11
 LINE_HEIGHT = 0.62  # inches
@@ -20,7 +19,6 @@ def long_link(
     *,
     title: str,
     distractor: int | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw a text that ends in a question, with the word that answers it.
 
@@ -33,8 +31,6 @@ def long_link(
     title : str
     distractor : int, optional
         Place of a word that might be taken for it.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -69,7 +65,7 @@ def long_link(
             _arrow_back(axes, k, height)
     note = f"the gradient of “{tokens[last]}” must travel {last - 1 - cause} steps back in time"
     axes.text(0.15, 0.2, note, fontsize=9.5, color=VERMILLION, va="center")
-    return saved(figure, path)
+    return figure
 
 
 def _place(k: int, height: float) -> tuple[float, float]:

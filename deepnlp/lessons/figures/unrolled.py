@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from os import PathLike
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas
 
 STEP = 1.25  # from one cell to the next
 
 
-def unrolled(
-    tokens: list[str], window: int | None = None, path: str | PathLike[str] | None = None
-) -> Figure:
+def unrolled(tokens: list[str], window: int | None = None) -> Figure:
     """Draw a recurrent language model over the words of a text.
 
     Blue arrows are values, red dashed ones gradients. Where one window of truncated
@@ -27,8 +23,6 @@ def unrolled(
         Two or more: each is read, and the next one is to be predicted.
     window : int, optional
         T, steps in a window; by default one window holds the whole text.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -67,7 +61,7 @@ def unrolled(
     if steps > T:
         title = f"In windows of {T} the state goes on, the gradient stops"
     axes.set_title(title, loc="left", fontsize=10.5, weight="bold")
-    return saved(figure, path)
+    return figure
 
 
 def _draw_window(axes: Axes, start: int, stop: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas
 
 STEP, CELL, BAR = 0.78, 0.3, 0.62  # inches: between columns, height of a number, of a full bar
 LEFT = 1.6  # inches: the column of the query, with the names of the rows before it
@@ -27,7 +26,6 @@ def weighted_sum(
     *,
     length: int | None = None,
     title: str = "A query reads a memory",
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw how one query reads a memory: scores, weights, and the sum that they give.
 
@@ -41,8 +39,6 @@ def weighted_sum(
     length : int, optional
         Places that count, from 1 to S; S by default. The others are drawn as padding.
     title : str
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -101,7 +97,7 @@ def weighted_sum(
     middle = bottom - CELL * H / 2
     arrow(axes, (columns[-1] + 0.34, middle), (at_context - 0.32, middle), BLUE)
     _vector(axes, at_context, bottom, weights @ memory, "context $c$", BLUE)
-    return saved(figure, path)
+    return figure
 
 
 def _vector(axes: Axes, x: float, top: float, numbers: HostArray, name: str, colour: str) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, canvas, saved
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, canvas
 
 LETTER, SPACE = 0.088, 0.24  # width of a letter and between two words, in inches
 ROW = {"none": 0.52, "in": 0.78, "out": 0.78}  # height of a row, in inches
@@ -25,7 +24,6 @@ def moving_window(
     title: str,
     arrows: str = "none",
     notes: Sequence[str] | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw a text several times, one row for each place of the window.
 
@@ -45,8 +43,6 @@ def moving_window(
         or none.
     notes : sequence of str, optional
         A text below each row, such as the pairs that are counted there.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -88,7 +84,7 @@ def moving_window(
         _draw_row(axes, tokens, spans, centre, reach, y, arrows)
         if note:
             axes.text(spans[0][0], y - 0.34, note, fontsize=9, color=GREY, va="center")
-    return saved(figure, path)
+    return figure
 
 
 def _spans(tokens: Sequence[str]) -> list[tuple[float, float]]:
