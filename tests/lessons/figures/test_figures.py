@@ -102,7 +102,7 @@ FIGURES = {
     "reach": lambda: gradient_reach(np.tril(np.ones((6, 6))), 3),
     "next words": lambda: next_words("ab", {"p": [0.5, 0.5]}, title="Next"),
     **{f"gates {n}": lambda n=n: gate_traces(TEXT[: n[0]], gates(*n), title="They open")
-       for n in [(3, 1), (7, 30), (12, 5)]},
+       for n in [(7, 30), (12, 5)]},
     "story": lambda: long_link(STORY, 0, distractor=5, title="Who?"),
 }  # fmt: skip
 
