@@ -36,7 +36,7 @@ from deepnlp.backend.functions import sigmoid
 from deepnlp.gradcheck import check_gradients
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN, Unrolled
 from deepnlp.lessons.exercises import check, short_form
-from deepnlp.lessons.experiments import chapter, clipping, open_brackets
+from deepnlp.lessons.experiments import clipping, open_brackets, same_matrix
 from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY, names_batch
 from deepnlp.lessons.experiments.stories import WORDS, arrivals, learn_stories, story_net
 from deepnlp.lessons.figures import computation_graph, explore, long_link, memory_road
@@ -145,7 +145,7 @@ for norms in (exploding, vanishing):
 
 # %%
 matrices = 200 if short else 2000
-outcome = chapter.run(chapter.Config(scale=0.5, matrices=matrices))
+outcome = same_matrix.run(same_matrix.Config(scale=0.5, matrices=matrices))
 print(outcome.table())
 outcome.figure()
 

@@ -93,13 +93,9 @@ def main(config: Config) -> dict[str, float]:
         ylabel="loss (nats a point)",
         path=folder / "spiral_loss.png",
     )
-    decision_regions(
-        scores,
-        points[test],
-        classes[test],
-        title=f"{shares['test']:.0%} of the test points are right",
-        path=folder / "spiral_regions.png",
-    )
+    title = f"{shares['test']:.0%} of the test points are right"
+    regions = decision_regions(scores, points[test], classes[test], title=title)
+    regions.savefig(folder / "spiral_regions.png")
     print(f"figures in {folder}")
     return shares
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from deepnlp.files.tables import table
 from deepnlp.gradflow import spectrum
-from deepnlp.lessons.experiments import chapter, phase
+from deepnlp.lessons.experiments import phase, same_matrix
 from deepnlp.lessons.script import config_from_arguments
 
 
@@ -44,7 +44,7 @@ def main(config: Config) -> dict[int, tuple[float, float]]:
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     for name, scale in (("exploding", 1.0), ("vanishing", 0.5)):
-        outcome = chapter.run(chapter.Config(scale=scale))
+        outcome = same_matrix.run(same_matrix.Config(scale=scale))
         print(outcome.table(), end="\n\n")
         outcome.figure().savefig(folder / f"{name}.png")
 

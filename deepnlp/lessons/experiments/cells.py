@@ -8,8 +8,9 @@ other one cut, and then both together, which is the gradient itself.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,12 +18,9 @@ from matplotlib.figure import Figure
 from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow import gate_values
-from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.layers.gru import GRU
-from deepnlp.layers.lstm import LSTM
-from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.layers.rnn import RNN
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.layers import GRU, LSTM, RNN, TimeGRU
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
 from deepnlp.plots.style import (
     BLACK,
     BLUE,
@@ -32,24 +30,38 @@ from deepnlp.plots.style import (
     PURPLE,
     SKY,
     VERMILLION,
-    Label,
-    label_in_margin,
     log_scale,
-    plain,
 )
 
-HostArray = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
-COLOURS = {
-    "tanh RNN": BLACK,
-    "ReLU RNN": GREY,
-    "LSTM, forget bias 0": ORANGE,
-    "LSTM, forget bias 1": VERMILLION,
-    "GRU": BLUE,
+
+class Cell(NamedTuple):
+    """A one-step layer, its options, its colour, and what carries its memory: c, z or nothing."""
+
+    kind: Any
+    options: dict[str, Any]
+    colour: str
+    memory: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The ways back in time."""
+        return ("both", "h", "memory") if self.memory else ("both",)
+
+    def fresh(self, H: int, rng: Generator) -> Any:
+        """A layer with H inputs and H units."""
+        return self.kind.init(H, H, rng, "float64", **self.options)
+
+
+CELLS = {
+    "tanh RNN": Cell(RNN, {}, BLACK),
+    "ReLU RNN": Cell(RNN, {"activation": "relu"}, GREY),
+    "LSTM, forget bias 0": Cell(LSTM, {"forget_bias": 0.0}, ORANGE, "c"),
+    "LSTM, forget bias 1": Cell(LSTM, {"forget_bias": 1.0}, VERMILLION, "c"),
+    "GRU": Cell(GRU, {}, BLUE, "z"),
 }
 LEFT = "share of the gradient that is left"
-PATHS = ("both", "h", "memory")
 
 
 @dataclass(frozen=True)
@@ -85,82 +97,78 @@ class Outcome(Result):
     def table(self) -> str:
         """The shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
         names = {"both": "the gradient, by all paths", "h": "through h alone"}
-        rows = []
-        for cell, paths in self.shares.items():
-            memory = "through z alone" if cell == "GRU" else "through c alone"
-            for path, values in paths.items():
-                left = [f"{values[k]:.2g}" for k in self.config.shown]
-                rows.append([cell, {**names, "memory": memory}[path], *left])
-        steps = [f">after {k} steps" for k in self.config.shown]
-        weights = [
-            [f"{scale:g}", *(f"{self.sweep[b, s]:.2g}" for b in range(len(self.sweep)))]
-            for s, scale in enumerate(self.config.scales)
+        rows = [
+            [
+                cell,
+                names.get(path, f"through {CELLS[cell].memory} alone"),
+                *(f"{values[k]:.2g}" for k in self.config.shown),
+            ]
+            for cell, paths in self.shares.items()
+            for path, values in paths.items()
         ]
+        weights = [
+            [f"{scale:g}", *(f"{share:.2g}" for share in shares)]
+            for scale, shares in zip(self.config.scales, self.sweep.T, strict=True)
+        ]
+        steps = [f">after {k} steps" for k in self.config.shown]
         biases = [f">forget bias {bias:g}" for bias in self.config.forget_biases]
         return (
-            f"{LEFT}\n\n"
-            + table(["cell", "path", *steps], rows)
-            + "\n\nan LSTM with W_h = s randn / sqrt(H): what is left after "
-            + f"{self.config.sweep_steps} steps\n\n"
-            + table([">s", *biases], weights)
+            f"{LEFT}\n\n{table(['cell', 'path', *steps], rows)}\n\n"
+            "an LSTM with W_h = s randn / sqrt(H): what is left after "
+            f"{self.config.sweep_steps} steps\n\n{table(['>s', *biases], weights)}"
         )
 
     def figure(self) -> Figure:
         """Left all cells over time, right the LSTM over the scale of W_h."""
-        figure = Figure(figsize=(13.0, 5.8), dpi=150)
-        self._draw_cells(figure.add_axes((0.06, 0.11, 0.35, 0.68)))
-        self._draw_sweep(figure.add_axes((0.665, 0.11, 0.235, 0.68)))
-        forgets, explodes = self.sweep.min(), self.sweep.max()
         message = (
             "The gradient of an LSTM can vanish and explode, too: by its forget bias and the size "
-            f"of $W_h$,\n{self.config.sweep_steps} steps leave from {_power(forgets)} to "
-            f"{_power(explodes)} of it"
+            f"of $W_h$,\n{self.config.sweep_steps} steps leave from {_power(self.sweep.min())} to "
+            f"{_power(self.sweep.max())} of it"
         )
-        figure.text(0.06, 0.965, message, fontsize=12.5, weight="bold", va="top")
+        places = (0.06, 0.11, 0.35, 0.68), (0.665, 0.11, 0.235, 0.68)
+        figure, (left, right) = canvas_of(message, (13.0, 5.8), *places)
+        self._draw_cells(left)
+        self._draw_sweep(right)
         return figure
 
     def _draw_cells(self, axes: Any) -> None:
-        labels = []
         last = self.config.shown[-2]  # later shares are in the table: nobody tells them apart
-        steps = np.arange(last + 1)
-        low = min(float(paths["both"][last]) for paths in self.shares.values()) / 10
-        for cell, paths in self.shares.items():
-            for path, values in paths.items():
-                if path == "h" and "memory" in paths:
-                    continue  # told in the table: it would crowd the figure
-                style = {"both": "-", "h": "-", "memory": "--"}[path]
-                axes.plot(steps, values[: last + 1], style, color=COLOURS[cell], lw=1.9)
-                way = {"both": "", "h": "", "memory": ", z alone" if cell == "GRU" else ", c alone"}
-                text = f"{cell}{way[path]}: {_power(values[last])}"
-                labels.append(Label(text, float(values[last]), COLOURS[cell]))
+        lines = []
+        for name, paths in self.shares.items():
+            cell = CELLS[name]
+            for path in cell.paths[::2]:  # through h alone is told in the table
+                way = "" if path == "both" else f", {cell.memory} alone"
+                values = paths[path][: last + 1]
+                text = f"{name}{way}: {_power(values[last])}"
+                style = "-" if path == "both" else "--"
+                lines.append(Line(np.arange(last + 1), values, cell.colour, text, style))
+        low = min(float(paths["both"][last]) for paths in self.shares.values())
         top = max(float(v.max()) for paths in self.shares.values() for v in paths.values())
-        log_scale(axes, low, 10 * top, ticks=9)
-        axes.set(xlim=(0, last), xlabel="steps back in time", ylabel=LEFT)
+        log_scale(axes, low / 10, 10 * top, ticks=9)
         title = (
             "Five cells with equal, small weights (solid: by all paths). With\n"
             "ReLU, half of whose units are shut, the gradient fades fastest"
         )
-        axes.set_title(title, loc="left", fontsize=10)
-        plain(axes)
-        label_in_margin(axes, labels, height=0.06, size=9)
+        panel(
+            axes, lines, title=title, height=0.06, xlim=(0, last), xlabel="steps back in time",
+            ylabel=LEFT,
+        )  # fmt: skip
 
     def _draw_sweep(self, axes: Any) -> None:
-        labels = []
         colours = (ORANGE, VERMILLION, PURPLE, GREEN, SKY)
-        for values, bias, colour in zip(
-            self.sweep, self.config.forget_biases, colours, strict=False
-        ):
-            axes.plot(self.config.scales, values, "o-", color=colour, ms=4, lw=1.9)
-            labels.append(Label(f"forget bias {bias:g}", float(values[-1]), colour))
+        lines = [
+            Line(self.config.scales, values, colour, f"forget bias {bias:g}", "o-")
+            for values, bias, colour in zip(
+                self.sweep, self.config.forget_biases, colours, strict=False
+            )
+        ]
         axes.axhline(1.0, color=BLACK, lw=0.9)
         log_scale(axes, self.sweep.min() / 10, self.sweep.max() * 10, ticks=9)
-        axes.set(
-            xlim=(0, max(self.config.scales)), xlabel=r"scale $s$ of $W_h = s$ randn$/\sqrt{H}$"
-        )
-        axes.set_ylabel(f"share left after {self.config.sweep_steps} steps")
-        axes.set_title("The LSTM, by the size of $W_h$", loc="left", fontsize=10.5)
-        plain(axes)
-        label_in_margin(axes, labels, height=0.06, size=9)
+        panel(
+            axes, lines, title="The LSTM, by the size of $W_h$", height=0.06,
+            xlim=(0, max(self.config.scales)), xlabel=r"scale $s$ of $W_h = s$ randn$/\sqrt{H}$",
+            ylabel=f"share left after {self.config.sweep_steps} steps",
+        )  # fmt: skip
 
 
 def run(config: Config) -> Outcome:
@@ -172,19 +180,11 @@ def run(config: Config) -> Outcome:
     >>> sorted(run(small).shares["GRU"])
     ['both', 'h', 'memory']
     """
-    H, shares = config.H, {}
-    makers: dict[str, Any] = {
-        "tanh RNN": lambda rng: TimeRNN.init(H, H, rng, "float64"),
-        "ReLU RNN": lambda rng: TimeRNN.init(H, H, rng, "float64", activation="relu"),
-        "LSTM, forget bias 0": lambda rng: TimeLSTM.init(H, H, rng, "float64", forget_bias=0.0),
-        "LSTM, forget bias 1": lambda rng: TimeLSTM.init(H, H, rng, "float64", forget_bias=1.0),
-        "GRU": lambda rng: TimeGRU.init(H, H, rng, "float64"),
-    }
-    for name, make in makers.items():
-        layer = make(np.random.default_rng(config.seed))
-        xs, dh = _data(config, config.T)
-        paths = ("both",) if isinstance(layer, TimeRNN) else PATHS
-        shares[name] = {path: _share_left(layer, xs, dh, path) for path in paths}
+    shares = {}
+    xs, dh = _data(config, config.T)
+    for name, cell in CELLS.items():
+        layer = cell.fresh(config.H, np.random.default_rng(config.seed))
+        shares[name] = {path: _share_left(cell, layer, xs, dh, path) for path in cell.paths}
     return Outcome(config, shares, _sweep(config))
 
 
@@ -201,18 +201,17 @@ def _sweep(config: Config) -> HostArray:
     for b, bias in enumerate(config.forget_biases):
         for s, scale in enumerate(config.scales):
             rng = np.random.default_rng(config.seed)
-            layer = TimeLSTM.init(config.H, config.H, rng, "float64", forget_bias=bias)
+            cell = Cell(LSTM, {"forget_bias": bias}, "", "c")
+            layer = cell.fresh(config.H, rng)
             fresh = rng.standard_normal(layer.Wh.shape) / np.sqrt(config.H)
             layer.Wh.value = asarray(scale * fresh)
-            left[b, s] = _share_left(layer, xs, dh, "both")[-1]
+            left[b, s] = _share_left(cell, layer, xs, dh, "both")[-1]
     return left
 
 
-def _share_left(layer: TimeRecurrent, xs: list[Array], dh: Array, path: str) -> HostArray:
+def _share_left(cell: Cell, layer: Any, xs: list[Array], dh: Array, path: str) -> HostArray:
     """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
-    back = _back_through_lstm if isinstance(layer, TimeLSTM) else _back_by_h
-    gradients = back(layer, xs, dh, path)
-    norms = np.array([_norm(one) for one in gradients])
+    norms = np.array([_norm(one) for one in _gradients(cell, layer, xs, dh, path)])
     return norms / norms[0]
 
 
@@ -222,42 +221,35 @@ def _norm(gradient: Array) -> float:
     return float(size * xp.sqrt(xp.sum((gradient / size) ** 2)))
 
 
-def _back_by_h(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients with respect to h; of a GRU through z h_prev alone, the gates alone, or both."""
-    is_gru = isinstance(layer, TimeGRU)
-    h, zs = xp.zeros_like(dh), []
-    steps: list[Any] = []
+def _gradients(cell: Cell, layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
+    """Gradients with respect to the state, h or (h, c), from the last step to before the first.
+
+    By one path alone, the gradient is cut off from the other one at each step.
+    """
+    state, steps, zs = layer.start(len(dh)), [], []
     for x in xs:
-        more = () if is_gru else (layer.activation,)
-        steps.append((GRU if is_gru else RNN)(layer.Wx, layer.Wh, layer.b, *more))
-        zs.append(gate_values(layer, x, h)["z"] if is_gru else 0.0)
-        h = steps[-1].forward(x, h)
+        step = copy.copy(layer)  # the same weights, and what it saves is its own
+        zs.append(_update_gate(layer, x, state[0]) if cell.memory == "z" else 0.0)
+        after = step.forward(x, *state)
+        state = after if isinstance(after, tuple) else (after,)
+        steps.append(step)
+    nothing = xp.zeros_like(dh)
+    ds = [dh, nothing][: len(state)]
+    if cell.memory == "c" and path == "memory":
+        ds = [nothing, dh]
     gradients = [dh]
     for step, z in zip(reversed(steps), reversed(zs), strict=True):
-        _, dh_prev = step.backward(dh)
-        carried = dh * z  # h = (1 - z) n + z h_prev
-        dh = {"both": dh_prev, "memory": carried, "h": dh_prev - carried}[path]
-        gradients.append(dh)
+        _, *back = step.backward(*ds)
+        # h = (1 - z) n + z h_prev, or c = f c_prev + i g
+        carried = [ds[0] * z] if cell.memory == "z" else [nothing, *back[1:]]
+        others = [one - kept for one, kept in zip(back, carried, strict=False)]
+        ds = {"both": back, "memory": carried, "h": others}[path]
+        gradients.append(xp.concatenate(ds))
     return gradients
 
 
-def _back_through_lstm(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
-    """Gradients with respect to the state: through c alone, through h alone, or both (h and c)."""
-    steps = [LSTM(layer.Wx, layer.Wh, layer.b) for _ in xs]
-    h, c = xp.zeros_like(dh), xp.zeros_like(dh)
-    for step, x in zip(steps, xs, strict=True):
-        h, c = step.forward(x, h, c)
-    nothing = xp.zeros_like(dh)
-    dh, dc = (nothing, dh) if path == "memory" else (dh, nothing)
-    gradients = [dh + dc]  # one of them is zero
-    for step in reversed(steps):
-        _, dh, dc = step.backward(dh, dc)
-        if path == "memory":
-            dh = nothing
-        elif path == "h":
-            dc = nothing
-        gradients.append(xp.concatenate([dh, dc]))
-    return gradients
+def _update_gate(layer: GRU, x: Array, h: Array) -> Array:
+    return gate_values(TimeGRU(layer.Wx, layer.Wh, layer.b), x, h)["z"]
 
 
 def _power(value: float) -> str:

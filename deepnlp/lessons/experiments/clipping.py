@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import asarray
 from deepnlp.datasets import load_corpus
 from deepnlp.files.tables import table
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
-from deepnlp.optimizers import SGD, clip_gradients
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label, label_in_margin, plain
-
-HostArray = np.ndarray[Any, Any]
+from deepnlp.optimizers import SGD
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label
 
 LOST = 1e9  # a loss or a norm above this is not coming back
 
@@ -80,21 +79,21 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Loss and norm of both runs at some updates."""
-        lost = len(self.free_loss)
-        shown = sorted(
-            {1, 2, 5, 10, 20, 50, 100, 200, 400, 800, lost - 1, lost, self.config.updates}
-        )
-        rows = []
-        for update in shown:
-            if not 0 < update <= self.config.updates:
-                continue
-            k = update - 1
-            free = ["-", "-"]
-            if k < lost:
-                free = [f"{self.free_loss[k]:.4g}", f"{self.free_norm[k]:.3g}"]
-            rows.append(
-                [str(update), *free, f"{self.clipped_loss[k]:.4g}", f"{self.clipped_norm[k]:.3g}"]
-            )
+        lost, updates = len(self.free_loss), self.config.updates
+        shown = sorted({1, 2, 5, 10, 20, 50, 100, 200, 400, 800, lost - 1, lost, updates})
+
+        def entries(k: int, loss: HostArray, norm: HostArray) -> list[str]:
+            return [f"{loss[k]:.4g}", f"{norm[k]:.3g}"] if k < len(loss) else ["-", "-"]
+
+        rows = [
+            [
+                str(n),
+                *entries(n - 1, self.free_loss, self.free_norm),
+                *entries(n - 1, self.clipped_loss, self.clipped_norm),
+            ]
+            for n in shown
+            if 0 < n <= updates
+        ]
         headings = [">update", ">loss without", ">norm", ">loss with", ">norm before clipping"]
         end = f"lost at update {lost}" if self.diverged else "it did not diverge"
         return (
@@ -104,51 +103,48 @@ class Outcome(Result):
 
     def figure(self) -> Figure:
         """Norms above, losses below."""
-        figure = Figure(figsize=(9.5, 7.0), dpi=150)
-        norms = figure.add_axes((0.09, 0.485, 0.66, 0.37))
-        losses = figure.add_axes((0.09, 0.085, 0.66, 0.32), sharex=norms)
-        lost = len(self.free_loss)
-        updates = np.arange(1, len(self.clipped_norm) + 1)
-        norms.plot(updates, self.clipped_norm, color=BLUE, lw=1.0)
-        norms.plot(updates[:lost], self.free_norm, color=VERMILLION, lw=1.6)
-        norms.axhline(self.config.max_norm, color=BLACK, lw=1, ls="--")
-        low = min(0.1, float(self.clipped_norm.min()))
-        norms.set(xscale="log", yscale="log", xlim=(1, self.config.updates), ylim=(low, 1e5))
-        norms.set_ylabel("norm of the gradient")
-        norms.tick_params(labelbottom=False)
-        plain(norms)
-        labels = [
-            Label("with clipping\n(norm before it)", float(self.clipped_norm[-1]), BLUE),
-            Label(f"clipped to {self.config.max_norm:g}", self.config.max_norm, BLACK),
-        ]
-        label_in_margin(norms, labels, height=0.12)
-        losses.plot(updates, self.clipped_loss, color=BLUE, lw=1.2)
-        losses.plot(updates[:lost], self.free_loss, color=VERMILLION, lw=1.6)
-        start = float(self.clipped_loss[0])
+        places = (0.09, 0.485, 0.66, 0.37), (0.09, 0.085, 0.66, 0.32)
+        figure, (norms, losses) = canvas_of(self._message(), (9.5, 7.0), *places)
+        lost, level, start = len(self.free_loss), self.config.max_norm, self.clipped_loss[0]
+        n = np.arange(1, len(self.clipped_norm) + 1)
+        norms.axhline(level, color=BLACK, lw=1, ls="--")
         losses.axhline(start, color=GREY, lw=1, ls=":")
-        losses.set(ylim=(0, 2 * start), xlabel="update", ylabel="loss, nats per word")
+        for axes in (norms, losses):
+            axes.set(xscale="log", xlim=(1, self.config.updates))
+        norms.set_yscale("log")
+        norms.tick_params(labelbottom=False)
+        low = min(0.1, float(self.clipped_norm.min()))
+        lines = [
+            Line(n, self.clipped_norm, BLUE, "with clipping\n(norm before it)", width=1.0),
+            Line(n[:lost], self.free_norm, VERMILLION, width=1.6),
+        ]
+        clipped_to = Label(f"clipped to {level:g}", level, BLACK)
+        panel(
+            norms, lines, [clipped_to], height=0.12, ylim=(low, 1e5), ylabel="norm of the gradient"
+        )
+        lines = [
+            Line(n, self.clipped_loss, BLUE, "with clipping", width=1.2),
+            Line(n[:lost], self.free_loss, VERMILLION, width=1.6),
+        ]
+        panel(
+            losses, lines, [Label("all words alike", start, GREY)], height=0.09,
+            ylim=(0, 2 * start), xlabel="update", ylabel="loss, nats per word",
+        )  # fmt: skip
         losses.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        plain(losses)
-        clipped = Label("with clipping", float(self.clipped_loss[-1]), BLUE)
-        label_in_margin(losses, [clipped, Label("all words alike", start, GREY)], height=0.09)
         if self.diverged:
+            text = f"without clipping:\nlost at update {lost}"
             for axes, at in ((norms, 0.94), (losses, 0.92)):
                 axes.axvline(lost, color=VERMILLION, lw=0.9, ls=":")
-                text = f"without clipping:\nlost at update {lost}"
                 place: Any = {"transform": axes.get_xaxis_transform(), "va": "top"}
                 axes.text(1.06 * lost, at, text, color=VERMILLION, fontsize=9.5, **place)
-        figure.text(0.09, 0.965, self._message(), fontsize=12.5, weight="bold", va="top")
         return figure
 
     def _message(self) -> str:
-        clipped = (
-            f"clipped at {self.config.max_norm:g} the same run reaches a perplexity of "
-            f"{self.final_perplexity:.0f}"
+        end = f"is lost at update {len(self.free_loss)}" if self.diverged else "holds this time"
+        return (
+            f"Without clipping the run {end};\nclipped at {self.config.max_norm:g} the same run "
+            f"reaches a perplexity of {self.final_perplexity:.0f}"
         )
-        if self.diverged:
-            lost = len(self.free_loss)
-            return f"Without clipping the run is lost at update {lost};\n{clipped}"
-        return f"Without clipping the run holds this time;\n{clipped}"
 
 
 def run(config: Config) -> Outcome:
@@ -182,16 +178,12 @@ def _train(config: Config, ids: HostArray, V: int, max_norm: float) -> tuple[Hos
     windows = (rows.shape[1] - 1) // config.T
     losses, norms = [], []
     with np.errstate(over="ignore", invalid="ignore"):  # the run without clipping overflows
-        for update in range(config.updates):
-            begin = update % windows * config.T
+        for k in range(config.updates):
+            begin = k % windows * config.T
             window = rows[:, begin : begin + config.T + 1]
-            loss = model.forward(asarray(window[:, :-1]), asarray(window[:, 1:]))
-            model.zero_grad()
-            model.backward()
-            norm = clip_gradients(model.parameters(), max_norm)
-            losses.append(float(loss))
-            norms.append(float(norm))
-            if not (losses[-1] < LOST and norms[-1] < LOST):
+            loss, norm = update(model, optimizer, window[:, :-1], window[:, 1:], max_norm)
+            losses.append(loss)
+            norms.append(norm)
+            if not (loss < LOST and norm < LOST):
                 break
-            optimizer.step()
     return np.array(losses), np.array(norms)

@@ -11,21 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import Array, asarray, asnumpy, xp
 from deepnlp.files.tables import table
+from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
 from deepnlp.optimizers import Adam, clip_gradients
-from deepnlp.parameter import Parameter
-from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Label, label_in_margin, plain
+from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Label
 
-HostArray = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 NAMES = ("Tom", "Mary", "Ann", "Bob", "Eve", "Jack", "Kim", "Leo")
@@ -43,9 +42,8 @@ CAME = ["came", "into", "the", "room", "."]
 QUESTION = ["said", "hi", "to"]
 WORDS = sorted({*FIRST, *chain.from_iterable(MEANWHILE), *CAME, *QUESTION})
 VOCABULARY = [*NAMES, *WORDS]
-CELLS = ("RNN", "LSTM, bias 1", "GRU", "LSTM")
 SOLVED, LOOKED_AT = 0.995, 25  # accuracy over so many batches, at which learning stops
-STYLES = {
+CELLS = {
     "RNN": (BLACK, "o-"),
     "LSTM, bias 1": (ORANGE, "v-"),
     "GRU": (BLUE, "s-"),
@@ -99,52 +97,48 @@ class Outcome(Result):
     def table(self) -> str:
         """Accuracy by distance for both tasks."""
         parts = [f"for example: {self.example}"]
-        tasks = (
-            ("names: which name was the first?", self.config.names_distances, self.names),
+        for title, distances, found, chance in (
+            (
+                "names: which name was the first?",
+                self.config.names_distances, self.names, self.names_chance,
+            ),
             (
                 f"adding: share of the sums within {CLOSE:g}",
-                self.config.adding_distances,
-                self.adding,
+                self.config.adding_distances, self.adding, self.adding_chance,
             ),
-        )
-        for (title, distances, found), chance in zip(
-            tasks, (self.names_chance, self.adding_chance), strict=True
-        ):
-            headings = [title, *(f">distance {d}" for d in distances)]
-            rows = [[cell, *(f"{value:.1%}" for value in found[cell])] for cell in CELLS]
-            rows.append(["chance", *(f"{chance:.1%}" for _ in distances)])
-            parts.append(table(headings, rows))
+        ):  # fmt: skip
+            all_rows = found | {"chance": [chance] * len(distances)}
+            rows = [[cell, *(f"{one:.1%}" for one in values)] for cell, values in all_rows.items()]
+            parts.append(table([title, *(f">distance {d}" for d in distances)], rows))
         return "\n\n".join(parts)
 
     def figure(self) -> Figure:
         """Accuracy over the distance, a panel for each task."""
-        figure = Figure(figsize=(12.5, 5.4), dpi=150)
-        left = figure.add_axes((0.06, 0.15, 0.32, 0.61))
-        right = figure.add_axes((0.555, 0.15, 0.32, 0.61))
-        _draw(left, self.config.names_distances, self.names, self.names_chance)
-        example = 'Names: "Tom was watching TV ... Mary said hi to ?"'
-        left.set_title(example, loc="left", fontsize=10.5)
-        left.set_xlabel("words from the name to the question")
-        _draw(right, self.config.adding_distances, self.adding, self.adding_chance)
-        right.set_title(f"Adding two marked numbers, within {CLOSE:g}", loc="left", fontsize=10.5)
-        right.set_xlabel("steps from the first number to the end")
-        figure.text(0.06, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
+        places = (0.06, 0.15, 0.32, 0.61), (0.555, 0.15, 0.32, 0.61)
+        figure, (left, right) = canvas_of(self._message(), (12.5, 5.4), *places)
+        _draw(
+            left, self.config.names_distances, self.names, self.names_chance,
+            title='Names: "Tom was watching TV ... Mary said hi to ?"',
+            xlabel="words from the name to the question",
+        )  # fmt: skip
+        _draw(
+            right, self.config.adding_distances, self.adding, self.adding_chance,
+            title=f"Adding two marked numbers, within {CLOSE:g}",
+            xlabel="steps from the first number to the end",
+        )  # fmt: skip
         note = "GRU and LSTM begin with the gate of their memory open, at a bias of log(distance)"
         figure.text(0.99, 0.015, note, fontsize=8.5, color=GREY, ha="right")
         return figure
 
     def _message(self) -> str:
-        told = [
-            f"{task} at a distance of {max(solved)}"
-            for task, solved in (
-                ("names", self._won(self.config.names_distances, self.names)),
-                ("adding", self._won(self.config.adding_distances, self.adding)),
-            )
-            if solved
-        ]
-        if not told:
+        won = {
+            "names": self._won(self.config.names_distances, self.names),
+            "adding": self._won(self.config.adding_distances, self.adding),
+        }
+        parts = [f"{task} at a distance of {max(solved)}" for task, solved in won.items() if solved]
+        if not parts:
             return "Accuracy falls with the distance to be remembered"
-        return "Where the RNN fails, the LSTM still remembers:\n" + ", and ".join(told)
+        return "Where the RNN fails, the LSTM still remembers:\n" + ", and ".join(parts)
 
     def _won(self, distances: tuple[int, ...], found: dict[str, list[float]]) -> list[int]:
         """Distances that the LSTM solves and the RNN does not."""
@@ -153,24 +147,22 @@ class Outcome(Result):
 
 
 def _draw(
-    axes: Any, distances: tuple[int, ...], found: dict[str, list[float]], chance: float
+    axes: Any, distances: tuple[int, ...], found: dict[str, list[float]], chance: float, **text: str
 ) -> None:
-    for cell in CELLS:
-        colour, style = STYLES[cell]
-        axes.plot(distances, found[cell], style, color=colour, lw=2, ms=6)
     axes.axhline(chance, color=GREY, ls="--", lw=1.2)
     axes.set_xscale("log", base=2)
     axes.set_xticks(distances, [str(d) for d in distances])
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ends = (distances[0] * 0.92, distances[-1] * 1.04)
-    axes.set(xlim=ends, ylim=(0, 1.05), ylabel="accuracy on fresh examples")
-    plain(axes)
-    labels = [
-        Label(f"{cell}: {found[cell][-1]:.0%}", found[cell][-1], STYLES[cell][0]) for cell in CELLS
+    lines = [
+        Line(distances, found[cell], colour, f"{cell}: {found[cell][-1]:.0%}", style)
+        for cell, (colour, style) in CELLS.items()
     ]
-    labels.append(Label(f"chance: {chance:.0%}", chance, GREY))
-    label_in_margin(axes, labels, height=0.065)
+    panel(
+        axes, lines, [Label(f"chance: {chance:.0%}", chance, GREY)], height=0.065, ylim=(0, 1.05),
+        xlim=(distances[0] * 0.92, distances[-1] * 1.04), ylabel="accuracy on fresh examples",
+        **text,
+    )  # fmt: skip
 
 
 def run(config: Config) -> Outcome:
@@ -190,11 +182,11 @@ def run(config: Config) -> Outcome:
         config=config,
         example=f"{example} {NAMES[ids[0, 0]]}",
         names={
-            cell: [names_accuracy(config, cell, d) for d in config.names_distances]
+            cell: [_accuracy(config, NAMES_TASK, cell, d) for d in config.names_distances]
             for cell in CELLS
         },
         adding={
-            cell: [adding_accuracy(config, cell, d) for d in config.adding_distances]
+            cell: [_accuracy(config, ADDING_TASK, cell, d) for d in config.adding_distances]
             for cell in CELLS
         },
     )
@@ -281,97 +273,93 @@ def adding_batch(rng: Generator, N: int, distance: int) -> tuple[HostArray, Host
 # --- Learning them ----------------------------------------------------------------------------
 
 
-class _Reader:
-    """A recurrent layer that reads a sequence and answers from its last state."""
-
-    def __init__(self, config: Config, cell: str, D: int, answers: int, distance: int) -> None:
-        rng = np.random.default_rng(config.seed)
-        self.layer = _layer(cell, D, config.H, rng, bias=float(np.log(distance)))
-        self.output = Affine.init(config.H, answers, rng)
+class _LastStep(Layer):
+    """The last step of a sequence: (N, T, H) to (N, H)."""
 
     def forward(self, x: Array) -> Array:
-        """Answers (N, answers) to sequences (N, T, D)."""
-        self.h = self.layer.forward(x)
-        return self.output.forward(xp.ascontiguousarray(self.h[:, -1]))
+        self.save_for_backward(x.shape, x.dtype)
+        return xp.ascontiguousarray(x[:, -1])
 
     def backward(self, dy: Array) -> Array:
-        """The gradient enters at the last step alone."""
-        dhs = xp.zeros_like(self.h)
-        dhs[:, -1] = self.output.backward(dy)
-        return self.layer.backward(dhs)
-
-    def parameters(self) -> list[Parameter]:
-        return self.layer.parameters() + self.output.parameters()
+        shape, dtype = self.saved()
+        dx = xp.zeros(shape, dtype=dtype)
+        dx[:, -1] = dy
+        return dx
 
 
-def _layer(cell: str, D: int, H: int, rng: Generator, bias: float) -> TimeRecurrent:
+class Task(NamedTuple):
+    """What is to be learned: batches, the gradient of a loss, and the share of right answers.
+
+    Attributes
+    ----------
+    batch : callable
+        ``batch(rng, N, distance)`` gives inputs and answers.
+    gradient, right : callable
+        Of scores and answers.
+    words, outputs : int
+        What an Embedding looks up, if anything, and the size of an answer.
+    updates : str
+        The name of an option.
+    """
+
+    batch: Callable[[Generator, int, int], tuple[HostArray, HostArray]]
+    gradient: Callable[[Array, Array], Array]
+    right: Callable[[HostArray, HostArray], Any]
+    words: int
+    outputs: int
+    updates: str
+
+
+def _gradient_of_names(scores: Array, answers: Array) -> Array:
+    loss = SoftmaxWithLoss()
+    loss.forward(scores, answers)
+    return loss.backward()
+
+
+NAMES_TASK = Task(
+    names_batch, _gradient_of_names, lambda scores, answers: scores.argmax(axis=1) == answers,
+    len(VOCABULARY), len(NAMES), "names_updates",
+)  # fmt: skip
+ADDING_TASK = Task(
+    adding_batch, lambda y, sums: 2 * (y - sums) / len(y),  # of the mean of (y - sum)^2
+    lambda y, sums: np.abs(y - sums) < CLOSE, 0, 1, "adding_updates",
+)  # fmt: skip
+
+
+def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -> Sequential:
+    """Layers that read a sequence and answer from its last state."""
+    D, H, bias = (config.H // 2 if task.words else 2), config.H, float(np.log(distance))
+    below: list[Layer] = []
+    if task.words:
+        below = [Embedding(asarray(rng.standard_normal((task.words, D)).astype("float32")))]
+    own = np.random.default_rng(config.seed)
+    layer: Layer
     if cell == "RNN":
-        return TimeRNN.init(D, H, rng)
-    if cell == "GRU":
-        layer = TimeGRU.init(D, H, rng)
+        layer = TimeRNN.init(D, H, own)
+    elif cell == "GRU":
+        layer = TimeGRU.init(D, H, own)
         layer.b.value[H : 2 * H] = bias  # the update gate: near 1 it carries h over
-        return layer
-    return TimeLSTM.init(D, H, rng, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
+    else:
+        layer = TimeLSTM.init(D, H, own, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
+    return Sequential(*below, layer, _LastStep(), Affine.init(H, task.outputs, own))
 
 
-def _learn(
-    config: Config, parameters: list[Parameter], updates: int, step: Callable[[], float]
-) -> None:
-    """Learn until solved; ``step`` sets the gradients of a fresh batch and gives its accuracy."""
-    optimizer = Adam(parameters, lr=config.lr)
+def _accuracy(config: Config, task: Task, cell: str, distance: int) -> float:
+    """Share of right answers on fresh examples, after learning until it is solved."""
+    rng = np.random.default_rng(config.seed + distance)
+    net = _net(config, task, cell, distance, rng)
+    optimizer = Adam(net.parameters(), lr=config.lr)
     accuracies: list[float] = []
-    while len(accuracies) < updates:
-        for parameter in parameters:
-            parameter.zero_grad()
-        accuracies.append(step())
-        clip_gradients(parameters, config.max_norm)
+    while len(accuracies) < getattr(config, task.updates):
+        x, answers = task.batch(rng, config.N, distance)
+        y = net.forward(asarray(x))
+        net.zero_grad()
+        net.backward(task.gradient(y, asarray(answers)))
+        clip_gradients(net.parameters(), config.max_norm)
         optimizer.step()
+        accuracies.append(float(np.mean(task.right(asnumpy(y), answers))))
         last = accuracies[-LOOKED_AT:]
         if len(last) == LOOKED_AT and np.mean(last) >= SOLVED:
-            return
-
-
-def names_accuracy(config: Config, cell: str, distance: int) -> float:
-    """Share of the names that a cell gets right on fresh sentences, after learning."""
-    rng = np.random.default_rng(config.seed + distance)
-    D = config.H // 2
-    fresh = rng.standard_normal((len(VOCABULARY), D)).astype("float32")
-    embedding = Embedding(asarray(fresh))
-    reader = _Reader(config, cell, D, len(NAMES), distance)
-    loss = SoftmaxWithLoss()
-
-    def step() -> float:
-        ids, answers = names_batch(rng, config.N, distance)
-        scores = reader.forward(embedding.forward(asarray(ids)))
-        loss.forward(scores, asarray(answers))
-        embedding.backward(reader.backward(loss.backward()))
-        return _right_names(scores, answers)
-
-    parameters = embedding.parameters() + reader.parameters()
-    _learn(config, parameters, config.names_updates, step)
-    ids, answers = names_batch(rng, config.tested, distance)
-    return _right_names(reader.forward(embedding.forward(asarray(ids))), answers)
-
-
-def _right_names(scores: Array, answers: HostArray) -> float:
-    return float(np.mean(asnumpy(scores).argmax(axis=1) == answers))
-
-
-def adding_accuracy(config: Config, cell: str, distance: int) -> float:
-    """Share of the sums that a cell gets right on fresh streams, after learning."""
-    rng = np.random.default_rng(config.seed + distance)
-    reader = _Reader(config, cell, 2, 1, distance)
-
-    def step() -> float:
-        x, sums = adding_batch(rng, config.N, distance)
-        y = reader.forward(asarray(x))
-        reader.backward(2 * (y - asarray(sums)) / config.N)  # of the mean of (y - sum)^2
-        return _right_sums(y, sums)
-
-    _learn(config, reader.parameters(), config.adding_updates, step)
-    x, sums = adding_batch(rng, config.tested, distance)
-    return _right_sums(reader.forward(asarray(x)), sums)
-
-
-def _right_sums(y: Array, sums: HostArray) -> float:
-    return float(np.mean(np.abs(asnumpy(y) - sums) < CLOSE))
+            break
+    x, answers = task.batch(rng, config.tested, distance)
+    return float(np.mean(task.right(asnumpy(net.forward(asarray(x))), answers)))

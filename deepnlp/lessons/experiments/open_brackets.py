@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import asarray
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity, surprisal
 from deepnlp.files.tables import table
 from deepnlp.gradflow import gradient_flow
 from deepnlp.lessons.experiments.brackets import Group, closing_brackets
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
-from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.optimizers import Adam
 from deepnlp.plots import curves
 from deepnlp.training import BPTTBatches, Linear
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -45,14 +42,8 @@ class Config:
     lr: float = 0.01
     steps: int = 30
     groups: tuple[tuple[int, int], ...] = (
-        (2, 2),
-        (3, 3),
-        (4, 4),
-        (5, 6),
-        (7, 8),
-        (9, 11),
-        (12, 16),
-    )
+        (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 11), (12, 16),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,9 +62,9 @@ class Outcome(Result):
             ["gradient left per step", *(f"{value:.3f}" for value in self.rate.values())],
         ]
         for groups in zip(*self.groups.values(), strict=True):
-            told = (f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)
+            texts = (f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)
             name = f"bits of ')', {groups[0].distance:g} words after '(' ({groups[0].count})"
-            rows.append([name, *told])
+            rows.append([name, *texts])
         return table(["", *(f">{cell.upper()}" for cell in self.groups)], rows)
 
     def figure(self) -> Figure:
@@ -102,9 +93,7 @@ def run(config: Config) -> Outcome:
     ids = corpus.train[: config.tokens or None]
     valid = corpus.valid[: config.tokens or None]
     unseen = np.concatenate([corpus.valid, corpus.test])[: config.tokens or None]
-    losses: dict[str, float] = {}
-    rates: dict[str, float] = {}
-    groups: dict[str, list[Group]] = {}
+    losses, rates, groups = {}, {}, {}
     words = corpus.vocab.decode(unseen)
     for cell in ("rnn", "lstm"):
         model = _train(config, ids, len(corpus.vocab), cell)
@@ -122,15 +111,11 @@ def _train(config: Config, ids: HostArray, V: int, cell: str) -> RNNLM:
     model.start_from_unigram(np.bincount(ids, minlength=V))
     batches = BPTTBatches(ids, config.N, config.T)
     optimizer = Adam(model.parameters(), lr=config.lr)
-    schedule, update = Linear(config.epochs * len(batches), floor=0.05), 0
+    schedule, done = Linear(config.epochs * len(batches), floor=0.05), 0
     for _ in range(config.epochs):
         model.reset_state()
         for inputs, targets in batches:
-            optimizer.lr = config.lr * schedule.scale(update)
-            model.forward(asarray(inputs), asarray(targets))
-            model.zero_grad()
-            model.backward()
-            clip_gradients(model.parameters(), 1.0)
-            optimizer.step()
-            update += 1
+            optimizer.lr = config.lr * schedule.scale(done)
+            update(model, optimizer, inputs, targets, max_norm=1.0)
+            done += 1
     return model

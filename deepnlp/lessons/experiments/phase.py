@@ -14,10 +14,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.files.tables import table
-from deepnlp.lessons.experiments.result import Result
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label, label_in_margin, plain
-
-HostArray = np.ndarray[Any, Any]
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 
 @dataclass(frozen=True)
@@ -102,20 +101,21 @@ class Outcome(Result):
 
     def figure(self) -> Figure:
         """Growth per step over g, a point for each matrix, with the two lines."""
-        figure = Figure(figsize=(9.5, 5.6), dpi=150)
-        axes = figure.add_axes((0.08, 0.11, 0.70, 0.72))
-        labels = []
+        singular, radius = self.crossing(self.largest), self.crossing(self.radius)
+        message = (
+            f"A gradient grows once the spectral radius of $W_h$ passes 1 ($g$ = {radius:.2f}),\n"
+            f"not where its largest singular value does ($g$ = {singular:.2f}); tanh slows it down"
+        )
+        figure, (axes,) = canvas_of(message, (9.5, 5.6), (0.08, 0.11, 0.70, 0.72))
+        lines = []
         kinds = ((self.linear, "linear", VERMILLION, "^"), (self.tanh, "tanh", BLUE, "o"))
         for values, name, colour, marker in kinds:
             x = np.repeat(self.g, values.shape[1])
             axes.plot(x, values.ravel(), marker, color=colour, ms=2.5, alpha=0.16, mew=0)
             median = np.median(values, axis=1)
-            axes.plot(self.g, median, color=colour, lw=2.2)
-            labels.append(Label(f"{name}: {median[-1]:.2f} per step", float(median[-1]), colour))
+            lines.append(Line(self.g, median, colour, f"{name}: {median[-1]:.2f} per step"))
         axes.axhline(1.0, color=BLACK, lw=0.9)
         top = 1.02 * float(np.quantile(self.linear[-1], 0.98))
-        axes.set(xlim=(self.g[0], self.g[-1]), ylim=(0, top))
-        singular, radius = self.crossing(self.largest), self.crossing(self.radius)
         for at, text, dash in (
             (singular, "largest singular\nvalue passes 1", "--"),
             (radius, "spectral radius\npasses 1", "-."),
@@ -123,15 +123,11 @@ class Outcome(Result):
             if np.isfinite(at):
                 axes.axvline(at, color=GREY, lw=1.3, ls=dash)
                 axes.text(at + 0.02, 0.97 * top, text, color=GREY, va="top", fontsize=9.5)
-        axes.set_xlabel("scale $g$ of $W_h = g$ randn$(H, H)/\\sqrt{H}$")
-        axes.set_ylabel("growth of the gradient, factor per step")
-        plain(axes)
-        label_in_margin(axes, labels)
-        message = (
-            f"A gradient grows once the spectral radius of $W_h$ passes 1 ($g$ = {radius:.2f}),\n"
-            f"not where its largest singular value does ($g$ = {singular:.2f}); tanh slows it down"
-        )
-        figure.text(0.08, 0.965, message, fontsize=12, weight="bold", va="top")
+        panel(
+            axes, lines, xlim=(self.g[0], self.g[-1]), ylim=(0, top),
+            xlabel="scale $g$ of $W_h = g$ randn$(H, H)/\\sqrt{H}$",
+            ylabel="growth of the gradient, factor per step",
+        )  # fmt: skip
         return figure
 
 

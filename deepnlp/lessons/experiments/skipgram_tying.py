@@ -11,7 +11,6 @@ of the vectors. The true distribution is not like that.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,12 +20,11 @@ from deepnlp.backend.functions import softmax
 from deepnlp.files.tables import table
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
 from deepnlp.optimizers import Adam
 from deepnlp.parameter import Parameter
-from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION, Label, label_in_margin, plain
-
-HostArray = np.ndarray[Any, Any]
+from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION, Label
 
 TIES = {"none": "two matrices", "tied": "tied", "tied+L": "tied with L"}
 BESIDE = ("itself", "others of its kind", "other kinds")
@@ -85,39 +83,33 @@ class Outcome(Result):
 
     def figure(self) -> Figure:
         """Above the divergence over the size, below what stands beside a word."""
-        figure = Figure(figsize=(8.0, 7.2), dpi=150)
-        above = figure.add_axes((0.09, 0.52, 0.66, 0.31))
-        below = figure.add_axes((0.09, 0.06, 0.88, 0.33))
-        styles = {"none": (BLUE, "o-"), "tied": (VERMILLION, "s--"), "tied+L": (ORANGE, "^-.")}
+        places = (0.09, 0.52, 0.66, 0.31), (0.09, 0.06, 0.88, 0.33)
+        figure, (above, below) = canvas_of(self._message(), (8.0, 7.2), *places)
+        looks = ((BLUE, "o-"), (VERMILLION, "s--"), (ORANGE, "^-."))
+        lines = [
+            Line(self.config.sizes, values, colour, f"{TIES[tie]}: {values[-1]:.3f}", style)
+            for (tie, values), (colour, style) in zip(self.divergence.items(), looks, strict=True)
+        ]
         above.axhline(self.frequency, color=GREY, lw=1, ls=":")
-        labels = [Label("frequencies alone", self.frequency, GREY)]
-        for tie, values in self.divergence.items():
-            colour, style = styles[tie]
-            above.plot(self.config.sizes, values, style, color=colour, lw=2, ms=5)
-            labels.append(Label(f"{TIES[tie]}: {values[-1]:.3f}", values[-1], colour))
-        above.set(xscale="log", xticks=self.config.sizes, ylim=(0, None))
-        above.set(xlabel="D, size of a vector", ylabel="divergence (nats per context word)")
+        above.set(xscale="log", xticks=self.config.sizes)
         above.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         above.minorticks_off()
-        above.set_title("Divergence from the true distribution", loc="left", fontsize=10.5)
-        plain(above)
-        label_in_margin(above, labels, height=0.08)
+        panel(
+            above, lines, [Label("frequencies alone", self.frequency, GREY)], height=0.08,
+            title="Divergence from the true distribution", ylim=(0, None),
+            xlabel="D, size of a vector", ylabel="divergence (nats per context word)",
+        )  # fmt: skip
         for k, (name, values) in enumerate(self.beside.items()):
-            colour = {"true": GREY, TIES["tied"]: VERMILLION}.get(name, ORANGE)
-            places = np.arange(len(BESIDE)) + 0.27 * (k - 1)
-            below.bar(places, values, 0.25, color=colour, label=name)
-            for place, value in zip(places, values, strict=True):
-                text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
-                below.text(place, value + 0.012, text, ha="center", fontsize=8.5)
+            places_of_bars = np.arange(len(BESIDE)) + 0.27 * (k - 1)
+            colour = (GREY, VERMILLION, ORANGE)[k]
+            found = below.bar(places_of_bars, values, 0.25, color=colour, label=name)
+            texts = [f"{one:.3f}" if one < 0.0995 else f"{one:.2f}" for one in values]
+            below.bar_label(found, texts, padding=2, fontsize=8.5)
         below.set_xticks(range(len(BESIDE)), BESIDE)
         below.tick_params(axis="x", length=0)
-        below.set(ylabel="probability")
-        below.set_title(
-            f"What stands beside a word, D = {self.config.sizes[-1]}", loc="left", fontsize=10.5
-        )
         below.legend(frameon=False, loc="upper left")
-        plain(below)
-        figure.text(0.02, 0.98, self._message(), fontsize=11, weight="bold", va="top")
+        title = f"What stands beside a word, D = {self.config.sizes[-1]}"
+        panel(below, [], title=title, ylabel="probability")
         return figure
 
     def _message(self) -> str:

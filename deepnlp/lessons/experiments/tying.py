@@ -8,22 +8,21 @@ where that word is read; tied, every row learns at every step, as an output does
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asnumpy
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
 from deepnlp.files.tables import table
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
-from deepnlp.optimizers import SGD, clip_gradients
-from deepnlp.plots.style import BLUE, ORANGE, VERMILLION, Label, label_in_margin, plain
+from deepnlp.optimizers import SGD
+from deepnlp.plots.style import BLUE, ORANGE, VERMILLION
 from deepnlp.training import BPTTBatches
-
-HostArray = np.ndarray[Any, Any]
 
 KINDS = {"none": "untied", "tied": "tied"}
 
@@ -64,12 +63,8 @@ class Outcome(Result):
         """Sizes and perplexities, then the rows by frequency."""
         epochs = [f">epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
         first = [
-            [
-                KINDS[kind],
-                f"{self.parameters[kind]:,}",
-                *(f"{value:.1f}" for value in self.perplexity[kind]),
-            ]
-            for kind in KINDS
+            [KINDS[kind], f"{self.parameters[kind]:,}", *(f"{value:.1f}" for value in values)]
+            for kind, values in self.perplexity.items()
         ]
         second = [
             [f"{count:,.1f}", *(f"{values[group]:.2f}" for values in self.moved.values())]
@@ -84,32 +79,28 @@ class Outcome(Result):
 
     def figure(self) -> Figure:
         """Left the perplexity, right the rows."""
-        figure = Figure(figsize=(12.5, 5.2), dpi=150)
-        left = figure.add_axes((0.06, 0.13, 0.27, 0.62))
-        right = figure.add_axes((0.56, 0.13, 0.28, 0.62))
+        places = (0.06, 0.13, 0.27, 0.62), (0.56, 0.13, 0.28, 0.62)
+        figure, (left, right) = canvas_of(self._message(), (12.5, 5.2), *places)
         epochs = np.arange(1, self.config.epochs + 1)
-        labels = []
-        for kind, colour, style in (("none", VERMILLION, "s--"), ("tied", BLUE, "o-")):
-            values = self.perplexity[kind]
-            left.plot(epochs, values, style, color=colour, lw=2, ms=5)
+        looks = ((VERMILLION, "s--"), (BLUE, "o-"))
+        lines = []
+        for (kind, values), (colour, style) in zip(self.perplexity.items(), looks, strict=True):
             text = f"{KINDS[kind]}: {values[-1]:.0f} with\n{self.parameters[kind]:,} parameters"
-            labels.append(Label(text, values[-1], colour))
-        left.set(xticks=epochs, xlabel="epoch", ylabel="validation perplexity")
-        left.set_title("Perplexity", loc="left", fontsize=10.5)
-        plain(left)
-        label_in_margin(left, labels, height=0.12)
-        labels = []
-        for (name, values), colour, style in zip(
-            self.moved.items(), (VERMILLION, ORANGE, BLUE), ("s--", "^-.", "o-"), strict=True
-        ):
-            right.plot(self.counts, values, style, color=colour, lw=2, ms=5)
-            labels.append(Label(name, values[-1], colour))
-        right.set(xscale="log", ylim=(0, None), ylabel="distance of its row from its first value")
-        right.set_xlabel("occurrences of the word in the training text")
-        right.set_title("What rows of rare and frequent words learn", loc="left", fontsize=10.5)
-        plain(right)
-        label_in_margin(right, labels, height=0.08)
-        figure.text(0.06, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
+            lines.append(Line(epochs, values, colour, text, style))
+        panel(
+            left, lines, title="Perplexity", height=0.12, xticks=epochs, xlabel="epoch",
+            ylabel="validation perplexity",
+        )  # fmt: skip
+        looks = ((VERMILLION, "s--"), (ORANGE, "^-."), (BLUE, "o-"))
+        lines = [
+            Line(self.counts, values, colour, name, style)
+            for (name, values), (colour, style) in zip(self.moved.items(), looks, strict=True)
+        ]
+        panel(
+            right, lines, title="What rows of rare and frequent words learn", height=0.08,
+            xscale="log", ylim=(0, None), xlabel="occurrences of the word in the training text",
+            ylabel="distance of its row from its first value",
+        )  # fmt: skip
         return figure
 
     def _message(self) -> str:
@@ -150,21 +141,13 @@ def run(config: Config) -> Outcome:
     counts = np.bincount(ids, minlength=V)
     seen = np.argsort(counts, kind="stable")[int(np.sum(counts == 0)) :]  # rarest first
     groups = np.array_split(seen, config.groups)
-    moved = {
-        "embedding, untied": rows["none"][0],
-        "output, untied": rows["none"][1],
-        "both, tied": rows["tied"][0],
-    }
-    return Outcome(
-        config=config,
-        parameters=sizes,
-        perplexity=perplexities,
-        counts=[float(np.mean(counts[group])) for group in groups],
-        moved={
-            name: [float(np.mean(values[group])) for group in groups]
-            for name, values in moved.items()
-        },
-    )
+
+    def means(values: HostArray) -> list[float]:
+        return [float(np.mean(values[group])) for group in groups]
+
+    names = ("embedding, untied", "output, untied", "both, tied")
+    moved = dict(zip(names, map(means, (*rows["none"], *rows["tied"])), strict=True))
+    return Outcome(config, sizes, perplexities, means(counts), moved)
 
 
 def _word_rows(model: RNNLM) -> list[HostArray]:
@@ -180,10 +163,6 @@ def _train(config: Config, model: RNNLM, ids: HostArray, valid: HostArray) -> li
     for _ in range(config.epochs):
         model.reset_state()
         for inputs, targets in BPTTBatches(ids, config.N, config.T):
-            model.forward(asarray(inputs), asarray(targets))
-            model.zero_grad()
-            model.backward()
-            clip_gradients(model.parameters(), config.max_norm)
-            optimizer.step()
+            update(model, optimizer, inputs, targets, config.max_norm)
         found.append(perplexity(model, valid))
     return found

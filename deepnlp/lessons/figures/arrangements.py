@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow, canvas, saved
+from deepnlp.lessons.figures.drawing import bow, disc, sheet
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
 ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
@@ -25,7 +22,7 @@ PANELS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
 }
 
 
-def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figure:
+def arrangements(*, title: str) -> Figure:
     """Draw two steps of Luong's decoder, without and with input feeding, and of Bahdanau's.
 
     Arrows in red lead from one step's attention to the next step.
@@ -34,8 +31,6 @@ def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figu
     ----------
     title : str
         Line breaks are kept.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -48,17 +43,14 @@ def arrangements(*, title: str, path: str | PathLike[str] | None = None) -> Figu
     ['Luong', 'with input feeding', 'Bahdanau']
     """
     head = 0.72 + 0.18 * title.count("\n")
-    width, height = 3 * PANEL + 0.1, ROWS["y"] + 0.3 + head
-    figure, axes = canvas(width, height)
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.text(0.15, height - 0.12, title, fontsize=10.5, weight="bold", va="top")
+    figure, axes = sheet(3 * PANEL + 0.1, ROWS["y"] + 0.3 + head, title)
     for number, (name, (plain, waiting)) in enumerate(PANELS.items()):
         left = 0.1 + PANEL * number
         axes.text(
             left + 0.08, ROWS["y"] + 0.42, name, fontsize=10, weight="bold", color=BLUE, gid="name"
         )
         _draw(axes, left, plain, waiting)
-    return saved(figure, path)
+    return figure
 
 
 def _draw(
@@ -70,12 +62,8 @@ def _draw(
     }
     steps = ("t-1", "t")
     for node, (x, y) in places.items():
-        circle = Circle((x, y), RADIUS, facecolor="white", edgecolor=BLACK, lw=1.1, zorder=3)
-        if node[0] == "c":
-            circle.set_facecolor("#E3F0F8")
-        axes.add_patch(circle)
         text = f"${node[0]}_{{{steps[int(node[1])]}}}$"
-        axes.text(x, y, text, ha="center", va="center", fontsize=10, zorder=4)
+        disc(axes, x, y, RADIUS, text, "#E3F0F8" if node[0] == "c" else "white")
     x, y = places["h0"]
     arrow(axes, (left + 0.06, y), (x - RADIUS, y), BLACK, head=8, width=1.1)
     for pairs, colour in ((plain, BLACK), (waiting, VERMILLION)):
@@ -83,7 +71,8 @@ def _draw(
             _between(axes, places[one], places[other], colour)
     for step in (0, 1):  # the state enters the output beside the context
         (x, low), (_, high) = places[f"h{step}"], places[f"y{step}"]
-        _bow(axes, (x - RADIUS * 0.7, low + RADIUS * 0.7), (x - RADIUS * 0.7, high - RADIUS * 0.7))
+        left, rim = x - RADIUS * 0.7, RADIUS * 0.7
+        bow(axes, (left, low + rim), (left, high - rim), -0.45, GREY)
 
 
 def _between(axes: Axes, start: Point, end: Point, colour: str) -> None:
@@ -93,11 +82,3 @@ def _between(axes: Axes, start: Point, end: Point, colour: str) -> None:
     x, y = RADIUS * dx / long, RADIUS * dy / long
     bold = 1.1 if colour == BLACK else 2.0
     arrow(axes, (start[0] + x, start[1] + y), (end[0] - x, end[1] - y), colour, head=8, width=bold)
-
-
-def _bow(axes: Axes, start: Point, end: Point) -> None:
-    """An arrow that passes left of what stands between."""
-    style: Any = {"arrowstyle": "-|>", "mutation_scale": 8, "shrinkA": 0, "shrinkB": 0}
-    axes.add_patch(
-        FancyArrowPatch(start, end, connectionstyle="arc3,rad=-0.45", color=GREY, lw=1.1, **style)
-    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, plain, saved
+from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, plain
 
 HostArray = np.ndarray[Any, Any]
 
@@ -19,7 +18,6 @@ def svd_plane(
     columns: tuple[str, str],
     *,
     title: str,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw words in the plane of two columns of a matrix, and the axes that the SVD finds.
 
@@ -33,8 +31,6 @@ def svd_plane(
     columns : (str, str)
         What the two numbers are.
     title : str
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -83,7 +79,7 @@ def svd_plane(
                       color=BLUE)  # fmt: skip
     axes.set(xlabel=columns[0], ylabel=columns[1])
     figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def axis_words(
@@ -93,7 +89,6 @@ def axis_words(
     *,
     title: str,
     most: int = 6,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw for each of a few axes the words that lie furthest out on both sides.
 
@@ -108,8 +103,6 @@ def axis_words(
     title : str
     most : int
         Words on each side.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -151,7 +144,7 @@ def axis_words(
             axes.text(x, line + 0.12, _in_lines(side, align), ha=align, va="top", fontsize=9,
                       color=colour, linespacing=1.25)  # fmt: skip
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def _in_lines(words: Sequence[str], align: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from os import PathLike
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, canvas, saved
+from deepnlp.lessons.figures.drawing import sheet, word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point
 
 PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
 PALE = "#8A8A8A"
@@ -41,7 +41,6 @@ def beam_tree(
     paths: Mapping[str, Sequence[str]],
     *,
     title: str,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw the candidates of each step, those that were dropped in grey, and a few ways through.
 
@@ -53,8 +52,6 @@ def beam_tree(
         At most two: by name, the tokens of a text among the candidates, step by step.
     title : str
         Line breaks are kept.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -80,8 +77,7 @@ def beam_tree(
         )
     low, rows, lines = 0.3, max(map(len, steps)), 1 + title.count("\n")
     height = low + ROW * rows + 0.5 + 0.2 * lines
-    figure, axes = canvas(WIDTH, height)
-    axes.set(xlim=(0, WIDTH), ylim=(0, height))
+    figure, axes = sheet(WIDTH, height, title)
     middle = low + ROW * rows / 2
     gap = (WIDTH - 0.6 - 0.1 - HALF) / len(steps)  # from one step to the next
     places: list[list[Point]] = [[(0.6 - HALF, middle)]]  # the start
@@ -96,15 +92,14 @@ def beam_tree(
         for start, end in pairwise(along):
             _line(axes, start, end, colour, 2.4, dash)
         axes.plot([], [], color=colour, ls=dash, lw=2.4, label=name)
-    axes.text(0.6 - 0.06, middle, "start", ha="right", va="center", fontsize=9, color=BLACK)
+    word(axes, 0.6 - 0.06, middle, "start", ha="right", fontsize=9)
     if paths:
         place = (0.0, 1 - (0.12 + 0.2 * lines) / height)
         axes.legend(
             ncols=2, frameon=False, fontsize=9, borderaxespad=0.4, loc="upper left",
             bbox_to_anchor=place,
         )  # fmt: skip
-    axes.text(0.12, height - 0.1, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def _found(steps: Sequence[Sequence[Candidate]], way: Sequence[str]) -> list[int]:
@@ -141,6 +136,4 @@ def _box(axes: Axes, place: Point, one: Candidate) -> None:
     colour = BLACK if one.kept else PALE
     text = f"{one.token}  {one.log_probability:.2f}".replace("-", "−")
     box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "lw": 0.9}
-    axes.text(
-        *place, text, ha="center", va="center", fontsize=8.5, color=colour, bbox=box, zorder=5
-    )
+    word(axes, *place, text, colour, fontsize=8.5, bbox=box, zorder=5)

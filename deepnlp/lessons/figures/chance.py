@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain
 
 HostArray = np.ndarray[Any, Any]
 
@@ -24,7 +23,6 @@ def against_chance(
     *,
     label: Sequence[str],
     title: str,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     r"""Draw the contexts of one word: their counts over the counts expected by chance.
 
@@ -40,8 +38,6 @@ def against_chance(
     label : sequence of str
         The contexts to name.
     title : str
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -87,7 +83,7 @@ def against_chance(
         label_words(axes, named, dict.fromkeys(named, VERMILLION))
     axes.set(xlabel="times expected by chance", ylabel="times observed")
     figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def _diagonals(axes: Axes) -> None:

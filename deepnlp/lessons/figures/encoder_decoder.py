@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
 
-from deepnlp.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    VERMILLION,
-    arrow,
-    canvas,
-    saved,
-)
+from deepnlp.lessons.figures.drawing import both_ways, disc, word
+from deepnlp.plots.style import BLUE, GREEN, GREY, VERMILLION, arrow, canvas
 
 STEP = 0.95  # from one cell to the next
 RADIUS = 0.27
-SHADES = {"encoder": "#E8F1F8", "decoder": "#FFFFFF"}
+SHADE = "#E8F1F8"  # of the encoder
 
 
 def encoder_decoder(
@@ -32,7 +22,6 @@ def encoder_decoder(
     mark: str = "end",
     peeky: bool = False,
     title: str | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw an encoder that reads a text, and a decoder that starts from its last state.
 
@@ -48,8 +37,6 @@ def encoder_decoder(
     peeky : bool
         Whether the encoder's last state enters every step of the decoder (green).
     title : str, optional
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -78,42 +65,36 @@ def encoder_decoder(
     figure, axes = canvas(width, height + 0.35, (0, 0, 1, height / (height + 0.35)))
     axes.set(xlim=(low, high), ylim=(-1.85, 1.7))
     for k, x in enumerate(xs):
-        side = "encoder" if k < S else "decoder"
-        circle = Circle((x, 0), RADIUS, facecolor=SHADES[side], edgecolor=BLACK, lw=1.2, zorder=3)
-        axes.add_patch(circle)
         name = f"$h^e_{{{k + 1}}}$" if k < S else f"$h^d_{{{k - S + 1}}}$"
-        axes.text(x, 0, name, ha="center", va="center", fontsize=10, zorder=4)
+        disc(axes, x, 0, RADIUS, name, SHADE if k < S else "white")
         arrow(axes, (x, -0.98), (x, -RADIUS - 0.02), BLUE)
         reads = source[k] if k < S else [mark, *target][k - S]
-        _text(axes, x, -1.16, reads)
+        word(axes, x, -1.16, reads)
         if k < S + T - 1:
             _between(axes, x, xs[k + 1], joint=k == S - 1)
         if k >= S:
-            arrow(axes, (x - 0.07, RADIUS), (x - 0.07, 1.02), BLUE)
-            arrow(axes, (x + 0.07, 1.02), (x + 0.07, RADIUS), VERMILLION, dashed=True)
-            _text(axes, x, 1.2, [*target, mark][k - S])
+            both_ways(axes, (x, RADIUS), (x, 1.02), 0.07)
+            word(axes, x, 1.2, [*target, mark][k - S])
     if peeky:
         _context(axes, xs[S - 1], xs[S:])
-    _text(axes, (xs[0] + xs[S - 1]) / 2, -1.6, "the encoder reads", GREY)
-    _text(axes, (xs[S] + xs[-1]) / 2, -1.6, "the decoder reads", GREY)
-    _text(axes, (xs[S] + xs[-1]) / 2, 1.52, "and should write", GREY)
+    word(axes, (xs[0] + xs[S - 1]) / 2, -1.6, "the encoder reads", GREY)
+    word(axes, (xs[S] + xs[-1]) / 2, -1.6, "the decoder reads", GREY)
+    word(axes, (xs[S] + xs[-1]) / 2, 1.52, "and should write", GREY)
     text = "All that the decoder knows of the source passes through one state"
     if peeky:
         text = "Peeky: the encoder's last state enters every step of the decoder"
     axes.set_title(title or text, loc="left", x=0.02, fontsize=10.5, weight="bold")
-    return saved(figure, path)
+    return figure
 
 
 def _between(axes: Axes, left: float, right: float, joint: bool) -> None:
     """The state to the next cell and its gradient back; stronger between the two networks."""
     width = 2.2 if joint else 1.4
-    arrow(axes, (left + RADIUS, 0.09), (right - RADIUS, 0.09), BLUE, width=width)
-    arrow(axes, (right - RADIUS, -0.09), (left + RADIUS, -0.09), VERMILLION, dashed=True,
-          width=width)  # fmt: skip
+    both_ways(axes, (left + RADIUS, 0), (right - RADIUS, 0), 0.09, width)
     if joint:
         middle = (left + right) / 2
-        _text(axes, middle, 0.36, "$h$, $c$", BLUE)
-        _text(axes, middle, -0.36, "$dh$, $dc$", VERMILLION)
+        word(axes, middle, 0.36, "$h$, $c$", BLUE)
+        word(axes, middle, -0.36, "$dh$, $dc$", VERMILLION)
 
 
 def _context(axes: Axes, last: float, cells: Sequence[float]) -> None:
@@ -123,7 +104,3 @@ def _context(axes: Axes, last: float, cells: Sequence[float]) -> None:
     axes.plot(xs, ys, color=GREEN, lw=1.4, zorder=2)
     for x in cells:
         arrow(axes, (x - 0.13, rail), (x - 0.13, -RADIUS + 0.02), GREEN, head=9)
-
-
-def _text(axes: Axes, x: float, y: float, text: str, colour: str = BLACK) -> None:
-    axes.text(x, y, text, ha="center", va="center", fontsize=10, color=colour)

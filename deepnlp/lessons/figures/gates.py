@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, GREY, saved
+from deepnlp.plots.style import BLACK, GREY
 
 HostArray = np.ndarray[Any, Any]
 
@@ -20,7 +19,6 @@ def gate_traces(
     *,
     title: str,
     units: int = 12,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw gates over a sentence, a panel for each: a row for a unit, a column for a word.
 
@@ -36,8 +34,6 @@ def gate_traces(
     title : str
     units : int
         How many of the H units to show.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -92,7 +88,7 @@ def gate_traces(
     scale.set_yticklabels(["0 shut", "0.5", "1 open"], fontsize=8.5)
     figure.text(0.15 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top",
                 color=BLACK)  # fmt: skip
-    return saved(figure, path)
+    return figure
 
 
 def _most_varied(gate: HostArray, units: int) -> HostArray:

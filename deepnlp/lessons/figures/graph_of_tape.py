@@ -41,12 +41,15 @@ class Source(NamedTuple):
     @property
     def value(self) -> HostArray:
         """The columns of the value."""
-        return self.node.value[..., self.columns]
+        return self._part(self.node.value)
 
     @property
     def grad(self) -> HostArray:
         """The columns of the gradient."""
-        return self.node.grad[..., self.columns]
+        return self._part(self.node.grad)
+
+    def _part(self, array: HostArray) -> HostArray:
+        return array[..., self.columns] if array.ndim else array
 
 
 @dataclass(eq=False)

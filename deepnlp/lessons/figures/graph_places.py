@@ -22,15 +22,13 @@ class Picture(NamedTuple):
     ----------
     title : str
     nodes : list of Node
-    exits : list of (Node, place, str)
-        The outputs, where their arrows end, and the shapes that are written there.
+        Last the outputs once more, as leaves where their arrows end.
     blocks_labelled_at : float
         How far along an edge the label of a block stands, from 0 to 1.
     """
 
     title: str
     nodes: list[Node]
-    exits: list[tuple[Node, Point, str]]
     blocks_labelled_at: float = 0.5
 
 
@@ -151,8 +149,12 @@ def _step(plan: Plan, layer: Any, inputs: list[HostArray], letters: str) -> Pict
             for source in node.sources
         ]
     named = {node.name: node for node in nodes}
-    exits = [(named[name], place, "N, H") for name, place in plan.exits.items()]
-    return Picture(plan.title, nodes, exits, plan.blocks_labelled_at)
+    exits = [_exit(named[name], place, "N, H") for name, place in plan.exits.items()]
+    return Picture(plan.title, nodes + exits, plan.blocks_labelled_at)
+
+
+def _exit(node: Node, at: Point, shape: str) -> Node:
+    return Node(node.name, node.value, node.grad, sources=[Source(node)], at=at, shape=shape)
 
 
 def _in_letters(node: Node, layer: Any) -> str:
@@ -222,7 +224,7 @@ def _chain(layer: Layer, x: HostArray, targets: HostArray | None) -> Picture:
         node.shape = _numbers(node.value)
     end = (before.at[0] + STEP + _extra(before), 0.0)
     title = "Values go right (blue), gradients come back (red, dashed)"
-    return Picture(title, chain, [(before, end, before.shape)])
+    return Picture(title, [*chain, _exit(before, end, before.shape)])
 
 
 def _constant(name: str, value: Any) -> Node:
@@ -255,7 +257,8 @@ def road_of(steps: list[list[Node]]) -> Picture:
         total.name = f"c_{t}"
         chain += [f, new, kept, total]
     title = "The road of $c$ alone: at each step one product with $f$ and one sum"
-    return Picture(title, chain, [(chain[-1], (2.75 * len(steps) + 1.0, 1.4), "N, H")])
+    end = (2.75 * len(steps) + 1.0, 1.4)
+    return Picture(title, [*chain, _exit(chain[-1], end, "N, H")])
 
 
 def _leaf_at(node: Node, name: str, x: float) -> Node:

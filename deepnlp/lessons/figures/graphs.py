@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from inspect import signature
 from itertools import pairwise
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyBboxPatch
 
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
-from deepnlp.layers import GRU, LSTM, RNN, Affine, MatMul, TimeLSTM
+from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
+from deepnlp.lessons.figures.drawing import box, disc, word
 from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
 from deepnlp.lessons.figures.graph_places import SUM, Picture, picture_of, road_of
-from deepnlp.plots.style import BLACK, BLUE, VERMILLION, arrow, canvas, saved
+from deepnlp.plots.style import BLUE, VERMILLION, arrow, canvas
 
 SYMBOLS = {
     "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
@@ -36,7 +36,6 @@ def computation_graph(
     targets: Any = None,
     backward: bool = True,
     title: str | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw what a layer computes, from its own weights, and where its gradients go.
 
@@ -57,8 +56,6 @@ def computation_graph(
         Whether to draw the gradients.
     title : str, optional
         Instead of the graph's own message.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -77,10 +74,10 @@ def computation_graph(
     """
     arrays, shown = _inputs_of(layer, inputs)
     picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
-    return saved(_Drawing(picture, shown, backward, title).figure, path)
+    return _Drawing(picture, shown, backward, title).figure
 
 
-def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None) -> Figure:
+def memory_road(layer: TimeLSTM, x: Any) -> Figure:
     """Draw the memory cell of an LSTM over some steps, with the gradient's way back along it.
 
     The gradient is that of the last memory, set to 1; what goes through h is left out.
@@ -91,8 +88,6 @@ def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None
         It reads x from a state of zeros.
     x : array (N, T, D)
         T inputs; with N = H = 1 the numbers are shown.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -115,32 +110,31 @@ def memory_road(layer: TimeLSTM, x: Any, path: str | PathLike[str] | None = None
         nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", SUM, [dh, dc])
         dc = next(node.grad for node in nodes if node.name == "c_prev")
         steps.insert(0, nodes)
-    return saved(_Drawing(road_of(steps), values=True, backward=True).figure, path)
+    return _Drawing(road_of(steps), values=True, backward=True).figure
 
 
 def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
     """The inputs as host arrays, or random ones that fit; and whether to show their values."""
-    has_parts = hasattr(layer, "parts")  # a cell in the making, with a memory
-    wanted = 3 if has_parts else {LSTM: 3, GRU: 2, RNN: 2}.get(type(layer), 1)
+    name, parameters = type(layer).__name__, signature(layer.forward).parameters.values()
+    wanted = sum(parameter.default is parameter.empty for parameter in parameters)
     if inputs:
         if len(inputs) != wanted:
             raise ValueError(
-                f"computation_graph: a {type(layer).__name__} takes {wanted} inputs, "
-                f"got {len(inputs)}"
+                f"computation_graph: a {name} takes {wanted} inputs, got {len(inputs)}"
             )
         return [np.asarray(asnumpy(x)) for x in inputs], True
-    rng = np.random.default_rng(0)
+    first = layer.layers[0] if isinstance(layer, Sequential) else layer
     if wanted > 1:
-        shapes = [(2, layer.D)] + [(2, layer.H)] * (wanted - 1)
+        widths = [layer.D] + [layer.H] * (wanted - 1)
+    elif isinstance(first, Affine | MatMul):
+        widths = [first.W.shape[0]]
     else:
-        first = layer.layers[0] if isinstance(layer, Sequential) else layer
-        if not isinstance(first, Affine | MatMul):
-            raise ValueError(
-                f"computation_graph: a {type(first).__name__} does not say how wide its input is; "
-                "give the input as well: computation_graph(layer, x)"
-            )
-        shapes = [(2, first.W.shape[0])]
-    return [rng.standard_normal(shape) for shape in shapes], False
+        raise ValueError(
+            f"computation_graph: a {type(first).__name__} does not say how wide its input is; "
+            "give the input as well: computation_graph(layer, x)"
+        )
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((2, width)) for width in widths], False
 
 
 class _Drawing:
@@ -150,41 +144,29 @@ class _Drawing:
         self, picture: Picture, values: bool, backward: bool, title: str | None = None
     ) -> None:
         self.picture, self.values, self.with_gradients = picture, values, backward
-        places = np.array([n.at for n in picture.nodes] + [exit[1] for exit in picture.exits])
+        places = np.array([node.at for node in picture.nodes])
         margin = np.array([0.55, 0.4])
         low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
         width, height = high - low
-        box = (0.0, 0.0, 1.0, height / (height + 0.35))
-        self.figure, self.axes = canvas(width, height + 0.35, box)
+        whole = (0.0, 0.0, 1.0, height / (height + 0.35))
+        self.figure, self.axes = canvas(width, height + 0.35, whole)
         self.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         for node in picture.nodes:
             self._node(node)
             for source in node.sources:
                 self._edge(source, node)
-        for exit in picture.exits:
-            self._exit(*exit)
         text = title or picture.title
         self.axes.set_title(text, loc="left", x=0.02, fontsize=10.5, weight="bold")
 
-    # --- Nodes ------------------------------------------------------------------------------
-
     def _node(self, node: Node) -> None:
+        text = _symbol(node)
         if not node.operation:
-            self._label(node.at, self._text(node.name, node.shape, node.value))
-            return
-        shape: Circle | FancyBboxPatch
-        if _is_round(node):
-            shape = Circle(node.at, RADIUS)
+            text = self._text(node.name, node.shape, node.value)
+        elif _is_round(node):
+            disc(self.axes, *node.at, RADIUS, lw=1.0)
         else:
-            wide = _half_width(node)
-            corner = (node.at[0] - wide + 0.05, node.at[1] - RADIUS + 0.05)
-            shape = FancyBboxPatch(corner, 2 * wide - 0.1, 2 * RADIUS - 0.1, "round,pad=0.05")
-        shape.set(facecolor="white", edgecolor=BLACK, linewidth=1.0, zorder=3)
-        self.axes.add_patch(shape)
-        self._label(node.at, _symbol(node))
-
-    def _label(self, at: Point, text: str) -> None:
-        self.axes.text(*at, text, color=BLACK, fontsize=9.5, ha="center", va="center", zorder=4)
+            box(self.axes, *node.at, _half_width(node), RADIUS)
+        word(self.axes, *node.at, text, fontsize=9.5, zorder=4)
 
     # --- Edges ------------------------------------------------------------------------------
 
@@ -200,26 +182,17 @@ class _Drawing:
         along = self.picture.blocks_labelled_at if source.letters and not source.via else 0.5
         if source.via and not source.letters:
             along = 0.25  # after a corner, where other edges may cross further on
-        if source.node.operation:
+        if source.node.operation and node.operation:  # a leaf shows its value itself
             shape = "" if source.letters else source.node.shape
             self._beside(corners, self._text(source.name, shape, source.value), BLUE, 1.0, along)
         if has_gradient:
             grad = source.grad if self._is_used_once(source) else None
             self._beside(corners, self._gradient(source.name, grad), VERMILLION, -1.0, along)
 
-    def _exit(self, node: Node, at: Point, shape: str) -> None:
-        corners = [_trimmed(node.at, at, node), (at[0] - LEAF_WIDTH, at[1])]
-        self._arrows(corners, self.with_gradients)
-        self._label(at, self._text(node.name, shape, node.value))
-        if self.with_gradients:
-            grad = node.grad if self._is_used_once(Source(node)) else None
-            self._beside(corners, self._gradient(node.name, grad), VERMILLION, -1.0)
-
     def _is_used_once(self, source: Source) -> bool:
         """Whether the gradient that comes back here is the whole gradient of the variable."""
-        used = [s for node in self.picture.nodes for s in node.sources]
-        used += [Source(exit[0]) for exit in self.picture.exits]
-        return sum(s.node is source.node and s.letters == source.letters for s in used) == 1
+        used = [other[::2] for node in self.picture.nodes for other in node.sources]
+        return used.count(source[::2]) == 1
 
     def _arrows(self, corners: list[Point], has_gradient: bool) -> None:
         shift = BETWEEN if has_gradient else 0.0
@@ -246,9 +219,8 @@ class _Drawing:
         place = begin + along * (end - begin) + 0.1 * normal
         horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
         vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
-        at: Any = {"ha": horizontal, "va": vertical, "multialignment": "center"}
-        look: Any = {"color": colour, "fontsize": 8.5, "linespacing": 1.05, "zorder": 4}
-        self.axes.text(place[0], place[1], text, **look, **at)
+        at = {"ha": horizontal, "va": vertical, "multialignment": "center"}
+        word(self.axes, *place, text, colour, fontsize=8.5, linespacing=1.05, zorder=4, **at)
 
     # --- Texts ------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from matplotlib.figure import Figure
 
 from deepnlp.plots.embeddings import MARKS
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import GREY, saved
+from deepnlp.plots.style import GREY
 
 HostArray = np.ndarray[Any, Any]
 
@@ -23,7 +22,6 @@ def vector_paths(
     paths: Mapping[str, HostArray],
     *,
     title: str,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw where vectors of two dimensions went in training, a line for each word.
 
@@ -38,8 +36,6 @@ def vector_paths(
         The vector of each word at S moments.
     title : str
         What the figure says; line breaks are kept.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -94,4 +90,4 @@ def vector_paths(
         frameon=False, fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.2,
     )  # fmt: skip
     figure.text(0.02, 0.985, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,12 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from deepnlp.plots.style import BLACK, percent, saved
+from deepnlp.plots.style import BLACK, percent
 
 LEAST = 1e-4  # of the largest norm: smaller ones have the palest colour
 
 
-def gradient_reach(
-    norms: np.ndarray[Any, Any], window: int, path: str | PathLike[str] | None = None
-) -> Figure:
+def gradient_reach(norms: np.ndarray[Any, Any], window: int) -> Figure:
     r"""Draw :math:`\|\partial L_t / \partial h_k\|` for all t and k, and the windows of TBPTT.
 
     The part inside the outlined triangles is computed, the rest is dropped.
@@ -28,8 +25,6 @@ def gradient_reach(
         Row t, column k; zero for k > t.
     window : int
         Steps in a window of truncated backpropagation through time.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -86,7 +81,7 @@ def gradient_reach(
         f"and {percent(amount)} of the gradient (sum of the norms)"
     )
     figure.text(0.03, 0.975, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def _staircase(start: int, stop: int) -> tuple[list[float], list[float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, saved
+from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
 MARKERS = ("o", "^", "s", "D", "v", "P")
@@ -25,7 +24,6 @@ def decision_regions(
     x: Any,
     t: Any,
     title: str | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw which class a model gives to every point of a plane, and the data over it.
 
@@ -42,8 +40,6 @@ def decision_regions(
         Their classes, from 0, at most six.
     title : str, optional
         By default how many points are on the wrong side.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -107,7 +103,7 @@ def decision_regions(
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     message = _message(int(np.sum(found != classes)), len(points))
     axes.set_title(title or message, loc="left", fontsize=10.5, weight="bold")
-    return saved(figure, path)
+    return figure
 
 
 def _classes(scores: Callable[[Any], Any], points: np.ndarray) -> np.ndarray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+from deepnlp.lessons.figures.drawing import sheet, word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
 
 WORDS_A_LINE = 11
 LINE_HEIGHT = 0.62  # inches
@@ -20,7 +20,6 @@ def long_link(
     *,
     title: str,
     distractor: int | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw a text that ends in a question, with the word that answers it.
 
@@ -33,8 +32,6 @@ def long_link(
     title : str
     distractor : int, optional
         Place of a word that might be taken for it.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -55,21 +52,19 @@ def long_link(
     if not 0 <= cause < last:
         raise ValueError(f"long_link: the cause should be from 0 to {last - 1}, got {cause}")
     lines = -(-len(tokens) // WORDS_A_LINE)
-    width, height = 7.0, 0.85 + LINE_HEIGHT * lines
-    figure, axes = canvas(width, height)
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.text(0.15, height - 0.15, title, fontsize=10.5, weight="bold", va="top")
+    height = 0.85 + LINE_HEIGHT * lines
+    figure, axes = sheet(7.0, height, title)
     for k, token in enumerate(tokens):
         x, y = _place(k, height)
         shown = "?" if k == last else token
         colour = {cause: BLUE, distractor: GREY, last: VERMILLION}.get(k, BLACK)
         weight = "normal" if colour == BLACK else "bold"
-        axes.text(x, y, shown, ha="center", va="center", fontsize=10, color=colour, weight=weight)
+        word(axes, x, y, shown, colour, weight=weight)
         if k > cause:
             _arrow_back(axes, k, height)
     note = f"the gradient of “{tokens[last]}” must travel {last - 1 - cause} steps back in time"
     axes.text(0.15, 0.2, note, fontsize=9.5, color=VERMILLION, va="center")
-    return saved(figure, path)
+    return figure
 
 
 def _place(k: int, height: float) -> tuple[float, float]:

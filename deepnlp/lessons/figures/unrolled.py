@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from os import PathLike
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+from deepnlp.lessons.figures.drawing import both_ways, box, disc, word
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, arrow, canvas
 
 STEP = 1.25  # from one cell to the next
 
 
-def unrolled(
-    tokens: list[str], window: int | None = None, path: str | PathLike[str] | None = None
-) -> Figure:
+def unrolled(tokens: list[str], window: int | None = None) -> Figure:
     """Draw a recurrent language model over the words of a text.
 
     Blue arrows are values, red dashed ones gradients. Where one window of truncated
@@ -27,8 +23,6 @@ def unrolled(
         Two or more: each is read, and the next one is to be predicted.
     window : int, optional
         T, steps in a window; by default one window holds the whole text.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -56,44 +50,37 @@ def unrolled(
     figure, axes = canvas(width, 3.3, (0.01, 0.02, 0.98, 0.86))
     axes.set(xlim=(-1.6, (steps - 1) * STEP + 1.3), ylim=(-1.75, 2.05))
     for start in range(0, steps, T) if steps > T else ():
-        _draw_window(axes, start, min(start + T, steps))
+        first, last = start * STEP, (min(start + T, steps) - 1) * STEP
+        wide = (last - first) / 2 + 0.53
+        box(axes, (first + last) / 2, 0.075, wide, 1.775, fc="#F3F3F3", ec="#C8C8C8", zorder=0)
     for t in range(steps):
         _draw_step(axes, t, tokens[t], tokens[t + 1])
         if t < steps - 1:
             _draw_between(axes, t, stops=(t + 1) % T == 0)
     arrow(axes, (-1.0, 0.12), (-0.34, 0.12), BLUE)
-    axes.text(-1.06, 0.12, "$h_0$", ha="right", va="center", fontsize=11)
+    word(axes, -1.06, 0.12, "$h_0$", ha="right", fontsize=11)
     title = "The same weights at every step"
     if steps > T:
         title = f"In windows of {T} the state goes on, the gradient stops"
     axes.set_title(title, loc="left", fontsize=10.5, weight="bold")
-    return saved(figure, path)
-
-
-def _draw_window(axes: Axes, start: int, stop: int) -> None:
-    left, right = start * STEP - 0.53, (stop - 1) * STEP + 0.53
-    box = FancyBboxPatch((left, -1.7), right - left, 3.55, "round,pad=0,rounding_size=0.12")
-    box.set(facecolor="#F3F3F3", edgecolor="#C8C8C8", linewidth=0.8, zorder=0)
-    axes.add_patch(box)
+    return figure
 
 
 def _draw_step(axes: Axes, t: int, token: str, target: str) -> None:
     x = t * STEP
-    axes.add_patch(Circle((x, 0), 0.34, facecolor="white", edgecolor=BLACK, lw=1.3, zorder=3))
-    axes.text(x, 0, f"$h_{{{t + 1}}}$", ha="center", va="center", fontsize=11, zorder=4)
+    disc(axes, x, 0, 0.34, f"$h_{{{t + 1}}}$")
     arrow(axes, (x, -1.12), (x, -0.36), BLUE)
-    axes.text(x, -1.32, token, ha="center", va="center", fontsize=10)
-    arrow(axes, (x - 0.09, 0.36), (x - 0.09, 1.12), BLUE)
-    arrow(axes, (x + 0.09, 1.12), (x + 0.09, 0.36), VERMILLION, dashed=True)
-    axes.text(x, 1.30, f"$L_{{{t + 1}}}$", ha="center", va="center", fontsize=11)
-    axes.text(x, 1.62, f"{target}?", ha="center", va="center", fontsize=9, color=GREY)
+    word(axes, x, -1.32, token)
+    both_ways(axes, (x, 0.36), (x, 1.12), 0.09)
+    word(axes, x, 1.30, f"$L_{{{t + 1}}}$", fontsize=11)
+    word(axes, x, 1.62, f"{target}?", GREY, fontsize=9)
 
 
 def _draw_between(axes: Axes, t: int, stops: bool) -> None:
     left, right = t * STEP + 0.36, (t + 1) * STEP - 0.36
-    arrow(axes, (left, 0.12), (right, 0.12), BLUE)
     if stops:
+        arrow(axes, (left, 0.12), (right, 0.12), BLUE)
         middle = (left + right) / 2
         axes.plot([middle], [-0.12], "x", color=VERMILLION, markersize=8, mew=2.2, zorder=5)
     else:
-        arrow(axes, (right, -0.12), (left, -0.12), VERMILLION, dashed=True)
+        both_ways(axes, (left, 0), (right, 0), 0.12)

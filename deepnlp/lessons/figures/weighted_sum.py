@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, canvas, saved
+from deepnlp.lessons.figures.drawing import sheet, word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
 
 STEP, CELL, BAR = 0.78, 0.3, 0.62  # inches: between columns, height of a number, of a full bar
 LEFT = 1.6  # inches: the column of the query, with the names of the rows before it
@@ -27,7 +27,6 @@ def weighted_sum(
     *,
     length: int | None = None,
     title: str = "A query reads a memory",
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw how one query reads a memory: scores, weights, and the sum that they give.
 
@@ -41,8 +40,6 @@ def weighted_sum(
     length : int, optional
         Places that count, from 1 to S; S by default. The others are drawn as padding.
     title : str
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -73,35 +70,29 @@ def weighted_sum(
     weights = np.concatenate([e / e.sum(), np.zeros(S - length)])
     width = max(7.0, LEFT + STEP * (S + 1) + 1.15)
     bottom = 0.4 + CELL * H  # top of the memory
-    height = bottom + 0.62 + BAR + 0.72
-    figure, axes = canvas(width, height)
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.text(0.15, height - 0.12, title, fontsize=10.5, weight="bold", va="top")
+    figure, axes = sheet(width, bottom + 0.62 + BAR + 0.72, title)
     columns = [LEFT + STEP * (s + 1) + 0.25 for s in range(S)]
     at_query, at_context = LEFT, columns[-1] + STEP + 0.25
     base = bottom + 0.62  # of the bars
-    for name, y in (("weight $a_s$", base + 0.1), ("score $e_s$", bottom + 0.22)):
-        axes.text(0.15, y, name, fontsize=10, color=GREY, va="center")
-    axes.text(0.15, bottom - CELL * H / 2, "memory $m_s$", fontsize=10, color=GREY, va="center")
+    heights = base + 0.1, bottom + 0.22, bottom - CELL * H / 2
+    for name, y in zip(("weight $a_s$", "score $e_s$", "memory $m_s$"), heights, strict=True):
+        word(axes, 0.15, y, name, GREY, ha="left")
     _vector(axes, at_query, bottom, query, "query $q$", VERMILLION)
     for s, x in enumerate(columns):
         counts = s < length
         colour = BLACK if counts else HIDDEN
         _vector(axes, x, bottom, memory[s], tokens[s], colour)
         score = _short(scores[s]) if counts else "$-\\infty$"
-        axes.text(x, bottom + 0.22, score, ha="center", va="center", fontsize=10, color=colour)
-        bar = Rectangle((x - 0.2, base), 0.4, BAR * weights[s], color=BLUE)
-        axes.add_patch(bar)
+        word(axes, x, bottom + 0.22, score, colour)
+        axes.add_patch(Rectangle((x - 0.2, base), 0.4, BAR * weights[s], color=BLUE))
         label = f"{weights[s]:.2f}" if counts else "0"
-        axes.text(
-            x, base + BAR * weights[s] + 0.1, label, ha="center", va="center", fontsize=10,
-            color=BLUE if counts else HIDDEN, gid="weight",
-        )  # fmt: skip
+        shade = BLUE if counts else HIDDEN
+        word(axes, x, base + BAR * weights[s] + 0.1, label, shade, gid="weight")
     axes.plot([columns[0] - 0.3, columns[-1] + 0.3], [base, base], color=GREY, lw=0.8)
     middle = bottom - CELL * H / 2
     arrow(axes, (columns[-1] + 0.34, middle), (at_context - 0.32, middle), BLUE)
     _vector(axes, at_context, bottom, weights @ memory, "context $c$", BLUE)
-    return saved(figure, path)
+    return figure
 
 
 def _vector(axes: Axes, x: float, top: float, numbers: HostArray, name: str, colour: str) -> None:
@@ -110,10 +101,8 @@ def _vector(axes: Axes, x: float, top: float, numbers: HostArray, name: str, col
         low = top - CELL * (k + 1)
         box = Rectangle((x - 0.28, low), 0.56, CELL, facecolor="white", edgecolor=colour, lw=1.0)
         axes.add_patch(box)
-        middle = low + CELL / 2
-        axes.text(x, middle, _short(number), ha="center", va="center", fontsize=10, color=colour)
-    below = top - CELL * len(numbers) - 0.17
-    axes.text(x, below, name, ha="center", va="center", fontsize=10, color=colour)
+        word(axes, x, low + CELL / 2, _short(number), colour)
+    word(axes, x, top - CELL * len(numbers) - 0.17, name, colour)
 
 
 def _short(number: float) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, canvas, saved
+from deepnlp.lessons.figures.drawing import bow, box, sheet, word
+from deepnlp.plots.style import BLUE, GREY, VERMILLION
 
 LETTER, SPACE = 0.088, 0.24  # width of a letter and between two words, in inches
 ROW = {"none": 0.52, "in": 0.78, "out": 0.78}  # height of a row, in inches
@@ -25,7 +23,6 @@ def moving_window(
     title: str,
     arrows: str = "none",
     notes: Sequence[str] | None = None,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw a text several times, one row for each place of the window.
 
@@ -45,8 +42,6 @@ def moving_window(
         or none.
     notes : sequence of str, optional
         A text below each row, such as the pairs that are counted there.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -80,15 +75,13 @@ def moving_window(
     row = ROW[arrows] + (0.24 if notes is not None else 0.0)
     head = 0.42 + 0.18 * title.count("\n")
     width, height = max(WIDEST, spans[-1][1] + 0.25), head + row * len(centres) + 0.08
-    figure, axes = canvas(width, height)
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.text(0.15, height - 0.12, title, fontsize=10.5, weight="bold", va="top")
+    figure, axes = sheet(width, height, title)
     for k, (centre, reach, note) in enumerate(zip(centres, reaches, below, strict=True)):
         y = height - head - row * k - (ROW[arrows] - 0.24)
         _draw_row(axes, tokens, spans, centre, reach, y, arrows)
         if note:
-            axes.text(spans[0][0], y - 0.34, note, fontsize=9, color=GREY, va="center")
-    return saved(figure, path)
+            word(axes, spans[0][0], y - 0.34, note, GREY, fontsize=9, ha="left")
+    return figure
 
 
 def _spans(tokens: Sequence[str]) -> list[tuple[float, float]]:
@@ -107,29 +100,16 @@ def _draw_row(
     """The text, with a box round the window and the centre set off."""
     low, high = max(0, centre - reach), min(len(tokens) - 1, centre + reach)
     left, right = spans[low][0] - 0.1, spans[high][1] + 0.1
-    frame: Any = {"boxstyle": "round,pad=0,rounding_size=0.06", "lw": 1.1, "zorder": 1}
-    box = FancyBboxPatch((left, y - 0.14), right - left, 0.28, fc="#EAF3F9", ec=BLUE, **frame)
-    axes.add_patch(box)
+    middle, wide = (left + right) / 2, (right - left) / 2
+    box(axes, middle, y, wide, 0.14, facecolor="#EAF3F9", edgecolor=BLUE, zorder=1)
     for k, (token, (start, end)) in enumerate(zip(tokens, spans, strict=True)):
         inside = low <= k <= high
         colour = VERMILLION if k == centre else BLUE if inside else "#8A8A8A"
         weight = "bold" if inside else "normal"
         middle = (start + end) / 2
-        axes.text(
-            middle, y, token, ha="center", va="center", fontsize=10, color=colour, weight=weight
-        )
+        word(axes, middle, y, token, colour, weight=weight)
         if arrows != "none" and inside and k != centre:
-            ends = [(middle, y + 0.15), (sum(spans[centre]) / 2, y + 0.15)]
-            _arc(axes, *(ends if arrows == "in" else ends[::-1]))
-
-
-def _arc(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """An arrow in a bow above the words."""
-    distance = abs(end[0] - start[0])
-    bow = min(0.5, 0.3 / distance) * (1 if end[0] < start[0] else -1)
-    style: Any = {"arrowstyle": "-|>", "mutation_scale": 8, "shrinkA": 1, "shrinkB": 1}
-    axes.add_patch(
-        FancyArrowPatch(
-            start, end, connectionstyle=f"arc3,rad={bow}", color=VERMILLION, lw=1.1, **style
-        )
-    )
+            there = sum(spans[centre]) / 2
+            begin, end = (middle, there) if arrows == "in" else (there, middle)
+            bend = min(0.5, 0.3 / abs(end - begin)) * (1 if end < begin else -1)
+            bow(axes, (begin, y + 0.15), (end, y + 0.15), bend, VERMILLION)

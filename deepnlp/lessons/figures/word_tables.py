@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, saved
+from deepnlp.plots.style import BLACK
 
 HostArray = np.ndarray[Any, Any]
 CELL_WIDTH, CELL_HEIGHT = 0.285, 0.225  # of an entry, in inches
@@ -24,7 +23,6 @@ def word_table(
     *,
     title: str,
     cell_width: float = CELL_WIDTH,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw tables of numbers below each other, the larger a number the darker its cell.
 
@@ -40,8 +38,6 @@ def word_table(
     title : str
     cell_width : float
         In inches.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -85,7 +81,7 @@ def word_table(
         shown = columns if last else [""] * C
         axes.set_xticks(range(C), shown, fontsize=8.5, rotation=90 if turned else 0)
     figure.text(0.1 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure
 
 
 def _draw(axes: Axes, table: HostArray) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, saved
+from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
 
 BAR_COLOURS = [BLUE, VERMILLION, GREEN, ORANGE]
 
@@ -20,7 +19,6 @@ def next_words(
     *,
     title: str,
     most: int = 10,
-    path: str | PathLike[str] | None = None,
 ) -> Figure:
     """Draw the likeliest next words under a few distributions, a panel for each.
 
@@ -36,8 +34,6 @@ def next_words(
     title : str
     most : int
         Words to show by name.
-    path : str or path, optional
-        Where to save the figure.
 
     Returns
     -------
@@ -94,4 +90,4 @@ def next_words(
     panels[0].set_yticks(rows, names)
     panels[0].invert_yaxis()
     figure.text(0.015, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+    return figure

@@ -9,11 +9,11 @@ import pytest
 from deepnlp.lessons.experiments import (
     DEMOS,
     cells,
-    chapter,
     clipping,
     memory,
     open_brackets,
     phase,
+    same_matrix,
     skipgram_tying,
     tying,
 )
@@ -21,8 +21,8 @@ from deepnlp.training.strict_json import finite
 from tests.gradflow.test_gradflow import overlaps
 
 SMALL = {
-    "exploding": chapter.Config(scale=1.0, matrices=200),
-    "vanishing": chapter.Config(scale=0.5, matrices=200),
+    "exploding": same_matrix.Config(scale=1.0, matrices=200),
+    "vanishing": same_matrix.Config(scale=0.5, matrices=200),
     "phase": phase.Config(H=16, T=40, scales=11, matrices=12),
     "cells": cells.Config(
         N=2, H=16, T=60, shown=(10, 60), scales=(0.5, 5.0), forget_biases=(0.0, 1.0), sweep_steps=60
@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_result_again(name, outcomes):
     ("scale", "first", "last"), [(1.0, 2.468407, 249.495616), (0.5, 1.234203, 2.379376e-4)]
 )
 def test_the_norms_of_chapter_6(scale, first, last):
-    norms = chapter.run(chapter.Config(scale=scale, matrices=10)).norms
+    norms = same_matrix.run(same_matrix.Config(scale=scale, matrices=10)).norms
     assert norms[0] == pytest.approx(first, rel=1e-6)
     assert norms[19] == pytest.approx(last, rel=1e-6)
 
@@ -79,7 +79,7 @@ def test_a_singular_value_above_1_does_not_suffice(outcomes):
     vanishing = outcomes["vanishing"]
     assert vanishing.weights.largest > 1 > vanishing.weights.spectral_radius
     assert vanishing.norms[-1] < 1e-3
-    full = chapter.run(chapter.Config(scale=0.5))
+    full = same_matrix.run(same_matrix.Config(scale=0.5))
     assert np.mean(full.stretching) == pytest.approx(0.77, abs=0.03)
     assert full.share_of_false_alarms == pytest.approx(0.64, abs=0.03)
 

@@ -94,6 +94,10 @@ def inputs_of(step, N):
     return [draw(N, step.D), *(draw(N, step.H) for _ in range(states))]
 
 
+def exits(picture):
+    return [node for node in picture.nodes if node.sources and not node.operation]
+
+
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("N", [1, 3])
 def test_a_step_is_drawn_as_the_layer_computes_it(name, N):
@@ -104,7 +108,7 @@ def test_a_step_is_drawn_as_the_layer_computes_it(name, N):
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     step.zero_grad()
     gradients = step.backward(*map(np.ones_like, outputs))
-    for (node, _, _), output in zip(picture.exits, outputs, strict=True):
+    for node, output in zip(exits(picture), outputs, strict=True):
         np.testing.assert_allclose(node.value, output, atol=1e-12)
     named = {node.name: node for node in picture.nodes}
     for leaf, gradient in zip(["x", "h_prev", "c_prev"], gradients, strict=False):
@@ -121,17 +125,17 @@ def test_a_chain_computes_what_its_layers_do(name, with_loss):
     net, x, targets = CHAINS[name].astype("float64"), draw(5, 3), np.array([0, 1, 1, 0, 1])
     y = net.forward(x)
     picture = picture_of(net, [x], targets if with_loss else None)
-    ((node, _, _),) = picture.exits
+    (node,) = exits(picture)
     expected = SoftmaxWithLoss().forward(y, targets) if with_loss else y
     assert node.name == ("L" if with_loss else "y")
     np.testing.assert_allclose(node.value, expected, atol=1e-12)
-    leaves = {leaf.name for leaf in picture.nodes if not leaf.operation and leaf.grad.size}
+    leaves = {leaf.name for leaf in picture.nodes if not leaf.sources and leaf.grad.size}
     assert len(leaves) == 1 + len(list(net.parameters()))
 
 
 def test_what_one_layer_computes_is_one_node():
     picture = picture_of(CHAINS["twice the same"], [draw(2, 3)])
-    assert [node.operation for node in picture.nodes] == ["", "sigmoid", "sigmoid"]
+    assert [node.operation for node in picture.nodes] == ["", "sigmoid", "sigmoid", ""]
     ids = picture_of(Sequential(Embedding.init(9, 4), Affine.init(4, 2)), [np.array([[1, 2]])])
     assert [node.operation for node in ids.nodes if node.operation] == [
         "Embedding", "matmul", "add",
@@ -153,6 +157,12 @@ DRAWINGS = {
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_no_text_lies_over_another_or_leaves_the_figure(name):
     assert overlaps(computation_graph(*DRAWINGS[name])) == []
+
+
+def test_no_text_lies_over_another_beside_a_loss():
+    figure = computation_graph(CHAINS["two"], draw(5, 3), targets=np.array([0, 1, 1, 0, 1]))
+    assert overlaps(figure) == []
+    assert {"$t$\n(5)", "$s$\n(5, 2)", "$dL$\n1"} <= texts(figure)
 
 
 def texts(figure):

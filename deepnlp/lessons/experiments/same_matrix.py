@@ -16,10 +16,9 @@ from matplotlib.ticker import MaxNLocator
 
 from deepnlp.files.tables import table
 from deepnlp.gradflow.spectra import Spectrum, spectrum
-from deepnlp.lessons.experiments.result import Result
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label, label_in_margin, plain
-
-HostArray = np.ndarray[Any, Any]
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
+from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 
 @dataclass(frozen=True)
@@ -77,41 +76,35 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Norms by step beside both predictions, and the shares among the random matrices."""
-        sigma, rho = self.weights.largest, self.weights.spectral_radius
-        shown = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < self.config.T]
+        one, sigma, rho = self.config, self.weights.largest, self.weights.spectral_radius
+        steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < one.T]
         rows = [
-            [
-                str(t),
-                f"{self.norms[t - 1]:.6g}",
-                f"{self.start * sigma**t:.6g}",
-                f"{self.start * rho**t:.6g}",
-            ]
-            for t in [*shown, self.config.T]
+            [str(t), *(f"{v:.6g}" for v in (self.norms[t - 1], *self._predicted(t)))]
+            for t in [*steps, one.T]
         ]
         headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
         alarms = self.stretching
-        return "\n".join(
-            [
-                f"W_h = {self.config.scale:g} randn({self.config.H}, {self.config.H}), seed "
-                f"{self.config.seed}: largest singular value {sigma:.4f}, spectral radius "
-                f"{rho:.4f}",
-                "",
-                table(headings, rows),
-                "",
-                f"of {self.config.matrices:,} random matrices of this scale {alarms.mean():.0%} "
-                f"have a singular value above 1;",
-                f"of those {self.share_of_false_alarms:.0%} have a spectral radius below 1, and "
-                f"in {np.mean(self.growth[alarms] < 1):.0%} the gradient was smaller after "
-                f"{self.config.T} steps",
-            ]
+        shrank = np.mean(self.growth[alarms] < 1)
+        return (
+            f"W_h = {one.scale:g} randn({one.H}, {one.H}), seed {one.seed}: largest singular value "
+            f"{sigma:.4f}, spectral radius {rho:.4f}\n\n{table(headings, rows)}\n\n"
+            f"of {one.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
+            "singular value above 1;\n"
+            f"of those {self.share_of_false_alarms:.0%} have a spectral radius below 1, and in "
+            f"{shrank:.0%} the gradient was smaller after {one.T} steps"
         )
+
+    def _predicted(self, t: Any) -> tuple[Any, Any]:
+        """The norm if each step were the largest singular value, or the spectral radius."""
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
+        return self.start * sigma**t, self.start * rho**t
 
     def figure(self) -> Figure:
         """Left the book's experiment, right the random matrices."""
-        figure = Figure(figsize=(12.0, 5.4), dpi=150)
-        self._draw_norms(figure.add_axes((0.07, 0.12, 0.33, 0.64)))
-        self._draw_matrices(figure.add_axes((0.63, 0.12, 0.34, 0.64)))
-        figure.text(0.07, 0.955, self._message(), fontsize=12.5, weight="bold", va="top")
+        places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
+        figure, (left, right) = canvas_of(self._message(), (12.0, 5.4), *places)
+        self._draw_norms(left)
+        self._draw_matrices(right)
         return figure
 
     def _message(self) -> str:
@@ -128,59 +121,47 @@ class Outcome(Result):
 
     def _draw_norms(self, axes: Any) -> None:
         steps = np.arange(self.config.T + 1)
+        bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
-        bound, predicted = self.start * sigma**steps, self.start * rho**steps
-        axes.plot(steps, bound, color=GREY, ls="--", lw=1.4)
-        axes.plot(steps, predicted, color=BLACK, ls=":", lw=1.6)
-        axes.plot(steps, [self.start, *self.norms], "o-", color=BLUE, ms=4, lw=1.8)
-        axes.set(yscale="log", xlim=(0, self.config.T), xlabel="products with $W_h^T$")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylabel(r"norm of the gradient, $\Vert dh \Vert / N$")
-        axes.set_title("The experiment of chapter 6", loc="left", fontsize=10.5)
-        plain(axes)
-        labels = [
-            Label(f"largest singular value\n{sigma:.2f} at every step", bound[-1], GREY),
-            Label(f"spectral radius\n{rho:.2f} at every step", predicted[-1], BLACK),
-            Label(f"measured: {self.norms[-1]:.3g}\nafter {steps[-1]}", self.norms[-1], BLUE),
+        measured = np.array([self.start, *self.norms])
+        text = f"measured: {measured[-1]:.3g}\nafter {steps[-1]}"
+        lines = [
+            Line(steps, bound, GREY, f"largest singular value\n{sigma:.2f} at every step", "--"),
+            Line(steps, predicted, BLACK, f"spectral radius\n{rho:.2f} at every step", ":"),
+            Line(steps, measured, BLUE, text, "o-"),
         ]
-        label_in_margin(axes, labels, height=0.12, size=9)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_yscale("log")
+        panel(
+            axes, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
+            xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
+        )  # fmt: skip
 
     def _draw_matrices(self, axes: Any) -> None:
+        this = self.weights.largest, self.weights.spectral_radius
         grew = self.growth > 1
         for which, colour, marker in ((~grew, BLUE, "o"), (grew, VERMILLION, "^")):
-            axes.plot(
-                self.largest[which], self.radius[which], marker, color=colour, ms=3, alpha=0.45,
-                mew=0,
-            )  # fmt: skip
-        axes.plot(
-            self.weights.largest, self.weights.spectral_radius, "*", color=BLACK, ms=13, mec="white"
-        )
-        right, top = 1.04 * self.largest.max(), 1.12 * self.radius.max()
+            found = self.largest[which], self.radius[which]
+            axes.plot(*found, marker, color=colour, ms=3, alpha=0.45, mew=0)
+        axes.plot(*this, "*", color=BLACK, ms=13, mec="white")
         axes.axvline(1, color=BLACK, lw=0.9)
         axes.axhline(1, color=BLACK, lw=0.9)
-        axes.set(xlim=(0, right), xlabel="largest singular value of $W_h$")
-        axes.set(ylim=(0, top), ylabel="spectral radius of $W_h$")
-        axes.set_title(
+        title = (
             f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
             f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "
-            "below 1",
-            loc="left",
-            fontsize=10.5,
+            "below 1"
         )
-        plain(axes)
+        panel(
+            axes, [], title=title, xlim=(0, 1.04 * self.largest.max()),
+            ylim=(0, 1.12 * self.radius.max()), xlabel="largest singular value of $W_h$",
+            ylabel="spectral radius of $W_h$",
+        )  # fmt: skip
         behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
-        place = {"transform": axes.transAxes, "fontsize": 9.5, "weight": "bold", "bbox": behind}
+        look: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "bbox": behind}
+        place = {"transform": axes.transAxes, **look}
         axes.text(0.02, 0.96, f"grew in {self.config.T} steps", color=VERMILLION, va="top", **place)
         axes.text(0.98, 0.03, f"shrank in {self.config.T} steps", color=BLUE, ha="right", **place)
-        axes.annotate(
-            "this $W_h$",
-            (self.weights.largest, self.weights.spectral_radius),
-            xytext=(11, -4),
-            textcoords="offset points",
-            fontsize=9.5,
-            weight="bold",
-            bbox=behind,
-        )
+        axes.annotate("this $W_h$", this, xytext=(11, -4), textcoords="offset points", **look)
 
 
 def run(config: Config) -> Outcome:
