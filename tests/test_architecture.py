@@ -20,7 +20,7 @@ FLOORS = [
     {"models/"},
     {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"examples/", "diagnosis/", "lessons/", "reproduce/", "search/"},
+    {"examples/", "diagnosis/", "lessons/", "studies/"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from deepnlp.search.declaration import Search, search
-from deepnlp.search.study import JOURNAL
-from deepnlp.search.trials import folder_of
-from tests.reproduce.tools import SENTENCES, TIMES
+from deepnlp.studies.sampling import JOURNAL
+from deepnlp.studies.search import Search, trial_name
+from deepnlp.studies.search import build_search as search
+from deepnlp.training import RunFolder
+from tests.studies.tables import SENTENCES, TIMES
 
 OPTIONS = {
     "embed_size": 3,
@@ -74,3 +75,8 @@ def outcome(folder: Path, count: int) -> list[object]:
         rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in run.read_metrics()]
         found += [result, rows, run.config.read_text(encoding="utf-8")]
     return found
+
+
+def folder_of(folder: Path, number: int) -> RunFolder:
+    """The run folder of a trial."""
+    return RunFolder(folder / trial_name(number))

@@ -5,10 +5,22 @@ from pathlib import Path
 
 import numpy as np
 
-from deepnlp.reproduce import Logs, Table, load_table, render
+from deepnlp.studies.logs import Logs
+from deepnlp.studies.page import render
+from deepnlp.studies.table import Table, load_table
 
 SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
 TIMES = ("seconds", "cpu_seconds", "tokens_per_second", "peak_memory_mb")
+
+FIGURE = """
+[figure]
+title = "The tied model has fewer parameters"
+
+[[figure.panels]]
+value = "perplexity.test"
+published = "row.published.test"
+xlabel = "test perplexity"
+"""
 
 TABLE = """
 title = "Tiny rows"
@@ -28,14 +40,6 @@ checkpoint_every = 7
 dropout = 0.1
 lr = 0.05
 baselines = false
-
-[figure]
-title = "The tied model has fewer parameters"
-
-[[figure.panels]]
-value = "perplexity.test"
-published = "row.published.test"
-xlabel = "test perplexity"
 
 [[columns]]
 heading = "model"
@@ -79,13 +83,13 @@ seeds = [0]
 """
 
 
-def tiny_table(folder: Path, changes: dict[str, str] | None = None) -> Table:
+def tiny_table(folder: Path, changes: dict[str, str] | None = None, figure: bool = False) -> Table:
     """The table in a folder, with texts of its file replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n".join(SENTENCES[k] for k in np.random.default_rng(0).integers(0, 3, 60))
     corpus = folder / "text.txt"
     corpus.write_text(text, encoding="utf-8")
-    content = TABLE.format(corpus=json.dumps(str(corpus)))
+    content = TABLE.format(corpus=json.dumps(str(corpus))) + FIGURE * figure
     for before, after in (changes or {}).items():
         assert before in content
         content = content.replace(before, after)
@@ -96,9 +100,9 @@ def tiny_table(folder: Path, changes: dict[str, str] | None = None) -> Table:
 
 def without_times(table: Table, results: Path) -> tuple[str, list[dict[str, object]]]:
     """The page and the logs, with all times and memory set to 1."""
-    logs, found = Logs(table, results), []
-    for job in table.jobs():
-        folder = logs.of(job)
+    logs, found = Logs(table, results / table.name), []
+    for job in table.jobs:
+        folder = logs.of(job.name)
         result = folder.read_result()
         if result is None:
             continue
