@@ -21,7 +21,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import FINISHED, Logs
 from deepnlp.studies.page import write_page
-from deepnlp.studies.sampling import Study, begin_study, require_optuna
+from deepnlp.studies.sampling import SampledStudy, begin_study, require_optuna
 from deepnlp.studies.search import Search
 from deepnlp.studies.table import Job, Table
 from deepnlp.studies.worker import CODES, ERROR, FAILED
@@ -167,7 +167,7 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
     """
     require_optuna()
     begin_study(folder, search)
-    study = Study(folder)
+    study = SampledStudy(folder)
     if study.is_over():
         return "finished"
     share = {} if THREADS in os.environ else {THREADS: str(max(1, threads.number() // workers))}

@@ -77,7 +77,7 @@ class SampledTrial(Hook):
     too.
     """
 
-    def __init__(self, study: Study, trial: Any) -> None:
+    def __init__(self, study: SampledStudy, trial: Any) -> None:
         self.number, search = trial.number, study.search
         self.values = {parameter.name: trial.params[parameter.name] for parameter in search.space}
         self.run = RunFolder(study.folder / trial_name(trial.number))
@@ -98,7 +98,7 @@ class SampledTrial(Hook):
         return "pruned" in self._trial.user_attrs
 
 
-class Study:
+class SampledStudy:
     """A study as one of its processes sees it."""
 
     def __init__(self, folder: Path) -> None:

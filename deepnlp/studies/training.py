@@ -10,7 +10,7 @@ from typing import Any
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import FINISHED, OUT_OF_MEMORY
-from deepnlp.studies.sampling import SampledTrial, Study
+from deepnlp.studies.sampling import SampledStudy, SampledTrial
 from deepnlp.studies.trials import Trial, best_of, read_trial, read_trials
 from deepnlp.training import Result, RunFolder, TrainConfig, train
 from deepnlp.training.result import figure_text
@@ -36,7 +36,7 @@ def run_row(config: Mapping[str, Any], folder: Path, patience: float) -> str:
 
 def run_trials(folder: Path, stopping: Callable[[], bool], report: Callable[[str], None]) -> str:
     """Run trials until all of the study have ended: ``"finished"``, or ``"interrupted"``."""
-    study = Study(folder)
+    study = SampledStudy(folder)
     while not stopping():
         with study.take() as taken:
             if taken is None:
@@ -53,7 +53,7 @@ def run_trials(folder: Path, stopping: Callable[[], bool], report: Callable[[str
     return "interrupted"
 
 
-def run_trial(study: Study, taken: SampledTrial) -> Trial | None:
+def run_trial(study: SampledStudy, taken: SampledTrial) -> Trial | None:
     """Train a trial from its last checkpoint on; None if it was interrupted."""
     search, run = study.search, taken.run
     if read_trial(search, study.folder, taken.number) is None:
@@ -71,7 +71,7 @@ def run_trial(study: Study, taken: SampledTrial) -> Trial | None:
     return trial
 
 
-def _line(study: Study, trial: Trial) -> str:
+def _line(study: SampledStudy, trial: Trial) -> str:
     """What is reported of a trial that has ended."""
     search = study.search
     best = best_of(search, read_trials(search, study.folder))

@@ -86,7 +86,7 @@ seeds = [0]
 def tiny_table(folder: Path, changes: dict[str, str] | None = None, figure: bool = False) -> Table:
     """The table in a folder, with texts of its file replaced."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = "\n".join(SENTENCES[k] for k in np.random.default_rng(0).integers(0, 3, 60))
+    text = "\n".join(SENTENCES[k] for k in np.random.default_rng(0).integers(0, 3, 30))
     corpus = folder / "text.txt"
     corpus.write_text(text, encoding="utf-8")
     content = TABLE.format(corpus=json.dumps(str(corpus))) + FIGURE * figure

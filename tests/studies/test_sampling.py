@@ -9,7 +9,7 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.sampling import DECLARED, JOURNAL, Study, _spaces, begin_study
+from deepnlp.studies.sampling import DECLARED, JOURNAL, SampledStudy, _spaces, begin_study
 from deepnlp.studies.training import run_trial, run_trials
 from deepnlp.studies.trials import best_of, read_trials
 from deepnlp.training import Trainer
@@ -27,6 +27,14 @@ def begun(folder, **content):
     search = tiny_search(folder.parent, **content)
     begin_study(folder, search)
     return search
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _undrawn():
+    """No learning curves, which take as long as the training."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +72,7 @@ def test_the_values_of_a_trial_depend_on_its_number_alone(whole):
     folder, search, _ = whole
     values = [trial.values for trial in read_trials(search, folder)]
     assert len({json.dumps(value) for value in values}) == 3
-    study = Study(folder)
+    study = SampledStudy(folder)
     assert study._values(2, [], _spaces(search)) == values[2]
 
 
@@ -84,7 +92,7 @@ def test_more_trials_go_on_where_the_others_ended(whole, tmp_path):
 def test_values_are_tried_once(tmp_path):
     space = {"dropout": {"choices": [0.0, 0.1]}, "output_bias": {"choices": [True, False]}}
     begun(tmp_path / "study", space=space, trials=4)
-    study, found = Study(tmp_path / "study"), []
+    study, found = SampledStudy(tmp_path / "study"), []
     for _ in range(4):
         with study.take() as taken:
             found.append(tuple(taken.values.values()))
@@ -94,10 +102,10 @@ def test_values_are_tried_once(tmp_path):
 
 def test_a_trial_whose_process_is_no_more_is_taken_up(tmp_path):
     begun(tmp_path / "study")
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with study.take() as first:
         assert first.number == 0
-        with Study(tmp_path / "study").take() as second:  # the lock of the first is held
+        with SampledStudy(tmp_path / "study").take() as second:  # the lock of the first is held
             assert second.number == 1
     with study.take() as again:
         assert again.number == 0
@@ -109,7 +117,7 @@ def test_a_trial_whose_process_is_no_more_is_taken_up(tmp_path):
 
 def test_it_waits_for_the_last_trial_of_another_process(tmp_path, monkeypatch):
     begun(tmp_path / "study", trials=1)
-    study, other, waited = Study(tmp_path / "study"), Study(tmp_path / "study"), []
+    study, other, waited = SampledStudy(tmp_path / "study"), SampledStudy(tmp_path / "study"), []
     with other.take() as taken:
         assert taken.number == 0
 
@@ -142,7 +150,7 @@ def stopping(monkeypatch, step, how):
 @pytest.mark.parametrize(("how", "step"), [("kill", 1), ("interrupt", 5), ("kill", 21)])
 def test_a_stopped_trial_goes_on_to_the_same_end(whole, tmp_path, monkeypatch, how, step):
     search = begun(tmp_path / "study", trials=1)
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with monkeypatch.context() as patch:
         stopping(patch, step, how)
         if how == "interrupt":
@@ -163,7 +171,7 @@ def test_a_stopped_trial_goes_on_to_the_same_end(whole, tmp_path, monkeypatch, h
 
 def test_a_trial_that_ended_before_it_was_told_is_not_run_again(whole, tmp_path, monkeypatch):
     begun(tmp_path / "study", trials=1)
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with study.take() as taken, monkeypatch.context() as patch:
         patch.setattr(type(taken), "report", lambda hook, history: None)  # nor reported
         run_trial(study, taken)
@@ -207,7 +215,7 @@ def test_a_trial_that_is_worse_than_the_median_is_ended(pruned):
 def test_the_decision_to_end_a_trial_is_kept(pruned, tmp_path, monkeypatch):
     grid = {"sampler": "grid", "pruner": "median", "startup_trials": 2, "warmup_epochs": 1}
     begun(tmp_path / "study", space=LR, options={"epochs": 3, "max_norm": 0.0}, **grid)
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     finish = Trainer._finish
 
     def killed(trainer):
@@ -294,7 +302,7 @@ def test_a_folder_that_holds_something_else(tmp_path):
 
 def test_an_entry_that_a_killed_process_was_writing_is_dropped(whole, tmp_path):
     search = begun(tmp_path / "study", trials=2)
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with study.take() as taken:
         taken.report([{"epoch": 1, "valid_perplexity": 8.0}])
     journal = tmp_path / "study" / JOURNAL
@@ -302,7 +310,7 @@ def test_an_entry_that_a_killed_process_was_writing_is_dropped(whole, tmp_path):
     for kept in range(1, len(lines) + 1):
         for part in (1, len(lines[kept - 1]) - 1):
             journal.write_bytes(b"".join(lines[: kept - 1]) + lines[kept - 1][:part])
-            again = Study(tmp_path / "study")
+            again = SampledStudy(tmp_path / "study")
             assert len(again._trials()) == (1 if kept > 2 else 0)
             assert journal.read_bytes().endswith(b"\n")
     run_all(tmp_path / "study")
@@ -313,7 +321,7 @@ def test_an_entry_that_a_killed_process_was_writing_is_dropped(whole, tmp_path):
 @pytest.mark.parametrize("line", [b"no entry\n", b"[1, 2]\n", b"3\n", b'{"a": 1}\n', b"\xff\n"])
 def test_a_damaged_journal_is_refused(tmp_path, line):
     begun(tmp_path / "study")
-    with Study(tmp_path / "study").take():
+    with SampledStudy(tmp_path / "study").take():
         pass
     journal = tmp_path / "study" / JOURNAL
     whole = journal.read_bytes()
@@ -321,7 +329,7 @@ def test_a_damaged_journal_is_refused(tmp_path, line):
     for damaged, number in ((first + b"\n" + line + rest, 2), (whole + line, 3)):
         journal.write_bytes(damaged)
         with pytest.raises(DeepNLPError, match=rf"journal\.log is damaged in line {number}: "):
-            Study(tmp_path / "study")
+            SampledStudy(tmp_path / "study")
         assert journal.read_bytes() == damaged
 
 
@@ -356,7 +364,7 @@ def test_without_optuna_it_says_how_to_install_it(tmp_path, monkeypatch):
     begun(tmp_path / "study")
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(DeepNLPError, match=r"pip install 'deepnlp\[search\]'"):
-        Study(tmp_path / "study")
+        SampledStudy(tmp_path / "study")
 
 
 def test_the_lock_of_a_study_is_free_again(whole):

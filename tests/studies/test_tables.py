@@ -20,7 +20,7 @@ from deepnlp.studies.logs import CHANGED, FINISHED, Logs
 from deepnlp.studies.running import run_table
 from deepnlp.studies.training import run_row
 from deepnlp.studies.worker import CODES
-from deepnlp.training import RunFolder
+from deepnlp.training import RunFolder, Trainer
 from tests.studies.tables import tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
@@ -46,6 +46,7 @@ def ran(table, folder, **options):
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("deepnlp.studies.running.run_workers", run_here)
+        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)  # it takes as long as the training
         state = run_table(table, folder / "runs", folder / "results", say=said.append, **options)
     assert state == "finished"
     return [line.split(", ")[1] for line in said]
