@@ -80,22 +80,14 @@ def _draw_curves(of: CurvesOf, lines: Sequence[Line], path: Path | None) -> Figu
         means.setdefault(line.row["line"], []).append((float(np.mean(xs)), float(np.mean(ys))))
         if len(xs) > 1:
             runs.setdefault(line.row["line"], []).extend(zip(xs, ys, strict=True))
-    return curves(
-        _by_x(means),
-        dots=_by_x(runs),
-        title=of.title,
-        xlabel=of.xlabel,
-        ylabel=of.ylabel,
-        logx=of.logx,
-        path=path,
-    )
+    options = {key: value for key, value in vars(of).items() if key not in ("x", "y")}
+    return curves(_by_x(means), dots=_by_x(runs), path=path, **options)
 
 
 def _by_x(points: Mapping[str, list[tuple[float, float]]]) -> dict[str, Points]:
     """The x and the y of the points of each line, in the order of x."""
-    return {
-        line: ([x for x, _ in sorted(p)], [y for _, y in sorted(p)]) for line, p in points.items()
-    }
+    columns = {line: [*zip(*sorted(pairs), strict=True)] for line, pairs in points.items()}
+    return {line: (x, y) for line, (x, y) in columns.items()}
 
 
 def _draw_dots(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figure:

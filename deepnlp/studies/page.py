@@ -31,6 +31,8 @@ PRUNERS = {
     "far each, a third of the trials goes on.",
     "none": "No trial is ended before its last epoch.",
 }
+SOME_RUNS = "runs have finished; a row of which none has says"
+SEEDS = "Figures that differ between seeds are given as mean ± standard deviation of the runs."
 IMPORTANCE = (
     "The importance of a parameter is the share of the difference between the finished trials that "
     "Optuna ascribes to it (PED-ANOVA: Watanabe, Bansal and Hutter 2023); of so few trials it is a "
@@ -131,19 +133,14 @@ def _page(study: Table | Search, runs: Sequence[Run]) -> str:
 
 def _figures(study: Table | Search, runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The files of the figures of a page, and what each shows."""
-    if isinstance(study, Search):
-        names = " and ".join(parameter.name for parameter in study.space)
-        figures = [
-            (f"images/{study.folder}-trials.png", "Validation by epoch, and the best trial so far"),
-            (
-                f"images/{study.folder}-parameters.png",
-                f"The best validation of each trial by {names}",
-            ),
-        ]
-        return figures if runs else []
-    if study.figure is None or not any(study.job_of(run.name).row.shown for run in runs):
-        return []
-    return [(f"images/{study.name}.png", study.figure.title)]
+    stem = f"images/{study.folder}"
+    if isinstance(study, Table):
+        shown = any(study.job_of(run.name).row.shown for run in runs)
+        return [(f"{stem}.png", study.figure.title)] if study.figure and shown else []
+    names = " and ".join(parameter.name for parameter in study.space)
+    trials = f"{stem}-trials.png", "Validation by epoch, and the best trial so far"
+    parameters = f"{stem}-parameters.png", f"The best validation of each trial by {names}"
+    return [trials, parameters] if runs else []
 
 
 Parts = tuple[list[str], list[Column], list[Line]]  # the body, and the table of runs below it
@@ -152,16 +149,12 @@ Parts = tuple[list[str], list[Column], list[Line]]  # the body, and the table of
 def _table_parts(table: Table, runs: Sequence[Run], images: Sequence[str]) -> Parts:
     """Of the page of a table."""
     lines = table_lines(table, runs)
-    progress = f"All {len(runs)} runs have finished."
-    if len(runs) < len(table.jobs):
-        progress = (
-            f"{len(runs)} of {len(table.jobs)} runs have finished; a row of which none has says "
-            f'"{NOT_RUN}".'
-        )
+    count = len(table.jobs)
+    progress = f"All {count} runs have finished."
+    if len(runs) < count:
+        progress = f'{len(runs)} of {count} {SOME_RUNS} "{NOT_RUN}".'
     if max(len(table.seeds_of(row)) for row in table.rows) != 1:
-        progress += (
-            " Figures that differ between seeds are given as mean ± standard deviation of the runs."
-        )
+        progress = f"{progress} {SEEDS}"
     shown = [line for line in lines if line.row["shown"]]
     body = [progress, markdown(table.columns, shown), *images]
     return body, RUNS, [Line([run]) for line in lines for run in line.runs]
