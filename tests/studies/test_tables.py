@@ -46,7 +46,7 @@ def ran(table, folder, **options):
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("deepnlp.studies.running.run_workers", run_here)
-        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)  # it takes as long as the training
+        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)  # as slow as training
         state = run_table(table, folder / "runs", folder / "results", say=said.append, **options)
     assert state == "finished"
     return [line.split(", ")[1] for line in said]
