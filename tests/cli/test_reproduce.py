@@ -4,8 +4,8 @@ import pytest
 
 from deepnlp.cli.parser import COMMANDS
 from deepnlp.studies.declaration import declared_names
-from tests.studies.tables import tiny_table
 from tests.studies.test_table_pages import fake_log
+from tests.studies.tools import tiny_table
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from deepnlp.studies.declaration import declared_names
 from deepnlp.studies.sampling import DECLARED, JOURNAL
-from tests.studies.searches import OPTIONS
+from tests.studies.tools import OPTIONS
 
 
 def option(name, value):

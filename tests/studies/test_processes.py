@@ -14,7 +14,7 @@ from deepnlp.studies.running import run_search, start
 from deepnlp.studies.sampling import JOURNAL, begin_study
 from deepnlp.studies.trials import read_trials
 from deepnlp.studies.worker import ERROR
-from tests.studies.searches import outcome, reported, states, tiny_search
+from tests.studies.tools import outcome, reported, states, tiny_search
 
 TRIALS = 3
 PATIENCE = 600

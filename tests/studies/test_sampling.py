@@ -13,7 +13,7 @@ from deepnlp.studies.sampling import DECLARED, JOURNAL, SampledStudy, _spaces, b
 from deepnlp.studies.training import run_trial, run_trials
 from deepnlp.studies.trials import best_of, read_trials
 from deepnlp.training import Trainer
-from tests.studies.searches import folder_of, outcome, reported, states, tiny_search
+from tests.studies.tools import folder_of, outcome, reported, states, tiny_search
 from tests.training.tools import Killed
 
 

@@ -1,21 +1,18 @@
 """The page of a search: from its declaration and logs; every committed page is what they say."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.studies.declaration import declared_names
 from deepnlp.studies.figure import draw_parameters, draw_trials
 from deepnlp.studies.logs import Logs
 from deepnlp.studies.page import render, write_page
 from deepnlp.studies.sampling import importances
-from deepnlp.studies.search import build_search, load_search, trial_name
+from deepnlp.studies.search import build_search, trial_name
 from deepnlp.studies.trials import best_of, read_trials
-from tests.studies.searches import folder_of, tiny_search
+from tests.studies.tools import folder_of, tiny_search
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
 CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]
 STATES = ["finished", "finished", "pruned", "diverged", "finished", "finished"]
 
@@ -122,17 +119,3 @@ def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
     trials = read_trials(search, tmp_path)
     assert [trial.best for trial in trials] == [95.0, 94.0]
     assert best_of(search, trials).number == 0
-
-
-@pytest.mark.parametrize("name", declared_names("search"))
-def test_the_committed_page_is_what_the_committed_logs_say(name):
-    search = load_search(name)
-    logs = RESULTS / search.folder
-    page = RESULTS / f"search-{name}.md"
-    assert page.exists() == logs.exists()
-    if logs.exists():
-        assert page.read_text(encoding="utf-8") == render(search, RESULTS)
-        names = {folder_of(logs, number).path for number in range(search.trials)}
-        assert {*logs.iterdir()} <= names
-        for figure in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
-            assert (RESULTS / figure).exists()

@@ -1,6 +1,7 @@
 """Pages: from a declaration and logs; every committed page is what its logs say."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from deepnlp.studies.declaration import declared_names
 from deepnlp.studies.figure import draw_table
 from deepnlp.studies.logs import Logs
 from deepnlp.studies.page import render, write_page
+from deepnlp.studies.search import load_search
 from deepnlp.studies.table import CurvesOf, load_table
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
-from tests.studies.tables import tiny_table
+from tests.studies.tools import tiny_table
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -30,13 +32,9 @@ def fake_log(table, results, name, **figures):
     folder.write_config(job.config.to_toml())
     folder.write_metrics([{"epoch": 3}])
     result = {
-        **{"status": "finished", "epochs": 3, "steps": 1234, "seconds": 90.0},
-        "cpu_seconds": 120.0,
-        **{
-            "peak_memory_mb": 100.4,
-            "parameters": 5000,
-            "corpus": {"name": "a", "fingerprint": "b"},
-        },
+        **{"status": "finished", "epochs": 3, "steps": 1234, "parameters": 5000},
+        **{"seconds": 90.0, "cpu_seconds": 120.0, "peak_memory_mb": 100.4},
+        "corpus": {"name": "a", "fingerprint": "b"},
         "versions": {"backend": "numpy", "python": "3.11.1", "processor": "Abacus"},
         **figures,
     }
@@ -210,25 +208,27 @@ def test_a_table_may_be_like_another(tmp_path):
 # --- The tables that come with deepnlp ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", declared_names("table"))
-def test_the_committed_page_is_what_the_committed_logs_say(name):
-    table = load_table(name)
-    page = RESULTS / f"{name}.md"
-    assert page.read_text(encoding="utf-8") == render(table, RESULTS)
-    known = {job.name for job in table.jobs}
-    logs = RESULTS / name
-    assert {path.name for path in logs.iterdir()} <= known if logs.exists() else True
-    if "(images/" in page.read_text(encoding="utf-8"):
-        assert (RESULTS / "images" / f"{name}.png").exists()
+STUDIES = [
+    *map(load_table, declared_names("table")),
+    *map(load_search, declared_names("search")),
+]
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.folder)
+def test_the_committed_page_is_what_the_committed_logs_say(study):
+    page, logs = RESULTS / f"{study.folder}.md", RESULTS / study.folder
+    text = page.read_text(encoding="utf-8")
+    assert text == render(study, RESULTS)
+    assert {path.name for path in logs.glob("*")} <= {*study.run_names}
+    for figure in re.findall(r"\((images/.*?\.png)\)", text):
+        assert (RESULTS / figure).exists()
 
 
 def test_every_page_of_results_is_written_by_a_command():
-    """Those of searches are compared in tests/search, the other in tests/vectors."""
-    searches = {f"search-{name}" for name in declared_names("search")}
-    pages = {path.stem for path in RESULTS.glob("*.md")}
-    assert pages - searches == {*declared_names("table"), "counting-and-word2vec"}
-    folders = {path.name for path in RESULTS.iterdir() if path.is_dir()}
-    assert folders <= {*declared_names("table"), *searches, "images"}
+    """Those of studies are compared here, the other in tests/vectors."""
+    folders = {study.folder for study in STUDIES}
+    assert {path.stem for path in RESULTS.glob("*.md")} == {*folders, "counting-and-word2vec"}
+    assert {path.name for path in RESULTS.iterdir() if path.is_dir()} <= {*folders, "images"}
 
 
 @pytest.mark.parametrize("name", declared_names("table"))

@@ -21,7 +21,7 @@ from deepnlp.studies.running import run_table
 from deepnlp.studies.training import run_row
 from deepnlp.studies.worker import CODES
 from deepnlp.training import RunFolder, Trainer
-from tests.studies.tables import tiny_table, without_times
+from tests.studies.tools import tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
 EPOCHS = 12  # of all runs
