@@ -21,7 +21,7 @@ FLOORS = [
     {"models/"},
     {"checkpoint.py", "evaluation/", "generation/", "plots/", "tasks/"},
     {"training/", "exchange/"},
-    {"examples/", "lessons/", "reproduce/", "search/"},
+    {"examples/", "lessons/", "studies/"},
     {"cli/", "__main__.py"},
 ]
 """The table of docs/design.md."""

@@ -1,7 +1,4 @@
-"""Ctrl-C, from the first moment of a process: this is imported before anything that takes time.
-
-``python -m deepnlp.cli.interrupted MODULE`` runs a module so guarded, and says nothing.
-"""
+"""Ctrl-C, from the first moment of a process: this is imported before anything that takes time."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ MESSAGE = "deepnlp: interrupted\n"
 PATIENCE = 2.0  # seconds that an interruption waits for the end of an import
 
 
-def end_when_interrupted(message: str = MESSAGE) -> None:
+def end_when_interrupted() -> None:
     """From now on Ctrl-C ends the process at once: there is nothing yet to be put in order.
 
     Where it was ignored, as in the background of a script, it stays so.
@@ -28,7 +25,7 @@ def end_when_interrupted(message: str = MESSAGE) -> None:
 
     def end(*_: object) -> None:
         try:
-            os.write(2, message.encode())
+            os.write(2, MESSAGE.encode())
         finally:  # also where nobody can read it
             os._exit(INTERRUPTED)
 
@@ -109,10 +106,3 @@ def importing(frame: Any) -> bool:
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
     return frame is not None
-
-
-if __name__ == "__main__":
-    end_when_interrupted(message="")
-    import runpy
-
-    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

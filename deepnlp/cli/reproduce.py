@@ -14,17 +14,19 @@ examples:
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import aside, print_json, table
 from deepnlp.cli.parser import add_json
 
 if TYPE_CHECKING:
-    from deepnlp.reproduce import Table
+    from deepnlp.studies.logs import Logs
+    from deepnlp.studies.table import Table
 
 RUNS, RESULTS = "runs/reproduce", "docs/results"
-INTERRUPTED = 130
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,21 +57,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked for one table, or list all."""
-    from deepnlp.reproduce import load_table, reproduce, write_page
-    from deepnlp.reproduce.running import take
+    from deepnlp.studies.declaration import declared_names
+    from deepnlp.studies.logs import FINISHED, Logs
+    from deepnlp.studies.page import write_page
+    from deepnlp.studies.running import run_table
+    from deepnlp.studies.table import load_table
 
     results = Path(arguments.results)
     if arguments.name is None:
-        return _list(arguments, results)
+        rows = []
+        for one in map(load_table, declared_names("table")):
+            states = [*map(Logs(one, results / one.folder).state, one.run_names)]
+            rows.append((one.name, one.title, states.count(FINISHED), len(states)))
+        return list_studies(arguments, "tables", ("table", ">finished"), ("finished", "runs"), rows)
     chosen = load_table(arguments.name)
+    logs, state = Logs(chosen, results / chosen.folder), "finished"
     if arguments.status:
-        return _status(arguments, chosen, results)
-    state = "finished"
+        return _status(arguments, chosen, logs)
     if arguments.take is not None:
-        taken = take(chosen, Path(arguments.take), results)
-        print(f"taken in: {', '.join(taken)}", file=aside(arguments))
+        print(f"taken in: {', '.join(logs.take(Path(arguments.take)))}", file=aside(arguments))
     elif not arguments.page:
-        state = reproduce(
+        state = run_table(
             chosen,
             Path(arguments.runs),
             results,
@@ -85,36 +93,37 @@ def run(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if state == "interrupted" else 0
 
 
-def _list(arguments: argparse.Namespace, results: Path) -> int:
-    from deepnlp.reproduce import Logs, LogState, load_table, table_names
-
-    rows = []
-    for name in table_names():
-        one = load_table(name)
-        jobs = one.jobs()
-        states = [Logs(one, results).state(job) for job in jobs]
-        rows.append((name, one.title, states.count(LogState.FINISHED), len(jobs)))
+def list_studies(
+    arguments: argparse.Namespace,
+    plural: str,
+    headings: tuple[str, str],
+    keys: tuple[str, str],
+    rows: Sequence[tuple[str, str, int, int]],
+) -> int:
+    """A line for each table or search: name, title, and how many of its runs have ended."""
     if arguments.json:
-        keys = ("name", "title", "finished", "runs")
-        print_json({"tables": [dict(zip(keys, row, strict=True)) for row in rows]})
+        names = ("name", "title", *keys)
+        print_json({plural: [dict(zip(names, row, strict=True)) for row in rows]})
     else:
         text = [[name, title, f"{done} of {count}"] for name, title, done, count in rows]
-        print(table(["table", "title", ">finished"], text))
+        print(table([headings[0], "title", headings[1]], text))
     return 0
 
 
-def _status(arguments: argparse.Namespace, chosen: "Table", results: Path) -> int:
+def _status(arguments: argparse.Namespace, chosen: "Table", logs: "Logs") -> int:
     """The state of every run; of one that has begun, its epoch."""
-    from deepnlp.reproduce import Logs, LogState
+    from deepnlp.studies.logs import NOT_RUN
     from deepnlp.training import RunFolder
 
-    logs, rows = Logs(chosen, results), []
-    for job in chosen.jobs():
-        state = logs.state(job)
-        epochs = len(RunFolder(Path(arguments.runs) / chosen.name / job.name).read_metrics())
-        begun = state is LogState.MISSING and epochs
-        planned = job.config.get("epochs", 1)  # of a model that is counted, one
-        rows.append([job.name, f"{epochs} of {planned} epochs" if begun else state.value])
+    rows = []
+    for job in chosen.jobs:
+        folder = RunFolder(Path(arguments.runs) / chosen.name / job.name)
+        state = logs.state(job.name)
+        epochs = len(folder.read_metrics())
+        if state == NOT_RUN and epochs:
+            planned = job.config.get("epochs", 1)  # of a model that is counted, one
+            state = f"{epochs} of {planned} epochs"
+        rows.append([job.name, state])
     if arguments.json:
         print_json({"table": chosen.name, "runs": dict(rows)})
     else:

@@ -17,12 +17,15 @@ examples:
 
 import argparse
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import aside, print_json, table
 from deepnlp.cli.parser import Parser, add_json, at_least
+from deepnlp.cli.reproduce import RESULTS, list_studies
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
     add_training_options,
@@ -30,16 +33,15 @@ from deepnlp.cli.training_options import (
 )
 
 if TYPE_CHECKING:
-    from deepnlp.search import Search, Trial
+    from deepnlp.studies.search import Search
+    from deepnlp.studies.trials import Trial
 
-STUDIES, RESULTS = "runs/search", "docs/results"
-MANNER = ("trials", "sampler", "sampler_seed", "startup_trials", "pruner", "warmup_epochs")
-INTERRUPTED = 130
+STUDIES = "runs/search"
 
 
 def configure(parser: Parser) -> None:
     """Add the options of this command and those of the training runs."""
-    from deepnlp.search.declaration import PRUNERS, SAMPLERS
+    from deepnlp.studies.search import PRUNERS, SAMPLERS
 
     parser.usage = "%(prog)s [SEARCH] [option ...]"
     parser.add_argument(
@@ -61,18 +63,20 @@ def configure(parser: Parser) -> None:
         help=f"an option of the training run to search, and its values: {space}; "
         "OPTION+OPTION=... for options that have the same value; may be repeated",
     )
+    some, count = {"type": at_least(1, 1_000_000)}, {"type": at_least(0), "metavar": "N"}
     for name, kind, text in (
-        ("trials", at_least(1, 1_000_000), "number of trials; without it all points of the space"),
-        ("sampler", None, "how values are chosen (default tpe)"),
-        ("sampler_seed", at_least(0), "its seed (default 0)"),
-        ("startup_trials", at_least(0), "trials before tpe and median begin (default 5)"),
-        ("pruner", None, "how trials that are not promising are ended (default median)"),
-        ("warmup_epochs", at_least(0), "epochs in which none is ended (default 1)"),
+        ("trials", {**count, **some}, "number of trials; without it all points of the space"),
+        ("sampler", {"choices": SAMPLERS}, "how values are chosen (default tpe)"),
+        ("sampler_seed", count, "its seed (default 0)"),
+        ("startup_trials", count, "trials before tpe and median begin (default 5)"),
+        (
+            "pruner",
+            {"choices": PRUNERS},
+            "how trials that are not promising are ended (default median)",
+        ),
+        ("warmup_epochs", count, "epochs in which none is ended (default 1)"),
     ):
-        choices = {"sampler": SAMPLERS, "pruner": PRUNERS}.get(name)
-        options: dict[str, Any] = {"choices": choices} if kind is None else {"type": kind}
-        metavar = None if kind is None else "N"
-        group.add_argument(_flag(name), metavar=metavar, help=text, **options)
+        group.add_argument(_flag(name), help=text, **kind)
     logs = parser.add_argument_group("logs")
     logs.add_argument(
         "--results", default=RESULTS, metavar="DIR", help=f"logs and pages (default {RESULTS})"
@@ -89,15 +93,14 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, or do what else was asked for."""
-    from deepnlp.search.running import run_search
+    from deepnlp.studies.running import run_search
 
     search = _search(arguments)
     if search is None:
         return _list(arguments)
     folder = Path(arguments.study or f"{STUDIES}/{search.name}")
     if arguments.status:
-        _report(arguments, search, folder, "status")
-        return 0
+        return _report(arguments, search, folder, "status")
     if arguments.take is not None or arguments.page:
         return _page(arguments, search)
     state = run_search(
@@ -108,19 +111,19 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if state == "interrupted":
         print("interrupted; the same command goes on", file=aside(arguments))
-    _report(arguments, search, folder, state)
-    return INTERRUPTED if state == "interrupted" else 0
+    return _report(arguments, search, folder, state)
 
 
 def _page(arguments: argparse.Namespace, search: "Search") -> int:
     """Take in the logs of a study where that was asked for, and write the page."""
-    from deepnlp.search import take
-    from deepnlp.search.page import write_page
+    from deepnlp.studies.logs import Logs
+    from deepnlp.studies.page import write_page
 
     results = Path(arguments.results)
     if arguments.take is not None:
-        taken = take(search, Path(arguments.take), results)
-        print(f"taken in: trials {', '.join(map(str, taken))}", file=aside(arguments))
+        taken = Logs(search, results / search.folder).take(Path(arguments.take))
+        numbers = ", ".join(str(search.run_names.index(name)) for name in taken)
+        print(f"taken in: trials {numbers}", file=aside(arguments))
     page = write_page(search, results)
     if arguments.json:
         print_json({"search": search.name, "page": str(page)})
@@ -131,33 +134,19 @@ def _page(arguments: argparse.Namespace, search: "Search") -> int:
 
 def _search(arguments: argparse.Namespace) -> "Search | None":
     """The search of a file, of the folder of a study, or of the command line; None for a list."""
-    from deepnlp.search.declaration import load_search, search
-    from deepnlp.search.study import DECLARED
+    from deepnlp.studies.sampling import DECLARED
+    from deepnlp.studies.search import SAMPLING, load_search
 
-    manner = {key: getattr(arguments, key) for key in MANNER}
+    manner = {key: getattr(arguments, key) for key in ("trials", *SAMPLING)}
     manner = {key: value for key, value in manner.items() if value is not None}
     options = given_options(arguments)
     recipe = {} if arguments.recipe is None else {"recipe": arguments.recipe}
     given = [*({"space": 1} if arguments.space else {}), *manner, *recipe, *options]
     if arguments.name is not None:
-        if given:
-            raise ValueError(
-                f"the options of search {arguments.name} are in its file: leave out "
-                f"{', '.join(map(_flag, given))}"
-            )
+        _leave_out(f"search {arguments.name} are in its file", given)
         return load_search(arguments.name)
     if arguments.space:
-        if arguments.study is None:
-            raise ValueError("--space needs a folder for the trials: --study DIR")
-        from deepnlp.search.parameter import parse
-
-        space = [parse(said) for said in arguments.space]
-        names = [name for name, _ in space]
-        if len({*names}) < len(names):
-            raise ValueError(f"--space has an option twice: {', '.join(names)}")
-        content = {**manner, **recipe, "space": dict(space)}
-        content["options"] = {"task": arguments.task, **options}
-        return search(Path(arguments.study).name, content)
+        return _given_search(arguments, {**manner, **recipe}, options)
     if arguments.study is None:
         if given:
             raise ValueError(
@@ -170,13 +159,34 @@ def _search(arguments: argparse.Namespace) -> "Search | None":
         raise FileNotFoundError(
             f"no study in {arguments.study}: it has no {DECLARED}; begin one with --space"
         )
-    found = replace(load_search(str(declared)), name=Path(arguments.study).name)
-    if [*given] not in ([], ["trials"]):
-        raise ValueError(
-            f"the options of the study in {arguments.study} are in its {DECLARED}: leave out "
-            f"{', '.join(_flag(name) for name in given if name != 'trials')}"
-        )
-    return replace(found, **manner)
+    begun = replace(load_search(str(declared)), name=Path(arguments.study).name)
+    others = [name for name in given if name != "trials"]
+    _leave_out(f"the study in {arguments.study} are in its {DECLARED}", others)
+    return replace(begun, **manner)
+
+
+def _leave_out(where: str, given: Iterable[str]) -> None:
+    """An error if options were given that are known already."""
+    if given:
+        raise ValueError(f"the options of {where}: leave out {', '.join(map(_flag, given))}")
+
+
+def _given_search(
+    arguments: argparse.Namespace, manner: dict[str, Any], options: dict[str, Any]
+) -> "Search":
+    """The search of the command line."""
+    from deepnlp.studies.parameter import parse
+    from deepnlp.studies.search import build_search
+
+    if arguments.study is None:
+        raise ValueError("--space needs a folder for the trials: --study DIR")
+    space = [parse(text) for text in arguments.space]
+    names = [name for name, _ in space]
+    if len({*names}) < len(names):
+        raise ValueError(f"--space has an option twice: {', '.join(names)}")
+    options = {"task": arguments.task, **options}
+    content = {**manner, "space": dict(space), "options": options}
+    return build_search(Path(arguments.study).name, content)
 
 
 def _flag(name: str) -> str:
@@ -185,60 +195,54 @@ def _flag(name: str) -> str:
 
 def _list(arguments: argparse.Namespace) -> int:
     """All searches, and how many of their trials have ended."""
-    from deepnlp.search import load_search, read_trials, search_names
-    from deepnlp.search.trials import logs_of
+    from deepnlp.studies.declaration import declared_names
+    from deepnlp.studies.logs import Logs
+    from deepnlp.studies.search import load_search
 
     rows = []
-    for name in search_names():
-        one = load_search(name)
-        ended = len(read_trials(one, logs_of(one, Path(arguments.results))))
-        rows.append((name, one.title, ended, one.trials))
-    if arguments.json:
-        keys = ("name", "title", "ended", "trials")
-        print_json({"searches": [dict(zip(keys, row, strict=True)) for row in rows]})
-    else:
-        text = [[name, title, f"{ended} of {count}"] for name, title, ended, count in rows]
-        print(table(["search", "title", ">trials"], text))
-    return 0
+    for search in map(load_search, declared_names("search")):
+        ended = Logs(search, Path(arguments.results) / search.folder).read_all()
+        rows.append((search.name, search.title, len(ended), search.trials))
+    return list_studies(arguments, "searches", ("search", ">trials"), ("ended", "trials"), rows)
 
 
-def _report(arguments: argparse.Namespace, search: "Search", folder: Path, state: str) -> None:
-    """The trials of a study and the best of them."""
-    from deepnlp.search import best_of, read_trials
-    from deepnlp.search.parameter import text
-    from deepnlp.search.trials import begun, folder_of
+def _report(arguments: argparse.Namespace, search: "Search", folder: Path, state: str) -> int:
+    """The trials of a study and the best of them; gives the exit code."""
+    from deepnlp.studies.parameter import text
+    from deepnlp.studies.trials import begun_trials, best_of, read_trials
     from deepnlp.training.result import figure_text
 
     trials = read_trials(search, folder)
     best = best_of(search, trials)
+    code = INTERRUPTED if state == "interrupted" else 0
     if arguments.json:
         print_json(
             {
                 **{"search": search.name, "study": str(folder), "state": state},
-                "trials": [_as_table(search, trial) for trial in trials],
-                "best": None if best is None else _as_table(search, best),
+                "trials": [_as_json(search, trial) for trial in trials],
+                "best": None if best is None else _as_json(search, best),
             }
         )
-        return
+        return code
     rows = [(t.number, t.values, figure_text(t.best), len(t.curve), t.status) for t in trials]
-    for number, values, epochs in begun(search, folder):
+    for number, values, epochs in begun_trials(search, folder):
         rows.append((number, values, "-", epochs, "not ended"))
     lines = [
         [str(number), *map(text, values.values()), figure, str(epochs), status]
         for number, values, figure, epochs, status in sorted(rows, key=lambda row: row[0])
     ]
-    names = [f">{one.name}" for one in search.space]
+    names = [f">{parameter.name}" for parameter in search.space]
     print(table([">trial", *names, f">{search.metric}", ">epochs", "state"], lines))
     print(f"{len(trials)} of {search.trials} trials have ended")
     if best is not None:
-        run_folder = shlex.quote(str(folder_of(folder, best.number).path))
-        print(
-            f"best: trial {best.number} ({best.said()}), {search.metric} {figure_text(best.best)}"
-        )
+        figure = f"{search.metric} {figure_text(best.best)}"
+        print(f"best: trial {best.number} ({best.describe()}), {figure}")
+        run_folder = shlex.quote(str(best.run.folder.path))
         print(f"on the test split: deepnlp evaluate {run_folder} --split test")
+    return code
 
 
-def _as_table(search: "Search", trial: "Trial") -> dict[str, Any]:
+def _as_json(search: "Search", trial: "Trial") -> dict[str, Any]:
     return {
         "number": trial.number,
         "values": dict(trial.values),

@@ -217,7 +217,7 @@ def test_interrupted_twice_says_so_once(run_folder):
 
 def test_workers_are_guarded_from_their_first_import():
     process = subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.cli.interrupted", "deepnlp.search.worker"],
+        [sys.executable, "-m", "deepnlp.studies.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

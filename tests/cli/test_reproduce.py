@@ -3,9 +3,9 @@
 import pytest
 
 from deepnlp.cli.parser import COMMANDS
-from deepnlp.reproduce import table_names
-from tests.reproduce.test_pages import fake_log
-from tests.reproduce.tools import tiny_table
+from deepnlp.studies.declaration import declared_names
+from tests.studies.test_table_pages import fake_log
+from tests.studies.tools import tiny_table
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def arguments(folder):
 def test_the_list_of_tables(deepnlp, tmp_path):
     outcome = deepnlp("reproduce", "--results", tmp_path)
     assert outcome.code == 0
-    assert [line.split()[0] for line in outcome.out.splitlines()[2:]] == table_names()
+    assert [line.split()[0] for line in outcome.out.splitlines()[2:]] == declared_names("table")
     tables = deepnlp("reproduce", "--results", tmp_path, "--json").json["tables"]
     assert all(table["finished"] == 0 < table["runs"] for table in tables)
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from deepnlp.search import search_names
-from deepnlp.search.study import DECLARED, JOURNAL
-from tests.search.tools import OPTIONS
+from deepnlp.studies.declaration import declared_names
+from deepnlp.studies.sampling import DECLARED, JOURNAL
+from tests.studies.tools import OPTIONS
 
 
 def option(name, value):
@@ -25,7 +25,7 @@ def arguments(tmp_path_factory, text_file):
 def test_the_list_of_searches(deepnlp, tmp_path):
     outcome = deepnlp("search", "--results", tmp_path)
     assert outcome.code == 0
-    assert [line.split()[0] for line in outcome.out.splitlines()[2:]] == search_names()
+    assert [line.split()[0] for line in outcome.out.splitlines()[2:]] == declared_names("search")
     searches = deepnlp("search", "--results", tmp_path, "--json").json["searches"]
     assert all(search["ended"] == 0 < search["trials"] for search in searches)
 
@@ -75,8 +75,8 @@ def test_a_study_from_the_command_line(deepnlp, arguments, tmp_path):
 
 
 def test_a_trial_that_has_not_ended_is_listed(deepnlp, text_file, tmp_path):
-    from deepnlp.search.declaration import search
-    from deepnlp.search.study import begin_study
+    from deepnlp.studies.sampling import begin_study
+    from deepnlp.studies.search import build_search as search
 
     space = {"dropout": {"choices": [0.1, 0.2]}}
     options = {"corpus": str(text_file), **OPTIONS}

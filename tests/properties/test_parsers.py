@@ -25,11 +25,11 @@ from deepnlp.exchange import read_model, write_model
 from deepnlp.generation import generate
 from deepnlp.models import RNNLM
 from deepnlp.options import to_toml
-from deepnlp.reproduce.page import render
-from deepnlp.reproduce.table import load_table
-from deepnlp.search.declaration import load_search
-from deepnlp.search.journal import check_journal
-from deepnlp.search.parameter import parse
+from deepnlp.studies.journal import check_journal
+from deepnlp.studies.page import render
+from deepnlp.studies.parameter import parse
+from deepnlp.studies.search import load_search
+from deepnlp.studies.table import load_table
 from deepnlp.text import Vocabulary
 from deepnlp.training import TrainConfig, recipe
 from deepnlp.training.result import Result
@@ -95,8 +95,8 @@ BINARY = b"2 3\nthe " + ONES + b"\ncat " + ONES + b"\n"
 JOURNAL = b'{"op_code": 0, "worker_id": "a"}\n' * 3
 CONFIG = to_toml(recipe("book-rnnlm")).encode()
 RECIPE = (ROOT / "deepnlp" / "recipes" / "book-rnnlm.toml").read_bytes()
-TABLE = (ROOT / "deepnlp" / "reproduce" / "tables" / "book.toml").read_bytes()
-SEARCH = (ROOT / "deepnlp" / "search" / "searches" / "pydocs-small.toml").read_bytes()
+TABLE = (ROOT / "deepnlp" / "studies" / "tables" / "book.toml").read_bytes()
+SEARCH = (ROOT / "deepnlp" / "studies" / "searches" / "pydocs-small.toml").read_bytes()
 
 
 def npy() -> bytes:

@@ -1,19 +1,18 @@
 """The page of a search: from its declaration and logs; every committed page is what they say."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.search import load_search, read_trials, search_names, take
-from deepnlp.search.figure import draw_parameters, draw_trials
-from deepnlp.search.importance import importances
-from deepnlp.search.page import render, write_page
-from deepnlp.search.trials import folder_of, logs_of
-from tests.search.tools import tiny_search
+from deepnlp.studies.figure import draw_parameters, draw_trials
+from deepnlp.studies.logs import Logs
+from deepnlp.studies.page import render, write_page
+from deepnlp.studies.sampling import importances
+from deepnlp.studies.search import build_search, trial_name
+from deepnlp.studies.trials import best_of, read_trials
+from tests.studies.tools import folder_of, tiny_search
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
 CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]
 STATES = ["finished", "finished", "pruned", "diverged", "finished", "finished"]
 
@@ -35,6 +34,10 @@ def fake_study(search, folder, count=6):
         run.write_result(result)
 
 
+def take(search, folder):
+    return Logs(search, folder / "results" / search.folder).take(folder / "study")
+
+
 @pytest.fixture
 def search(tmp_path):
     return tiny_search(tmp_path, trials=6, text="What is asked.", pruner="median")
@@ -42,7 +45,7 @@ def search(tmp_path):
 
 def test_the_page_has_a_line_for_each_trial(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    assert take(search, tmp_path / "study", tmp_path / "results") == [0, 1, 2, 3, 4, 5]
+    assert take(search, tmp_path) == [trial_name(number) for number in range(6)]
     text = render(search, tmp_path / "results")
     lines = [line for line in text.splitlines() if re.match(r"\| \[\d\]", line)]
     log = "(search-tiny/trial-00{}/metrics.jsonl)"
@@ -65,7 +68,7 @@ def test_the_page_has_a_line_for_each_trial(search, tmp_path):
 
 def test_a_page_of_some_trials_says_so(search, tmp_path):
     fake_study(search, tmp_path / "study", count=3)
-    take(search, tmp_path / "study", tmp_path / "results")
+    take(search, tmp_path)
     assert "3 of 6 trials have ended." in render(search, tmp_path / "results")
 
 
@@ -87,7 +90,7 @@ def test_the_figures(search, tmp_path):
     assert dropout.get_title(loc="left").startswith("dropout")
     drawn = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lr.get_lines()}
     assert drawn == {(t.values["lr"], t.best) for t in trials if t.best is not None}
-    take(search, tmp_path / "study", tmp_path / "results")
+    take(search, tmp_path)
     page = write_page(search, tmp_path / "results")
     for name in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
         assert (tmp_path / "results" / name).read_bytes().startswith(b"\x89PNG")
@@ -105,10 +108,8 @@ def test_importance_needs_several_trials_and_parameters(search, tmp_path):
 
 def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
     options = {"task": "tag", "corpus": "text8", "epochs": 3}
-    from deepnlp.search import best_of
-    from deepnlp.search.declaration import search as declared
-
-    search = declared("tags", {"space": {"dropout": {"choices": [0.1, 0.2]}}, "options": options})
+    space = {"dropout": {"choices": [0.1, 0.2]}}
+    search = build_search("tags", {"space": space, "options": options})
     for number, curve in enumerate([[90.0, 95.0], [94.0, 93.0]]):
         run = folder_of(tmp_path, number)
         run.path.mkdir()
@@ -118,17 +119,3 @@ def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
     trials = read_trials(search, tmp_path)
     assert [trial.best for trial in trials] == [95.0, 94.0]
     assert best_of(search, trials).number == 0
-
-
-@pytest.mark.parametrize("name", search_names())
-def test_the_committed_page_is_what_the_committed_logs_say(name):
-    search = load_search(name)
-    logs = logs_of(search, RESULTS)
-    page = RESULTS / f"search-{name}.md"
-    assert page.exists() == logs.exists()
-    if logs.exists():
-        assert page.read_text(encoding="utf-8") == render(search, RESULTS)
-        names = {folder_of(logs, number).path for number in range(search.trials)}
-        assert {*logs.iterdir()} <= names
-        for figure in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
-            assert (RESULTS / figure).exists()

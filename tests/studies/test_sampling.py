@@ -1,19 +1,24 @@
 """One process: which trial is next, what Optuna is told, and what is taken up again."""
 
+import builtins
 import json
+import shutil
 import signal
 
 import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.search import best_of, read_trials
-from deepnlp.search.study import DECLARED, JOURNAL, Study, begin_study, spaces_of
-from deepnlp.search.trials import folder_of
-from deepnlp.search.worker import run, work
+from deepnlp.studies.sampling import DECLARED, JOURNAL, SampledStudy, _spaces, begin_study
+from deepnlp.studies.training import run_trial, run_trials
+from deepnlp.studies.trials import best_of, read_trials
 from deepnlp.training import Trainer
-from tests.search.tools import outcome, reported, states, tiny_search
+from tests.studies.tools import folder_of, outcome, reported, states, tiny_search
 from tests.training.tools import Killed
+
+
+def run_all(folder, report=lambda line: None):
+    assert run_trials(folder, lambda: False, report) == "finished"
 
 
 def begun(folder, **content):
@@ -24,53 +29,61 @@ def begun(folder, **content):
     return search
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _undrawn():
+    """No learning curves, which take as long as the training."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)
+        yield
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A study that was run in one go."""
     folder = tmp_path_factory.mktemp("whole") / "study"
-    search = begun(folder)
+    search = begun(folder, trials=3)
     said = []
-    assert work(folder, said.append)
+    run_all(folder, said.append)
     return folder, search, said
 
 
 def test_every_trial_is_a_run_on_the_validation_split_alone(whole):
     folder, search, said = whole
-    assert states(folder) == ["COMPLETE"] * 5
+    assert states(folder) == ["COMPLETE"] * 3
     trials = read_trials(search, folder)
-    assert [trial.number for trial in trials] == [0, 1, 2, 3, 4]
+    assert [trial.number for trial in trials] == [0, 1, 2]
     for trial in trials:
         run_folder = folder_of(folder, trial.number)
         assert run_folder.config.exists()
         assert run_folder.best.exists()
-        assert {*trial.result["perplexity"]} == {"train", "valid"}
-        assert trial.result["baselines"] == {}
+        assert {*trial.run.result["perplexity"]} == {"train", "valid"}
+        assert trial.run.result["baselines"] == {}
         assert trial.best == min(trial.curve)
-        assert trial.best == trial.result["perplexity"]["valid"]
+        assert trial.best == trial.run.result["perplexity"]["valid"]
         assert len(trial.curve) == 2
     assert reported(folder) == [{0: t.curve[0], 1: t.curve[1]} for t in trials]
     best = best_of(search, trials)
     assert best.best == min(trial.best for trial in trials)
-    assert len(said) == 5
-    assert said[-1].endswith(f"trial {best.number}; 5 of 5 have ended")
+    assert len(said) == 3
+    assert said[-1].endswith(f"trial {best.number}; 3 of 3 have ended")
 
 
 def test_the_values_of_a_trial_depend_on_its_number_alone(whole):
     folder, search, _ = whole
     values = [trial.values for trial in read_trials(search, folder)]
-    assert len({json.dumps(value) for value in values}) == 5
-    study = Study(folder)
-    assert study._values(3, [], spaces_of(search)) == values[3]
+    assert len({json.dumps(value) for value in values}) == 3
+    study = SampledStudy(folder)
+    assert study._values(2, [], _spaces(search)) == values[2]
 
 
 def test_more_trials_go_on_where_the_others_ended(whole, tmp_path):
     folder, _, _ = whole
     search = begun(tmp_path / "study", trials=2)
-    assert work(tmp_path / "study", lambda line: None)
+    run_all(tmp_path / "study")
     assert states(tmp_path / "study") == ["COMPLETE"] * 2
-    begin_study(tmp_path / "study", tiny_search(tmp_path, trials=5))
-    assert work(tmp_path / "study", lambda line: None)
-    for part, now in zip(outcome(folder, 5), outcome(tmp_path / "study", 5), strict=True):
+    begin_study(tmp_path / "study", tiny_search(tmp_path, trials=3))
+    run_all(tmp_path / "study")
+    for part, now in zip(outcome(folder, 3), outcome(tmp_path / "study", 3), strict=True):
         if isinstance(part, list):
             assert part == now
     assert len(read_trials(search, tmp_path / "study")) == 2
@@ -79,7 +92,7 @@ def test_more_trials_go_on_where_the_others_ended(whole, tmp_path):
 def test_values_are_tried_once(tmp_path):
     space = {"dropout": {"choices": [0.0, 0.1]}, "output_bias": {"choices": [True, False]}}
     begun(tmp_path / "study", space=space, trials=4)
-    study, found = Study(tmp_path / "study"), []
+    study, found = SampledStudy(tmp_path / "study"), []
     for _ in range(4):
         with study.take() as taken:
             found.append(tuple(taken.values.values()))
@@ -89,10 +102,10 @@ def test_values_are_tried_once(tmp_path):
 
 def test_a_trial_whose_process_is_no_more_is_taken_up(tmp_path):
     begun(tmp_path / "study")
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with study.take() as first:
         assert first.number == 0
-        with Study(tmp_path / "study").take() as second:  # the lock of the first is held
+        with SampledStudy(tmp_path / "study").take() as second:  # the lock of the first is held
             assert second.number == 1
     with study.take() as again:
         assert again.number == 0
@@ -104,7 +117,7 @@ def test_a_trial_whose_process_is_no_more_is_taken_up(tmp_path):
 
 def test_it_waits_for_the_last_trial_of_another_process(tmp_path, monkeypatch):
     begun(tmp_path / "study", trials=1)
-    study, other, waited = Study(tmp_path / "study"), Study(tmp_path / "study"), []
+    study, other, waited = SampledStudy(tmp_path / "study"), SampledStudy(tmp_path / "study"), []
     with other.take() as taken:
         assert taken.number == 0
 
@@ -134,38 +147,37 @@ def stopping(monkeypatch, step, how):
     monkeypatch.setattr(Trainer, "train_step", train)
 
 
-@pytest.mark.parametrize("step", [1, 5, 21])
-@pytest.mark.parametrize("how", ["interrupt", "kill"])
+@pytest.mark.parametrize(("how", "step"), [("kill", 1), ("interrupt", 5), ("kill", 21)])
 def test_a_stopped_trial_goes_on_to_the_same_end(whole, tmp_path, monkeypatch, how, step):
-    search = begun(tmp_path / "study", trials=2)
-    study = Study(tmp_path / "study")
+    search = begun(tmp_path / "study", trials=1)
+    study = SampledStudy(tmp_path / "study")
     with monkeypatch.context() as patch:
         stopping(patch, step, how)
         if how == "interrupt":
             with study.take() as taken:
-                assert run(study, taken) is None
+                assert run_trial(study, taken) is None
         else:
             with pytest.raises(Killed), study.take() as taken:
-                run(study, taken)
+                run_trial(study, taken)
     assert states(tmp_path / "study") == ["RUNNING"]
-    assert work(tmp_path / "study", lambda line: None)
-    ours, theirs = outcome(tmp_path / "study", 2), outcome(whole[0], 2)
+    run_all(tmp_path / "study")
+    ours, theirs = outcome(tmp_path / "study", 1), outcome(whole[0], 1)
     assert [part for part in ours if isinstance(part, list)] == [
         part for part in theirs if isinstance(part, list)
     ]
-    assert reported(tmp_path / "study") == reported(whole[0])[:2]
-    assert len(read_trials(search, tmp_path / "study")) == 2
+    assert reported(tmp_path / "study") == reported(whole[0])[:1]
+    assert len(read_trials(search, tmp_path / "study")) == 1
 
 
 def test_a_trial_that_ended_before_it_was_told_is_not_run_again(whole, tmp_path, monkeypatch):
     begun(tmp_path / "study", trials=1)
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with study.take() as taken, monkeypatch.context() as patch:
-        patch.setattr(type(taken.hook), "report", lambda hook, history: None)  # nor reported
-        run(study, taken)
+        patch.setattr(type(taken), "report", lambda hook, history: None)  # nor reported
+        run_trial(study, taken)
     assert reported(tmp_path / "study") == [{}]
     monkeypatch.setattr(Trainer, "train_step", None)
-    assert work(tmp_path / "study", lambda line: None)
+    run_all(tmp_path / "study")
     assert states(tmp_path / "study") == ["COMPLETE"]
     assert reported(tmp_path / "study") == reported(whole[0])[:1]
 
@@ -180,9 +192,9 @@ def pruned(tmp_path_factory):
     """A grid of two rates that learn, one that hardly does, and one that diverges."""
     folder = tmp_path_factory.mktemp("pruned") / "study"
     grid = {"sampler": "grid", "pruner": "median", "startup_trials": 2, "warmup_epochs": 1}
-    search = begun(folder, space=LR, options={"epochs": 4, "max_norm": 0.0}, **grid)
+    search = begun(folder, space=LR, options={"epochs": 3, "max_norm": 0.0}, **grid)
     said = []
-    assert work(folder, said.append)
+    run_all(folder, said.append)
     return folder, search, said
 
 
@@ -190,20 +202,20 @@ def test_a_trial_that_is_worse_than_the_median_is_ended(pruned):
     folder, search, said = pruned
     trials = read_trials(search, folder)
     assert [trial.status for trial in trials] == ["finished", "finished", "pruned", "diverged"]
-    assert [len(trial.curve) for trial in trials] == [4, 4, 2, 0]
-    assert trials[2].result["status"] == "pruned"
-    assert trials[2].result["epochs"] == 2
+    assert [len(trial.curve) for trial in trials] == [3, 3, 2, 0]
+    assert trials[2].run.result["status"] == "pruned"
+    assert trials[2].run.result["epochs"] == 2
     assert states(folder) == ["COMPLETE", "COMPLETE", "PRUNED", "PRUNED"]
     assert said[2].startswith("trial 2: pruned after 2 epochs, perplexity ")
     assert said[3].startswith("trial 3: diverged after 0 epochs, perplexity - (lr 1e+38); best: ")
-    assert trials[3].result["perplexity"] == {"valid": None}
+    assert trials[3].run.result["perplexity"] == {"valid": None}
     assert best_of(search, trials) in trials[:2]
 
 
 def test_the_decision_to_end_a_trial_is_kept(pruned, tmp_path, monkeypatch):
     grid = {"sampler": "grid", "pruner": "median", "startup_trials": 2, "warmup_epochs": 1}
-    begun(tmp_path / "study", space=LR, options={"epochs": 4, "max_norm": 0.0}, **grid)
-    study = Study(tmp_path / "study")
+    begun(tmp_path / "study", space=LR, options={"epochs": 3, "max_norm": 0.0}, **grid)
+    study = SampledStudy(tmp_path / "study")
     finish = Trainer._finish
 
     def killed(trainer):
@@ -214,13 +226,13 @@ def test_the_decision_to_end_a_trial_is_kept(pruned, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_finish", killed)
         with pytest.raises(Killed):
-            work(tmp_path / "study", lambda line: None)
+            run_all(tmp_path / "study")
     assert states(tmp_path / "study") == ["COMPLETE", "COMPLETE", "RUNNING"]
     monkeypatch.setattr("optuna.pruners.MedianPruner.prune", lambda *args: False)
-    assert work(tmp_path / "study", lambda line: None)
+    run_all(tmp_path / "study")
     assert states(tmp_path / "study")[2] == "PRUNED"
     trials = read_trials(study.search, tmp_path / "study")
-    assert [len(trial.curve) for trial in trials] == [4, 4, 2, 0]
+    assert [len(trial.curve) for trial in trials] == [3, 3, 2, 0]
 
 
 @pytest.mark.parametrize(
@@ -229,8 +241,8 @@ def test_the_decision_to_end_a_trial_is_kept(pruned, tmp_path, monkeypatch):
 def test_every_way_to_search(tmp_path, sampler, pruner):
     manner = {"sampler": sampler, "pruner": pruner, "startup_trials": 1}
     space = {"dropout": {"low": 0.0, "high": 0.2, "step": 0.1}}
-    search = begun(tmp_path / "study", space=space, trials=3, **manner)
-    assert work(tmp_path / "study", lambda line: None)
+    search = begun(tmp_path / "study", space=space, trials=3, options={"epochs": 1}, **manner)
+    run_all(tmp_path / "study")
     trials = read_trials(search, tmp_path / "study")
     assert sorted(trial.values["dropout"] for trial in trials) == [0.0, 0.1, 0.2]
 
@@ -246,7 +258,7 @@ def test_memory_that_is_not_enough_ends_the_trial_alone(tmp_path, monkeypatch):
         return train_step(trainer, *batch)
 
     monkeypatch.setattr(Trainer, "train_step", train)
-    assert work(tmp_path / "study", lambda line: None)
+    run_all(tmp_path / "study")
     trials = read_trials(search, tmp_path / "study")
     assert [trial.status for trial in trials] == ["out of memory", "finished"]
     assert states(tmp_path / "study") == ["PRUNED", "COMPLETE"]
@@ -261,10 +273,10 @@ def test_an_error_of_a_trial_names_its_folder_and_leaves_it(tmp_path):
     kept = text.read_text(encoding="utf-8")
     text.unlink()
     with pytest.raises(DeepNLPError, match=r"trial-000: .*text\.txt"):
-        work(tmp_path / "study")
+        run_all(tmp_path / "study")
     assert states(tmp_path / "study") == ["RUNNING"]
     text.write_text(kept, encoding="utf-8")
-    assert work(tmp_path / "study", lambda line: None)
+    run_all(tmp_path / "study")
 
 
 def test_another_search_in_the_folder_of_a_study(tmp_path):
@@ -290,18 +302,18 @@ def test_a_folder_that_holds_something_else(tmp_path):
 
 def test_an_entry_that_a_killed_process_was_writing_is_dropped(whole, tmp_path):
     search = begun(tmp_path / "study", trials=2)
-    study = Study(tmp_path / "study")
+    study = SampledStudy(tmp_path / "study")
     with study.take() as taken:
-        taken.hook.report([{"epoch": 1, "valid_perplexity": 8.0}])
+        taken.report([{"epoch": 1, "valid_perplexity": 8.0}])
     journal = tmp_path / "study" / JOURNAL
     lines = journal.read_bytes().splitlines(keepends=True)
     for kept in range(1, len(lines) + 1):
         for part in (1, len(lines[kept - 1]) - 1):
             journal.write_bytes(b"".join(lines[: kept - 1]) + lines[kept - 1][:part])
-            again = Study(tmp_path / "study")
+            again = SampledStudy(tmp_path / "study")
             assert len(again._trials()) == (1 if kept > 2 else 0)
             assert journal.read_bytes().endswith(b"\n")
-    assert work(tmp_path / "study", lambda line: None)
+    run_all(tmp_path / "study")
     assert states(tmp_path / "study") == ["COMPLETE"] * 2
     assert len(read_trials(search, tmp_path / "study")) == 2
 
@@ -309,7 +321,7 @@ def test_an_entry_that_a_killed_process_was_writing_is_dropped(whole, tmp_path):
 @pytest.mark.parametrize("line", [b"no entry\n", b"[1, 2]\n", b"3\n", b'{"a": 1}\n', b"\xff\n"])
 def test_a_damaged_journal_is_refused(tmp_path, line):
     begun(tmp_path / "study")
-    with Study(tmp_path / "study").take():
+    with SampledStudy(tmp_path / "study").take():
         pass
     journal = tmp_path / "study" / JOURNAL
     whole = journal.read_bytes()
@@ -317,13 +329,11 @@ def test_a_damaged_journal_is_refused(tmp_path, line):
     for damaged, number in ((first + b"\n" + line + rest, 2), (whole + line, 3)):
         journal.write_bytes(damaged)
         with pytest.raises(DeepNLPError, match=rf"journal\.log is damaged in line {number}: "):
-            Study(tmp_path / "study")
+            SampledStudy(tmp_path / "study")
         assert journal.read_bytes() == damaged
 
 
 def test_trials_with_other_options_or_texts_are_not_mixed(whole, tmp_path):
-    import shutil
-
     folder, search, _ = whole
     shutil.copytree(folder, tmp_path / "study")
     run_folder = folder_of(tmp_path / "study", 1)
@@ -339,13 +349,11 @@ def test_trials_with_other_options_or_texts_are_not_mixed(whole, tmp_path):
     run_folder.write_config(config)
     result = run_folder.read_result()
     run_folder.write_result({**result, "corpus": {**result["corpus"], "fingerprint": "other"}})
-    with pytest.raises(DeepNLPError, match=r"trials 0 and 1 .*different texts"):
+    with pytest.raises(DeepNLPError, match=r"trial-001 and trial-000 .*different texts"):
         read_trials(search, tmp_path / "study")
 
 
 def test_without_optuna_it_says_how_to_install_it(tmp_path, monkeypatch):
-    import builtins
-
     before = builtins.__import__
 
     def missing(name, *arguments, **options):
@@ -356,7 +364,7 @@ def test_without_optuna_it_says_how_to_install_it(tmp_path, monkeypatch):
     begun(tmp_path / "study")
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(DeepNLPError, match=r"pip install 'deepnlp\[search\]'"):
-        Study(tmp_path / "study")
+        SampledStudy(tmp_path / "study")
 
 
 def test_the_lock_of_a_study_is_free_again(whole):

@@ -1,37 +1,22 @@
-"""What a table consists of, read from its TOML file."""
+"""A table of results: what it consists of, read from its TOML file."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
 from typing import Any
 
 from deepnlp.options import to_toml
-from deepnlp.reproduce.declared import made, names_in, read_declaration
+from deepnlp.studies.declaration import build_part, load_declared, read_declaration
+from deepnlp.studies.study import Column, Study, differences
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 
-TABLES = resources.files("deepnlp").joinpath("reproduce", "tables")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its heading, and a text with figures in braces, such as ``{perplexity.test:.1f}``.
-
-    A figure is the path of a number in ``result.json``; ``config.NAME`` is an option of the run and
-    ``row.NAME`` a key of the row in the TOML file, such as ``published``. ``{a - b:+.1f}`` is a
-    difference; ``before.perplexity.test`` is a figure of the row that this one comes after. Where
-    runs with different seeds differ, their mean and spread are shown.
-    """
-
-    heading: str
-    text: str
-    align: str = "right"
 
 
 @dataclass(frozen=True)
@@ -110,14 +95,17 @@ class Job:
         return f"{self.row.name}-{self.seed}"
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, kw_only=True)
+class Table(Study):
     """A table of results; its ``options``, ``recipe``, ``seeds`` hold where a row has none.
 
     ``seeded`` names the options that the seed of a run sets.
     """
 
-    name: str
+    kind, command, ended_run = "table", "reproduce", "finished run"
+    change_advice = "run it again with --rerun, or bring back the table's options"
+    text_advice = "remove {run} and run it again"
+
     title: str
     text: str
     columns: Sequence[Column]
@@ -127,22 +115,37 @@ class Table:
     recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     figure: FigureOf | CurvesOf | None = None
-    notes: str = ""
-
-    def jobs(self) -> list[Job]:
-        """All runs: every row with its first seed, then with its second, and so on."""
-        return self._jobs
 
     @cached_property
-    def _jobs(self) -> list[Job]:
-        by_row = [
-            [self.job(row, seed) for seed in (self.seeds if row.seeds is None else row.seeds)]
-            for row in self.rows
-        ]
-        longest = max(len(jobs) for jobs in by_row)
-        return [jobs[k] for k in range(longest) for jobs in by_row if k < len(jobs)]
+    def jobs(self) -> list[Job]:
+        """All runs: every row with its first seed, then with its second, and so on."""
+        by_row = ([self._job(row, seed) for seed in self.seeds_of(row)] for row in self.rows)
+        rounds = itertools.zip_longest(*by_row)
+        return [job for jobs in rounds for job in jobs if job is not None]
 
-    def job(self, row: Row, seed: int) -> Job:
+    def seeds_of(self, row: Row) -> Sequence[int]:
+        """The seeds of a row: its own, or those of the table."""
+        return self.seeds if row.seeds is None else row.seeds
+
+    @cached_property
+    def run_names(self) -> Sequence[str]:
+        """The names of all runs, ROW-SEED."""
+        return [job.name for job in self.jobs]
+
+    def job_of(self, name: str) -> Job:
+        """The run of a name."""
+        return self.jobs[self.run_names.index(name)]
+
+    def changes(self, name: str, config: TrainConfig) -> list[str]:
+        """The options of a run that are not those of its row, each as a text."""
+        options = self.job_of(name).config
+        return differences(config, options, [*options])
+
+    def needs(self, name: str) -> Sequence[str]:
+        """The runs whose folders a run reads."""
+        return self.job_of(name).row.needs
+
+    def _job(self, row: Row, seed: int) -> Job:
         """The run of a row with a seed."""
         shared = {} if row.own else self.options
         own, shared = self._options(row), {**shared, **dict.fromkeys(self.seeded, seed)}
@@ -154,28 +157,8 @@ class Table:
 
     def _options(self, row: Row) -> dict[str, Any]:
         """The options of a row, over those of the rows that it comes after."""
-        before = next((one for one in self.rows if one.name == row.after), None)
+        before = next((above for above in self.rows if above.name == row.after), None)
         return {**(self._options(before) if before else {}), **row.options}
-
-    def needed_by(self, job: Job) -> list[Job]:
-        """The runs whose folders a run reads."""
-        by_name = {one.name: one for one in self.jobs()} if job.row.needs else {}
-        return [by_name[name] for name in job.row.needs]
-
-
-def table_names() -> list[str]:
-    """Names of the tables that come with deepnlp.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> "glove" in table_names()
-    True
-    """
-    return names_in(TABLES)
 
 
 def load_table(name: str) -> Table:
@@ -184,7 +167,7 @@ def load_table(name: str) -> Table:
     Parameters
     ----------
     name : str
-        One of :func:`table_names`, or the path of a TOML file, whose name is the table's then.
+        A name that comes with deepnlp, or the path of a TOML file, whose name is the table's then.
 
     Returns
     -------
@@ -200,37 +183,33 @@ def load_table(name: str) -> Table:
     >>> load_table("glove").name
     'glove'
     """
-    name, content, source = read_declaration(name, TABLES, "table")
-    try:
-        return _table(name, content)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{source}: {error}") from error
+    return load_declared("table", name, _table)
 
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
     if "like" in parts:  # all of another table, except for what stands here
-        _, other, _ = read_declaration(parts.pop("like"), TABLES, "table")
+        _, other, _ = read_declaration("table", parts.pop("like"))
         parts["options"] = {**other.get("options", {}), **parts.get("options", {})}
         parts = {**other, **parts}
-    figure = _figure(parts.pop("figure", None))
-    columns = [made(Column, part, "a column") for part in parts.pop("columns", [])]
-    rows = [made(Row, part, "a row") for part in parts.pop("rows", [])]
+    figure = _figure(parts.get("figure"))
+    columns = [build_part(Column, part, "a column") for part in parts.get("columns", [])]
+    rows = [build_part(Row, part, "a row") for part in parts.get("rows", [])]
     if not rows or not columns:
         raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
     parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
-    table = made(Table, parts, "the table")
+    table = build_part(Table, parts, "the table")
     above: list[str] = [""]
     for row in rows:
         if row.after not in above:
             raise ValueError(f"row {row.name} comes after {row.after!r}, which is no row above it")
         above.append(row.name)
-    names = [job.name for job in table.jobs()]  # which checks the options of each
-    for one in names:
-        if not NAME.fullmatch(one):
-            raise ValueError(f"a row is named with a-z, 0-9 and single hyphens, got {one!r}")
-        if names.count(one) > 1:
-            raise ValueError(f"two runs have the name {one}")
+    names = table.run_names  # which checks the options of each
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"a row is named with a-z, 0-9 and single hyphens, got {name!r}")
+        if names.count(name) > 1:
+            raise ValueError(f"two runs have the name {name}")
     for row in rows:
         if isinstance(figure, CurvesOf) and row.shown and not row.line:
             raise ValueError(f"row {row.name} needs a 'line', the curve of the figure it is on")
@@ -244,8 +223,6 @@ def _figure(part: Mapping[str, Any] | None) -> FigureOf | CurvesOf | None:
     if part is None:
         return None
     if "panels" not in part:
-        curves: CurvesOf = made(CurvesOf, part, "the figure")
-        return curves
-    panels = [made(Panel, panel, "a panel") for panel in part["panels"]]
-    dots: FigureOf = made(FigureOf, {**part, "panels": panels}, "the figure")
-    return dots
+        return build_part(CurvesOf, part, "the figure")
+    panels = [build_part(Panel, panel, "a panel") for panel in part["panels"]]
+    return build_part(FigureOf, {**part, "panels": panels}, "the figure")

@@ -2,9 +2,11 @@
 
 import pytest
 
-from deepnlp.search import load_search, search_names
-from deepnlp.search.declaration import search
-from deepnlp.search.parameter import parameter, parse
+from deepnlp.studies.declaration import declared_names
+from deepnlp.studies.parameter import build_parameter as parameter
+from deepnlp.studies.parameter import parse
+from deepnlp.studies.search import build_search as search
+from deepnlp.studies.search import load_search
 from deepnlp.training import TrainConfig, configure
 
 SPACE = {"dropout": {"choices": [0.1, 0.2]}, "lr": {"low": 1, "high": 10}}
@@ -193,7 +195,7 @@ def test_the_place_of_a_mistake(tmp_path):
         load_search(str(tmp_path / "none.toml"))
 
 
-@pytest.mark.parametrize("name", search_names())
+@pytest.mark.parametrize("name", declared_names("search"))
 def test_every_search_that_comes_with_deepnlp_can_be_run(name):
     found = load_search(name)
     assert found.title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,41 +10,34 @@ from decimal import Decimal
 from typing import Any
 
 from deepnlp.options import Option
-from deepnlp.reproduce.declared import made
+from deepnlp.studies.declaration import check_keys
 from deepnlp.training import TrainConfig
 from deepnlp.training.config import option_groups
 
+KEYS = ("choices", "low", "high", "step", "log")  # of its table in the TOML file
 DIGITS = 4  # of a number that is drawn, so that it can be read and typed again
 
 
 @dataclass(frozen=True)
-class Values:
-    """What a parameter may be, as its table in the TOML file: choices, or a range.
+class Parameter:
+    """One option, or several joined by ``+`` that are given the same value; choices, or a range.
 
     ``step`` divides the range; ``log`` says that it is searched on a logarithmic scale.
-    """
 
-    choices: Sequence[Any] = ()
-    low: float | None = None
-    high: float | None = None
-    step: float | None = None
-    log: bool = False
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One option, or several joined by ``+`` that are given the same value.
-
-    >>> lr = parameter("lr", {"low": 5, "high": 40, "log": True}, TrainConfig())
-    >>> lr.said()
+    >>> lr = build_parameter("lr", {"low": 5, "high": 40, "log": True}, TrainConfig())
+    >>> lr.describe()
     '5 to 40 on a logarithmic scale'
     >>> lr.tidy(17.382911)
     17.38
     """
 
     name: str
-    values: Values
     kind: type
+    choices: Sequence[Any] = ()
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    log: bool = False
 
     @property
     def options(self) -> list[str]:
@@ -52,13 +46,12 @@ class Parameter:
 
     def points(self) -> list[Any] | None:
         """All values in their order; None if there is no end of them."""
-        v = self.values
-        if v.choices:
-            return list(v.choices)
-        step = v.step or (1 if self.kind is int and not v.log else None)
+        if self.choices:
+            return list(self.choices)
+        step = self.step or (1 if self.kind is int and not self.log else None)
         if step is None:
             return None
-        first, last, gap = (Decimal(repr(number)) for number in (*self._ends(), step))
+        first, last, gap = (Decimal(repr(number)) for number in (self.low, self.high, step))
         return [self.kind(first + k * gap) for k in range(int((last - first) / gap) + 1)]
 
     def contains(self, value: Any) -> bool:
@@ -66,50 +59,40 @@ class Parameter:
         points = self.points()
         if points is not None:
             return value in points
-        low, high = self._ends()
-        return isinstance(value, int | float) and low <= value <= high
+        return isinstance(value, int | float) and bool(self.low <= value <= self.high)
 
     def tidy(self, value: Any) -> Any:
         """The value that was meant by a drawn one: the nearest point, or few digits."""
         points = self.points()
         if points is None:
-            low, high = self._ends()
-            value = min(max(float(f"{value:.{DIGITS}g}"), low), high)
+            value = min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
             return round(value) if self.kind is int else value
-        return value if self.values.choices else min(points, key=lambda point: abs(point - value))
+        return value if self.choices else min(points, key=lambda point: abs(point - value))
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The values in words."""
-        v = self.values
-        if v.choices:
-            return ", ".join(map(text, v.choices))
-        steps = "" if v.step is None else f" in steps of {text(v.step)}"
-        return f"{text(v.low)} to {text(v.high)}{steps}{' on a logarithmic scale' * v.log}"
-
-    def _ends(self) -> tuple[float, float]:
-        assert self.values.low is not None
-        assert self.values.high is not None
-        return self.values.low, self.values.high
+        if self.choices:
+            return ", ".join(map(text, self.choices))
+        steps = "" if self.step is None else f" in steps of {text(self.step)}"
+        scale = " on a logarithmic scale" * self.log
+        return f"{text(self.low)} to {text(self.high)}{steps}{scale}"
 
 
-def parameter(name: str, spec: Mapping[str, Any], config: TrainConfig) -> Parameter:
+def build_parameter(name: str, table: Mapping[str, Any], config: TrainConfig) -> Parameter:
     """The parameter of a name, or an error that says which value cannot be tried."""
-    if not isinstance(spec, Mapping):
-        raise ValueError(f"{name} should be a table with choices, or low and high, got {spec!r}")
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{name} should be a table with choices, or low and high, got {table!r}")
     known = {n: o for group in option_groups(config.task).values() for n, o in group.items()}
-    found = []
     for option in name.split("+"):
         if option not in known:
             raise ValueError(f"no option {option!r} to search: expected one of {', '.join(known)}")
-        found.append(known[option])
-    values: Values = made(Values, spec, name)
-    if values.choices:
-        if spec.keys() != {"choices"}:
-            raise ValueError(f"{name} has choices and a range: one of them is enough")
-        values = Values(choices=_choices(name, values.choices, found))
-    else:
-        values = _range(name, values, found)
-    return Parameter(name, values, found[0].kind)
+    options = [known[option] for option in name.split("+")]
+    check_keys(table, KEYS, name)
+    if not table.get("choices"):
+        return _range(name, table, options)
+    if table.keys() != {"choices"}:
+        raise ValueError(f"{name} has choices and a range: one of them is enough")
+    return Parameter(name, options[0].kind, _choices(name, table["choices"], options))
 
 
 def _choices(name: str, choices: Any, options: Sequence[Option]) -> list[Any]:
@@ -124,33 +107,33 @@ def _choices(name: str, choices: Any, options: Sequence[Option]) -> list[Any]:
     return choices
 
 
-def _range(name: str, values: Values, options: Sequence[Option]) -> Values:
-    """The same range, in the type of the options."""
-    if options[0].kind not in (int, float):
+def _range(name: str, table: Mapping[str, Any], options: Sequence[Option]) -> Parameter:
+    """A parameter with a range in the type of the options."""
+    kind = options[0].kind
+    low, high, step, log = (table.get(key) for key in KEYS[1:])
+    if kind not in (int, float):
         raise ValueError(f"{name} is no number, so it needs choices and has no range")
-    low, high, step = values.low, values.high, values.step
     if low is None or high is None:
         raise ValueError(f"{name} needs choices, or low and high")
     for option in options:
         low, high = option.check(low), option.check(high)
     if low >= high:
         raise ValueError(f"low should be below high, {name} has {text(low)} and {text(high)}")
-    if values.log and (step is not None or low <= 0):
+    if log and (step is not None or low <= 0):
         raise ValueError(f"{name} is on a logarithmic scale: it has no step, and is above 0")
     if step is not None:
-        kind = "a whole number" if options[0].kind is int else "a number"
-        fits = isinstance(step, int if options[0].kind is int else int | float)
-        if not fits or isinstance(step, bool) or not 0 < step < math.inf:
-            raise ValueError(f"the step of {name} should be {kind} above 0, got {step!r}")
-        step = options[0].kind(step)
+        expected, kinds = ("a whole number", int) if kind is int else ("a number", int | float)
+        if not isinstance(step, kinds) or isinstance(step, bool) or not 0 < step < math.inf:
+            raise ValueError(f"the step of {name} should be {expected} above 0, got {step!r}")
+        step = kind(step)
         if (Decimal(repr(high)) - Decimal(repr(low))) % Decimal(repr(step)):
             raise ValueError(
                 f"steps of {text(step)} do not lead from {text(low)} to {text(high)} in {name}"
             )
-    return Values(low=low, high=high, step=step, log=values.log)
+    return Parameter(name, kind, low=low, high=high, step=step, log=bool(log))
 
 
-def parse(said: str) -> tuple[str, dict[str, Any]]:
+def parse(argument: str) -> tuple[str, dict[str, Any]]:
     """A parameter as it is written on the command line: its name and its table.
 
     >>> parse("dropout=0.1:0.5:0.1")
@@ -160,34 +143,32 @@ def parse(said: str) -> tuple[str, dict[str, Any]]:
     >>> parse("cell=lstm,gru")
     ('cell', {'choices': ['lstm', 'gru']})
     """
-    name, equals, values = said.partition("=")
+    name, equals, values = argument.partition("=")
     if not (name and equals and values):
         raise ValueError(
             f"a parameter should be OPTION=LOW:HIGH, OPTION=LOW:HIGH:STEP, OPTION=LOW:HIGH:log or "
-            f"OPTION=VALUE,VALUE,..., got {said!r}"
+            f"OPTION=VALUE,VALUE,..., got {argument!r}"
         )
     parts = values.split(":")
     if not 2 <= len(parts) <= 3:
         return name, {"choices": [_value(value) for value in values.split(",")]}
-    spec = dict(zip(("low", "high", "step"), map(_value, parts), strict=False))
-    if spec.get("step") == "log":
-        spec = {"low": spec["low"], "high": spec["high"], "log": True}
-    for value in spec.values():
+    log = {"log": True} if parts[2:] == ["log"] else {}
+    numbers = parts[:2] if log else parts
+    table = {**dict(zip(KEYS[1:], map(_value, numbers), strict=False)), **log}
+    for value in table.values():
         if isinstance(value, str):
-            raise ValueError(f"a range has numbers, got {value!r} in {said!r}")
-    return name, spec
+            raise ValueError(f"a range has numbers, got {value!r} in {argument!r}")
+    return name, table
 
 
-def _value(said: str) -> Any:
-    """A number, true or false, or else a text."""
-    if said in ("true", "false"):
-        return said == "true"
+def _value(word: str) -> Any:
+    """A number, true or false, or else the word itself."""
+    if word in ("true", "false"):
+        return word == "true"
     for kind in (int, float):
-        try:
-            return kind(said)
-        except ValueError:
-            continue
-    return said
+        with contextlib.suppress(ValueError):
+            return kind(word)
+    return word
 
 
 def text(value: Any) -> str:

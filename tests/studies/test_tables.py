@@ -1,43 +1,65 @@
 """Running a table: finished rows are kept, stopped ones go on, changed ones are refused."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.reproduce import Logs, LogState, reproduce
-from deepnlp.reproduce.running import take
-from deepnlp.training import RunFolder
-from tests.reproduce.tools import tiny_table, without_times
+from deepnlp.studies.logs import CHANGED, FINISHED, Logs
+from deepnlp.studies.running import run_table
+from deepnlp.studies.training import run_row
+from deepnlp.studies.worker import CODES
+from deepnlp.training import RunFolder, Trainer
+from tests.studies.tools import tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
+EPOCHS = 12  # of all runs
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A table that was run in one go: the folder, and the table."""
     folder = tmp_path_factory.mktemp("whole")
+    return folder, run_whole(folder)
+
+
+def run_whole(folder):
+    """Run a table in one go."""
     table = tiny_table(folder)
-    said = []
-    assert reproduce(table, folder / "runs", folder / "results", say=said.append) == "finished"
-    assert [line.split(", ")[1] for line in said] == DONE
-    return folder, table
+    assert ran(table, folder) == DONE
+    return table
 
 
 def ran(table, folder, **options):
-    """The names of the runs that were begun or gone on with."""
+    """The names of the runs that were begun or gone on with, here in this process."""
     said = []
-    state = reproduce(table, folder / "runs", folder / "results", say=said.append, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deepnlp.studies.running.run_workers", run_here)
+        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)  # as slow as training
+        state = run_table(table, folder / "runs", folder / "results", say=said.append, **options)
     assert state == "finished"
     return [line.split(", ")[1] for line in said]
+
+
+def run_here(_count, job, _say, cwd):
+    """The work of a worker, without a process of its own, which takes a second to begin."""
+    with contextlib.chdir(cwd):
+        return [CODES[run_row(job["config"], Path(job["out"]), job["patience"])]], [], False
+
+
+def logs_of(table, folder):
+    return Logs(table, folder / "results" / "tiny")
 
 
 def copied(whole, tmp_path):
@@ -58,15 +80,14 @@ def test_the_logs_of_finished_runs_say_nothing_of_the_machines_folders(whole):
         ]
         result = json.loads((logs / "result.json").read_text(encoding="utf-8"))
         assert not {"folder", "files"} & {*result}
-    assert [Logs(table, folder / "results").state(job) for job in table.jobs()] == [
-        LogState.FINISHED
+    assert [Logs(table, folder / "results" / "tiny").state(job.name) for job in table.jobs] == [
+        FINISHED
     ] * 4
 
 
 def test_the_vectors_of_another_run_were_read(whole):
     folder, table = whole
-    job = next(job for job in table.jobs() if job.name == "start-0")
-    vectors = Logs(table, folder / "results").result(job)["corpus"]["vectors"]
+    vectors = logs_of(table, folder).of("start-0").read_result()["corpus"]["vectors"]
     assert vectors["words"] == vectors["vocabulary"]
     assert vectors["file"] == "tied-0"
 
@@ -86,9 +107,7 @@ def test_a_run_that_another_needs_is_made_again_where_its_folder_is_gone(whole, 
     shutil.rmtree(tmp_path / "results" / "tiny" / "start-0")
     assert ran(table, tmp_path) == ["start-0"]
     assert (tmp_path / "runs" / "tiny" / "tied-0" / "best.npz").exists()
-    assert without_times(table, tmp_path / "results") == without_times(
-        whole[1], whole[0] / "results"
-    )
+    check(whole, tmp_path)
 
 
 def test_only_some_rows(tmp_path):
@@ -98,19 +117,19 @@ def test_only_some_rows(tmp_path):
     assert "2 of 4 runs" in page
     assert "| LSTM, from the vectors of another run | not run | not run | - | not run |" in page
     with pytest.raises(ValueError, match=r"no row 'tie': expected one of untied, tied, start"):
-        reproduce(table, tmp_path / "runs", tmp_path / "results", only=["tie"])
+        run_table(table, tmp_path / "runs", tmp_path / "results", only=["tie"])
 
 
 def test_a_run_that_diverges_is_a_result(tmp_path, capfd):
     table = tiny_table(tmp_path, {"lr = 0.02": 'lr = 1e30, optimizer = "sgd", max_norm = 0.0'})
     assert ran(table, tmp_path, only=["tied"]) == ["tied-0"]
     assert "tied-0: training diverged at step" in capfd.readouterr().err
-    result = Logs(table, tmp_path / "results").result(table.jobs()[1])
+    result = logs_of(table, tmp_path).of("tied-0").read_result()
     assert (result["status"], result["perplexity"]) == ("diverged", {"valid": None})
     page = (tmp_path / "results" / "tiny.md").read_text(encoding="utf-8")
     assert "| LSTM, tied | 194 | diverged | - | - |" in page
     assert ran(table, tmp_path, only=["tied"]) == []
-    assert take(table, tmp_path / "runs", tmp_path / "elsewhere") == ["tied-0"]
+    assert Logs(table, tmp_path / "elsewhere" / "tiny").take(tmp_path / "runs") == ["tied-0"]
 
 
 # --- Stopped --------------------------------------------------------------------------------------
@@ -140,41 +159,45 @@ def started(folder, epochs):
     return process
 
 
-def test_killed_at_five_random_moments_it_ends_with_the_same_page(whole, tmp_path):
-    for name in ("tiny.toml", "text.txt"):
-        shutil.copy(whole[0] / name, tmp_path)
-    rng = np.random.default_rng()
-    epochs = sorted(rng.integers(0, 11, size=5).tolist())  # of the 12 that there are
-    waits = rng.uniform(0, 0.1, size=5).tolist()
-    print(f"killed after {epochs} epochs and {waits} seconds")  # shown if the test fails
-    for epoch, wait in zip(epochs, waits, strict=True):
-        process = started(tmp_path, epoch)
-        time.sleep(wait)
+def kill_and_go_on(whole, tmp_path, shares):
+    """The command, killed after these shares of the epochs, ends with the same page."""
+    for share in shares:
+        process = started(tmp_path, int(share * EPOCHS))
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
     finished = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=900)
     assert finished.returncode == 0, finished.stderr
-    assert without_times(whole[1], tmp_path / "results") == without_times(
-        whole[1], whole[0] / "results"
-    )
+    check(whole, tmp_path)
+
+
+def begun_again(whole, tmp_path, kept=("untied-0", "tied-0")):
+    """The table of which only some runs have finished."""
+    for name in ("tiny.toml", "text.txt"):
+        shutil.copy(whole[0] / name, tmp_path)
+    for folder in ("runs", "results"):
+        for name in kept:
+            place = Path(folder, "tiny", name)
+            shutil.copytree(whole[0] / place, tmp_path / place)
+
+
+def check(whole, folder):
+    """The logs and the page are those of the table that nobody stopped."""
+    folders = (folder / "results", whole[0] / "results")
+    ours, theirs = (without_times(whole[1], results) for results in folders)
+    assert ours == theirs
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
-def test_interrupted_it_says_so_and_goes_on(whole, tmp_path):
-    for name in ("tiny.toml", "text.txt"):
-        shutil.copy(whole[0] / name, tmp_path)
-    process = started(tmp_path, 1)
+def test_interrupted_and_killed_it_goes_on_to_the_same_page(whole, tmp_path):
+    begun_again(whole, tmp_path)
+    process = started(tmp_path, EPOCHS // 2 + 1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=900)
     assert process.returncode == 130
     assert "the same command goes on" in out
     assert "Traceback" not in err
-    finished = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=900)
-    assert finished.returncode == 0
-    assert without_times(whole[1], tmp_path / "results") == without_times(
-        whole[1], whole[0] / "results"
-    )
+    kill_and_go_on(whole, tmp_path, np.random.default_rng().uniform(0.6, 0.95, 1))
 
 
 def test_a_killed_command_leaves_no_process_behind(tmp_path):
@@ -185,7 +208,7 @@ def test_a_killed_command_leaves_no_process_behind(tmp_path):
     with locked(tmp_path / "runs" / "tiny" / "untied-0.lock", patience=60) as held:
         assert held
     before = progress(tmp_path)
-    time.sleep(0.5)
+    time.sleep(0.2)
     assert progress(tmp_path) == before
 
 
@@ -193,9 +216,9 @@ def test_a_row_that_another_process_runs_is_left_to_it(whole, tmp_path, monkeypa
     table = copied(whole, tmp_path)
     shutil.rmtree(tmp_path / "results" / "tiny" / "untied-1")
     said = []
-    monkeypatch.setattr("deepnlp.reproduce.running.PATIENCE", 0.2)
+    monkeypatch.setattr("deepnlp.studies.running.PATIENCE", 0.2)
     with locked(tmp_path / "runs" / "tiny" / "untied-1.lock", patience=0):
-        state = reproduce(table, tmp_path / "runs", tmp_path / "results", say=said.append)
+        state = run_table(table, tmp_path / "runs", tmp_path / "results", say=said.append)
     assert state == "busy"
     assert said[-1] == "another process runs untied-1"
     assert ran(table, tmp_path) == ["untied-1"]
@@ -210,12 +233,12 @@ def test_a_row_with_other_options_is_refused_or_run_again(whole, tmp_path):
     changed = tiny_table(tmp_path, {**corpus, "lr = 0.02": "lr = 0.03"})
     before = {p: p.read_bytes() for p in (tmp_path / "results").rglob("*") if p.is_file()}
     with pytest.raises(DeepNLPError, match=r"tied-0 was run with other .*lr was 0\.02, is 0\.03"):
-        reproduce(changed, tmp_path / "runs", tmp_path / "results")
+        run_table(changed, tmp_path / "runs", tmp_path / "results")
     assert {p: p.read_bytes() for p in (tmp_path / "results").rglob("*") if p.is_file()} == before
     with pytest.raises(DeepNLPError, match="--rerun"):  # nor is another row run beside it
-        reproduce(changed, tmp_path / "runs", tmp_path / "results", only=["untied"])
-    states = [Logs(changed, tmp_path / "results").state(job) for job in changed.jobs()]
-    assert states == [LogState.FINISHED, *[LogState.CHANGED] * 2, *states[3:]]
+        run_table(changed, tmp_path / "runs", tmp_path / "results", only=["untied"])
+    states = [Logs(changed, tmp_path / "results" / "tiny").state(job.name) for job in changed.jobs]
+    assert states == [FINISHED, *[CHANGED] * 2, *states[3:]]
     # the row that starts from the vectors of the changed one is run again too
     assert ran(changed, tmp_path, rerun=True) == ["tied-0", "start-0"]
     config = (tmp_path / "results" / "tiny" / "tied-0" / "config.toml").read_text(encoding="utf-8")
@@ -226,13 +249,10 @@ def test_a_begun_run_with_other_options_is_refused_too(whole, tmp_path):
     copied(whole, tmp_path)
     shutil.rmtree(tmp_path / "results")
     corpus = {str(tmp_path / "text.txt"): str(whole[0] / "text.txt")}
-    changed = tiny_table(tmp_path, {**corpus, 'tie = "none" }': 'tie = "none", cell = "gru" }'})
-    with pytest.raises(DeepNLPError, match=r"runs/tiny/untied-0 .*cell was 'lstm', is 'gru'"):
-        reproduce(changed, tmp_path / "runs", tmp_path / "results")
-    assert ran(changed, tmp_path, rerun=True, only=["untied-0", "untied-1"]) == [
-        "untied-0",
-        "untied-1",
-    ]
+    changed = tiny_table(tmp_path, {**corpus, '"tied-0" }': '"tied-0", cell = "gru" }'})
+    with pytest.raises(DeepNLPError, match=r"runs/tiny/start-0 .*cell was 'lstm', is 'gru'"):
+        run_table(changed, tmp_path / "runs", tmp_path / "results")
+    assert ran(changed, tmp_path, rerun=True, only=["start"]) == ["start-0"]
 
 
 def test_runs_on_different_texts_are_not_mixed(whole, tmp_path):
@@ -242,7 +262,7 @@ def test_runs_on_different_texts_are_not_mixed(whole, tmp_path):
     content["corpus"]["fingerprint"] = "another"
     result.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(DeepNLPError, match=r"untied-1 and untied-0 were run on different texts"):
-        reproduce(table, tmp_path / "runs", tmp_path / "results")
+        run_table(table, tmp_path / "runs", tmp_path / "results")
 
 
 # --- Several machines -----------------------------------------------------------------------------
@@ -255,15 +275,15 @@ def test_runs_of_another_machine_are_taken_in(whole, tmp_path):
         shutil.copytree(folder / "runs" / "tiny" / name, there / name)
     shutil.copytree(folder / "runs" / "tiny" / "tied-0", there / "tied-0")
     (there / "tied-0" / "result.json").unlink()  # has not finished
-    assert take(table, there, tmp_path / "results") == ["untied-0", "untied-1"]
-    assert take(table, folder / "runs", tmp_path / "both") == DONE
-    logs = Logs(table, tmp_path / "results")
-    assert [job.name for job in table.jobs() if logs.state(job) is LogState.FINISHED] == [
+    assert Logs(table, tmp_path / "results" / "tiny").take(there) == ["untied-0", "untied-1"]
+    assert Logs(table, tmp_path / "both" / "tiny").take(folder / "runs") == DONE
+    logs = logs_of(table, tmp_path)
+    assert [job.name for job in table.jobs if logs.state(job.name) == FINISHED] == [
         "untied-0",
         "untied-1",
     ]
     with pytest.raises(FileNotFoundError, match="holds no finished run of table tiny"):
-        take(table, tmp_path, tmp_path / "results")
+        Logs(table, tmp_path / "results" / "tiny").take(tmp_path)
 
 
 def test_a_run_of_another_machine_with_other_options_is_refused(whole, tmp_path):
@@ -271,7 +291,7 @@ def test_a_run_of_another_machine_with_other_options_is_refused(whole, tmp_path)
     corpus = {str(tmp_path / "text.txt"): str(folder / "text.txt")}
     changed = tiny_table(tmp_path, {**corpus, "epochs = 3": "epochs = 4"})
     with pytest.raises(DeepNLPError, match="epochs was 3, is 4"):
-        take(changed, folder / "runs", tmp_path / "results")
+        Logs(changed, tmp_path / "results" / "tiny").take(folder / "runs")
     assert not (tmp_path / "results").exists()
 
 
@@ -281,14 +301,15 @@ def test_a_damaged_log_is_not_taken(whole, tmp_path):
     lines = metrics.read_text(encoding="utf-8").splitlines()
     metrics.write_text("\n".join(lines[:-1]), encoding="utf-8")
     with pytest.raises(DeepNLPError, match="does not end with epoch 3"):
-        take(table, tmp_path / "runs", tmp_path / "results")
+        Logs(table, tmp_path / "results" / "tiny").take(tmp_path / "runs")
 
 
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
-    table = tiny_table(tmp_path, {'vectors = "tied-0"': 'vectors = "nowhere.txt"'})
+    changes = {'vectors = "tied-0"': 'vectors = "nowhere.txt"', 'needs = ["tied-0"]': ""}
+    table = tiny_table(tmp_path, changes)
     said = []
     with pytest.raises(DeepNLPError, match="1 of 2 runs failed: start-0"):
-        reproduce(
+        run_table(
             table,
             *(tmp_path / "runs", tmp_path / "results"),
             only=["start", "untied-1"],
@@ -300,20 +321,18 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
     assert "1 of 4 runs have finished" in page
 
 
-def test_an_interruption_as_a_run_ends_is_not_lost(whole, tmp_path, monkeypatch):
-    for name in ("tiny.toml", "text.txt"):
-        shutil.copy(whole[0] / name, tmp_path)
-    table, wait, told = tiny_table(tmp_path), subprocess.Popen.wait, []
+def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path, monkeypatch):
+    table, wait, codes = tiny_table(tmp_path), subprocess.Popen.wait, []
 
     def late(process, timeout=None):
         code = wait(process, timeout)
-        if not told:
-            told.append(code)
+        if not codes and threading.current_thread() is threading.main_thread():
+            codes.append(code)
             raise KeyboardInterrupt
         return code
 
     monkeypatch.setattr(subprocess.Popen, "wait", late)
-    folders = tmp_path / "runs", tmp_path / "results"
-    assert reproduce(table, *folders, say=lambda line: None) == "interrupted"
-    assert told == [0]
-    assert reproduce(table, *folders, say=lambda line: None) == "finished"
+    options = {"only": ["tied"], "say": lambda line: None}
+    assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == "interrupted"
+    assert codes == [0]
+    assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == "finished"

@@ -80,14 +80,7 @@ class JournalLock:
 
 def drop_unfinished(path: Path) -> None:
     """Cut off what stands after the last end of a line."""
-    if not path.exists():
-        return
-    with path.open("r+b") as file:
-        size = end = file.seek(0, os.SEEK_END)
-        while end > 0:
-            file.seek(end - 1)
-            if file.read(1) == b"\n":
-                break
-            end -= 1
-        if end < size:
-            file.truncate(end)
+    content = path.read_bytes() if path.exists() else b""
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)

@@ -1,4 +1,4 @@
-"""The folder of a study: which trials there are, who runs them, and what is tried next.
+"""Optuna: the folder of a search's study, which trials there are, and what is tried next.
 
 ============================  ==========================================================
 ``search.toml``               the search, with all options
@@ -20,7 +20,6 @@ import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +27,17 @@ import numpy as np
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import left_by_writers, locked, replacing
-from deepnlp.search.declaration import Search, load_search
-from deepnlp.search.journal import open_journal, require_optuna
-from deepnlp.search.parameter import Parameter
-from deepnlp.search.reporting import Reporting
-from deepnlp.search.trials import FINISHED, Trial, folder_of
-from deepnlp.training import RunFolder
+from deepnlp.studies.journal import open_journal, require_optuna
+from deepnlp.studies.logs import FINISHED
+from deepnlp.studies.parameter import Parameter
+from deepnlp.studies.search import Search, load_search, trial_name
+from deepnlp.studies.trials import Trial
+from deepnlp.training import Hook, RunFolder
 
 DECLARED, JOURNAL, LOCK = "search.toml", "journal.log", "study.lock"
 POLL = 0.2  # seconds between two looks whether a trial of another process is left
 ATTEMPTS = 50  # draws until one is new
+FEWEST = 5  # finished trials from which importance can be estimated
 
 
 def begin_study(folder: Path, search: Search) -> None:
@@ -69,17 +69,36 @@ def begin_study(folder: Path, search: Search) -> None:
             file.write(search.to_toml().encode("utf-8"))
 
 
-@dataclass(frozen=True)
-class Taken:
-    """A trial that this process runs."""
+class SampledTrial(Hook):
+    """A trial that this process runs: its values, and what Optuna is told of it and decides.
 
-    number: int
-    values: Mapping[str, Any]
-    run: RunFolder
-    hook: Reporting
+    As a hook of the trainer it reports the validation after each epoch, and ends the run if Optuna
+    says so. What was reported before the run was killed is in the journal, the decision to end it
+    too.
+    """
+
+    def __init__(self, study: SampledStudy, trial: Any) -> None:
+        self.number, search = trial.number, study.search
+        self.values = {parameter.name: trial.params[parameter.name] for parameter in search.space}
+        self.run = RunFolder(study.folder / trial_name(trial.number))
+        self._trial, self._figure = study.optuna_trial(trial), f"valid_{search.metric}"
+
+    def report(self, history: Sequence[Mapping[str, Any]]) -> None:
+        """Report those epochs that were not."""
+        known = self._trial.storage.get_trial(self._trial._trial_id).intermediate_values
+        for row in history:
+            if row["epoch"] - 1 not in known:
+                self._trial.report(row[self._figure], row["epoch"] - 1)  # Optuna counts from 0
+
+    def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether the pruner ends the run after the last epoch of the history."""
+        self.report(history)
+        if "pruned" not in self._trial.user_attrs and self._trial.should_prune():
+            self._trial.set_user_attr("pruned", len(history))
+        return "pruned" in self._trial.user_attrs
 
 
-class Study:
+class SampledStudy:
     """A study as one of its processes sees it."""
 
     def __init__(self, folder: Path) -> None:
@@ -87,18 +106,14 @@ class Study:
         self.search = load_search(str(folder / DECLARED))
         self._optuna = require_optuna()
         with locked(folder / LOCK, math.inf):
-            self._study = self._optuna.create_study(
+            self._study = _optuna_study(
+                self.search,
+                self._optuna.samplers.RandomSampler(),  # values are drawn in _values
                 storage=open_journal(folder / JOURNAL),
                 study_name="search",
-                direction=self._direction,
-                sampler=self._optuna.samplers.RandomSampler(),  # values are drawn in _values
-                pruner=pruner_of(self.search),
+                pruner=_pruner(self.search),
                 load_if_exists=True,
             )
-
-    @property
-    def _direction(self) -> str:
-        return "maximize" if self.search.higher_is_better else "minimize"
 
     def _trials(self) -> list[Any]:
         """All trials, as the journal has them now."""
@@ -114,7 +129,7 @@ class Study:
         return self.ended() >= self.search.trials
 
     @contextlib.contextmanager
-    def take(self) -> Iterator[Taken | None]:
+    def take(self) -> Iterator[SampledTrial | None]:
         """A trial to run: one that was left, or a new one; None when all trials have ended.
 
         While others run the last trials it waits, since one of them may be left.
@@ -122,9 +137,9 @@ class Study:
         while True:
             with contextlib.ExitStack() as held:
                 with locked(self.folder / LOCK, math.inf):
-                    found = self._left(held) or self._new(held)
-                if found is not None or self.is_over():
-                    yield None if found is None else self._taken(found)
+                    trial = self._next(held)
+                if trial is not None or self.is_over():
+                    yield None if trial is None else SampledTrial(self, trial)
                     return
             time.sleep(POLL)
 
@@ -136,32 +151,36 @@ class Study:
         else:
             self._study.tell(trial.number, state=states.PRUNED)
 
-    def _left(self, held: contextlib.ExitStack) -> Any:
-        """A trial that nobody runs and that has not ended, with its lock."""
-        for trial in self._trials():
-            if trial.state.is_finished() or not self._lock(trial.number, held):
+    def optuna_trial(self, trial: Any) -> Any:
+        """A trial of the journal as Optuna reports on it."""
+        return self._optuna.Trial(self._study, trial._trial_id)
+
+    def _next(self, held: contextlib.ExitStack) -> Any:
+        """The first trial that has not ended and that nobody runs, with its lock.
+
+        After all that were begun comes a new one, unless there are enough.
+        """
+        trials = self._trials()
+        for number in range(min(len(trials) + 1, self.search.trials)):
+            if number < len(trials) and trials[number].state.is_finished():
                 continue
-            if not self._trials()[trial.number].state.is_finished():  # nor just before the lock
+            path = self.folder / f"{trial_name(number)}.lock"
+            if not held.enter_context(locked(path, patience=0)):
+                continue
+            if number == len(trials):
+                self._add(number, trials)
+            trial = self._trials()[number]
+            if not trial.state.is_finished():  # nor just before the lock
                 return trial
         return None
 
-    def _new(self, held: contextlib.ExitStack) -> Any:
-        """A new trial with its lock, unless there are enough."""
-        trials = self._trials()
-        number = len(trials)
-        if number >= self.search.trials or not self._lock(number, held):
-            return None
-        spaces = spaces_of(self.search)
-        running = self._optuna.trial.TrialState.RUNNING
-        values = self._values(number, trials, spaces)
+    def _add(self, number: int, trials: Sequence[Any]) -> None:
+        """Write a new trial into the journal."""
+        spaces = _spaces(self.search)
+        values, state = self._values(number, trials, spaces), self._optuna.trial.TrialState.RUNNING
         self._study.add_trial(
-            self._optuna.trial.create_trial(state=running, params=values, distributions=spaces)
+            self._optuna.trial.create_trial(state=state, params=values, distributions=spaces)
         )
-        return self._trials()[number]
-
-    def _lock(self, number: int, held: contextlib.ExitStack) -> bool:
-        path = folder_of(self.folder, number).path
-        return held.enter_context(locked(path.with_suffix(".lock"), patience=0))
 
     def _values(
         self, number: int, trials: Sequence[Any], spaces: Mapping[str, Any]
@@ -177,39 +196,61 @@ class Study:
         tried = [trial.params for trial in trials]
         for attempt in range(ATTEMPTS):
             seeds = np.random.SeedSequence((self.search.sampler_seed, number, attempt))
-            study = self._optuna.create_study(
-                direction=self._direction,
-                sampler=sampler_of(self.search, int(seeds.generate_state(1)[0])),
+            study = _optuna_study(
+                self.search, _sampler(self.search, int(seeds.generate_state(1)[0]))
             )
             study.add_trials([trial for trial in trials if trial.state.is_finished()])
             drawn = study.ask(dict(spaces)).params
-            values = {one.name: one.tidy(drawn[one.name]) for one in self.search.space}
+            values = {p.name: p.tidy(drawn[p.name]) for p in self.search.space}
             if values not in tried:
                 return values
         return next(point for point in self.search.points() if point not in tried)
 
-    def _taken(self, trial: Any) -> Taken:
-        own = self._optuna.Trial(self._study, trial._trial_id)
-        values = {one.name: trial.params[one.name] for one in self.search.space}
-        run = folder_of(self.folder, trial.number)
-        return Taken(trial.number, values, run, Reporting(own, f"valid_{self.search.metric}"))
+
+def can_estimate_importance(search: Search, trials: Sequence[Trial]) -> bool:
+    """Whether there are several parameters, and trials enough."""
+    finished = [trial for trial in trials if trial.status == FINISHED]
+    return len(search.space) > 1 and len(finished) >= FEWEST
 
 
-def spaces_of(search: Search) -> dict[str, Any]:
+def importances(search: Search, trials: Sequence[Trial]) -> dict[str, float]:
+    """How much of the difference between trials each parameter makes, 1 together; {} if too few.
+
+    Optuna estimates it (PED-ANOVA: Watanabe et al. 2023).
+    """
+    if not can_estimate_importance(search, trials):
+        return {}
+    optuna = require_optuna()
+    study, spaces = _optuna_study(search, optuna.samplers.RandomSampler()), _spaces(search)
+    for trial in trials:
+        if trial.status == FINISHED:
+            made = {"params": dict(trial.values), "distributions": spaces, "value": trial.best}
+            study.add_trial(optuna.trial.create_trial(**made))
+    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+    shares: dict[str, float] = optuna.importance.get_param_importances(study, evaluator=evaluator)
+    return shares
+
+
+def _optuna_study(search: Search, sampler: Any, **options: Any) -> Any:
+    direction = "maximize" if search.higher_is_better else "minimize"
+    return require_optuna().create_study(direction=direction, sampler=sampler, **options)
+
+
+def _spaces(search: Search) -> dict[str, Any]:
     """The values of each parameter as Optuna writes them."""
-    return {one.name: _distribution(one) for one in search.space}
+    return {parameter.name: _distribution(parameter) for parameter in search.space}
 
 
-def _distribution(one: Parameter) -> Any:
-    distributions, v = require_optuna().distributions, one.values
+def _distribution(parameter: Parameter) -> Any:
+    distributions, v = require_optuna().distributions, parameter
     if v.choices:
         return distributions.CategoricalDistribution(v.choices)
-    if one.kind is int:
+    if parameter.kind is int:
         return distributions.IntDistribution(v.low, v.high, log=v.log, step=v.step or 1)
     return distributions.FloatDistribution(v.low, v.high, log=v.log, step=v.step)
 
 
-def sampler_of(search: Search, seed: int) -> Any:
+def _sampler(search: Search, seed: int) -> Any:
     """What draws the values of one trial."""
     samplers = require_optuna().samplers
     if search.sampler == "random":
@@ -217,7 +258,7 @@ def sampler_of(search: Search, seed: int) -> Any:
     return samplers.TPESampler(seed=seed, n_startup_trials=search.startup_trials)
 
 
-def pruner_of(search: Search) -> Any:
+def _pruner(search: Search) -> Any:
     """What ends the trials that are not promising."""
     pruners, warmup = require_optuna().pruners, search.warmup_epochs
     if search.pruner == "median":

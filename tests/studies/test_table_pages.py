@@ -1,20 +1,23 @@
 """Pages: from a declaration and logs; every committed page is what its logs say."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from deepnlp.reproduce import Logs, load_table, render, table_names, write_page
-from deepnlp.reproduce.figure import draw
-from deepnlp.reproduce.found import Found, found_in
-from deepnlp.reproduce.table import CurvesOf
-from deepnlp.search import search_names
+from deepnlp.studies.cells import table_lines
+from deepnlp.studies.declaration import declared_names
+from deepnlp.studies.figure import draw_table
+from deepnlp.studies.logs import Logs
+from deepnlp.studies.page import render, write_page
+from deepnlp.studies.search import load_search
+from deepnlp.studies.table import CurvesOf, load_table
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
-from tests.reproduce.tools import tiny_table
+from tests.studies.tools import tiny_table
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -23,19 +26,15 @@ FIRST_ROW = '[[rows]]\nname = "untied"'
 
 def fake_log(table, results, name, **figures):
     """The logs of a finished run, made by hand."""
-    job = next(job for job in table.jobs() if job.name == name)
+    job = next(job for job in table.jobs if job.name == name)
     folder = RunFolder(results / table.name / name)
     folder.path.mkdir(parents=True)
     folder.write_config(job.config.to_toml())
     folder.write_metrics([{"epoch": 3}])
     result = {
-        **{"status": "finished", "epochs": 3, "steps": 1234, "seconds": 90.0},
-        "cpu_seconds": 120.0,
-        **{
-            "peak_memory_mb": 100.4,
-            "parameters": 5000,
-            "corpus": {"name": "a", "fingerprint": "b"},
-        },
+        **{"status": "finished", "epochs": 3, "steps": 1234, "parameters": 5000},
+        **{"seconds": 90.0, "cpu_seconds": 120.0, "peak_memory_mb": 100.4},
+        "corpus": {"name": "a", "fingerprint": "b"},
         "versions": {"backend": "numpy", "python": "3.11.1", "processor": "Abacus"},
         **figures,
     }
@@ -44,7 +43,7 @@ def fake_log(table, results, name, **figures):
 
 @pytest.fixture
 def table(tmp_path):
-    return tiny_table(tmp_path)
+    return tiny_table(tmp_path, figure=True)
 
 
 @pytest.fixture
@@ -61,6 +60,10 @@ def steps(tmp_path):
             FIRST_ROW: f"[[columns]]\n{column}\n\n[[columns]]\n{new}\n\n{FIRST_ROW}",
         },
     )
+
+
+def lines_in(table, results):
+    return table_lines(table, Logs(table, results / "tiny").read_all())
 
 
 def lines_of(text, label):
@@ -99,8 +102,7 @@ def test_a_missing_figure_is_a_dash(table, tmp_path):
 
 def test_several_figures_in_one_column(table, tmp_path):
     fake_log(table, tmp_path / "r", "untied-0", similarity={"men": {"rho": 0.5, "covered": 12}})
-    found = found_in(table, Logs(table, tmp_path / "r"))[0]
-    assert isinstance(found, Found)
+    found = lines_in(table, tmp_path / "r")[0]
     assert found.text("{similarity.men.rho:.2f} ({similarity.men.covered})") == "0.50 (12)"
     assert found.text("{config.tie}, {row.published.test}") == "none, 9.5"
 
@@ -110,7 +112,7 @@ def test_the_figure_has_a_row_for_each_that_was_run(table, tmp_path):
     fake_log(table, results, "untied-0", perplexity={"test": 10.0})
     fake_log(table, results, "untied-1", perplexity={"test": 13.0})
     fake_log(table, results, "tied-0", perplexity={"test": 9.0})
-    figure = draw(table.figure, found_in(table, Logs(table, results)))
+    figure = draw_table(table.figure, lines_in(table, results))
     axes = figure.axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["LSTM", "LSTM, tied"]
     drawn = [float(x) for line in axes.get_lines() for x in line.get_xdata()]
@@ -132,8 +134,8 @@ def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
 
     def drawn(curves):
         rows = [replace(row, line=curves.get(row.name, "")) for row in table.rows]
-        found = found_in(replace(table, rows=rows), Logs(table, results))
-        lines = draw(of, found).axes[0].get_lines()
+        found = lines_in(replace(table, rows=rows), results)
+        lines = draw_table(of, found).axes[0].get_lines()
         return [
             [*zip(*line.get_data(), strict=True)]
             for line in lines
@@ -146,7 +148,7 @@ def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
 
 
 def test_a_row_has_the_options_of_the_row_that_it_comes_after(steps):
-    config = next(job.config for job in steps.jobs() if job.name == "start-0")
+    config = next(job.config for job in steps.jobs if job.name == "start-0")
     assert (config.tie, config.lr, config.cell, config.ar) == ("tied", 0.02, "gru", 1.0)
 
 
@@ -169,16 +171,16 @@ def test_a_run_that_diverged_says_so(table, tmp_path):
     assert lines_of(render(table, results), "LSTM, tied") == [
         "| LSTM, tied | 5,000 | diverged | - | - |"
     ]
-    figure = draw(table.figure, found_in(table, Logs(table, results)))
+    figure = draw_table(table.figure, lines_in(table, results))
     assert [text.get_text() for text in figure.axes[0].texts] == ["diverged"]
 
 
 def test_a_number_that_would_flatten_the_others_is_written(tmp_path):
-    table = tiny_table(tmp_path, {'xlabel = "test': 'highest = 50.0\nxlabel = "test'})
+    table = tiny_table(tmp_path, {'xlabel = "test': 'highest = 50.0\nxlabel = "test'}, figure=True)
     results = tmp_path / "results"
     fake_log(table, results, "untied-0", perplexity={"test": 12345.6})
     fake_log(table, results, "tied-0", perplexity={"test": 9.0})
-    axes = draw(table.figure, found_in(table, Logs(table, results))).axes[0]
+    axes = draw_table(table.figure, lines_in(table, results)).axes[0]
     assert [text.get_text() for text in axes.texts] == ["12,346 →"]
     assert axes.get_xlim()[1] < 50
 
@@ -186,7 +188,7 @@ def test_a_number_that_would_flatten_the_others_is_written(tmp_path):
 def test_a_row_that_is_counted_has_the_options_of_the_table_that_it_knows(tmp_path):
     row = '[[rows]]\nname = "counts"\nrecipe = "ngrams"\noptions = { order = 2 }\n\n'
     table = tiny_table(tmp_path, {FIRST_ROW: row + FIRST_ROW})
-    config = table.jobs()[0].config
+    config = table.jobs[0].config
     assert (config.task, config.order) == ("ngrams", 2)
     assert config.corpus == str(tmp_path / "text.txt")
 
@@ -196,8 +198,8 @@ def test_a_table_may_be_like_another(tmp_path):
     path.write_text('like = "ladder"\ntitle = "Mine"\n[options]\nlr = 3.0\n', encoding="utf-8")
     table, ladder = load_table(str(path)), load_table("ladder")
     assert (table.name, table.title, table.text) == ("other", "Mine", ladder.text)
-    assert [job.name for job in table.jobs()] == [job.name for job in ladder.jobs()]
-    assert {job.config.get("lr", 3.0) for job in table.jobs()} == {3.0}
+    assert [job.name for job in table.jobs] == [job.name for job in ladder.jobs]
+    assert {job.config.get("lr", 3.0) for job in table.jobs} == {3.0}
     path.write_text('like = "nothing"', encoding="utf-8")
     with pytest.raises(ValueError, match=r"other\.toml: unknown table 'nothing': expected one of"):
         load_table(str(path))
@@ -206,30 +208,32 @@ def test_a_table_may_be_like_another(tmp_path):
 # --- The tables that come with deepnlp ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", table_names())
-def test_the_committed_page_is_what_the_committed_logs_say(name):
-    table = load_table(name)
-    page = RESULTS / f"{name}.md"
-    assert page.read_text(encoding="utf-8") == render(table, RESULTS)
-    known = {job.name for job in table.jobs()}
-    logs = RESULTS / name
-    assert {path.name for path in logs.iterdir()} <= known if logs.exists() else True
-    if "(images/" in page.read_text(encoding="utf-8"):
-        assert (RESULTS / "images" / f"{name}.png").exists()
+STUDIES = [
+    *map(load_table, declared_names("table")),
+    *map(load_search, declared_names("search")),
+]
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.folder)
+def test_the_committed_page_is_what_the_committed_logs_say(study):
+    page, logs = RESULTS / f"{study.folder}.md", RESULTS / study.folder
+    text = page.read_text(encoding="utf-8")
+    assert text == render(study, RESULTS)
+    assert {path.name for path in logs.glob("*")} <= {*study.run_names}
+    for figure in re.findall(r"\((images/.*?\.png)\)", text):
+        assert (RESULTS / figure).exists()
 
 
 def test_every_page_of_results_is_written_by_a_command():
-    """Those of searches are compared in tests/search, the other in tests/vectors."""
-    searches = {f"search-{name}" for name in search_names()}
-    pages = {path.stem for path in RESULTS.glob("*.md")}
-    assert pages - searches == {*table_names(), "counting-and-word2vec"}
-    folders = {path.name for path in RESULTS.iterdir() if path.is_dir()}
-    assert folders <= {*table_names(), *searches, "images"}
+    """Those of studies are compared here, the other in tests/vectors."""
+    folders = {study.folder for study in STUDIES}
+    assert {path.stem for path in RESULTS.glob("*.md")} == {*folders, "counting-and-word2vec"}
+    assert {path.name for path in RESULTS.iterdir() if path.is_dir()} <= {*folders, "images"}
 
 
-@pytest.mark.parametrize("name", table_names())
+@pytest.mark.parametrize("name", declared_names("table"))
 def test_every_row_can_be_run(name):
-    for job in load_table(name).jobs():
+    for job in load_table(name).jobs:
         if not TASKS[job.config.task].counted:
             build_schedule(job.config, steps=100)
         assert json.dumps(dict(job.config))
@@ -252,7 +256,7 @@ def test_every_row_can_be_run(name):
 )
 def test_a_wrong_table_is_refused_with_its_place(tmp_path, before, after, message):
     with pytest.raises(ValueError, match=rf"tiny\.toml: {message}"):
-        tiny_table(tmp_path, {before: after})
+        tiny_table(tmp_path, {before: after}, figure=True)
 
 
 def test_an_unknown_table():

@@ -1,0 +1,130 @@
+"""What a page says of runs: templates with figures in braces, filled in from ``result.json``."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from deepnlp.errors import DeepNLPError
+from deepnlp.studies.logs import DIVERGED, NOT_RUN, Run
+from deepnlp.studies.study import Column
+from deepnlp.studies.table import Table
+
+NO_VALUE = "-"
+OTHER_SOURCES = ("row", "config", "run", "before")  # than result.json, for what begins with them
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a page: the figures of its runs, and a row, of which some is known without runs."""
+
+    runs: Sequence[Mapping[str, Any]]
+    row: Mapping[str, Any] = field(default_factory=dict)
+    before: Line | None = None  # the row that it comes after
+
+    def values(self, path: str) -> list[Any]:
+        """What stands at a path, or the difference of two paths, in each run; else None."""
+        first, minus, second = path.partition(" - ")
+        if minus:
+            pairs = zip(self.values(first), self.values(second), strict=True)
+            return [None if None in (a, b) else a - b for a, b in pairs]
+        source, _, rest = path.partition(".")
+        if source == "row":
+            return [_at(self.row, rest)] * len(self.runs)
+        if source == "before":
+            numbers = self.before.numbers(rest) if self.before else []
+            return [float(np.mean(numbers)) if numbers else None] * len(self.runs)
+        return [_at(run, path) for run in self.runs]
+
+    def numbers(self, path: str) -> list[float]:
+        """The values at a path of the runs that have one."""
+        return [value for value in self.values(path) if value is not None] if path else []
+
+    def text(self, template: str) -> str:
+        """A template with the figures in braces filled in: the mean and the spread over seeds."""
+        parts = []
+        for literal, path, form, _ in string.Formatter().parse(template):
+            parts.append(literal)
+            if path is None:
+                continue
+            alone = path.startswith("row.") and " - " not in path  # needs no run
+            values = [_at(self.row, path[4:])] if alone else self.values(path)
+            if not values:
+                return NOT_RUN
+            of_runs = path.partition(".")[0] not in OTHER_SOURCES and " - " not in path
+            if of_runs and values.count(None) == len(values) and self.diverged():
+                return DIVERGED
+            parts.append(_mean_and_spread(values, form or ""))
+        return NO_VALUE if NO_VALUE in parts else "".join(parts)
+
+    def diverged(self) -> bool:
+        """Whether a run ended early since its loss was no longer finite."""
+        return any(run["status"] == DIVERGED for run in self.runs)
+
+
+def table_lines(table: Table, runs: Sequence[Run]) -> list[Line]:
+    """The finished runs of every row."""
+    by_name = {run.name: run for run in runs}
+    lines: dict[str, Line] = {}
+    for row in table.rows:
+        jobs = sorted((job for job in table.jobs if job.row is row), key=lambda job: job.seed)
+        figures = [
+            figures_of(by_name[job.name], seed=job.seed, folder=table.folder)
+            for job in jobs
+            if job.name in by_name
+        ]
+        lines[row.name] = Line(figures, {**vars(row), "new": row.new}, lines.get(row.after))
+    return [*lines.values()]
+
+
+def figures_of(run: Run, **more: Any) -> dict[str, Any]:
+    """All that a template may name of a run; ``{run.minutes}`` is said of one that diverged too."""
+    seconds = {name: run.result.get(f"{name}seconds") for name in ("", "cpu_")}
+    minutes = {f"{name}minutes": None if s is None else s / 60 for name, s in seconds.items()}
+    about = {**run.result, **minutes, "name": run.name, **more}
+    return {**run.result, "config": run.config, "run": about}
+
+
+def markdown(columns: Sequence[Column], lines: Sequence[Line]) -> str:
+    """A table in Markdown, in which a ``|`` in a cell is escaped; without lines nothing.
+
+    >>> columns = [Column("row", "{row.name}", "left"), Column("test", "{test:.1f}")]
+    >>> print(markdown(columns, [Line([{"test": 86.62}], {"name": "tied"})]))
+    | row | test |
+    |:--|--:|
+    | tied | 86.6 |
+    """
+    rule = "|".join("--:" if column.align == "right" else ":--" for column in columns)
+    rows = [[line.text(column.text).replace("|", "\\|") for column in columns] for line in lines]
+    headings = [column.heading for column in columns]
+    rendered = ["| " + " | ".join(cells) + " |" for cells in [headings, *rows]]
+    return "\n".join([rendered[0], f"|{rule}|", *rendered[1:]]) if rows else ""
+
+
+def _mean_and_spread(values: Sequence[Any], form: str) -> str:
+    """The value, or the mean and the sample standard deviation of values that differ."""
+    values = [value for value in values if value is not None]
+    if not values:
+        return NO_VALUE
+    first = values[0]
+    kind = str if isinstance(first, str) else Real
+    if not all(isinstance(value, kind) for value in values):
+        raise DeepNLPError(f"a figure of a table should be a number in each run, got {values}")
+    if all(value == first for value in values) or isinstance(first, str):
+        return format(first, form)
+    spread = format(float(np.std(values, ddof=1)), form.replace("+", ""))
+    return f"{format(float(np.mean(values)), form)} ± {spread}"
+
+
+def _at(table: Any, path: str) -> Any:
+    """What stands at a path of keys, None where there is nothing."""
+    for key in path.split("."):
+        if not isinstance(table, Mapping) or key not in table:
+            return None
+        table = table[key]
+    return table

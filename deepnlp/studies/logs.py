@@ -1,0 +1,145 @@
+"""The logs of a run that has ended: three small files, which are copied and committed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deepnlp.errors import DeepNLPError
+from deepnlp.files.writing import replacing
+from deepnlp.studies.study import Study
+from deepnlp.training import Result, RunFolder, TrainConfig
+
+LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
+PLACES = ("folder", "files")  # keys of result.json that say where the run was made
+FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
+ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way
+NOT_RUN, CHANGED = "not run", "run with other options"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has ended: its options, the figures of each epoch, and ``result.json``."""
+
+    folder: RunFolder
+    config: TrainConfig
+    history: Sequence[Mapping[str, Any]]
+    result: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.path.name
+
+
+class Logs:
+    """The run folders of a study, or what is committed of them: ``FOLDER/RUN``.
+
+    Parameters
+    ----------
+    study : Study
+    folder : path
+        Such as ``docs/results/glove``.
+    """
+
+    def __init__(self, study: Study, folder: Path) -> None:
+        self.study, self.folder = study, folder
+
+    def of(self, name: str) -> RunFolder:
+        """The folder of one run."""
+        return RunFolder(self.folder / name)
+
+    def state(self, name: str) -> str:
+        """FINISHED, if with the options that the study states today; NOT_RUN; CHANGED."""
+        if not self.of(name).result.exists():
+            return NOT_RUN
+        return CHANGED if self.changes(name) else FINISHED
+
+    def changes(self, name: str) -> list[str]:
+        """Which options of a run, or of one that it needs, are not those of the study."""
+        if not self.of(name).config.exists():
+            return []
+        changes = self.study.changes(name, TrainConfig.load(self.of(name).config))
+        return changes + [text for need in self.study.needs(name) for text in self.changes(need)]
+
+    def refuse_changes(self, name: str) -> None:
+        """An error if a run has other options than the study's, and what to do about it."""
+        changes = self.changes(name)
+        if changes:
+            raise DeepNLPError(
+                f"{self.of(name).path} was run with other options than the {self.study.kind} "
+                f"states ({'; '.join(changes)}): {self.study.change_advice}"
+            )
+
+    def read(self, name: str) -> Run | None:
+        """A run, None where it has not ended; an error unless it is whole and of the study."""
+        folder = self.of(name)
+        result = folder.read_result() or {}
+        if result.get("status") not in ENDED:
+            return None
+        Result.of(folder)  # an error for a value of another kind
+        for file in LOG_FILES:
+            if not (folder.path / file).is_file():
+                raise FileNotFoundError(f"{folder.path} holds no finished run: it has no {file}")
+        history = folder.read_metrics()
+        if (history[-1]["epoch"] if history else 0) != result["epochs"]:
+            raise DeepNLPError(
+                f"{folder.path} is damaged: its metrics.jsonl does not end with epoch "
+                f"{result['epochs']}"
+            )
+        self.refuse_changes(name)
+        return Run(folder, TrainConfig.load(folder.config), history, result)
+
+    def read_all(self) -> list[Run]:
+        """All runs that have ended; an error if those of one task had different texts."""
+        runs = [run for run in map(self.read, self.study.run_names) if run is not None]
+        first: dict[str, tuple[str, Any]] = {}
+        for run in runs:
+            corpus = run.result.get("corpus", {})
+            # the vocabulary may be what is searched, and then the fingerprint differs with it
+            key = json.dumps([run.config.task, corpus.get("name"), corpus.get("vocabulary")])
+            fingerprint = corpus.get("fingerprint")
+            earlier, expected = first.setdefault(key, (run.name, fingerprint))
+            if fingerprint != expected:
+                advice = self.study.text_advice.format(run=run.folder.path, folder=self.folder)
+                raise DeepNLPError(
+                    f"{run.name} and {earlier} were run on different texts of the name "
+                    f"{corpus['name']}: {advice}"
+                )
+        return runs
+
+    def take(self, source: Path) -> list[str]:
+        """Copy the logs of the ended runs in another folder; gives their names.
+
+        ``source`` holds their folders, or a folder of the study's name with them.
+        """
+        if (source / self.study.name).is_dir():
+            source = source / self.study.name
+        there = Logs(self.study, source)
+        runs = there.read_all()
+        if not runs:
+            raise FileNotFoundError(
+                f"{source} holds no {self.study.ended_run} of {self.study.kind} {self.study.name}: "
+                f"expected folders such as {self.study.run_names[0]}"
+            )
+        for run in runs:
+            self.copy(run)
+        return [run.name for run in runs]
+
+    def copy(self, run: Run) -> None:
+        """Copy the logs of a run, ``result.json`` last and without the run's place."""
+        to = self.of(run.name)
+        to.path.mkdir(parents=True, exist_ok=True)
+        to.result.unlink(missing_ok=True)
+        for name in LOG_FILES[:2]:
+            with replacing(to.path / name) as file:
+                file.write((run.folder.path / name).read_bytes())
+        to.write_result({key: value for key, value in run.result.items() if key not in PLACES})
+
+    def remove(self, name: str) -> None:
+        """Forget a run, ``result.json`` first."""
+        for file in reversed(LOG_FILES):
+            (self.of(name).path / file).unlink(missing_ok=True)
