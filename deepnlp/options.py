@@ -187,7 +187,7 @@ def _documented(doc: str) -> dict[str, str]:
     {'a': 'A term', 'b': 'A term'}
     """
     section = doc.partition("\nParameters\n----------\n")[2].partition("\n\n")[0]
-    texts = {}
+    texts: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section):
         names, _, text = entry.partition("\n")
         sentence = re.split(r"\.(?= [A-Z`]|$)", " ".join(text.split()))[0]

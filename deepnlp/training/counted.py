@@ -11,7 +11,6 @@ from deepnlp.tasks import Task
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, peak_memory_mb, versions
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.strict_json import finite
 
 
 class CountedRun:
@@ -71,7 +70,4 @@ class CountedRun:
             row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
             times = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
             folder.write_metrics([{**row, **times}])
-            result.folder = str(folder.path)
-            result.files = [*folder.files(), folder.result.name]
-            folder.write_result(result.to_dict())
-        return Result.from_dict(finite(result.to_dict()))
+        return result.keep(folder)

@@ -14,6 +14,7 @@ import numpy as np
 
 from deepnlp import __version__, backend
 from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.strict_json import finite
 
 NUMBERS: tuple[type, ...] = (int, float, type(None))
 REQUIRED = ("status", "epochs")
@@ -102,6 +103,15 @@ class Result:
             return self.__dict__["figures"][name]
         except KeyError:
             raise AttributeError(f"this result has no {name}") from None
+
+    def keep(self, folder: RunFolder | None) -> Result:
+        """Write ``result.json``, where there is a folder; the result as it is read again."""
+        if folder is not None:
+            names = {*folder.files(), folder.result.name}
+            self.folder = str(folder.path)
+            self.files = [name for name in folder.FILES if name in names]
+            folder.write_result(self.to_dict())
+        return Result.from_dict(finite(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything by name, ready for JSON, each figure beside the other entries."""
