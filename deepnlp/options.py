@@ -205,6 +205,11 @@ def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) ->
             option.check(arguments[option.argument], option.argument)
 
 
+def kept_at_resume(values: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
+    """Those values by name that a resumed run must have too; what is no option is among them."""
+    return {n: v for n, v in values.items() if n not in options or options[n].resume == "same"}
+
+
 def fill(
     function: Callable[..., Made], options: Mapping[str, Any], *args: Any, **kwargs: Any
 ) -> Made:

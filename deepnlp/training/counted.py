@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from deepnlp.training.result import Result, peak_memory_mb, versions
 from deepnlp.training.runfolder import RunFolder
 
 
+@dataclass
 class CountedRun:
     """What a ``Trainer`` is to other models, with the same files except for checkpoints.
 
@@ -20,27 +22,21 @@ class CountedRun:
     is counted again from the beginning.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        task: Task,
-        *,
-        out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
-        name: str | None = None,
-        overwrite: bool = False,
-        progress: bool = True,
-        config: Mapping[str, Any],
-        test: bool = True,
-    ) -> None:
-        self.model, self.task = model, task
-        self.out, self.name, self.overwrite = out, name or task.name, overwrite
-        self.progress, self.config, self.test = progress, config, test
+    model: Any
+    task: Task
+    _: KW_ONLY
+    config: Mapping[str, Any]
+    out: RunFolder | str | PathLike[str] | Literal[False] | None = None
+    name: str | None = None
+    overwrite: bool = False
+    progress: bool = True
+    test: bool = True
 
     def fit(self, resume: bool = False) -> Result:
         """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
         if self.out is False:
             return self._count(None)
-        folder = RunFolder.of(self.out, self.name)
+        folder = RunFolder.of(self.out, self.name or self.task.name)
         with folder.held(resume=resume, overwrite=self.overwrite and not resume):
             return self._count(folder)
 
