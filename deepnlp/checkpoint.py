@@ -141,10 +141,9 @@ def pack_model(
     vocabs = {key: getattr(model, key, None) for key in _vocab_names(model)}
     if vocab is not None:
         vocabs["vocab"] = vocab
-    is_model = isinstance(model, Model)
     meta = {
-        "class": model.kind() if is_model else type(model).__name__,
-        "config": model.config() if is_model else None,
+        "class": model.kind() if isinstance(model, Model) else type(model).__name__,
+        "config": model.config() if isinstance(model, Model) else None,
         **{key: None if one is None else one.to_dict() for key, one in vocabs.items()},
     }
     return get_parameters(model), meta

@@ -188,7 +188,7 @@ def _documented(doc: str) -> dict[str, str]:
     {'a': 'A term', 'b': 'A term'}
     """
     section = doc.partition("\nParameters\n----------\n")[2].partition("\n\n")[0]
-    texts = {}
+    texts: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section):
         names, _, text = entry.partition("\n")
         sentence = re.split(r"\.(?= [A-Z`]|$)", " ".join(text.split()))[0]
@@ -204,6 +204,11 @@ def check_options(function: Callable[..., Any], arguments: Mapping[str, Any]) ->
     for option in options_of(function).values():
         if option.argument in arguments:
             option.check(arguments[option.argument], option.argument)
+
+
+def kept_at_resume(values: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
+    """Those values by name that a resumed run must have too; what is no option is among them."""
+    return {n: v for n, v in values.items() if n not in options or options[n].resume == "same"}
 
 
 def fill(

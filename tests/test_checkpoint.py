@@ -264,9 +264,9 @@ def test_a_model_that_is_not_finite_is_not_saved(tmp_path: Path) -> None:
 class Own(SimpleRNNLM):
     """A model of one's own, which no list names."""
 
-    def __init__(self, vocab_size: int, width: int, dtype: Any = "float32") -> None:
-        super().__init__(vocab_size, width, width, dtype)
-        self._remember(Own, vocab_size=vocab_size, width=width, dtype=dtype)
+    def __init__(self, vocab_size: int, width: int, scale: Any = 1.0) -> None:
+        super().__init__(vocab_size, width, width)
+        self._remember(Own, vocab_size=vocab_size, width=width, scale=scale)
 
 
 class Forgetful(SimpleRNNLM):
@@ -280,7 +280,7 @@ def test_a_model_of_ones_own_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     save(tmp_path / "m.npz", Own(5, np.int64(3)), VOCAB)
     twin: Any = load(tmp_path / "m.npz")
     assert type(twin) is Own
-    assert twin.config() == {"vocab_size": 5, "width": 3, "dtype": "float32"}
+    assert twin.config() == {"vocab_size": 5, "width": 3, "scale": 1.0}
     monkeypatch.delitem(Model.kinds, Own.kind())
     with pytest.raises(ValueError, match=rf"holds a {__name__}\.Own: import .* {__name__} first"):
         load(tmp_path / "m.npz")
@@ -290,6 +290,8 @@ def test_a_model_of_ones_own_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_model_that_forgets_what_it_was_built_from_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"should begin with self\._remember\(Forgetful, \*\*loc"):
         save(tmp_path / "m.npz", Forgetful(4))
+    with pytest.raises(TypeError, match=r"Own: a checkpoint keeps .* as JSON .*Own\.starts"):
+        Own(5, 3, scale=np.ones(3))
 
 
 @pytest.mark.parametrize(

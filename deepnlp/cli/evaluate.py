@@ -157,7 +157,7 @@ def _other(arguments: argparse.Namespace, model: Any) -> int:
     baselines = {name: values[arguments.split] for name, values in levels.items()}
     if arguments.json:
         facts = {key: value for key, value in task.facts().items() if key != "name"}
-        head = {"corpus": task.facts()["name"], **facts, "split": arguments.split}
+        head = {"corpus": task.name, **facts, "split": arguments.split}
         print_json({**head, **figures, **notes, "baselines": baselines})
         return 0
     print(task.describe(), end="\n\n")

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
@@ -10,6 +10,9 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.models import RNNLM
 from deepnlp.tasks import TASKS, task_of_model
 from deepnlp.text import Vocabulary
+
+if TYPE_CHECKING:
+    from deepnlp.training import RunFolder
 
 
 def load_model(path: str, *kinds: type[Any]) -> Any:
@@ -57,26 +60,20 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
     ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
     """
     from deepnlp.files.reading import read_toml
-    from deepnlp.training import RunFolder
 
     if wanted is not None:
         return load_corpus(wanted, vocab=vocab)
-    run_folder = run_folder_of(path)
-    if run_folder is None:
-        raise ValueError(
-            f"{path} lies in no run folder that would name its corpus: say which with --corpus"
-        )
-    folder = RunFolder(run_folder)
-    name = read_toml(folder.config).get("corpus")
+    config = _expected_run(path).config
+    name = read_toml(config).get("corpus")
     if not isinstance(name, str):
-        raise ValueError(f"{folder.config} names no corpus: say which with --corpus")
+        raise ValueError(f"{config} names no corpus: say which with --corpus")
     try:
         corpus = load_corpus(name, vocab=vocab)
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"{error} ({folder.config} names it; with --corpus say where it is now)"
+            f"{error} ({config} names it; with --corpus say where it is now)"
         ) from error
-    _tell_change(folder, corpus.fingerprint)
+    _tell_change(path, corpus.fingerprint)
     return corpus
 
 
@@ -85,30 +82,37 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
 
     ``wanted`` is the corpus that was asked for; ``changes`` are other options, where not None.
     """
-    from deepnlp.training import RunFolder, TrainConfig, configure
+    from deepnlp.training import TrainConfig, configure
 
-    run_folder = run_folder_of(path)
-    if run_folder is not None:
-        config = TrainConfig.load(RunFolder(run_folder).config)
-    elif wanted is not None:
+    if wanted is not None and run_folder_of(path) is None:
         config = configure(task=task_of_model(type(model)))
     else:
-        raise ValueError(
-            f"{path} lies in no run folder that would name its corpus: say which with --corpus"
-        )
+        config = TrainConfig.load(_expected_run(path).config)
     given = {"corpus": wanted, **changes}
     config = config.replace(**{name: value for name, value in given.items() if value is not None})
     task = TASKS[config.task].load(config, model)
     task.prepare(model)
-    if run_folder is not None and wanted is None:
-        _tell_change(RunFolder(run_folder), task.facts()["fingerprint"])
+    if wanted is None:
+        _tell_change(path, task.facts()["fingerprint"])
     return task
 
 
-def _tell_change(folder: Any, fingerprint: str) -> None:
+def _expected_run(path: str) -> "RunFolder":
+    """The run folder that a model belongs to, or an error."""
+    from deepnlp.training import RunFolder
+
+    folder = run_folder_of(path)
+    if folder is None:
+        raise ValueError(
+            f"{path} lies in no run folder that would name its corpus: say which with --corpus"
+        )
+    return RunFolder(folder)
+
+
+def _tell_change(path: str, fingerprint: str) -> None:
     """A note where the data of a run are no longer what they were."""
     from deepnlp.training import Result
 
-    result = Result.of(folder)
+    result = Result.of(_expected_run(path))
     if result is not None and result.corpus.get("fingerprint") != fingerprint:
         print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)

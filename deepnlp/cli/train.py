@@ -15,7 +15,7 @@ examples:
 import argparse
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
 from deepnlp.cli.parser import Parser, add_json, at_least, file_name
@@ -35,27 +35,9 @@ def configure(parser: Parser) -> None:
     """Add the options of this command and those of the task."""
     parser.usage = "%(prog)s [option ...]"
     folder = parser.add_argument_group("run folder")
-
-    def add_folder(group: Any) -> None:
-        group = folder if group is parser else group
-        group.add_argument(
-            "--out",
-            metavar="DIR",
-            help="the folder of the run; by default a new one, runs/NAME-TIME",
-        )
-        group.add_argument(
-            "--resume",
-            action="store_true",
-            help="continue the run in --out; --epochs may be larger, --corpus, --vectors and "
-            "--start-from say where the same files are now, and no option may change that training "
-            "depends on",
-        )
-
-    defaults = add_task_and_recipe(parser, add_folder)
+    defaults = add_task_and_recipe(parser, folder)
     folder.add_argument(
-        "--name",
-        type=file_name,
-        help="NAME of a new folder; by default that of the corpus",
+        "--name", type=file_name, help="NAME of a new folder; by default that of the corpus"
     )
     folder.add_argument(
         "--overwrite",

@@ -1,7 +1,7 @@
 """The options of a training run on the command line, derived from what they configure."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,44 +9,45 @@ from deepnlp.cli.parser import Parser, several
 
 if TYPE_CHECKING:
     from deepnlp.options import Option
+    from deepnlp.training import TrainConfig
 
 
-def add_task_and_recipe(parser: Parser, add_folder: Callable[[Any], None] | None = None) -> Any:
-    """Add ``--task``, ``--recipe`` and, by ``add_folder``, ``--out`` and ``--resume``.
+OUT = "the folder of the run; by default a new one, runs/NAME-TIME"
+RESUME = (
+    "continue the run in --out; --epochs may be larger, --corpus, --vectors and --start-from say "
+    "where the same files are now, and no option may change that training depends on"
+)
+
+
+def add_task_and_recipe(parser: Parser, folder: Any = None) -> "TrainConfig":
+    """Add ``--task`` and ``--recipe``, and to a group ``folder`` ``--out`` and ``--resume``.
 
     Gives the options that hold before any other is said: those of the run to resume, of the recipe,
     or of the task.
     """
-    from deepnlp.training import TrainConfig, configure
+    from deepnlp.tasks import TASKS
+    from deepnlp.training import TrainConfig, configure, recipe_names
 
-    def add(parser: argparse.ArgumentParser) -> None:
-        _add_task_and_recipe(parser)
-        if add_folder is not None:
-            add_folder(parser)
+    def add(to: argparse.ArgumentParser) -> None:
+        help_task = "what to train for; with --help after it, its options are shown (default lm)"
+        to.add_argument("--task", choices=[*TASKS], help=help_task)
+        names = f"{', '.join(recipe_names())}, or the path of a .toml file"
+        help_recipe = f"options of a run whose result is known: {names}"
+        to.add_argument("--recipe", metavar="NAME", help=help_recipe)
+        if folder is not None:
+            group = folder if to is parser else to
+            group.add_argument("--out", metavar="DIR", help=OUT)
+            group.add_argument("--resume", action="store_true", help=RESUME)
 
     said = parser.take(add)
-    config = Path(getattr(said, "out", None) or "") / "config.toml"
-    is_resumed = getattr(said, "resume", False) and said.out and config.is_file()
-    defaults = TrainConfig.load(config) if is_resumed else configure(said.recipe, task=said.task)
+    is_resumed = folder is not None and said.resume and said.out
+    config = Path(said.out) / "config.toml" if is_resumed else None
+    if config is not None and config.is_file():
+        defaults = TrainConfig.load(config)
+    else:
+        defaults = configure(said.recipe, task=said.task)
     parser.set_defaults(task=said.task or defaults.task)
     return defaults
-
-
-def _add_task_and_recipe(parser: argparse.ArgumentParser) -> None:
-    from deepnlp.tasks import TASKS
-    from deepnlp.training.config import recipe_names
-
-    parser.add_argument(
-        "--task",
-        choices=[*TASKS],
-        help="what to train for; with --help after it, its options are shown (default lm)",
-    )
-    recipes = ", ".join(recipe_names())
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help=f"options of a run whose result is known: {recipes}, or the path of a .toml file",
-    )
 
 
 def add_training_options(parser: Parser, defaults: Mapping[str, Any]) -> None:

@@ -33,19 +33,9 @@ KINDS = "fiu"  # of arrays: floating-point and whole numbers
 
 # What zipfile, NumPy and json raise for bytes that are not what they should be.
 DAMAGE = (
-    zipfile.BadZipFile,
-    AttributeError,
-    EOFError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
+    zipfile.BadZipFile, AttributeError, EOFError, KeyError, MemoryError, OSError, OverflowError,
+    RuntimeError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def write_npz(

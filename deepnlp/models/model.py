@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
@@ -114,7 +115,8 @@ class Model(Layer):
         kind = kind or type(self)
         hints, options = get_type_hints(kind.__init__), options_of(kind).values()
         config = {n: v for n, v in arguments.items() if n not in ("self", *kind.starts)}
-        config["dtype"] = float_type(config["dtype"]).name
+        if "dtype" in config:
+            config["dtype"] = float_type(config["dtype"]).name
         for option in options:
             config[option.argument] = option.check(config[option.argument], option.argument)
         for name in config.keys() - {option.argument for option in options}:
@@ -125,6 +127,13 @@ class Model(Layer):
         for name in (f"{vocab}_size" for vocab in self.vocab_names):
             if name in config:
                 setattr(self, name, config[name])
+        try:
+            json.dumps(config)
+        except TypeError as error:
+            raise TypeError(
+                f"{kind.__name__}: a checkpoint keeps the arguments of its constructor as JSON "
+                f"({error}): name in {kind.__name__}.starts those that it need not keep"
+            ) from error
         self._config = config
 
     def config(self) -> dict[str, Any]:
@@ -150,7 +159,8 @@ class Model(Layer):
         return config
 
     def _cast_state(self, dtype: Any) -> None:
-        self._config["dtype"] = float_type(dtype).name
+        if "dtype" in getattr(self, "_config", {}):
+            self._config["dtype"] = float_type(dtype).name
 
     def size(self) -> int:
         """Number of parameters, a tied weight counted once.

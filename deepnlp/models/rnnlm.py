@@ -185,7 +185,7 @@ class RNNLM(LanguageModel):
         rng: Generator | None = None,
     ) -> None:
         self._remember(RNNLM, **locals())
-        V, D, sizes = self.vocab_size, embed_size, _layer_sizes(hidden_size, layers)
+        V, D, sizes = self.vocab_size, embed_size, _layer_sizes(self._config["hidden_size"], layers)
         H = sizes[-1]
         _check_together(self._config, sizes)
         embedding = None if embedding is None else asarray(embedding)
@@ -196,7 +196,7 @@ class RNNLM(LanguageModel):
             )
 
         draw = Draw(init, embed_bound, dtype, rng)
-        of_cell = {
+        of_cell: Any = {
             "lstm": {"forget_bias": forget_bias},
             "gru": {"reset_after": reset_after},
             "rnn": {"activation": activation, "input_matrix": input_matrix},
@@ -355,8 +355,7 @@ def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
     >>> _layer_sizes(8, 2), _layer_sizes([8, 4], 2)
     ([8, 8], [8, 4])
     """
-    is_one = not isinstance(hidden_size, list | tuple)
-    sizes = [hidden_size] * layers if is_one else [*hidden_size]
+    sizes = [hidden_size] * layers if isinstance(hidden_size, int) else [*hidden_size]
     options.refuse(
         "RNNLM",
         {

@@ -169,7 +169,7 @@ class Seq2Seq(Model):
             return Sequential(*layers, *noise)
 
         def stack(D: int, bidirectional: bool = False) -> Any:
-            of_cell: dict[str, Any] = {
+            of_cell: Any = {
                 "lstm": {"forget_bias": 0.0 if init == "book" else 1.0},
                 "gru": {"reset_after": reset_after},
                 "rnn": {},

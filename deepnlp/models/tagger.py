@@ -101,7 +101,7 @@ class Tagger(Model):
 
         E = Parameter(uniform((vocab_size, embed_size), 0.1, rng, dtype), "E")
         sizes = (cell, embed_size, hidden_size, layers, dropout, dtype, rng)
-        of_cell = {"reset_after": True} if reset_after else {}
+        of_cell: Any = {"reset_after": True} if reset_after else {}
         stack = stack_of(*sizes, bidirectional=bidirectional, **of_cell)
         self.below, self.stack, self.above = dropped(Embedding(E)), stack, dropped()
         W = uniform((stack.H, tags), fan_in_bound(stack.H), rng, dtype)

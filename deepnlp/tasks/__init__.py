@@ -53,8 +53,20 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
 
 
 def task_of_model(kind: type[Any]) -> str:
-    """The name in ``TASKS`` of the task that builds models of a class.
+    """The task that builds models of a class.
 
+    Parameters
+    ----------
+    kind : type
+        One that a task names in its ``parts``.
+
+    Returns
+    -------
+    str
+        The name in ``TASKS``.
+
+    Examples
+    --------
     >>> from deepnlp.models import SkipGram
     >>> task_of_model(SkipGram)
     'vectors'

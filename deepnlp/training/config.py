@@ -16,7 +16,7 @@ from typing import Any
 
 from deepnlp.files.reading import read_toml
 from deepnlp.optimizers import OPTIMIZERS
-from deepnlp.options import Choice, Option, options_of, to_toml
+from deepnlp.options import Choice, Option, kept_at_resume, options_of, to_toml
 from deepnlp.tasks import TASKS, Task
 from deepnlp.training.schedules import SCHEDULES
 from deepnlp.training.trainer import Trainer
@@ -129,8 +129,8 @@ class TrainConfig(Mapping[str, Any]):
         >>> TrainConfig(seed=3).fixed()["seed"]
         3
         """
-        known = all_options(self.task, self).items()
-        return {name: self[name] for name, option in known if option.resume == "same"}
+        known = all_options(self.task, self)
+        return kept_at_resume({name: self[name] for name in known}, known)
 
     def to_toml(self) -> str:
         """The options as the text of a TOML file, which :meth:`load` reads."""

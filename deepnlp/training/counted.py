@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, Literal
 
@@ -11,9 +12,9 @@ from deepnlp.tasks import Task
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, peak_memory_mb, versions
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.strict_json import finite
 
 
+@dataclass
 class CountedRun:
     """What a ``Trainer`` is to other models, with the same files except for checkpoints.
 
@@ -21,27 +22,21 @@ class CountedRun:
     is counted again from the beginning.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        task: Task,
-        *,
-        out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
-        name: str | None = None,
-        overwrite: bool = False,
-        progress: bool = True,
-        config: Mapping[str, Any],
-        test: bool = True,
-    ) -> None:
-        self.model, self.task = model, task
-        self.out, self.name, self.overwrite = out, name or task.name, overwrite
-        self.progress, self.config, self.test = progress, config, test
+    model: Any
+    task: Task
+    _: KW_ONLY
+    config: Mapping[str, Any]
+    out: RunFolder | str | PathLike[str] | Literal[False] | None = None
+    name: str | None = None
+    overwrite: bool = False
+    progress: bool = True
+    test: bool = True
 
     def fit(self, resume: bool = False) -> Result:
         """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
         if self.out is False:
             return self._count(None)
-        folder = RunFolder.of(self.out, self.name)
+        folder = RunFolder.of(self.out, self.name or self.task.name)
         with folder.held(resume=resume, overwrite=self.overwrite and not resume):
             return self._count(folder)
 
@@ -71,7 +66,4 @@ class CountedRun:
             row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
             times = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
             folder.write_metrics([{**row, **times}])
-            result.folder = str(folder.path)
-            result.files = [*folder.files(), folder.result.name]
-            folder.write_result(result.to_dict())
-        return Result.from_dict(finite(result.to_dict()))
+        return result.keep(folder)

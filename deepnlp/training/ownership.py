@@ -29,60 +29,51 @@ def check_files(paths: Sequence[Path]) -> None:
             )
         if path.exists() and not path.is_file():
             raise DeepNLPError(f"{path} is no file: move it away, or choose another folder")
-    there = [
-        path for path in paths if path.name in _KINDS and path.exists() and path.stat().st_size
-    ]
-    own = {path: _KINDS[path.name](path) for path in there}
-    for path in there:
+    there = [path for path in paths if path.suffix in LOOKS and path.exists()]
+    own = {path: _is_ours(path) for path in there if path.stat().st_size}
+    for path in own:
         if own[path] is False or True not in own.values():
             raise DeepNLPError(
                 f"{path} is not a file of a run of deepnlp: move it away, or choose another folder"
             )
 
 
-# Whether a file is one of a run, or None where that cannot be told.
+def _is_ours(path: Path) -> bool | None:
+    """Whether a file is one of a run, or None where that cannot be told."""
+    try:
+        return LOOKS[path.suffix](path)
+    except (ValueError, RecursionError, OSError, zipfile.BadZipFile, NotImplementedError):
+        return None
 
 
-def _is_config(path: Path) -> bool | None:
+def _is_config(path: Path) -> bool:
     content = path.read_bytes()
-    if content.startswith(MARK.encode()):
-        return True
-    try:
-        return tomllib.loads(content.decode("utf-8")).get("task") in TASKS
-    except (ValueError, RecursionError):
-        return None
+    return (
+        content.startswith(MARK.encode())
+        or tomllib.loads(content.decode("utf-8")).get("task") in TASKS
+    )
 
 
-def _has_key(text: bytes, key: str) -> bool | None:
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _has(key: str, text: bytes) -> bool | None:
+    table = json.loads(text)
     return key in table if isinstance(table, dict) and table else None
 
 
-def _is_archive(path: Path) -> bool | None:
+def _is_archive(path: Path) -> bool:
     """Whether it has one of the members that deepnlp writes."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return None
+    with zipfile.ZipFile(path) as archive:
+        return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
 
 
 def _is_picture(path: Path) -> bool | None:
-    with path.open("rb") as file:
-        start = file.read(len(PNG))
-    return None if PNG.startswith(start) or start == PNG else False
+    start = path.read_bytes()[: len(PNG)]
+    return None if PNG.startswith(start) else False
 
 
-_KINDS: dict[str, Callable[[Path], bool | None]] = {
-    "config.toml": _is_config,
-    "metrics.jsonl": lambda path: _has_key(path.read_bytes().partition(b"\n")[0], "epoch"),
-    "result.json": lambda path: _has_key(path.read_bytes(), "status"),
-    "checkpoint.npz": _is_archive,
-    "best.npz": _is_archive,
-    "gradients.npz": _is_archive,
-    "learning_curve.png": _is_picture,
-    "gradient_flow.png": _is_picture,
+LOOKS: dict[str, Callable[[Path], bool | None]] = {
+    ".toml": _is_config,
+    ".jsonl": lambda path: _has("epoch", path.read_bytes().partition(b"\n")[0]),
+    ".json": lambda path: _has("status", path.read_bytes()),
+    ".npz": _is_archive,
+    ".png": _is_picture,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import platform
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,19 +15,9 @@ import numpy as np
 
 from deepnlp import __version__, backend
 from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.strict_json import finite
 
-NUMBERS: tuple[type, ...] = (int, float, type(None))
-REQUIRED = ("status", "epochs")
-# What JSON may hold under a name of :class:`Result`.
-KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("epochs", "steps"), (int,)),
-    **dict.fromkeys(("best_epoch", "parameters"), (int, type(None))),
-    **dict.fromkeys(("tokens_per_second", "seconds", "cpu_seconds", "peak_memory_mb"), NUMBERS),
-    **dict.fromkeys(("baselines", "corpus", "versions"), (dict,)),
-    "status": (str,),
-    "folder": (str, type(None)),
-    "files": (list,),
-}
+NUMBERS = (int, float, type(None))
 
 
 @dataclass
@@ -103,6 +94,15 @@ class Result:
         except KeyError:
             raise AttributeError(f"this result has no {name}") from None
 
+    def keep(self, folder: RunFolder | None) -> Result:
+        """Write ``result.json``, where there is a folder; the result as it is read again."""
+        if folder is not None:
+            names = {*folder.files(), folder.result.name}
+            self.folder = str(folder.path)
+            self.files = [name for name in folder.FILES if name in names]
+            folder.write_result(self.to_dict())
+        return Result.from_dict(finite(self.to_dict()))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything by name, ready for JSON, each figure beside the other entries."""
         table: dict[str, Any] = {}
@@ -128,10 +128,13 @@ class Result:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
         """A result from what :meth:`to_dict` gave."""
-        for name, kinds in KINDS.items():
-            if name not in table and name in REQUIRED:
+        own = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        for name in ("status", "epochs"):
+            if name not in table:
                 raise ValueError(f"it has no {name!r}")
-            if name in table and type(table[name]) not in kinds:
+        for name in own.keys() & table.keys():  # "float | None" may be an int too
+            expected = own[name].replace("float", "int | float").replace("None", "NoneType")
+            if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
         baselines = table.get("baselines", {})
         for name, value in baselines.items():
@@ -141,7 +144,6 @@ class Result:
             splits = value if isinstance(value, dict) and "valid" in value else {}
             if any(type(splits.get(split)) not in NUMBERS for split in ("valid", "test")):
                 raise ValueError(f"its {name!r} is {value!r}")
-        own = {field.name for field in dataclasses.fields(cls)}
         figures = {name: value for name, value in table.items() if name not in own}
         known = {name: table[name] for name in table if name in own}
         return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})

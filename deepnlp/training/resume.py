@@ -16,7 +16,7 @@ from deepnlp.checkpoint import pack_model, set_parameters
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.models import Model
-from deepnlp.options import arguments_of, options_of, values_of
+from deepnlp.options import arguments_of, kept_at_resume, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schema import check_contents, check_pieces, state_of
 from deepnlp.training.state import join, split
@@ -52,8 +52,7 @@ def describe(trainer: Any) -> dict[str, Any]:
 def setup_of(trainer: Any) -> dict[str, Any]:
     """Those options that must be the same when a run is resumed."""
     options = options_of(type(trainer.task)) | options_of(type(trainer))
-    free = {name for name, option in options.items() if option.resume != "same"}
-    same = {name: value for name, value in describe(trainer).items() if name not in free}
+    same = kept_at_resume(describe(trainer), options)
     del same["corpus"]  # its fingerprint is compared instead
     table: dict[str, Any] = json.loads(json.dumps(same))
     return table

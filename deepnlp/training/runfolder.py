@@ -48,15 +48,9 @@ class RunFolder:
     """
 
     FILES = (
-        "config.toml",
-        "metrics.jsonl",
-        "checkpoint.npz",
-        "best.npz",
-        "learning_curve.png",
-        "result.json",
-        "gradients.npz",
-        "gradient_flow.png",
-    )
+        "config.toml", "metrics.jsonl", "checkpoint.npz", "best.npz", "learning_curve.png",
+        "result.json", "gradients.npz", "gradient_flow.png",
+    )  # fmt: skip
 
     def __init__(self, path: str | PathLike[str]) -> None:
         if not str(path):

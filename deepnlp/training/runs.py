@@ -43,6 +43,11 @@ def train(
     **options
         ``progress``, ``name``, ``hooks`` and ``test`` of :class:`Trainer`.
 
+    Returns
+    -------
+    Result
+        What ``result.json`` says.
+
     Raises
     ------
     DeepNLPError, FileNotFoundError, ValueError
@@ -107,6 +112,11 @@ def build_trainer(
     config : TrainConfig
     out, **options
         As for :class:`Trainer`.
+
+    Returns
+    -------
+    Trainer
+        Its ``config`` is the one given.
 
     Raises
     ------

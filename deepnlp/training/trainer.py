@@ -420,12 +420,8 @@ class Trainer:
             corpus=self.task.facts(),
             versions=versions(),
         )
-        if self.folder is not None and not self.folder.replaces:
-            result.folder = str(self.folder.path)
-            names = {*self.folder.files(), self.folder.result.name}
-            result.files = [name for name in self.folder.FILES if name in names]
-            self.folder.write_result(result.to_dict())
-        return Result.from_dict(finite(result.to_dict()))
+        is_ours = self.folder is not None and not self.folder.replaces
+        return result.keep(self.folder if is_ours else None)
 
     def _load_best(self) -> None:
         if self.best is not None:

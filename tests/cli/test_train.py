@@ -90,6 +90,7 @@ def test_a_model_that_is_counted(deepnlp, text_file, tmp_path):
         ("train", "--task", "ngrams", "--lr", 1),
         ("evaluate", run),
         ("info", "--recipe", "ngrams"),
+        ("info", "--recipe", "tagger", "--vocab-size", 5),
     ):
         done = deepnlp(*wrong)
         assert done.code == 2

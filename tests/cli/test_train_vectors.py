@@ -32,6 +32,10 @@ def test_a_run_from_text_to_vectors(deepnlp, text_file, tmp_path, name, kind):
         near = deepnlp("vectors", "neighbours", folder, "cat", "-k", "2", "--side", side)
         assert near.code == 0
         assert near.out.startswith("cat ")
+    for command in ("generate", "evaluate"):
+        done = deepnlp(command, folder)
+        assert done.code == 2
+        assert f"holds a {kind.__name__}, expected an RNNLM" in done.err
 
 
 def test_a_finished_run_goes_on_to_more_epochs(deepnlp, text_file, tmp_path):
@@ -48,11 +52,12 @@ def test_a_finished_run_goes_on_to_more_epochs(deepnlp, text_file, tmp_path):
     assert contents(folder) == before
 
 
-def test_the_default_recipe_and_its_model(deepnlp):
+def test_the_default_recipe_and_its_model(deepnlp, text_file):
     shown = deepnlp("info", "--recipe", "word2vec-skipgram", "--vocab-size", "1000")
     assert shown.code == 0
     assert "200,000 parameters" in shown.out
-    planned = deepnlp("train", "--task", "vectors", "--dry-run", "--json").json
+    options = ["--corpus", text_file, "--dry-run", "--json"]
+    planned = deepnlp("train", "--task", "vectors", *options).json
     assert planned["model"].startswith("CBOW(")
 
 
@@ -77,12 +82,3 @@ def test_errors_take_one_line_and_write_nothing(deepnlp, text_file, tmp_path, op
     assert message in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "run").exists()
-
-
-def test_commands_for_language_models_say_what_they_expect(deepnlp, text_file, tmp_path):
-    folder = tmp_path / "run"
-    assert deepnlp("train", *TINY, "--corpus", text_file, "--out", folder, "--lr", "1").code == 0
-    for command in (["generate", folder], ["evaluate", folder]):
-        done = deepnlp(*command)
-        assert done.code == 2
-        assert "holds a CBOW, expected an RNNLM" in done.err

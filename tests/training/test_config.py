@@ -109,8 +109,7 @@ def test_an_option_that_several_components_share_says_which() -> None:
 
 
 def test_an_unknown_task_is_answered_with_the_names_there_are() -> None:
-    names = "'lm', 'vectors', 'seq2seq', 'tag', 'ngrams'"
-    with pytest.raises(ValueError, match=f"task should be one of {names}, got 'chess'"):
+    with pytest.raises(ValueError, match=r"task should be one of 'lm', .*, got 'chess'"):
         TrainConfig(task="chess")
 
 

@@ -56,13 +56,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return stopped(tmp_path_factory.mktemp("run"))
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("whole")
-    tiny_trainer(folder).fit()
-    return end_of(folder)
-
-
 @pytest.fixture
 def copy(run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run, tmp_path / "copy"))

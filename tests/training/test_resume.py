@@ -29,13 +29,6 @@ from tests.training.tools import (
 ALL_STEPS = 3 * STEPS_AN_EPOCH
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("whole")
-    tiny_trainer(folder).fit()
-    return end_of(folder)
-
-
 @pytest.mark.parametrize(
     ("step", "how"),
     [
@@ -45,7 +38,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ],
 )
 def test_stopped_at_any_step_and_resumed(
-    step: int, how: str, tmp_path: Path, uninterrupted: dict[str, Any]
+    step: int, how: str, tmp_path: Path, whole: dict[str, Any]
 ) -> None:
     trainer = tiny_trainer(tmp_path)
     stop_at(trainer, step, how)
@@ -58,10 +51,10 @@ def test_stopped_at_any_step_and_resumed(
         assert meta["training"]["state"]["step"] == step
     deepnlp.seed(99)  # what the process has drawn in between is nobody's business
     assert tiny_trainer(tmp_path).fit(resume=True).status == "finished"
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole
 
 
-def test_stopped_again_and_again(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
+def test_stopped_again_and_again(tmp_path: Path, whole: dict[str, Any]) -> None:
     first, resume = 0, False
     for step, how in [(3, "kill"), (6, "interrupt"), (7, "interrupt"), (20, "kill"), (38, "kill")]:
         trainer = tiny_trainer(tmp_path)
@@ -73,14 +66,14 @@ def test_stopped_again_and_again(tmp_path: Path, uninterrupted: dict[str, Any]) 
         resume = True
     assert first == 3
     tiny_trainer(tmp_path).fit(resume=True)
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole
 
 
 @pytest.mark.parametrize(
     "moment", ["_save_best", "write_metrics", "_save_checkpoint", "rename", "_draw"]
 )
 def test_killed_at_the_end_of_an_epoch(
-    moment: str, tmp_path: Path, uninterrupted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    moment: str, tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before each file that the second epoch writes, when there are old ones."""
     trainer = tiny_trainer(tmp_path)
@@ -101,17 +94,17 @@ def test_killed_at_the_end_of_an_epoch(
         with pytest.raises(Killed):
             trainer.fit()
     tiny_trainer(tmp_path).fit(resume=True)
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole
 
 
 def test_interrupted_in_one_process_and_resumed_with_the_same_trainer(
-    tmp_path: Path, uninterrupted: dict[str, Any]
+    tmp_path: Path, whole: dict[str, Any]
 ) -> None:
     trainer = tiny_trainer(tmp_path)
     stop_at(trainer, 17, "interrupt")
     trainer.fit()
     assert trainer.fit(resume=True).status == "finished"
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole
 
 
 def test_an_interruption_leaves_schedule_and_best_untouched(tmp_path: Path) -> None:
@@ -140,7 +133,7 @@ def test_interrupted_before_the_first_validation(tmp_path: Path) -> None:
 
 
 def test_a_second_interrupt_stops_at_once_and_the_checkpoint_is_there(
-    tmp_path: Path, uninterrupted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = tiny_trainer(tmp_path)
     stop_at(trainer, 9, "interrupt")
@@ -152,7 +145,7 @@ def test_a_second_interrupt_stops_at_once_and_the_checkpoint_is_there(
         with pytest.raises(KeyboardInterrupt):
             trainer.fit()
     tiny_trainer(tmp_path).fit(resume=True)
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole
 
 
 def test_handlers_are_put_back() -> None:
@@ -189,13 +182,11 @@ def test_a_finished_run_says_so_and_changes_nothing(
     )
 
 
-def test_killed_before_its_result_was_written(
-    tmp_path: Path, uninterrupted: dict[str, Any]
-) -> None:
+def test_killed_before_its_result_was_written(tmp_path: Path, whole: dict[str, Any]) -> None:
     tiny_trainer(tmp_path).fit()
     (tmp_path / "result.json").unlink()
     tiny_trainer(tmp_path).fit(resume=True)
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole
 
 
 @pytest.mark.parametrize("schedule", [lambda: Constant(warmup_steps=5), lambda: Plateau(0.5)])
@@ -259,7 +250,7 @@ sys.exit(0 if trainer.fit().status == "finished" else 130)
 @pytest.mark.parametrize(("number", "step"), [("SIGINT", 16), ("SIGKILL", 18)])
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_process_that_gets_a_signal(
-    number: str, step: int, tmp_path: Path, uninterrupted: dict[str, Any]
+    number: str, step: int, tmp_path: Path, whole: dict[str, Any]
 ) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", RUN, str(tmp_path)], stdout=subprocess.PIPE, text=True
@@ -277,4 +268,4 @@ def test_a_process_that_gets_a_signal(
     else:
         assert process.returncode == -signal.SIGKILL
     tiny_trainer(tmp_path).fit(resume=True)
-    assert end_of(tmp_path) == uninterrupted
+    assert end_of(tmp_path) == whole

@@ -1,4 +1,4 @@
-"""Two more tasks, sketched with toy models: the same trainer trains, stops and resumes them."""
+"""A task sketched with layers plugged together by hand: the same trainer trains and resumes it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,15 @@ import numpy as np
 import pytest
 
 import deepnlp
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, asnumpy, xp
 from deepnlp.checkpoint import load
 from deepnlp.evaluation import evaluating
 from deepnlp.layer import Layer
 from deepnlp.layers import (
     Embedding,
     SigmoidWithLoss,
-    SoftmaxWithLoss,
-    TimeAffine,
-    TimeDropout,
-    TimeLSTM,
 )
-from deepnlp.optimizers import SGD, Adam, Optimizer
+from deepnlp.optimizers import SGD
 from deepnlp.options import Option
 from deepnlp.tasks import Task
 from deepnlp.training import Hook, Plateau, Trainer
@@ -34,93 +30,7 @@ from tests.training.tools import end_of, killed_and_resumed, stopped_and_resumed
 
 Ids = np.ndarray[Any, Any]
 
-# --- Sequence to sequence: encoder and decoder, lengths, gradients through the state --------------
-
-PAD, START, DIGITS = 0, 1, 8  # ids 2 to 9 are digits; the target is the source reversed
-
-
-class EncoderDecoder(Layer):
-    """Two LSTMs; the decoder begins with the state that the encoder ends with."""
-
-    def __init__(self, V: int, D: int, H: int) -> None:
-        self.source, self.target = Embedding.init(V, D), Embedding.init(V, D)
-        self.encoder, self.decoder = TimeLSTM.init(D, H), TimeLSTM.init(D, H)
-        self.dropout, self.output = TimeDropout(0.1), TimeAffine.init(H, V)
-        self.loss = SoftmaxWithLoss(ignore_id=PAD)
-
-    def forward(self, source: Array, lengths: Array, inputs: Array, targets: Array) -> Array:
-        return self.loss.forward(self.scores(source, lengths, inputs), targets)
-
-    def scores(self, source: Array, lengths: Array, inputs: Array) -> Array:
-        states = self.encoder.forward(self.source.forward(source), lengths=lengths)
-        self.read = states.shape, states.dtype
-        self.decoder.set_state(self.encoder.h, self.encoder.c)
-        hs = self.decoder.forward(self.target.forward(inputs))
-        return self.output.forward(self.dropout.forward(hs))
-
-    def backward(self) -> None:
-        dhs = self.dropout.backward(self.output.backward(self.loss.backward()))
-        self.target.backward(self.decoder.backward(dhs))
-        shape, dtype = self.read
-        dx = self.encoder.backward(
-            xp.zeros(shape, dtype=dtype), dh=self.decoder.dh0, dc=self.decoder.dc0
-        )
-        self.source.backward(dx)
-
-
-class Reversing(Task):
-    """Reverse a sequence of digits; judged by the share of targets that are right."""
-
-    name, metric, higher_is_better = "reversing", "accuracy", True
-
-    def __init__(
-        self,
-        batch_size: Annotated[int, Option("sequences in a batch", low=1)] = 8,
-        order_seed: Annotated[int, Option("of the order of batches")] = 0,
-    ) -> None:
-        self.batch_size, self.order_seed = batch_size, order_seed
-        self.train, self.valid = ([*digits(seed, n)] for seed, n in ((1, 100), (2, 20)))
-
-    def batches(self, epoch: int) -> list[tuple[Ids, ...]]:
-        """Sequences of like lengths together, the batches in an order of the epoch's own."""
-        by_length = sorted(self.train, key=len)
-        batches = [by_length[k : k + self.batch_size] for k in range(0, 100, self.batch_size)]
-        order = np.random.default_rng((self.order_seed, epoch)).permutation(len(batches))
-        return [padded(batches[k]) for k in order]
-
-    def count(self, batch: tuple[Ids, ...]) -> int:
-        return int((batch[-1] != PAD).sum())
-
-    def evaluate(self, model: EncoderDecoder) -> dict[str, float]:
-        *inputs, targets = padded(self.valid)
-        found = asnumpy(xp.argmax(model.scores(*map(asarray, inputs)), axis=2))
-        right, real = found == targets, targets != PAD
-        return {"errors": float((~right[real]).sum()), "accuracy": float(right[real].mean())}
-
-    def facts(self) -> dict[str, Any]:
-        return {"name": "digits", "sequences": len(self.train), "fingerprint": repr(self.train[0])}
-
-
-def digits(seed: int, n: int) -> Any:
-    """Sequences of 1 to 4 digits."""
-    rng = np.random.default_rng(seed)
-    return (rng.integers(2, 2 + DIGITS, rng.integers(1, 5)) for _ in range(n))
-
-
-def padded(sequences: list[Ids]) -> tuple[Ids, ...]:
-    """Source (N, S) and lengths (N,), inputs and targets of the decoder (N, S)."""
-    lengths = np.array([len(s) for s in sequences])
-    source = np.full((len(sequences), lengths.max()), PAD)
-    targets = source.copy()
-    for row, sequence in enumerate(sequences):
-        source[row, : len(sequence)] = sequence
-        targets[row, : len(sequence)] = sequence[::-1]
-    inputs = np.concatenate([np.full((len(source), 1), START), targets[:, :-1]], axis=1)
-    return source, lengths, inputs, targets
-
-
-# --- Word vectors: rows of two tables, shuffled pairs, negative samples ---------------------------
-
+# Word vectors: rows of two tables, shuffled pairs, negative samples
 WORDS, TOPICS = 24, 4  # word w is of topic w % 4; neighbours are of one topic
 
 
@@ -189,55 +99,37 @@ class PairBatches:
         return np.tile(centres, M + 1), np.concatenate([near, drawn]), labels
 
 
-# --- One trainer for both ------------------------------------------------------------------------
-
-
-def reversing(out: Path | bool = False, **options: Any) -> Trainer:
-    deepnlp.seed(3)
-    model = EncoderDecoder(2 + DIGITS, 8, 24)
-    return trainer(model, options.pop("task", None) or Reversing(), Adam, 0.02, out, options)
-
-
 def vectors(out: Path | bool = False, **options: Any) -> Trainer:
     deepnlp.seed(3)
     model = SkipGram(WORDS, 8)
-    return trainer(model, options.pop("task", None) or Vectors(), SGD, 20.0, out, options)
-
-
-def trainer(
-    model: Layer, task: Task, kind: type[Optimizer], lr: float, out: Path | bool, options: Any
-) -> Trainer:
     defaults: dict[str, Any] = {"epochs": 4, "schedule": Plateau(0.5), "checkpoint_every": 4}
-    optimizer = kind(model.parameters(), lr=lr)
-    options = {**defaults, "progress": False, "max_norm": 1.0, **options}
-    return Trainer(model, task, optimizer, out=out, **options)
+    options = {"task": Vectors(), **defaults, "progress": False, "max_norm": 1.0, **options}
+    return Trainer(model, options.pop("task"), SGD(model.parameters(), 20.0), out=out, **options)
 
 
-MAKERS: dict[str, Callable[..., Trainer]] = {"reversing": reversing, "vectors": vectors}
+MAKERS: dict[str, Callable[..., Trainer]] = {"vectors": vectors}
 
 
-@pytest.fixture(scope="module", params=MAKERS)
-def uninterrupted(request: Any, tmp_path_factory: Any) -> tuple[Callable[..., Trainer], Any]:
-    """A maker of trainers, and the end of the run that nothing stopped."""
-    make, folder = MAKERS[request.param], tmp_path_factory.mktemp(request.param)
-    make(folder).fit()
-    return make, end_of(folder)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: Any) -> dict[str, Any]:
+    """The end of the run that nothing stopped."""
+    folder = tmp_path_factory.mktemp("vectors")
+    vectors(folder).fit()
+    return end_of(folder)
 
 
 @pytest.mark.parametrize(
     ("step", "how"), [(2, "interrupt"), (11, "kill"), (19, "interrupt"), (33, "kill"), (50, "kill")]
 )
 def test_stopped_in_the_middle_of_an_epoch_and_resumed(
-    step: int, how: str, tmp_path: Path, uninterrupted: Any
+    step: int, how: str, tmp_path: Path, whole: dict[str, Any]
 ) -> None:
-    make, whole = uninterrupted
-    assert stopped_and_resumed(make, tmp_path, step, how) == whole
+    assert stopped_and_resumed(vectors, tmp_path, step, how) == whole
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_process_that_is_killed(tmp_path: Path, uninterrupted: Any) -> None:
-    make, whole = uninterrupted
-    assert killed_and_resumed(make, tmp_path, 22) == whole
+def test_a_process_that_is_killed(tmp_path: Path, whole: dict[str, Any]) -> None:
+    assert killed_and_resumed(vectors, tmp_path, 22) == whole
 
 
 def validation(task: Task, model: Layer) -> float:
@@ -245,9 +137,8 @@ def validation(task: Task, model: Layer) -> float:
         return task.evaluate(model)[task.metric]
 
 
-def test_they_learn_and_say_what_they_reached(tmp_path: Path, uninterrupted: Any) -> None:
-    make, _ = uninterrupted
-    run = make(tmp_path, epochs=20)
+def test_it_learns_and_says_what_it_reached(tmp_path: Path) -> None:
+    run = vectors(tmp_path, epochs=20)
     metric = run.task.metric
     before = validation(run.task, run.model)
     result = run.fit()
@@ -261,17 +152,10 @@ def test_they_learn_and_say_what_they_reached(tmp_path: Path, uninterrupted: Any
     assert "perplexity" not in (tmp_path / "result.json").read_text(encoding="utf-8")
     assert "train_loss" in run.history[0]
     assert result.figure is not None
-    again = load(tmp_path, into=make().model)
+    with pytest.raises(ValueError, match="holds a SkipGram, which was plugged together by hand"):
+        load(tmp_path)
+    again = load(tmp_path, into=vectors().model)
     assert validation(run.task, again) == max(values)
-
-
-def test_a_loss_is_weighted_by_its_targets() -> None:
-    run = reversing(epochs=1, max_norm=None)
-    run.fit()
-    assert run.state.step == 13
-    assert sum(run.task.count(batch) for batch in run.task.batches(0)) == sum(
-        map(len, run.task.train)
-    )
 
 
 def test_of_a_figure_of_which_higher_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,18 +167,21 @@ def test_of_a_figure_of_which_higher_is_better(monkeypatch: pytest.MonkeyPatch) 
     assert [row["lr"] for row in run.history] == [20, 20, 20, 10]
 
 
-@pytest.mark.parametrize(
-    ("make", "task", "message"),
-    [
-        (reversing, Reversing(order_seed=1), "another order_seed: the run began with 0, got 1"),
-        (vectors, Vectors(negatives=3), "another negatives: the run began with 2, got 3"),
-        (vectors, Reversing(), r"corpus is not the one the run began with .name was None"),
-    ],
-)
-def test_another_setup_is_refused(make: Any, task: Task, message: str, tmp_path: Path) -> None:
-    make(tmp_path, epochs=1).fit()
-    with pytest.raises(ValueError, match=message):
-        make(tmp_path, epochs=2, task=task).fit(resume=True)
+class OtherPairs(Vectors):
+    """The same on other data."""
+
+    def facts(self) -> dict[str, Any]:
+        return {"pairs": 7, "fingerprint": 0}
+
+
+def test_another_setup_is_refused(tmp_path: Path) -> None:
+    vectors(tmp_path, epochs=1).fit()
+    for task, message in (
+        (Vectors(negatives=3), "another negatives: the run began with 2, got 3"),
+        (OtherPairs(), r"corpus is not the one the run began with .pairs was 600, is 7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            vectors(tmp_path, epochs=2, task=task).fit(resume=True)
 
 
 def test_what_fits_another_task_is_refused() -> None:

@@ -124,24 +124,6 @@ def test_without_a_folder_nothing_is_written(
         trainer.fit()
 
 
-def test_the_folder_is_new_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = tiny_trainer(None, epochs=1).fit()
-    assert result.folder is not None
-    assert Path(result.folder).parent == Path("runs")
-    assert Path(result.folder).name.startswith("tiny-")
-
-
-def test_a_run_is_written_over_only_when_asked(tmp_path: Path) -> None:
-    tiny_trainer(tmp_path, epochs=1).fit()
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    with pytest.raises(DeepNLPError, match="already holds a run"):
-        tiny_trainer(tmp_path, epochs=1, lr=0.2).fit()
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-    tiny_trainer(tmp_path, epochs=1, lr=0.2, overwrite=True).fit()
-    assert (tmp_path / "best.npz").read_bytes() != before["best.npz"]
-
-
 def test_annealing_follows_the_validation_of_each_epoch() -> None:
     schedule = FromAList()
     trainer = tiny_trainer(schedule=schedule)
