@@ -10,10 +10,10 @@ from deepnlp.checkpoint import load, save
 from deepnlp.layers import Dropout, TimeDropout
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, SimpleRNNLM
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 from tests.cases import by_layer, together
 from tests.layers.tools import LAYERS, as_tuple, host, parameter_gradients, run
 from tests.strict_backend import strict
-from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 pytestmark = pytest.mark.gpu
 

@@ -1,9 +1,9 @@
 """Attacks on run folders: ``python -m tests.faults KIND [TIMES]``.
 
-KIND is one of kills, faults, pairs, or several such as kills,pairs; threads; mutants. Each prints lines of a table: what was
-tried, how often, what happened. Of kills there are TIMES at a random moment and as many in a call
-of the system. The attempts are those of :mod:`tests.faults.attacks`, the mutants those of
-:mod:`tests.faults.mutants`.
+KIND is one of kills, faults, pairs, or several of them (``kills,pairs``); threads; or mutants. Each
+prints lines of a table: what was tried, how often, what happened. Of kills there are TIMES at a
+random moment and as many in a call of the system. The attempts are those of
+:mod:`tests.faults.attacks`, the mutants those of :mod:`tests.faults.mutants`.
 """
 
 from __future__ import annotations

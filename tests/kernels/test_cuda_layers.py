@@ -6,9 +6,9 @@ import pytest
 import deepnlp
 from deepnlp import kernels
 from deepnlp.backend import asnumpy
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 from tests.cases import by_layer, together
 from tests.layers.tools import LAYERS, host, parameter_gradients, run
-from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 
 def results(case):

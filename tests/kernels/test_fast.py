@@ -13,11 +13,11 @@ from deepnlp.kernels import cuda, fast
 from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.lstm import lstm_backward, lstm_forward
 from deepnlp.parameter import at_every_place, sum_by_id
+from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 from tests.cases import by_layer, together
 from tests.kernels import cases
 from tests.kernels.cases import LOOPS, plain
 from tests.layers.tools import LAYERS, QUICK, host, parameter_gradients, run
-from tests.backend.test_strict_models import MODELS, OPTIMIZERS, batch, training_step
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "complex128": 1e-12}
 
