@@ -9,13 +9,7 @@ import deepnlp
 from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.evaluation import perplexity
-from deepnlp.layers import (
-    Affine,
-    AffineSoftmaxWithLoss,
-    SigmoidWithLoss,
-    Softmax,
-    SoftmaxWithLoss,
-)
+from deepnlp.layers import Affine, AffineSoftmaxWithLoss, SigmoidWithLoss, Softmax, SoftmaxWithLoss
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.language_model import LanguageModel
 from tests.layers.tools import assert_close

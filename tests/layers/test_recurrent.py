@@ -90,13 +90,7 @@ KINDS = [
     Kind("lstm", LSTM, TimeLSTM, lstm_step, gates=4),
     Kind("gru", GRU, TimeGRU, gru_step, gates=3),
     Kind(
-        "gru reset after",
-        GRU,
-        TimeGRU,
-        gru_reset_after_step,
-        gates=3,
-        biases=2,
-        reset_after=True,
+        "gru reset after", GRU, TimeGRU, gru_reset_after_step, gates=3, biases=2, reset_after=True
     ),
 ]
 SIZES = [(3, 5, 4, 6), (1, 1, 2, 3), (2, 1, 3, 1), (1, 4, 1, 5)]
