@@ -7,6 +7,7 @@ import pytest
 
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.parameter import Parameter
+from tests.cases import together
 
 RNG = np.random.default_rng(7)
 W0 = RNG.normal(size=(4, 3))
@@ -205,7 +206,7 @@ def table(dtype="float64"):
 
 
 @every_ids
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@together(dtype=["float64", "float32", "complex128"])
 def test_the_gradient_of_a_lookup_is_sparse_until_it_is_asked_for(array_backend, ids, dtype):
     W = table(dtype)
     indices, rows, dense = lookups(ids, dtype=dtype)
@@ -237,8 +238,7 @@ def test_two_backward_passes_add_up_and_stay_sparse(array_backend, ids):
 
 
 @every_ids
-@pytest.mark.parametrize("order", ["dense first", "sparse first"])
-@pytest.mark.parametrize("kind", ["array", "product", "transpose"])
+@together(order=["dense first", "sparse first"], kind=["array", "product", "transpose"])
 def test_a_tied_weight_has_the_sum_of_both_in_either_order(array_backend, ids, order, kind):
     W = table()
     indices, rows, dense = lookups(ids)

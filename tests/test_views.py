@@ -13,6 +13,7 @@ from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD, clip_gradients
 from deepnlp.parameter import Parameter, Transpose, View, as_bases
 from deepnlp.views import MaskedView, SharedRows
+from tests.cases import together
 from tests.layers.tools import assert_close
 
 RNG = np.random.default_rng(21)
@@ -70,7 +71,7 @@ def test_a_view_has_what_layers_ask_for(array_backend, make):
 
 
 @every_view
-@pytest.mark.parametrize("turned", [False, True], ids=["", "transposed"])
+@together(turned=[False, True])
 def test_the_three_ways_to_accumulate_agree(array_backend, make, turned):
     view = make()
     if turned:

@@ -81,7 +81,7 @@ def run_table(
     for name in changed:
         logs.remove(name)
         if ours.of(name).path.is_dir():
-            with ours.of(name).held():
+            with ours.of(name).held(overwrite=True):
                 ours.of(name).clear()
     failed, busy = [], []
     for number, job in enumerate(jobs, start=1):

@@ -13,6 +13,7 @@ import deepnlp
 from deepnlp import backend
 from deepnlp.backend import asarray, asnumpy, xp
 from deepnlp.errors import DeepNLPError
+from tests.cases import together
 from tests.strict_backend import MISSING, REFUSED_KEYWORDS, strict
 
 HOST = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
@@ -114,9 +115,8 @@ def test_a_seed_that_is_none_is_an_error(number):
 # The stand-in refuses what CuPy refuses.
 
 
-@pytest.mark.parametrize(
-    "mix",
-    [
+@together(
+    mix=[
         lambda x: x + HOST,
         lambda x: HOST + x,
         lambda x: HOST @ x.T,
@@ -140,7 +140,7 @@ def test_a_seed_that_is_none_is_an_error(number):
         lambda x: x.sum(where=x > 0),
         lambda x: xp.sum(x, initial=1),
         lambda x: xp.clip(x, min=0),
-    ],
+    ]
 )
 def test_two_worlds_do_not_mix(x, mix):
     with pytest.raises((TypeError, ValueError)) as error:

@@ -15,6 +15,7 @@ from deepnlp.models import Seq2Seq
 from deepnlp.plots.style import saved
 from deepnlp.text import Vocabulary
 from deepnlp.training import Result, RunFolder
+from tests.cases import together
 from tests.cli.conftest import TINY, contents
 
 TRAIN = ["train", "--out", "new", *TINY]
@@ -125,9 +126,8 @@ def test_recipes_and_configs_that_are_none(deepnlp, workplace, content, text):
         assert "run/config.toml names no corpus: say which with --corpus" in done.err
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+@together(
+    content=[
         b"",
         b"\xff\xfe",
         b"[]",
@@ -140,7 +140,7 @@ def test_recipes_and_configs_that_are_none(deepnlp, workplace, content, text):
         b'{"status": "finished", "epochs": 1, "corpus": 5}',
         b'{"status": "finished", "epochs": 1, "perplexity": {"valid": "low"}}',
         b'{"status": "finished", "epochs": 1, "baselines": {"unigram": {"valid": []}}}',
-    ],
+    ]
 )
 def test_results_that_are_none(deepnlp, workplace, content):
     (workplace / "run" / "result.json").write_bytes(content)
@@ -175,9 +175,7 @@ def test_a_run_goes_on_in_another_folder(deepnlp, workplace, monkeypatch):
     assert len(RunFolder("../moved").read_metrics()) == 2
 
 
-@pytest.mark.parametrize(
-    "name", ["../../x", "/tmp/x", "a/b", "", "..", ".hidden", "a\nb", "\x1b[2J"]
-)
+@together(name=["../../x", "/tmp/x", "a/b", "", "..", ".hidden", "a\nb", "\x1b[2J"])
 def test_a_name_stays_in_its_folder(deepnlp, workplace, name):
     before = contents(workplace.parent)
     done = deepnlp("train", "--corpus", "cats.txt", "--name", name, *TINY)

@@ -73,10 +73,7 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         ([*TRAIN, "--cell", "lstm", "--no-input-matrix"], "input_matrix=False"),
         ([*TRAIN, "--batch-size", "5000"], "too few"),
         ([*TRAIN, "--hidden-size", "10000000000000", "--tie", "none"], "out of memory"),
-        (
-            [*TRAIN, "--recipe", "nonesuch"],
-            "unknown recipe 'nonesuch': expected one of ",
-        ),
+        ([*TRAIN, "--recipe", "nonesuch"], "unknown recipe 'nonesuch': expected one of "),
         ([*TRAIN, "--recipe", "missing.toml"], "no configuration missing.toml"),
         ([*TRAIN, "--recipe", "bad.toml"], "bad.toml: epochs should be a whole number"),
         ([*TRAIN, "--out", "run"], "run already holds a run"),
@@ -101,10 +98,7 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         (["generate", "run", "--temperature", "0"], "use greedy instead"),
         (["generate", "run", "--top-k", "0"], "top_k should be 1 or more, got 0"),
         (["generate", "run", "--top-p", "1.2"], "top_p should be above 0 and at most 1"),
-        (
-            ["generate", "run", "--length", "-4"],
-            "0 or more and at most 1,000,000, got '-4'",
-        ),
+        (["generate", "run", "--length", "-4"], "0 or more and at most 1,000,000, got '-4'"),
         (["generate", "run", "--seed", "-4"], "should be a whole number, 0 or more, got '-4'"),
         (["generate", "run", "--samples", "none"], "should be a whole number, 1 or more"),
         (["score", "run"], "TEXT --file"),

@@ -38,16 +38,12 @@ def in_shell(line, *arguments, **options):
 @pytest.mark.parametrize(
     ("line", "code", "err"),
     [
-        ('info "$1" >&-', 0, ""),
         ('info "$1" <&- >&- 2>&-', 0, ""),
-        ('info "$1" 2>/dev/full', 0, ""),
-        ("info nothing 2>&-", 2, ""),
         ("info nothing 2>/dev/full", 2, ""),
         ("info nothing >&-", 2, "deepnlp: error: no checkpoint nothing\n"),
         ('score "$1" - <&-', 2, "deepnlp: error: the text to score holds no words\n"),
         ('info "$1" >/dev/full', 2, "deepnlp: error: standard output: no space left on device: "),
         ("train --help >/dev/full", 2, "deepnlp: error: standard output: no space left on device"),
-        ("--version >/dev/full", 2, "deepnlp: error: standard output: no space left on device"),
     ],
 )
 def test_streams_that_are_closed_or_full(run_folder, line, code, err):
@@ -57,11 +53,10 @@ def test_streams_that_are_closed_or_full(run_folder, line, code, err):
     assert done.stderr.count("\n") == bool(err)
 
 
-@pytest.mark.parametrize("streams", ["2>&-", "<&- >&- 2>&-", "2>/dev/full"])
-def test_training_goes_on_without_a_standard_error(tmp_path, text_file, streams):
+def test_training_goes_on_without_streams(tmp_path, text_file):
     out = tmp_path / "run"
     options = " ".join(TINY)
-    line = f'train --corpus "$1" --out "$2" {options} {streams}'
+    line = f'train --corpus "$1" --out "$2" {options} <&- >&- 2>&-'
     assert in_shell(line, text_file, out).returncode == 0
     assert (out / "result.json").exists()
     for path in out.iterdir():  # none of them was opened under the number of standard error
@@ -78,28 +73,20 @@ def test_output_into_a_file_that_fills_up_names_the_file(tmp_path, run_folder):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"DEEPNLP_KERNELS": "fast"},
-        {"DEEPNLP_BACKEND": "abacus"},
-    ],
-    ids=str,
-)
-def test_a_wrong_environment_is_one_line(run_folder, variables):
+def test_a_wrong_environment_is_one_line(run_folder):
     done = subprocess.run(
         [*COMMAND, "info", run_folder],
-        env={**os.environ, **variables},
+        env={**os.environ, "DEEPNLP_KERNELS": "fast"},
         capture_output=True,
         check=False,
         encoding="utf-8",
     )
     assert done.returncode == 2
-    assert done.stderr.startswith(f"deepnlp: error: {next(iter(variables))}: ")
+    assert done.stderr.startswith("deepnlp: error: DEEPNLP_KERNELS: ")
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("module", ["argparse", "deepnlp.cli.parser", "numpy", "deepnlp.layer"])
+@pytest.mark.parametrize("module", ["deepnlp.cli.parser", "numpy"])
 def test_ctrl_c_while_modules_are_imported(run_folder, module):
     """It comes just after one of them, that is while the next ones are imported."""
     process = subprocess.Popen(
@@ -298,10 +285,9 @@ def test_on_a_terminal(hostile):
     assert b"\xc2\x9b" not in shown
 
 
-@pytest.mark.parametrize("option", ["--out", "--name", "--corpus"])
-def test_an_argument_that_is_no_text_is_refused_at_once(tmp_path, option):
+def test_an_argument_that_is_no_text_is_refused_at_once(tmp_path):
     done = subprocess.run(
-        [*COMMAND, "train", option, b"new\xff"],
+        [*COMMAND, "train", "--out", b"new\xff"],
         cwd=tmp_path,
         capture_output=True,
         check=False,

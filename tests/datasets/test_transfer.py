@@ -274,8 +274,7 @@ def test_a_redirect_to_plain_http_is_refused(get, code):
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["ftp://127.0.0.1/a", "//example.org/a", "http://127.0.0.1.example.org/a"],
+    "address", ["ftp://127.0.0.1/a", "//example.org/a", "http://127.0.0.1.example.org/a"]
 )
 def test_no_other_redirect_is_a_way_round(get, address):
     assert "which is not https: refused" in refused(get, redirect(address))

@@ -12,6 +12,7 @@ from deepnlp.evaluation import perplexity, surprisal
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity, cache_surprisal
 from deepnlp.models import RNNLM
+from tests.cases import together
 from tests.evaluation.test_evaluation import V, random_ids, random_model
 
 TIES: list[dict[str, Any]] = [{}, {"tie": "tied+L"}, {"tie": "none"}]
@@ -46,8 +47,7 @@ def cache_by_hand(
 
 
 @pytest.mark.parametrize("options", TIES)
-@pytest.mark.parametrize("size", [1, 4, 500])
-@pytest.mark.parametrize("window", [None, 1, 7])
+@together(size=[1, 4, 500], window=[None, 1, 7])
 def test_a_cache_is_its_equation(options: dict[str, Any], size: int, window: int | None) -> None:
     model, ids = random_model(**options), random_ids(40)
     expected = cache_by_hand(model, ids, size, 0.7, 0.3)

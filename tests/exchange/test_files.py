@@ -7,6 +7,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
 from deepnlp.exchange import read_model, write_model
 from deepnlp.models import RNNLM, Model
+from tests.cases import by_layer, together
 from tests.exchange.models import OPTIONS, VOCAB, V, bits, model_of
 
 NAMES = [*OPTIONS, "simple"]
@@ -20,8 +21,8 @@ def file(request, tmp_path):
     return tmp_path / f"model.{ENDINGS[request.param]}"
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", NAMES)
+@together(dtype=["float32", "float64"])
 def test_a_language_model_comes_back_bit_for_bit(name, dtype, file):
     model = model_of(name, dtype, extreme=True)
     write_model(file, model)
@@ -34,9 +35,7 @@ def test_a_language_model_comes_back_bit_for_bit(name, dtype, file):
     assert [p.trainable for p in twin.parameters()] == [p.trainable for p in model.parameters()]
 
 
-@pytest.mark.parametrize(
-    "example", [one for one in EXAMPLES.values() if issubclass(one.covers, Model)], ids=str
-)
+@by_layer((one for one in EXAMPLES.values() if issubclass(one.covers, Model)), "example")
 def test_safetensors_hold_every_model(example, tmp_path):
     pytest.importorskip("safetensors")
     model, _ = example.make("float32")

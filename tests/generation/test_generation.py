@@ -28,6 +28,7 @@ from deepnlp.layers import Embedding, TimeAffine, TimeGRU, TimeLSTM
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.language_model import LanguageModel
 from deepnlp.text import Vocabulary
+from tests.cases import together
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", '"']
 
@@ -171,9 +172,7 @@ def shared_out(p, ids):
     return kept / kept.sum()
 
 
-@pytest.mark.parametrize("V", [1, 7, FIRST_NUCLEUS, 5 * FIRST_NUCLEUS])
-@pytest.mark.parametrize("ties", [True, False])
-@pytest.mark.parametrize("share", [0.01, 0.5, 1.0])
+@together(V=[1, 7, FIRST_NUCLEUS, 5 * FIRST_NUCLEUS], ties=[True, False], share=[0.01, 0.5, 1.0])
 def test_the_likeliest_words_are_those_of_a_sort(V, ties, share):
     rng = np.random.default_rng(V)
     weights = rng.integers(0, 4, V) + 0.0 if ties else rng.random(V)
@@ -186,8 +185,7 @@ def test_the_likeliest_words_are_those_of_a_sort(V, ties, share):
     assert keep_top_p(p, reached).tolist() == shared_out(p, sorted_ids(p)[:size]).tolist()
 
 
-@pytest.mark.parametrize("V", [2, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 3])
-@pytest.mark.parametrize("temperature", [0.3, 1.0, 50.0])
+@together(V=[2, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 3], temperature=[0.3, 1.0, 50.0])
 def test_a_choice_is_that_of_the_plain_chain(V, temperature):
     rng = np.random.default_rng(V)
     sampler = Sampler(temperature, banned=(0,))
@@ -389,7 +387,7 @@ def built(kind):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "simple"])
-@pytest.mark.parametrize("B", [1, 3])
+@together(B=[1, 3])
 def test_steps_are_the_sequence_read_at_once(kind, B, array_backend):
     """Both the model's own step and the general one, which reads the whole text again."""
     model = built(kind)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.gradcheck import check_gradients
+from tests.cases import together
 
 RNG = np.random.default_rng(5)
 
@@ -76,7 +77,7 @@ class Flattens(Product):
         (Flattens, (20,), "reshape"),
     ],
 )
-@pytest.mark.parametrize("method", ["auto", "direction"])
+@together(method=["auto", "direction"])
 def test_a_wrong_shape_is_told_with_the_likely_reason(kind, shape, reason, method):
     report = check_gradients(kind(RNG.normal(size=(4, 3))), RNG.normal(size=(5, 4)), method=method)
     assert f"dx has shape {shape}, should have (5, 4)" in str(report)

@@ -8,6 +8,7 @@ import pytest
 
 from deepnlp.gradcheck import check_gradients
 from deepnlp.gradcheck.subject import Subject
+from tests.cases import together
 
 RNG = np.random.default_rng(3)
 
@@ -88,7 +89,7 @@ def zeros_among(shape):
         (AffineReLU(np.eye(4)[:, :3], np.zeros(3)), np.round(RNG.normal(size=(5, 4)))),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["auto", "central", "direction"])
+@together(method=["auto", "central", "direction"])
 def test_a_kink_is_not_wrong(layer, x, method):
     report = check_gradients(layer, x, method=method)
     assert report.ok, report
@@ -96,7 +97,7 @@ def test_a_kink_is_not_wrong(layer, x, method):
         assert "not differentiable" in str(report)
 
 
-@pytest.mark.parametrize("distance", [1e-3, 1e-5, 1e-7, 1e-9])
+@together(distance=[1e-3, 1e-5, 1e-7, 1e-9])
 def test_near_a_kink(distance):
     x = np.array([[distance, -distance, 1.0, -2.0]])
     assert check_gradients(ReLU(), x).ok
@@ -154,8 +155,7 @@ class LayerNorm:
         return (d - mean - self.x_hat * (d * self.x_hat).mean(axis=1, keepdims=True)) / self.std
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-4, 1e-2, 1.0, 1e4])
-@pytest.mark.parametrize("method", ["auto", "central"])
+@together(scale=[1e-6, 1e-4, 1e-2, 1.0, 1e4], method=["auto", "central"])
 def test_scaled_and_normalised(scale, method):
     x = scale * RNG.normal(size=(4, 6))
     gamma, beta = RNG.normal(size=6), RNG.normal(size=6)

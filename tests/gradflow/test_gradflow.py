@@ -250,7 +250,9 @@ def test_history_comes_back_from_its_file(tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"tie": "none", "batch_size": 1}], ids=["dense", "sparse"])
-def test_watching_changes_no_bit_of_the_training(tmp_path, options):
+def test_watching_changes_no_bit_of_the_training(tmp_path, monkeypatch, options):
+    drawn = []
+    monkeypatch.setattr("deepnlp.plots.gradient_heat_map", lambda *about: drawn.append(about))
     for name, every in (("watched", 4), ("alone", None)):
         trainer = tiny_trainer(tmp_path / name, watch_gradients=every, **options)
         trainer.fit()
@@ -260,11 +262,12 @@ def test_watching_changes_no_bit_of_the_training(tmp_path, options):
         ).read_bytes()
     history = GradientHistory.load(tmp_path / "watched" / "gradients.npz")
     assert history.updates.tolist() == list(range(0, trainer.state.step, 4))
-    assert (tmp_path / "watched" / "gradient_flow.png").stat().st_size > 5000
+    assert {path for _, path in drawn} == {tmp_path / "watched" / "gradient_flow.png"}
     assert not (tmp_path / "alone" / "gradients.npz").exists()
 
 
-def test_a_resumed_run_goes_on_watching(tmp_path):
+def test_a_resumed_run_goes_on_watching(tmp_path, monkeypatch):
+    monkeypatch.setattr("deepnlp.plots.gradient_heat_map", lambda *_: None)
     tiny_trainer(tmp_path / "whole", watch_gradients=5).fit()
     tiny_trainer(tmp_path / "parts", watch_gradients=5, epochs=2).fit()
     tiny_trainer(tmp_path / "parts", watch_gradients=5).fit(resume=True)
@@ -305,8 +308,7 @@ def overlaps(figure):
     return outside + pairs
 
 
-@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
-@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize(("cell", "layers"), [("rnn", 1), ("gru", 2), ("lstm", 2)])
 def test_figure_of_a_flow_reads_well(cell, layers, tmp_path):
     flow = gradient_flow(model(cell, layers), IDS, steps=20)
     figure = plots.gradient_flow(flow, tmp_path / "flow.png")

@@ -17,10 +17,7 @@ SHAPES = [(3,), (1, 1), (50, 40), (1500,), (7, 300)]
 
 
 def run_clip(
-    clip_all: Callable[..., Any],
-    dtype: str,
-    max_norm: float,
-    copies: int = 1,
+    clip_all: Callable[..., Any], dtype: str, max_norm: float, copies: int = 1
 ) -> list[np.ndarray]:
     """The norm, and all gradients."""
     draw = Draw(dtype)

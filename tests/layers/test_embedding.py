@@ -6,13 +6,13 @@ import pytest
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import Affine, Embedding, EmbeddingDropout
 from deepnlp.parameter import Parameter
+from tests.cases import together
 from tests.layers.tools import assert_close
 
 RNG = np.random.default_rng(12)
 
 
-@pytest.mark.parametrize("shape", [(7,), (2, 5), (1, 1), (2, 3, 2), ()], ids=str)
-@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16"])
+@together(shape=[(7,), (2, 5), (1, 1), (2, 3, 2), ()], dtype=["int64", "int32", "uint16"])
 def test_a_lookup_is_a_product_with_one_hot_rows(array_backend, shape, dtype):
     W = RNG.normal(size=(5, 3))
     ids = RNG.integers(0, 5, size=shape).astype(dtype)

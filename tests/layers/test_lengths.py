@@ -7,7 +7,6 @@ from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import check_gradients
-from deepnlp.layers import TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.layers.recurrent import TimeRecurrent
 from tests.cases import by_layer
 from tests.layers.test_recurrent import draw, every_kind, setting
@@ -99,21 +98,6 @@ def test_a_padded_batch_is_its_sequences_one_by_one(array_backend, kind):
 
 
 @every_kind
-def test_full_lengths_are_no_lengths(array_backend, kind):
-    weights, x, _, dhs = setting(kind, (N, T, D, H))
-    results = []
-    for lengths in (None, [T] * N, (T,) * N, np.full(N, T, "int32"), asarray(np.full(N, T))):
-        layer = kind.make_time(kind.parameters(weights))
-        y = layer.forward(asarray(x), lengths)
-        dx = layer.backward(asarray(dhs))
-        results.append([y, dx, *state_of(layer), *first_gradients(layer)])
-        results[-1] += parameter_gradients(layer)
-    for result in results[1:]:
-        for a, e in zip(result, results[0], strict=True):
-            assert_close(a, e, 0)
-
-
-@every_kind
 def test_lengths_without_a_backward_and_between_other_calls(array_backend, kind):
     weights, x, _, dhs = setting(kind, (N, T, D, H))
     reused = kind.make_time(kind.parameters(weights))
@@ -126,26 +110,6 @@ def test_lengths_without_a_backward_and_between_other_calls(array_backend, kind)
         with no_backward():
             assert_close(reused.forward(asarray(x), [2] * N), quiet, 0)
         assert_close(reused.backward(asarray(dhs)), fresh.backward(asarray(dhs)), 0)
-
-
-@pytest.mark.parametrize("layer", [TimeRNN, TimeLSTM, TimeGRU])
-def test_wrong_lengths(array_backend, layer):
-    made, x, name = layer.init(2, 3), asarray(np.ones((2, 4, 2), "float32")), layer.__name__
-    for wrong, error, message in [
-        ([4.0, 1.0], TypeError, f"{name}: lengths should be integers, got float64"),
-        ([True, False], TypeError, f"{name}: lengths should be integers, got bool"),
-        ([4, 5], ValueError, f"{name}: lengths should be from 0 to 4, got 5"),
-        ([-1, 4], ValueError, f"{name}: lengths should be from 0 to 4, got -1"),
-        (
-            [1, 2, 3],
-            ValueError,
-            rf"{name}: lengths should have shape \(N,\) with N = 2, got \(3,\)",
-        ),
-        ([[1], [2]], ValueError, rf"{name}: lengths should have shape \(N,\) .*got \(2, 1\)"),
-        (3, ValueError, rf"{name}: lengths should have shape \(N,\) .*got \(\)"),
-    ]:
-        with pytest.raises(error, match=message):
-            made.forward(x, wrong)
 
 
 @by_layer(e for e in EXAMPLES.values() if issubclass(e.covers, TimeRecurrent))

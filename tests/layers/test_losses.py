@@ -9,15 +9,10 @@ import deepnlp
 from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.evaluation import perplexity
-from deepnlp.layers import (
-    Affine,
-    AffineSoftmaxWithLoss,
-    SigmoidWithLoss,
-    Softmax,
-    SoftmaxWithLoss,
-)
+from deepnlp.layers import Affine, AffineSoftmaxWithLoss, SigmoidWithLoss, Softmax, SoftmaxWithLoss
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.language_model import LanguageModel
+from tests.cases import together
 from tests.layers.tools import assert_close
 
 RNG = np.random.default_rng(13)
@@ -40,8 +35,7 @@ def cross_entropy(s, t, ignored=-1):
     return loss, ds
 
 
-@pytest.mark.parametrize("shape", [(4,), (1,), (3, 5), (1, 1), (2, 3, 2)], ids=str)
-@pytest.mark.parametrize("ignored", [None, -1, 0, -100])
+@together(shape=[(4,), (1,), (3, 5), (1, 1), (2, 3, 2)], ignored=[None, -1, 0, -100])
 def test_softmax_with_loss(array_backend, shape, ignored):
     s = RNG.normal(size=(*shape, 6))
     t = RNG.integers(0, 6, size=shape)

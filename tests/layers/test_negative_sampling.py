@@ -5,6 +5,7 @@ import pytest
 
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import EmbeddingDot, NegativeSamplingLoss
+from tests.cases import together
 from tests.layers.tools import assert_close
 
 RNG = np.random.default_rng(21)
@@ -26,7 +27,7 @@ def log_sigmoid(s):
         ((0, D), (0, 2), "nd,nkd->nk"),
     ],
 )
-@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16"])
+@together(dtype=["int64", "int32", "uint16"])
 def test_a_score_is_an_inner_product(array_backend, h, ids, letters, dtype):
     W, x = RNG.normal(size=(V, D)), RNG.normal(size=h)
     chosen = RNG.integers(0, V, size=ids).astype(dtype)

@@ -127,6 +127,7 @@ def test_wrong_lengths_name_the_layer(array_backend, case):
     name = case.covers.__name__
     for wrong, error, message in [
         ([1.0] * N, TypeError, f"{name}: lengths should be integers, got float64"),
+        ([True] * N, TypeError, f"{name}: lengths should be integers, got bool"),
         ([T + 1] * N, ValueError, f"{name}: lengths should be from 0 to {T}, got {T + 1}"),
         ([-1] * N, ValueError, f"{name}: lengths should be from 0 to {T}, got -1"),
         ([1], ValueError, rf"{name}: lengths should have shape \(N,\) with N = {N}, got \(1,\)"),

@@ -9,7 +9,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.parameter import Parameter
 from tests.cases import together
-from tests.layers.tools import assert_close, parameter_gradients, slopes
+from tests.layers.tools import assert_close, parameter_gradients
 
 
 def sigmoid(a):
@@ -90,13 +90,7 @@ KINDS = [
     Kind("lstm", LSTM, TimeLSTM, lstm_step, gates=4),
     Kind("gru", GRU, TimeGRU, gru_step, gates=3),
     Kind(
-        "gru reset after",
-        GRU,
-        TimeGRU,
-        gru_reset_after_step,
-        gates=3,
-        biases=2,
-        reset_after=True,
+        "gru reset after", GRU, TimeGRU, gru_reset_after_step, gates=3, biases=2, reset_after=True
     ),
 ]
 SIZES = [(3, 5, 4, 6), (1, 1, 2, 3), (2, 1, 3, 1), (1, 4, 1, 5)]
@@ -180,87 +174,31 @@ def test_names_and_order_of_the_parameters(array_backend, kind):
 
 @every_kind
 @every_size
-def test_the_layer_over_time_is_t_steps_from_zero(array_backend, kind, sizes):
-    weights, x, states, dhs = setting(kind, sizes)
-    zeros = [np.zeros_like(s) for s in states]
-    over_time, by_hand = kind.parameters(weights), kind.parameters(weights)
-    layer = kind.make_time(over_time)
-    for _repetition in range(2):  # stateless: the second pass starts from zero again
-        for parameter in (*over_time, *by_hand):
-            if parameter is not None:
-                parameter.zero_grad()
-        y = layer.forward(asarray(x))
-        dx = layer.backward(asarray(dhs))
-        hs, final, dxs, dstates = unroll(kind, by_hand, asarray(x), to_device(zeros), asarray(dhs))
-        assert_steps_close(y, hs)
-        assert_steps_close(dx, dxs)
-        assert_close(layer.h, final[0])
-        assert_close(layer.dh0, dstates[0])
-        if kind.states == 2:
-            assert_close(layer.c, final[1])
-            assert_close(layer.dc0, dstates[1])
-        for a, e in zip(over_time, by_hand, strict=True):
-            if a is not None:
-                assert_close(a.grad, e.grad)
-
-
-@every_kind
-@every_size
-def test_windows_with_carried_state_are_steps_cut_in_pieces(array_backend, kind, sizes):
-    """Truncated BPTT: the state goes on from window to window, the gradient does not go back."""
+@together(stateful=[False, True])
+def test_the_layer_over_time_is_t_steps(array_backend, kind, sizes, stateful):
+    """Truncated BPTT: a state goes on from window to window, its gradient does not go back."""
     weights, _, states, _ = setting(kind, sizes)
     over_time, by_hand = kind.parameters(weights), kind.parameters(weights)
-    layer = kind.make_time(over_time, stateful=True)
-    reset(layer, states)
-    states = to_device(states)
+    layer = kind.make_time(over_time, stateful)
+    if stateful:
+        reset(layer, states)
+    carried, zeros = to_device(states), to_device([np.zeros_like(s) for s in states])
     for window in range(3):
         _, x, _, dhs = setting(kind, sizes, seed=window)
         y = layer.forward(asarray(x))
         dx = layer.backward(asarray(dhs))
-        hs, states, dxs, dstates = unroll(kind, by_hand, asarray(x), states, asarray(dhs))
+        start = carried if stateful else zeros
+        hs, carried, dxs, dstates = unroll(kind, by_hand, asarray(x), start, asarray(dhs))
         assert_steps_close(y, hs)
         assert_steps_close(dx, dxs)
-        assert_close(layer.h, states[0])
+        assert_close(layer.h, carried[0])
         assert_close(layer.dh0, dstates[0])
         if kind.states == 2:
-            assert_close(layer.c, states[1])
+            assert_close(layer.c, carried[1])
             assert_close(layer.dc0, dstates[1])
     for a, e in zip(over_time, by_hand, strict=True):
         if a is not None:
             assert_close(a.grad, e.grad)
-
-
-@every_kind
-def test_the_gradient_of_the_initial_state_is_the_slope(array_backend, kind):
-    weights, x, states, dhs = setting(kind, (2, 3, 4, 3))
-    layer = kind.make_time(kind.parameters(weights), stateful=True)
-    reset(layer, states)
-    layer.forward(asarray(x))
-    layer.backward(asarray(dhs))
-    gradients = [layer.dh0, layer.dc0] if kind.states == 2 else [layer.dh0]
-    values = [s.copy() for s in states]
-
-    def loss():
-        reset(layer, [v.copy() for v in values])
-        return float((dhs * asnumpy(layer.forward(asarray(x)))).sum())
-
-    for gradient, value in zip(gradients, values, strict=True):
-        assert_close(gradient, slopes(loss, value), 1e-8)
-
-
-@every_kind
-@together(lengths=[(4, 3), (1, 6), (6, 1), (2, 2, 3)])
-def test_carried_state_equals_one_long_sequence(array_backend, kind, lengths):
-    N, T = 3, sum(lengths)
-    weights, x, _, _ = setting(kind, (N, T, 4, 5))
-    whole = asnumpy(kind.make_time(kind.parameters(weights)).forward(asarray(x)))
-    layer = kind.make_time(kind.parameters(weights), stateful=True)
-    ends = np.cumsum(lengths)
-    for start, end in zip(ends - lengths, ends, strict=True):
-        window = layer.forward(asarray(x[:, start:end].copy()))
-        assert_close(window, whole[:, start:end])
-    layer.reset_state()
-    assert_close(layer.forward(asarray(x)), whole)
 
 
 @every_kind

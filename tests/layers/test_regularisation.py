@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.layers import (
-    ActivationRegularisation,
-    AugmentedLoss,
-    TemporalActivationRegularisation,
-)
+from deepnlp.layers import ActivationRegularisation, AugmentedLoss, TemporalActivationRegularisation
 
 RNG = np.random.default_rng(8)
 

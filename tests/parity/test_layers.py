@@ -17,13 +17,7 @@ from deepnlp.layers import (
 )
 from deepnlp.parameter import Parameter
 from tests.cases import together
-from tests.parity.tools import (
-    close,
-    compare_gradients,
-    recurrent_module,
-    tensor,
-    torch,
-)
+from tests.parity.tools import close, compare_gradients, recurrent_module, tensor, torch
 
 pytestmark = pytest.mark.parity
 F = torch.nn.functional

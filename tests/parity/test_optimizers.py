@@ -42,18 +42,12 @@ PAIRS = {
         lambda p, d: RMSprop(p, weight_decay=d),
         lambda p, d: optim.RMSprop(p, weight_decay=d),
     ),
-    "Adam": (
-        lambda p, d: Adam(p, weight_decay=d),
-        lambda p, d: optim.Adam(p, weight_decay=d),
-    ),
+    "Adam": (lambda p, d: Adam(p, weight_decay=d), lambda p, d: optim.Adam(p, weight_decay=d)),
     "Adam betas": (
         lambda p, d: Adam(p, lr=0.05, betas=(0.5, 0.9), eps=1e-3, weight_decay=d),
         lambda p, d: optim.Adam(p, lr=0.05, betas=(0.5, 0.9), eps=1e-3, weight_decay=d),
     ),
-    "AdamW": (
-        lambda p, d: AdamW(p, weight_decay=d),
-        lambda p, d: optim.AdamW(p, weight_decay=d),
-    ),
+    "AdamW": (lambda p, d: AdamW(p, weight_decay=d), lambda p, d: optim.AdamW(p, weight_decay=d)),
 }
 SHAPES = [(4, 3), (5,), (1, 1)]
 

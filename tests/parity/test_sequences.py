@@ -116,10 +116,7 @@ def general(p, query, memory, lengths=None):
 
 def concat(p, query, memory, lengths=None):
     (N, T, _), S = query.shape, memory.shape[1]
-    pairs = [
-        query[:, :, None].expand(N, T, S, -1),
-        memory[:, None].expand(N, T, S, -1),
-    ]
+    pairs = [query[:, :, None].expand(N, T, S, -1), memory[:, None].expand(N, T, S, -1)]
     return read(torch.tanh(torch.cat(pairs, dim=3) @ p["W"]) @ p["v"], memory, lengths)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from deepnlp.vectors import WordVectors
+from tests.cases import together
 from tests.vectors.files import ROWS, binary, written
 
 
@@ -119,8 +120,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("case", HOSTILE)
+@together(packed=[False, True], case=HOSTILE)
 def test_hostile_files_are_refused_with_the_byte(tmp_path, case, packed):
     content, message = HOSTILE[case]
     name = "v.bin.gz" if packed else "v.bin"

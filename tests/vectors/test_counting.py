@@ -12,6 +12,7 @@ from scipy.sparse import coo_array, csr_array
 
 from deepnlp.datasets import load_corpus
 from deepnlp.vectors.counting import WEIGHTINGS, cooccurrence, ppmi, svd_vectors, truncated_svd
+from tests.cases import together
 from tests.datasets.conditions import needs
 
 V = 5
@@ -152,7 +153,7 @@ def random_sparse(rows, columns, seed):
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(30, 30), (40, 25), (25, 40), (1, 7), (7, 1)])
-@pytest.mark.parametrize("size", [1, 3, 12, 24, 25])
+@together(size=[1, 3, 12, 24, 25])
 def test_the_decomposition_is_that_of_lapack(rows, columns, size):
     M = random_sparse(rows, columns, seed=1)
     if size > min(M.shape):

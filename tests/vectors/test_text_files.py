@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from deepnlp.vectors import WordVectors
+from tests.cases import together
 from tests.datasets.conditions import needs
 from tests.vectors.files import written
 
@@ -92,7 +93,7 @@ def test_of_two_vectors_the_first_counts(tmp_path):
         (b"a\x0cb 1 2", "a\x0cb"),
     ],
 )
-@pytest.mark.parametrize("place", ["first", "second", "header"])
+@together(place=["first", "second", "header"])
 def test_words_of_every_kind(tmp_path, line, word, place):
     before = {"first": b"", "second": b"cat 3 4\n", "header": b"2 2\ncat 3 4\n"}[place]
     found = read(tmp_path, before + line + b"\ndog 5 6\n")
@@ -164,8 +165,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("case", HOSTILE)
+@together(packed=[False, True], case=HOSTILE)
 def test_hostile_files_are_refused_with_the_line(tmp_path, case, packed):
     content, message = HOSTILE[case]
     name = "v.txt.gz" if packed else "v.txt"
