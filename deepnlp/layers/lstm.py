@@ -35,6 +35,7 @@ from deepnlp.backend.products import product
 from deepnlp.kernels import New, kernel
 from deepnlp.kernels.steps import PlainSteps, Steps
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
+from deepnlp.parameter import View
 
 LARGEST_BIAS = 1000.0  # of a forget gate that starts open or shut
 
@@ -94,6 +95,7 @@ class _LSTMWeights(Recurrent):
 
     gates = "ifgo"
     _states = ("h", "c")
+    Wx: View
 
     @classmethod
     def init(

@@ -237,7 +237,7 @@ class TimeRecurrent(Recurrent):
                 held = [] if ended is None else [gradient.copy() for gradient in after]
                 after = steps.backward(t, dhs[t], *after)
                 if ended is not None:  # h_t = h_(t-1) past the end, where dhs is zero
-                    after = [xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after)]
+                    after = tuple(xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after))
         if ended is not None:
             for da in steps.da:
                 xp.copyto(da, 0, where=ended)
