@@ -144,6 +144,10 @@ class LSTMSteps(Steps):
         self._p = xp.empty((N, 4 * H), dtype=a.dtype)
         self._times_Wh = product_with(Wh, N)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs to go back: not the product, which is a function of the forward's."""
+        return {name: value for name, value in vars(self).items() if name != "_times_Wh"}
+
     def forward(self, t: int) -> None:
         """The product h Wh, then all that is element-wise; a_t becomes the gates."""
         h, c = self.states

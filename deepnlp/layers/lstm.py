@@ -16,9 +16,9 @@ tanh at each step, and what is multiplied by the same matrix again and again van
 
 The file goes from the equations to the layers: :func:`lstm_step` and :func:`lstm_step_backward`,
 then :class:`LSTM`, one step with all its gradients, and :class:`TimeLSTM`, T steps. The loop over
-time, the same for all cells, is in ``recurrent.py``. TimeLSTM runs a quick form of the steps, with
-the same results: in place on NumPy (``lstm_steps`` in ``kernels/fast.py``), one launch for each
-step on a GPU (``kernels/cuda/lstm.cu``).
+time, the same for all cells, is in ``recurrent.py``. TimeLSTM runs a quick form of the steps, whose
+results differ by rounding alone: on NumPy ``lstm_steps`` in ``kernels/fast.py``, which works in
+place, on a GPU ``kernels/cuda/lstm.cu``. ``DEEPNLP_KERNELS=plain`` lets it run the steps below.
 
 ``python -m deepnlp.layers.lstm`` checks the gradients of a step against slopes of its forward, and
 prints how much of a gradient is left after 50 steps of an RNN and of LSTMs.
@@ -35,6 +35,7 @@ from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
 from deepnlp.kernels.steps import New, PlainSteps, Steps
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
+from deepnlp.parameter import View
 
 LARGEST_BIAS = 1000.0  # of a forget gate that starts open or shut
 
@@ -56,28 +57,29 @@ def lstm_step(a: Array, h_prev: Array, c_prev: Array, Wh: Array) -> tuple[States
 
 
 def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[States, States]:
-    """Back through :func:`lstm_step`, last line first; dx is the gradient dL/dx of the loss.
+    """Back through :func:`lstm_step`, from its last line to its first.
 
-    Takes dh and dc (N, H), the gradients with respect to the new state. Gives da (N, 4H), and
-    dh_prev and dc_prev (N, H).
+    A name such as dh stands for dL/dh, the gradient of the loss L with respect to h. Takes dh and
+    dc (N, H); dc is what comes from later steps. Gives (da,), (N, 4H), and (dh_prev, dc_prev), each
+    (N, H).
     """
     c_prev, i, f, g, o, tanh_c = saved
     # h = o * tanh(c): the gradient of a factor is dh times the other factor
     do = dh * tanh_c
-    # c has two ways to the loss, through later steps (dc) and through h: their gradients add up
+    # c acts on the loss in two ways, through later steps (dc) and through h: the gradients add up
     dc = dc + dh * o * tanh_grad(tanh_c)
-    # c = f * c_prev + i * g: a sum passes dc on to both products, a product to both factors
-    dc_prev = dc * f  # the way back through time that lasts
+    # c = f * c_prev + i * g: a sum hands dc to both products, a product to each of its factors
+    dc_prev = dc * f  # the answer to the question above
     df = dc * c_prev
     di = dc * g
     dg = dc * i
-    # i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o), g = tanh(a_g): times the slope there
+    # i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o) and g = tanh(a_g): times the slopes there
     da_i = di * sigmoid_grad(i)
     da_f = df * sigmoid_grad(f)
     da_g = dg * tanh_grad(g)
     da_o = do * sigmoid_grad(o)
     da = xp.concatenate([da_i, da_f, da_g, da_o], axis=1)
-    # a = x Wx + h_prev Wh + b: h_prev goes forward by Wh, its gradient back by the transpose
+    # a = x Wx + h_prev Wh + b: h_prev went forward by Wh, its gradient comes back by the transpose
     dh_prev = da @ Wh.T
     return (da,), (dh_prev, dc_prev)
 
@@ -93,6 +95,7 @@ class _LSTMWeights(Recurrent):
 
     gates = "ifgo"
     _states = ("h", "c")
+    Wx: View
 
     @classmethod
     def init(
@@ -180,7 +183,8 @@ class LSTM(_LSTMWeights):
         self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         self._expect("dc", dc, "N H", N=x.shape[0], H=self.H)
         (da,), (dh_prev, dc_prev) = lstm_step_backward(dh, dc, saved, self.Wh.value)
-        # a = x Wx + h_prev Wh + b: a weight has a part in all N rows, which its gradient sums
+        # a = x Wx + h_prev Wh + b: x and h_prev each have a row of their own; the N rows share the
+        # weights, whose gradients are sums over them
         dx = product(da, self.Wx.value.T)
         self.Wx.accumulate_product(x.T, da)  # dWx
         self.Wh.accumulate_product(h_prev.T, da)  # dWh
@@ -259,7 +263,10 @@ def _largest_error() -> float:
 
 
 def _what_is_left(layer: TimeRecurrent, steps: list[int]) -> list[float]:
-    """The gradient of the last output, so many steps back: its length as a share of that there."""
+    """The length of the gradient with respect to the state, so many steps before the last output.
+
+    As a share of its length at the last step.
+    """
     lengths = {}
 
     def watch(t: int, _x: Array, _h_prev: Array, dh: Array, *memory: Array) -> None:

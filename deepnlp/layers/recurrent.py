@@ -123,7 +123,7 @@ class Recurrent(Layer):
 class TimeRecurrent(Recurrent):
     """A recurrent layer over T steps, which carries its state from one call to the next.
 
-    A subclass names its states and writes the loop over time, forward and backward.
+    The loop over time is here. A subclass names its states and gives the steps of its cell.
 
     Parameters
     ----------
@@ -223,12 +223,13 @@ class TimeRecurrent(Recurrent):
         dhs = time_first(dhs).astype(steps.a.dtype, copy=False)
         if ended is not None:  # the output past the end is zero whatever the input
             dhs = xp.where(ended, 0, dhs)
+        # gradients with respect to the states after step t, from the steps that follow
         after = self._final_gradients(N, steps.a.dtype, dh, dc)
 
         with one_blas_thread():
             steps.begin_backward()
             for t in reversed(range(T)):
-                # h_t goes to the layer above and to step t + 1: its gradient is dhs[t] + dh
+                # h_t goes to the layer above (dhs[t]) and to step t + 1 (after): a sum
                 if self.watch is not None:
                     h_prev, *c_prev = (state[t] for state in steps.states)
                     dh, *dc = (gradient.copy() for gradient in after)
@@ -236,7 +237,7 @@ class TimeRecurrent(Recurrent):
                 held = [] if ended is None else [gradient.copy() for gradient in after]
                 after = steps.backward(t, dhs[t], *after)
                 if ended is not None:  # h_t = h_(t-1) past the end, where dhs is zero
-                    after = [xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after)]
+                    after = tuple(xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after))
         if ended is not None:
             for da in steps.da:
                 xp.copyto(da, 0, where=ended)

@@ -46,7 +46,7 @@ def rnn_step_backward(
     (h,) = saved
     # h = f(a): dh times the slope of f, which its value h tells
     da = dh * (tanh_grad(h) if activation == "tanh" else relu_grad(h))
-    # a = x Wx + h_prev Wh + b: h_prev goes forward by Wh, its gradient back by the transpose
+    # a = x Wx + h_prev Wh + b: h_prev went forward by Wh, its gradient comes back by the transpose
     dh_prev = da @ Wh.T
     return (da,), (dh_prev,)
 

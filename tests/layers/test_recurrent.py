@@ -1,11 +1,18 @@
 """RNN, LSTM and GRU: one step against the equations, T steps against the layers over time."""
 
+import copy
+import pickle
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import deepnlp
-from deepnlp import no_backward
+from deepnlp import kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.layer import backward_for_each
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.parameter import Parameter
 from tests.cases import together
@@ -447,3 +454,72 @@ def test_mistakes_in_making_a_layer(array_backend):
         TimeLSTM.init(3, 0)
     with pytest.raises(TypeError, match=r"rng should be a numpy\.random\.Generator"):
         TimeLSTM.init(3, 2, rng=3)
+
+
+# Loops that call a layer at each step.
+
+
+@every_kind
+def test_the_blocks_have_a_letter_each(kind):
+    assert kind.step.gates == kind.time.gates
+    assert len(kind.time.gates) == kind.gates
+
+
+@pytest.mark.parametrize("make", [lambda: RNN.init(2, 3), lambda: TimeLSTM.init(2, 3)])
+def test_a_loop_in_a_loop_goes_back_step_by_step(make):
+    """Four forwards of one layer, and the gradients of four layers that share its weights."""
+    layer = make()
+    alone = [copy.copy(layer) for _ in range(4)]
+    inputs = draw_inputs(layer, 4)
+    with backward_for_each(layer):
+        for k in range(0, 4, 2):
+            with backward_for_each(layer):
+                ys = [layer.forward(*inputs[k + j]) for j in range(2)]
+    for one, given in zip(alone, inputs):
+        one.forward(*given)
+    for one in reversed(alone):
+        expected = one.backward(np.ones_like(ys[0]))
+        for a, e in zip(as_list(layer.backward(np.ones_like(ys[0]))), as_list(expected)):
+            np.testing.assert_array_equal(a, e)
+    with pytest.raises(RuntimeError, match=f"{type(layer).__name__}.backward: no forward"):
+        layer.backward(np.ones_like(ys[0]))
+
+
+def draw_inputs(layer, count):
+    shapes = [(2, 2), (2, 3)] if isinstance(layer, RNN) else [(2, 4, 2)]
+    return [[draw(k, *shape).astype("float32") for shape in shapes] for k in range(count)]
+
+
+def test_a_loop_forgets_what_was_saved_before_but_not_without_backward():
+    layer, x = TimeGRU.init(2, 3), draw(0, 2, 4, 2).astype("float32")
+    y = layer.forward(x)
+    with no_backward(), backward_for_each(layer):
+        layer.forward(x)
+    layer.backward(y)
+    layer.forward(x)
+    with backward_for_each(layer):
+        pass
+    with pytest.raises(RuntimeError, match="no forward"):
+        layer.backward(y)
+
+
+@pytest.mark.parametrize("choice", ["quick", "plain"])
+@pytest.mark.parametrize("layer", [TimeRNN, TimeLSTM, TimeGRU])
+def test_a_copy_goes_back_through_the_forward_of_the_original(layer, choice):
+    with kernels.using(choice):
+        made, x = layer.init(2, 3), draw(0, 2, 4, 2).astype("float32")
+        y = made.forward(x)
+        twins = [copy.deepcopy(made), pickle.loads(pickle.dumps(made)), made]
+        gradients = [twin.backward(y) for twin in twins]
+    for gradient in gradients[:2]:
+        np.testing.assert_array_equal(gradient, gradients[2])
+
+
+def test_the_file_of_the_lstm_checks_itself():
+    command = [sys.executable, "-m", "deepnlp.layers.lstm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not done.stderr
+    error = float(re.search(r"by (\S+) at most", done.stdout)[1])
+    left = {line[:17].strip(): float(line.split()[-1]) for line in done.stdout.splitlines()[-3:]}
+    assert error < 1e-14
+    assert left["RNN"] < 1e-10 < 1e-5 < left["LSTM, f near 0.73"] < 0.1 < left["LSTM, f near 0.88"]
