@@ -1,8 +1,8 @@
 """Attacks on run folders: ``python -m tests.faults KIND [TIMES]``.
 
 KIND is one of kills, faults, pairs, or several of them (``kills,pairs``); or threads. Each prints
-lines of a table: what was tried, how often, what happened. Of kills there are TIMES at a random moment and as many in a call of the
-system. The attempts are those of :mod:`tests.faults.attacks`.
+lines of a table: what was tried, how often, what happened. Of kills there are TIMES at a random
+moment and as many in a call of the system. The attempts are those of :mod:`tests.faults.attacks`.
 
 ``python -m tests.faults mutants run OUTPUT.jsonl`` tries changed lines of the package on the tests,
 and ``... mutants show OUTPUT.jsonl [ANOTHER.jsonl]`` prints how many were noticed, by area, and
