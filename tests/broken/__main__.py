@@ -92,8 +92,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name holds this")
     options = parser.parse_args()
     chosen = read(options.set)
-    single_causes = [case for case in chosen.cases if case.accept]
-    cases = [case for case in [*single_causes, *chosen.pairs] if options.only in case.name]
+    cases: list[Broken | Pair] = [case for case in chosen.cases if case.accept]
+    cases = [case for case in [*cases, *chosen.pairs] if options.only in case.name]
     with ProcessPoolExecutor(options.jobs) as pool:
         done = list(pool.map(check, cases, repeat(options.shapes), repeat(options.timeout)))
     single = [o for o in done if isinstance(o.case, Broken)]

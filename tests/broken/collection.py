@@ -168,7 +168,9 @@ def _add(collection: Collection, table: dict[str, Any]) -> list[list[str]]:
 def _broken(family: Family, mistake: dict[str, Any]) -> Broken:
     """A row of a file, whose lists become tuples."""
     rows = tuple(mistake.pop("rows", {}).items())
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in mistake.items()}
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in mistake.items()
+    }
     case = Broken(family=family, rows=rows, **values)
     for name in (*case.accept, *case.weak, *(cause for _, cause in rows)):
         if name not in CAUSES:

@@ -2,12 +2,13 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from deepnlp.examples import SIZES
-from deepnlp.gradcheck import CAUSES, Cause, check_gradients
 from deepnlp.lessons.exercises import check as check_exercise
-from tests.broken.collection import CASES, example, load, read
+from deepnlp.gradcheck import CAUSES, Cause, check_gradients
+from tests.broken.collection import CASES, example, load, read, small_sizes
 from tests.broken.judge import verdict
 from tests.broken.museum import check, false_accusations, is_named, right_layers, score_case
 
@@ -33,7 +34,7 @@ def test_the_museum_shows_every_cause_twice():
 
 
 @pytest.mark.parametrize(
-    ("name", "every", "seed"), [("museum", 1, 0), ("unseen", 2, 1), ("repaired", 5, 2)]
+    ("name", "every", "seed"), [("museum", 1, 0), ("unseen", 2, 1), ("repaired", 6, 2)]
 )
 def test_the_cause_is_named_first(name, every, seed):
     """Each of the museum, in one shape; a sample of the others."""
@@ -104,10 +105,9 @@ def test_a_cause_that_coincides_counts_only_in_such_a_shape():
 )
 def test_the_evidence_names_layer_parameter_gate_and_step(name, words):
     case = MUSEUM[name]
-    for seed in range(20):
-        sizes, report = check(case.family, case.edits, seed)
-        if not report.ok and sizes.N > 2 and len({*sizes}) > 3:
-            break
+    drawn = {seed: small_sizes(np.random.default_rng(seed)) for seed in range(20)}
+    seed = next(seed for seed, sizes in drawn.items() if sizes.N > 2 and len({*sizes}) > 3)
+    _, report = check(case.family, case.edits, seed)
     assert [bool(row.causes) for row in report.rows] == [not row.ok for row in report.rows]
     cause = next(row.causes[0] for row in report.rows if row.causes)
     for word in words:
