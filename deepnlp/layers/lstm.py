@@ -86,7 +86,10 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
 
 @kernel
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
-    """The steps through one sequence, for the loop over time."""
+    """The steps through a sequence, for the loop over time, from a (T, N, 4H) and (h_0, c_0).
+
+    ``new(name, shape, dtype)`` gives memory. A quick form is a function of this name.
+    """
     return PlainSteps(lstm_step, lstm_step_backward, a, start, (Wh,), new)
 
 

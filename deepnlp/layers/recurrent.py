@@ -99,10 +99,12 @@ class Recurrent(Layer):
     _general_start, _general_step = start, step
 
     def _input_product(self, x: Array) -> Array:
-        """x Wx + b for the rows (n, D) of the input, all at once: (n, G H)."""
-        if self.Wx is None:
-            return x + self.b.value
-        return affine(x, self.Wx.value, self.b.value)
+        """x Wx + b for the rows (n, D) of the input, all at once: (n, G H).
+
+        In the wider number type of this sum and of Wh, to which h Wh is added.
+        """
+        a = x + self.b.value if self.Wx is None else affine(x, self.Wx.value, self.b.value)
+        return a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
 
     def _input_product_backward(self, x: Array, da: Array) -> Array:
         """Back through :meth:`_input_product`: dWx and db are accumulated, dx is returned."""
@@ -180,10 +182,9 @@ class TimeRecurrent(Recurrent):
         """
         self._expect("x", x, "N T D", D=self.D)
         N, T, _ = x.shape
-        ended = None if lengths is None else self._ended(lengths, N, T)
-
-        x = time_first(x)
-        if ended is not None:  # what x holds past the end, even NaN, has no influence
+        x, ended = time_first(x), None
+        if lengths is not None:  # what x holds past the end, even NaN, has no influence
+            ended = past_end(type(self).__name__, lengths, N, T).T[..., None]  # (T, N, 1)
             x = xp.where(ended, 0, x)
         a = self._input_product(steps_as_rows(x)).reshape(T, N, len(self.gates) * self.H)
         steps = self._steps(a, self._start(N, a.dtype))
@@ -267,11 +268,6 @@ class TimeRecurrent(Recurrent):
         after = tuple(both[1] for both in steps.states)
         return after[0], after
 
-    def _input_product(self, x: Array) -> Array:
-        """x Wx + b in the number type of the loop, the wider one of it and Wh."""
-        a = super()._input_product(x)
-        return a.astype(xp.result_type(a.dtype, self.Wh.dtype), copy=False)
-
     def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The step of a class with a forward of its own: that forward, for one step of time."""
         carried = {name: getattr(self, name) for name in (*self._states, "_given")}
@@ -283,10 +279,6 @@ class TimeRecurrent(Recurrent):
         finally:
             for name, value in carried.items():
                 setattr(self, name, value)
-
-    def _ended(self, lengths: Any, N: int, T: int) -> Array:
-        """Whether a sequence has ended before step t: (T, N, 1), t counted from zero."""
-        return past_end(type(self).__name__, lengths, N, T).T[..., None]
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
