@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from deepnlp.examples import SIZES
-from deepnlp.lessons.exercises import check as check_exercise
 from deepnlp.gradcheck import CAUSES, Cause, check_gradients
+from deepnlp.lessons.exercises import check as check_exercise
 from tests.broken.collection import CASES, example, load, read, small_sizes
 from tests.broken.judge import verdict
 from tests.broken.museum import check, false_accusations, is_named, right_layers, score_case
