@@ -108,7 +108,7 @@ def test_right_answers_pass(name):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_wrong_answers_get_the_names_of_their_mistakes(name):
-    told, off = set(), []
+    sentences, off = set(), []
     for diagnosis, texts in answers(name)["wrong"].items():
         words = answers(name).get("says", {}).get(diagnosis, "")
         for text, answer in evaluated(name, texts):
@@ -116,9 +116,9 @@ def test_wrong_answers_get_the_names_of_their_mistakes(name):
             if verdict.diagnosis != diagnosis or words not in verdict.text:
                 off.append(f"{text}: {verdict.diagnosis}, not {diagnosis}: {verdict.text}")
             elif diagnosis not in SAY_LITTLE:
-                told.add(verdict.text)
+                sentences.add(verdict.text)
     assert not off, "\n".join(off)
-    assert len(told) >= 2, "two mistakes that the reader is told by name"
+    assert len(sentences) >= 2, "two mistakes that the reader is told by name"
 
 
 def test_two_mistakes_are_both_told():
