@@ -9,10 +9,12 @@ state after it, h and c. With the weights Wx (D, 4H), Wh (H, 4H) and b (4H,)::
     c = f * c_prev + i * g                              memory: what is kept, what is added
     h = o * tanh(c)                                     output: what is shown of the memory
 
-The answer is one line of the backward pass, ``dc_prev = dc * f``: on its way back through c the
-gradient is only multiplied by f. Where the forget gate stays open, f near 1, it arrives almost
-whole after many steps. In a simple recurrent layer (``rnn.py``) it goes through Wh and the slope of
-tanh at each step, and what is multiplied by the same matrix again and again vanishes or explodes.
+It learns as every layer does: the gradients of the loss with respect to its weights say how an
+optimizer changes them. The question is whether a gradient comes back that far. The answer is one
+line of the backward pass, ``dc_prev = dc * f``: on its way back through c the gradient is only
+multiplied by f. Where the forget gate stays open, f near 1, it arrives almost whole after many
+steps. In a simple recurrent layer (``rnn.py``) there is one way back, through Wh and the slope of
+tanh, and what is multiplied by the same matrix at each step mostly vanishes or explodes.
 
 The file goes from the equations to the layers: :func:`lstm_step` and :func:`lstm_step_backward`,
 then :class:`LSTM`, one step with all its gradients, and :class:`TimeLSTM`, T steps. The loop over
@@ -21,7 +23,8 @@ results differ by rounding alone: on NumPy ``lstm_steps`` in ``kernels/fast.py``
 place, on a GPU ``kernels/cuda/lstm.cu``. ``DEEPNLP_KERNELS=plain`` lets it run the steps below.
 
 ``python -m deepnlp.layers.lstm`` checks the gradients of a step against slopes of its forward, and
-prints how much of a gradient is left after 50 steps of an RNN and of LSTMs.
+prints how much of a gradient is left after 50 steps of an RNN and of LSTMs, and how much of it
+comes through c alone; the rest comes through h.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, seed, xp
-from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
+from deepnlp.backend.functions import column_sums, sigmoid, split_gates
 from deepnlp.backend.initialisers import uniform
 from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
@@ -37,11 +40,11 @@ from deepnlp.kernels.steps import New, PlainSteps, Steps
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent
 from deepnlp.parameter import View
 
-LARGEST_BIAS = 1000.0  # of a forget gate that starts open or shut
+LARGEST_BIAS = 1000.0  # far beyond the 30 or so at which a forget gate is open or shut for good
 
 
 def lstm_step(a: Array, h_prev: Array, c_prev: Array, Wh: Array) -> tuple[States, States]:
-    """One step from the input's part a = x Wx + b, (N, 4H): the equations above.
+    """One step: the equations above, where ``a`` holds x Wx + b (N, 4H) so far.
 
     Gives the new state (h, c), each (N, H), and what the step back needs.
     """
@@ -60,24 +63,27 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
     """Back through :func:`lstm_step`, from its last line to its first.
 
     A name such as dh stands for dL/dh, the gradient of the loss L with respect to h. Takes dh and
-    dc (N, H); dc is what comes from later steps. Gives (da,), (N, 4H), and (dh_prev, dc_prev), each
-    (N, H).
+    dc (N, H); dc is what comes from later steps. Gives da (N, 4H), in a tuple since other cells
+    have two such arrays, and (dh_prev, dc_prev), each (N, H). The gradients of the weights follow
+    from da, in :meth:`LSTM.backward`.
     """
     c_prev, i, f, g, o, tanh_c = saved
     # h = o * tanh(c): the gradient of a factor is dh times the other factor
     do = dh * tanh_c
     # c acts on the loss in two ways, through later steps (dc) and through h: the gradients add up
-    dc = dc + dh * o * tanh_grad(tanh_c)
-    # c = f * c_prev + i * g: a sum hands dc to both products, a product to each of its factors
+    dc = dc + dh * o * (1 - tanh_c * tanh_c)  # the slope of tanh is 1 - tanh^2
+    # c = f * c_prev + i * g: a sum hands dc to both products, and of a product each factor gets dc
+    # times the other factor
     dc_prev = dc * f  # the answer to the question above
     df = dc * c_prev
     di = dc * g
     dg = dc * i
-    # i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o) and g = tanh(a_g): times the slopes there
-    da_i = di * sigmoid_grad(i)
-    da_f = df * sigmoid_grad(f)
-    da_g = dg * tanh_grad(g)
-    da_o = do * sigmoid_grad(o)
+    # i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o) and g = tanh(a_g): times the slope, which
+    # follows from the value, y (1 - y) for y = sigmoid(a) and 1 - y^2 for y = tanh(a)
+    da_i = di * (i * (1 - i))
+    da_f = df * (f * (1 - f))
+    da_g = dg * (1 - g * g)
+    da_o = do * (o * (1 - o))
     da = xp.concatenate([da_i, da_f, da_g, da_o], axis=1)
     # a = x Wx + h_prev Wh + b: h_prev went forward by Wh, its gradient comes back by the transpose
     dh_prev = da @ Wh.T
@@ -88,7 +94,7 @@ def lstm_step_backward(dh: Array, dc: Array, saved: States, Wh: Array) -> tuple[
 def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Steps:
     """The steps through a sequence, for the loop over time, from a (T, N, 4H) and (h_0, c_0).
 
-    ``new(name, shape, dtype)`` gives memory. A quick form is a function of this name.
+    ``new(name, shape, dtype)`` gives memory. What has this name in ``kernels/`` is the quick form.
     """
     return PlainSteps(lstm_step, lstm_step_backward, a, start, (Wh,), new)
 
@@ -119,7 +125,7 @@ class _LSTMWeights(Recurrent):
         rng : numpy.random.Generator, optional
         dtype : data-type
         forget_bias : float
-            With 1 the gate starts mostly open (f about 0.73), so that memory lasts.
+            With 1 the gate starts mostly open, f about 0.73; with 0 it starts half open.
         **options
             Other arguments of the constructor, such as ``stateful``.
 
@@ -188,7 +194,7 @@ class LSTM(_LSTMWeights):
         (da,), (dh_prev, dc_prev) = lstm_step_backward(dh, dc, saved, self.Wh.value)
         # a = x Wx + h_prev Wh + b: x and h_prev each have a row of their own; the N rows share the
         # weights, whose gradients are sums over them
-        dx = product(da, self.Wx.value.T)
+        dx = product(da, self.Wx.value.T)  # da Wx^T, on several threads where it is large
         self.Wx.accumulate_product(x.T, da)  # dWx
         self.Wh.accumulate_product(h_prev.T, da)  # dWh
         self.b.accumulate(column_sums(da))  # db
@@ -242,10 +248,11 @@ class TimeLSTM(_LSTMWeights, TimeRecurrent):
 
 
 def _largest_error() -> float:
-    """The largest difference between a gradient of a step and its slope.
+    """The largest difference between a gradient of a step and the slope of the loss.
 
-    The loss is L = sum(dh * h) + sum(dc * c). Its slope by a number w is Im L(w + ie) / e: exact to
-    rounding, for a tiny e, since nothing is subtracted.
+    The loss is L = sum(dh * h) + sum(dc * c), for any dh and dc. Its slope with respect to a number
+    w is Im L(w + ie) / e for a tiny e, exact to rounding since nothing is subtracted: so all arrays
+    are complex here, with imaginary parts of zero (Squire and Trapp 1998).
     """
     N, D, H, e = 2, 3, 4, 1e-30
     layer = LSTM.init(D, H, dtype="float64")
@@ -265,38 +272,52 @@ def _largest_error() -> float:
     return max(errors)
 
 
-def _what_is_left(layer: TimeRecurrent, steps: list[int]) -> list[float]:
-    """The length of the gradient with respect to the state, so many steps before the last output.
+def _what_is_left(layer: TimeRecurrent, x: Array, steps: list[int]) -> list[float]:
+    """How much of a gradient that arrives at the last state is left, so many steps before it.
 
-    As a share of its length at the last step.
+    The norm of the gradient with respect to the whole state, h or h and c, as a share of the first.
     """
-    lengths = {}
+    norms: list[float] = []  # the last step first
 
-    def watch(t: int, _x: Array, _h_prev: Array, dh: Array, *memory: Array) -> None:
-        dc = memory[1:]  # after c_prev
-        lengths[t] = float(sum(xp.sum(d * d) for d in (dh, *dc))) ** 0.5
+    def watch(*seen: Any) -> None:  # t, x_t, h_prev, dh, and of an LSTM c_prev, dc
+        norms.append(float(sum(xp.sum(d * d) for d in seen[3::2])) ** 0.5)
 
-    last = max(steps)
-    dhs = xp.zeros((20, last + 1, layer.H))
-    dhs[:, last] = uniform((20, layer.H), 1.0)
     layer.watch = watch
-    layer.forward(uniform((20, last + 1, layer.D), 1.0, dtype="float64"))
-    layer.backward(dhs)
-    return [lengths[last - back] / lengths[last] for back in steps]
+    y = layer.forward(x)
+    layer.backward(xp.zeros_like(y), **{f"d{layer._states[-1]}": xp.ones_like(y[:, -1])})
+    return [norms[back] / norms[0] for back in steps]
+
+
+def _through_c_alone(layer: TimeRecurrent, x: Array, steps: list[int]) -> list[float]:
+    """The same of dc_prev = dc * f, step by step, as if c had no way to the loss but c."""
+    h, c = layer.start(len(x))
+    gates = []
+    for t in range(x.shape[1]):
+        a = layer._input_product(x[:, t])
+        (h, c), (_, _, f, *_) = lstm_step(a, h, c, layer.Wh.value)
+        gates.append(f)
+    dc = xp.ones_like(c)
+    norms = [xp.sum(dc * dc) ** 0.5]
+    for f in reversed(gates):
+        dc = dc * f
+        norms.append(xp.sum(dc * dc) ** 0.5)
+    return [float(norms[back] / norms[0]) for back in steps]
 
 
 if __name__ == "__main__":
     from deepnlp.layers.rnn import TimeRNN
 
     seed(0)
-    print(f"The gradients of a step differ from its slopes by {_largest_error():.0e} at most.\n")
-    back = [0, 1, 5, 10, 20, 50]
-    rows = {
-        "RNN": TimeRNN.init(30, 100, dtype="float64"),
-        "LSTM, f near 0.73": TimeLSTM.init(30, 100, dtype="float64"),
-        "LSTM, f near 0.88": TimeLSTM.init(30, 100, dtype="float64", forget_bias=2.0),
-    }
-    print("What is left of a gradient, so many steps back:")
-    print(" " * 17, *(f"{steps:8d}" for steps in back))
-    for name, layer in rows.items():
-        print(f"{name:17s}", *(f"{share:8.1g}" for share in _what_is_left(layer, back)))
+    N, D, H, back = 20, 30, 100, [0, 1, 5, 10, 20, 50]
+    print(f"Gradients of a step differ from slopes of the loss by {_largest_error():.0e} at most.")
+    print("\nWhat is left of a gradient, so many steps back:")
+    print(" " * 26, *(f"{steps:8d}" for steps in back))
+    x = uniform((N, max(back) + 1, D), 1.0, dtype="float64")
+    rows = {"RNN": _what_is_left(TimeRNN.init(D, H, dtype="float64"), x, back)}
+    for bias in (1.0, 4.0):
+        layer, f = TimeLSTM.init(D, H, dtype="float64", forget_bias=bias), float(sigmoid(bias))
+        rows[f"LSTM, f near {f:.2f}"] = _what_is_left(layer, x, back)
+        rows["  through c alone"] = _through_c_alone(layer, x, back)
+        for name, shares in rows.items():
+            print(f"{name:26s}", *(f"{share:8.2g}" for share in shares))
+        rows = {}

@@ -224,25 +224,27 @@ class TimeRecurrent(Recurrent):
         dhs = time_first(dhs).astype(steps.a.dtype, copy=False)
         if ended is not None:  # the output past the end is zero whatever the input
             dhs = xp.where(ended, 0, dhs)
-        # gradients with respect to the states after step t, from the steps that follow
-        after = self._final_gradients(N, steps.a.dtype, dh, dc)
+        # with respect to the states after step t: what comes back from the steps that follow it
+        dstates = self._final_gradients(N, steps.a.dtype, dh, dc)
 
         with one_blas_thread():
             steps.begin_backward()
             for t in reversed(range(T)):
-                # h_t goes to the layer above (dhs[t]) and to step t + 1 (after): a sum
+                before = dstates
+                if self.watch is not None or ended is not None:  # a step back may overwrite them
+                    before = tuple(gradient.copy() for gradient in dstates)
                 if self.watch is not None:
                     h_prev, *c_prev = (state[t] for state in steps.states)
-                    dh, *dc = (gradient.copy() for gradient in after)
-                    self.watch(t, x[t], h_prev, dhs[t] + dh, *c_prev, *dc)
-                held = [] if ended is None else [gradient.copy() for gradient in after]
-                after = steps.backward(t, dhs[t], *after)
-                if ended is not None:  # h_t = h_(t-1) past the end, where dhs is zero
-                    after = tuple(xp.where(ended[t], d, d_prev) for d, d_prev in zip(held, after))
-        if ended is not None:
+                    self.watch(t, x[t], h_prev, dhs[t] + before[0], *c_prev, *before[1:])
+                # the state h goes to the layer above, dhs[t], and to the next step: a sum
+                dstates = steps.backward(t, dhs[t], *dstates)
+                if ended is not None:  # past its end a sequence held its state
+                    both = zip(before, dstates)
+                    dstates = tuple(xp.where(ended[t], held, stepped) for held, stepped in both)
+        if ended is not None:  # what the steps past the end wrote there counts for nothing
             for da in steps.da:
                 xp.copyto(da, 0, where=ended)
-        for name, gradient in zip(self._states, after):
+        for name, gradient in zip(self._states, dstates):
             setattr(self, f"d{name}0", gradient)
         self._accumulate_recurrent(steps)
         # a = x Wx + b, all steps at once
