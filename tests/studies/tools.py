@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.studies.logs import Logs
+from deepnlp.studies.logs import PLACES, Logs
 from deepnlp.studies.page import render
 from deepnlp.studies.sampling import JOURNAL
 from deepnlp.studies.search import Search, build_search, trial_name
@@ -178,7 +178,7 @@ def outcome(folder: Path, count: int) -> list[object]:
     for number in range(count):
         run = folder_of(folder, number)
         result = json.loads(run.result.read_text(encoding="utf-8"))
-        for name in (*TIMES, "folder"):
+        for name in (*TIMES, *PLACES):  # a run that was killed as it drew its curve has none
             result.pop(name, None)
         rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in run.read_metrics()]
         logs += [result, rows, run.config.read_text(encoding="utf-8")]
