@@ -31,6 +31,13 @@ title = "Tiny rows"
 text = "What one reads above the table."
 notes = "What one reads below it."
 seeds = [0, 1]
+columns = [
+  {{ heading = "model", text = "{{row.label}}", align = "left" }},
+  {{ heading = "parameters", text = "{{parameters:,}}" }},
+  {{ heading = "test", text = "{{perplexity.test:.2f}}" }},
+  {{ heading = "published", text = "{{row.published.test:.1f}}" }},
+  {{ heading = "difference", text = "{{perplexity.test - row.published.test:+.1f}}" }},
+]
 
 [options]
 corpus = {corpus}
@@ -44,27 +51,6 @@ checkpoint_every = 7
 dropout = 0.1
 lr = 0.05
 baselines = false
-
-[[columns]]
-heading = "model"
-text = "{{row.label}}"
-align = "left"
-
-[[columns]]
-heading = "parameters"
-text = "{{parameters:,}}"
-
-[[columns]]
-heading = "test"
-text = "{{perplexity.test:.2f}}"
-
-[[columns]]
-heading = "published"
-text = "{{row.published.test:.1f}}"
-
-[[columns]]
-heading = "difference"
-text = "{{perplexity.test - row.published.test:+.1f}}"
 
 [[rows]]
 name = "untied"
