@@ -24,6 +24,7 @@ from deepnlp.cli.parser import add_json
 
 if TYPE_CHECKING:
     from deepnlp.studies.logs import Logs
+    from deepnlp.studies.search import Search
     from deepnlp.studies.table import Table
 
 RUNS, RESULTS = "runs/reproduce", "docs/results"
@@ -59,16 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what was asked for one table, or list all."""
     from deepnlp.studies.declaration import declared_names
     from deepnlp.studies.logs import FINISHED, Logs
-    from deepnlp.studies.page import write_page
     from deepnlp.studies.running import run_table
     from deepnlp.studies.table import load_table
 
     results = Path(arguments.results)
     if arguments.name is None:
         rows = []
-        for one in map(load_table, declared_names("table")):
-            states = [*map(Logs(one, results / one.folder).state, one.run_names)]
-            rows.append((one.name, one.title, states.count(FINISHED), len(states)))
+        for known in map(load_table, declared_names("table")):
+            states = [*map(Logs(known, results / known.folder).state, known.run_names)]
+            rows.append((known.name, known.title, states.count(FINISHED), len(states)))
         return list_studies(arguments, "tables", ("table", ">finished"), ("finished", "runs"), rows)
     chosen = load_table(arguments.name)
     logs, state = Logs(chosen, results / chosen.folder), "finished"
@@ -85,12 +85,19 @@ def run(arguments: argparse.Namespace) -> int:
             rerun=arguments.rerun,
             say=lambda line: print(line, file=aside(arguments), flush=True),
         )
-    page = write_page(chosen, results)
+    return write_page(arguments, chosen, state=state)
+
+
+def write_page(arguments: argparse.Namespace, study: "Table | Search", **more: str) -> int:
+    """Write the page of a study, and say where it is; gives the exit code."""
+    from deepnlp.studies.page import write_page as write
+
+    page = write(study, Path(arguments.results))
     if arguments.json:
-        print_json({"table": chosen.name, "page": str(page), "state": state})
+        print_json({study.kind: study.name, "page": str(page), **more})
     else:
         print(f"page: {page}")
-    return INTERRUPTED if state == "interrupted" else 0
+    return INTERRUPTED if more.get("state") == "interrupted" else 0
 
 
 def list_studies(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import aside, print_json, table
 from deepnlp.cli.parser import Parser, add_json, at_least
-from deepnlp.cli.reproduce import RESULTS, list_studies
+from deepnlp.cli.reproduce import RESULTS, list_studies, write_page
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
     add_training_options,
@@ -93,6 +93,7 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, or do what else was asked for."""
+    from deepnlp.studies.logs import Logs
     from deepnlp.studies.running import run_search
 
     search = _search(arguments)
@@ -101,8 +102,12 @@ def run(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.study or f"{STUDIES}/{search.name}")
     if arguments.status:
         return _report(arguments, search, folder, "status")
+    if arguments.take is not None:
+        taken = Logs(search, Path(arguments.results) / search.folder).take(Path(arguments.take))
+        numbers = ", ".join(str(search.run_names.index(name)) for name in taken)
+        print(f"taken in: trials {numbers}", file=aside(arguments))
     if arguments.take is not None or arguments.page:
-        return _page(arguments, search)
+        return write_page(arguments, search)
     state = run_search(
         search,
         folder,
@@ -112,24 +117,6 @@ def run(arguments: argparse.Namespace) -> int:
     if state == "interrupted":
         print("interrupted; the same command goes on", file=aside(arguments))
     return _report(arguments, search, folder, state)
-
-
-def _page(arguments: argparse.Namespace, search: "Search") -> int:
-    """Take in the logs of a study where that was asked for, and write the page."""
-    from deepnlp.studies.logs import Logs
-    from deepnlp.studies.page import write_page
-
-    results = Path(arguments.results)
-    if arguments.take is not None:
-        taken = Logs(search, results / search.folder).take(Path(arguments.take))
-        numbers = ", ".join(str(search.run_names.index(name)) for name in taken)
-        print(f"taken in: trials {numbers}", file=aside(arguments))
-    page = write_page(search, results)
-    if arguments.json:
-        print_json({"search": search.name, "page": str(page)})
-    else:
-        print(f"page: {page}")
-    return 0
 
 
 def _search(arguments: argparse.Namespace) -> "Search | None":

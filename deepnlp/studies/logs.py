@@ -77,10 +77,10 @@ class Logs:
     def read(self, name: str) -> Run | None:
         """A run, None where it has not ended; an error unless it is whole and of the study."""
         folder = self.of(name)
+        Result.of(folder)  # an error for a value of another kind
         result = folder.read_result() or {}
         if result.get("status") not in ENDED:
             return None
-        Result.of(folder)  # an error for a value of another kind
         for file in LOG_FILES:
             if not (folder.path / file).is_file():
                 raise FileNotFoundError(f"{folder.path} holds no finished run: it has no {file}")

@@ -8,7 +8,6 @@ import signal
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.files.writing import locked
 from deepnlp.studies.sampling import DECLARED, JOURNAL, SampledStudy, _spaces, begin_study
 from deepnlp.studies.training import run_trial, run_trials
 from deepnlp.studies.trials import best_of, read_trials
@@ -365,10 +364,3 @@ def test_without_optuna_it_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(DeepNLPError, match=r"pip install 'deepnlp\[search\]'"):
         SampledStudy(tmp_path / "study")
-
-
-def test_the_lock_of_a_study_is_free_again(whole):
-    folder, _, _ = whole
-    for path in folder.glob("*.lock"):
-        with locked(path, patience=0) as held:
-            assert held

@@ -49,15 +49,16 @@ def table(tmp_path):
 @pytest.fixture
 def steps(tmp_path):
     """The table with a third row that comes after the second, and columns that compare them."""
-    column = 'heading = "change"\ntext = "{perplexity.test - before.perplexity.test:+.1f}"'
-    new = 'heading = "new"\ntext = "{row.new}"'
+    change = "{perplexity.test - before.perplexity.test:+.1f}"
+    new = '{ heading = "new", text = "{row.new}" }'
+    columns = f'{{ heading = "change", text = "{change}" }}, {new}'
     return tiny_table(
         tmp_path,
         {
             'name = "start"': 'name = "start"\nafter = "tied"',
             '{ tie = "none", vectors = "tied-0" }': '{ cell = "gru", ar = 1.0 }',
             'needs = ["tied-0"]': "",
-            FIRST_ROW: f"[[columns]]\n{column}\n\n[[columns]]\n{new}\n\n{FIRST_ROW}",
+            "},\n]": f"}},\n{columns}]",
         },
     )
 

@@ -16,7 +16,7 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import CHANGED, FINISHED, Logs
+from deepnlp.studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs
 from deepnlp.studies.running import run_table
 from deepnlp.studies.training import run_row
 from deepnlp.studies.worker import CODES
@@ -73,21 +73,12 @@ def test_the_logs_of_finished_runs_say_nothing_of_the_machines_folders(whole):
     folder, table = whole
     for name in DONE:
         logs = folder / "results" / "tiny" / name
-        assert sorted(path.name for path in logs.iterdir()) == [
-            "config.toml",
-            "metrics.jsonl",
-            "result.json",
-        ]
+        assert sorted(path.name for path in logs.iterdir()) == sorted(LOG_FILES)
         result = json.loads((logs / "result.json").read_text(encoding="utf-8"))
         assert not {"folder", "files"} & {*result}
-    assert [Logs(table, folder / "results" / "tiny").state(job.name) for job in table.jobs] == [
-        FINISHED
-    ] * 4
-
-
-def test_the_vectors_of_another_run_were_read(whole):
-    folder, table = whole
-    vectors = logs_of(table, folder).of("start-0").read_result()["corpus"]["vectors"]
+    logs = logs_of(table, folder)
+    assert [logs.state(name) for name in table.run_names] == [FINISHED] * 4
+    vectors = logs.of("start-0").read_result()["corpus"]["vectors"]  # those of another run
     assert vectors["words"] == vectors["vocabulary"]
     assert vectors["file"] == "tied-0"
 
@@ -237,7 +228,7 @@ def test_a_row_with_other_options_is_refused_or_run_again(whole, tmp_path):
     assert {p: p.read_bytes() for p in (tmp_path / "results").rglob("*") if p.is_file()} == before
     with pytest.raises(DeepNLPError, match="--rerun"):  # nor is another row run beside it
         run_table(changed, tmp_path / "runs", tmp_path / "results", only=["untied"])
-    states = [Logs(changed, tmp_path / "results" / "tiny").state(job.name) for job in changed.jobs]
+    states = [logs_of(changed, tmp_path).state(name) for name in changed.run_names]
     assert states == [FINISHED, *[CHANGED] * 2, *states[3:]]
     # the row that starts from the vectors of the changed one is run again too
     assert ran(changed, tmp_path, rerun=True) == ["tied-0", "start-0"]
@@ -255,16 +246,6 @@ def test_a_begun_run_with_other_options_is_refused_too(whole, tmp_path):
     assert ran(changed, tmp_path, rerun=True, only=["start"]) == ["start-0"]
 
 
-def test_runs_on_different_texts_are_not_mixed(whole, tmp_path):
-    table = copied(whole, tmp_path)
-    result = tmp_path / "results" / "tiny" / "untied-1" / "result.json"
-    content = json.loads(result.read_text(encoding="utf-8"))
-    content["corpus"]["fingerprint"] = "another"
-    result.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(DeepNLPError, match=r"untied-1 and untied-0 were run on different texts"):
-        run_table(table, tmp_path / "runs", tmp_path / "results")
-
-
 # --- Several machines -----------------------------------------------------------------------------
 
 
@@ -277,11 +258,8 @@ def test_runs_of_another_machine_are_taken_in(whole, tmp_path):
     (there / "tied-0" / "result.json").unlink()  # has not finished
     assert Logs(table, tmp_path / "results" / "tiny").take(there) == ["untied-0", "untied-1"]
     assert Logs(table, tmp_path / "both" / "tiny").take(folder / "runs") == DONE
-    logs = logs_of(table, tmp_path)
-    assert [job.name for job in table.jobs if logs.state(job.name) == FINISHED] == [
-        "untied-0",
-        "untied-1",
-    ]
+    states = [logs_of(table, tmp_path).state(name) for name in DONE]
+    assert states == [FINISHED, NOT_RUN, NOT_RUN, FINISHED]
     with pytest.raises(FileNotFoundError, match="holds no finished run of table tiny"):
         Logs(table, tmp_path / "results" / "tiny").take(tmp_path)
 
