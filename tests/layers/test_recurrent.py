@@ -520,6 +520,8 @@ def test_the_file_of_the_lstm_checks_itself():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert not done.stderr
     error = float(re.search(r"by (\S+) at most", done.stdout)[1])
-    left = {line[:17].strip(): float(line.split()[-1]) for line in done.stdout.splitlines()[-3:]}
+    rows = [(line[:26].strip(), float(line.split()[-1])) for line in done.stdout.splitlines()[-5:]]
     assert error < 1e-14
-    assert left["RNN"] < 1e-10 < 1e-5 < left["LSTM, f near 0.73"] < 0.1 < left["LSTM, f near 0.88"]
+    (rnn, of_rnn), (short, of_short), (_, c_short), (long, _), (_, c_long) = rows
+    assert (rnn, short, long) == ("RNN", "LSTM, f near 0.73", "LSTM, f near 0.98")
+    assert of_rnn < 1e-10 < c_short < 1e-5 < of_short < 0.1 < c_long < 1
