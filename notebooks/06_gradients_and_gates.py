@@ -366,11 +366,11 @@ stages = {
 }
 
 
-def accuracy(parts, which, updates=1 if short else 200):
+def accuracy(parts, which, updates=1 if short else 200, steps=8 if short else 20):
     """Mean over the seeds of the share of right answers to one of the questions."""
     nets = [story_net(lambda *sizes: Unrolled(Cell(parts, *sizes)), WORDS, s) for s in seeds]
     stories = partial(arrivals, which=which)
-    return np.mean([learn_stories(n, stories, 20, updates, s) for n, s in zip(nets, seeds)])
+    return np.mean([learn_stories(n, stories, steps, updates, s) for n, s in zip(nets, seeds)])
 
 
 found = {

@@ -41,7 +41,7 @@ class Config:
     out: str = "runs/ch02"
 
 
-QUICK = Config(corpus="pydocs", size=8, iterations="0,2", tokens=20_000)
+QUICK = Config(corpus="pydocs", size=8, iterations="0,2", tokens=5_000)
 
 
 def main(config: Config) -> dict[str, float]:

@@ -41,7 +41,7 @@ class Config:
 
 QUICK = Config(
     corpus="pydocs", windows="2", weightings="flat,linear", smoothings="0.75", negatives="1",
-    size=10, tokens=20_000, sets="",
+    size=10, tokens=5_000, sets="",
 )  # fmt: skip
 
 

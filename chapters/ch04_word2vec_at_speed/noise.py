@@ -43,7 +43,7 @@ class Config:
     out: str = "runs/ch04"
 
 
-QUICK = Config(corpus="pydocs", similarity="", tokens=3000, powers="0,1", D=8, epochs=1, seeds=1)
+QUICK = Config(corpus="pydocs", similarity="", tokens=1000, powers="0,1", D=8, epochs=1, seeds=1)
 
 
 def main(config: Config) -> dict[float, list[float]]:

@@ -45,7 +45,7 @@ class Config:
     seed: int = 0
 
 
-QUICK = Config(tokens=4000, D=8, epochs=1)
+QUICK = Config(tokens=1500, D=8, epochs=1)
 
 
 def main(config: Config) -> dict[tuple[str, str], float]:

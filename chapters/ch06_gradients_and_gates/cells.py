@@ -58,8 +58,7 @@ def main(config: Config) -> dict[str, float]:
 
     corpus = load_corpus(config.corpus, vocab_size=config.vocab_size)
     if config.tokens:
-        n = config.tokens
-        corpus = replace(corpus, train=corpus.train[:n], valid=corpus.valid[:n])
+        corpus = replace(corpus, **{k: ids[: config.tokens] for k, ids in corpus.splits.items()})
     shares, rows = {}, []
     for cell in ("rnn", "gru", "lstm"):
         model = train(config, corpus, cell)

@@ -51,7 +51,7 @@ class Config:
     out: str = "runs/ch07/better"
 
 
-QUICK = Config(tokens=1000, hidden_size=8, epochs=1)
+QUICK = Config(tokens=400, hidden_size=8, epochs=1)
 
 
 def main(config: Config) -> dict[str, Result]:

@@ -41,7 +41,7 @@ class Config:
     out: str = "runs/ch07/tying"
 
 
-QUICK = Config(tokens=1000, hidden_size=8, small_embedding=4, epochs=1)
+QUICK = Config(tokens=400, hidden_size=8, small_embedding=4, epochs=1)
 
 
 def main(config: Config) -> dict[str, Result]:

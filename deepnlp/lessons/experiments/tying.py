@@ -91,10 +91,10 @@ class Outcome(Result):
             left, lines, title="Perplexity", height=0.12, xticks=epochs, xlabel="epoch",
             ylabel="validation perplexity",
         )  # fmt: skip
-        looks = ((VERMILLION, "s--"), (ORANGE, "^-."), (BLUE, "o-"))
+        three = ((VERMILLION, "s--"), (ORANGE, "^-."), (BLUE, "o-"))
         lines = [
             Line(self.counts, values, colour, name, style)
-            for (name, values), (colour, style) in zip(self.moved.items(), looks, strict=True)
+            for (name, values), (colour, style) in zip(self.moved.items(), three, strict=True)
         ]
         panel(
             right, lines, title="What rows of rare and frequent words learn", height=0.08,

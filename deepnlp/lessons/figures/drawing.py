@@ -25,23 +25,24 @@ def sheet(
 
 def word(axes: Axes, x: float, y: float, text: str, colour: str = BLACK, **look: Any) -> None:
     """A text whose middle is at a point."""
-    axes.text(x, y, text, color=colour, **{"ha": "center", "va": "center", "fontsize": 10} | look)
+    style: Any = {"ha": "center", "va": "center", "fontsize": 10} | look
+    axes.text(x, y, text, color=colour, **style)
 
 
 def disc(
     axes: Axes, x: float, y: float, radius: float, text: str = "", face: str = "white", **look: Any
 ) -> None:
     """A circle round a text."""
-    style = {"facecolor": face, "edgecolor": BLACK, "lw": 1.2, "zorder": 3} | look
+    style: Any = {"facecolor": face, "edgecolor": BLACK, "lw": 1.2, "zorder": 3} | look
     axes.add_patch(Circle((x, y), radius, **style))
     word(axes, x, y, text, zorder=4)
 
 
 def box(axes: Axes, x: float, y: float, wide: float, high: float, **look: Any) -> None:
     """A box with round corners about a point, so wide and high to each side."""
-    corner, size = (x - wide + 0.05, y - high + 0.05), (2 * wide - 0.1, 2 * high - 0.1)
-    style = {"facecolor": "white", "edgecolor": BLACK, "lw": 1.0, "zorder": 3} | look
-    axes.add_patch(FancyBboxPatch(corner, *size, "round,pad=0.05", **style))
+    corner, width, height = (x - wide + 0.05, y - high + 0.05), 2 * wide - 0.1, 2 * high - 0.1
+    style: Any = {"facecolor": "white", "edgecolor": BLACK, "lw": 1.0, "zorder": 3} | look
+    axes.add_patch(FancyBboxPatch(corner, width, height, "round,pad=0.05", **style))
 
 
 def bow(axes: Axes, start: Point, end: Point, bend: float, colour: str) -> None:

@@ -134,8 +134,8 @@ class _Reader:
         equations: Mapping[str, str],
     ) -> None:
         self.trace, self.letters, self.width, self.equations = trace, letters, width, equations
-        tickets = [int(output.flat[0]) for output in trace.outputs]
-        self.outputs = dict(zip(tickets, outputs, strict=True))
+        first = [int(output.flat[0]) for output in trace.outputs]
+        self.outputs = dict(zip(first, outputs, strict=True))
         self.nodes: list[Node] = []
         self.maker: dict[int, Node] = {}  # by ticket
         self.same = np.arange(trace.tape.size)  # the ticket that a number times 1 had before

@@ -113,7 +113,7 @@ def picture_of(layer: Any, inputs: list[HostArray], targets: HostArray | None = 
     """
     if hasattr(layer, "parts"):
         known = STAGES.get(layer.parts, f"A cell of the parts {', '.join(layer.parts)}")
-        places = AN_LSTM.places | ({} if "o" in layer.parts else {"h": (8.7, 2.7)})
+        places = {**AN_LSTM.places, **({} if "o" in layer.parts else {"h": (8.7, 2.7)})}
         exits = {"h": (10.1, places["h"][1]), "c": AN_LSTM.exits["c"]}
         plan = AN_LSTM._replace(title=known, places=places, exits=exits)
         return _step(plan, layer, inputs, layer.parts)
@@ -169,29 +169,26 @@ def _in_letters(node: Node, layer: Any) -> str:
     return rows.get(node.name.split("_")[0], "N, ") + wide
 
 
-class _WithLoss(Sequential):
+class _WithLoss(Layer):
     """Layers, and the loss of their scores."""
 
-    def __init__(self, layers: list[Layer]) -> None:
-        super().__init__(*layers)
-        self.loss = SoftmaxWithLoss()
+    def __init__(self, net: Sequential) -> None:
+        self.net, self.loss = net, SoftmaxWithLoss()
 
     def forward(self, x: Any, t: Any) -> Any:
-        """The loss of the scores for x."""
-        return self.loss.forward(super().forward(x), t)
+        return self.loss.forward(self.net.forward(x), t)
 
     def backward(self, dL: Any = 1.0) -> Any:
-        """The gradient with respect to x."""
-        return super().backward(self.loss.backward(dL))
+        return self.net.backward(self.loss.backward(dL))
 
 
 def _chain(layer: Layer, x: HostArray, targets: HostArray | None) -> Picture:
     """Layers one after the other: x goes right, weights come from below."""
-    layers = layer.layers if isinstance(layer, Sequential) else [layer]
+    net = layer if isinstance(layer, Sequential) else Sequential(layer)
     if targets is None:
-        nodes = graph_of(Sequential(*layers), [x], ["y"])
+        nodes = graph_of(net, [x], ["y"])
     else:
-        nodes = graph_of(_WithLoss(layers), [x, targets], ["L"])
+        nodes = graph_of(_WithLoss(net), [x, targets], ["L"])
     leaves = {id(node) for node in nodes if not node.operation}
     steps = [node for node in nodes if node.operation]
     products = sum(node.operation == "matmul" for node in steps)

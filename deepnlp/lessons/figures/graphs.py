@@ -219,8 +219,8 @@ class _Drawing:
         place = begin + along * (end - begin) + 0.1 * normal
         horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
         vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
-        at = {"ha": horizontal, "va": vertical, "multialignment": "center"}
-        word(self.axes, *place, text, colour, fontsize=8.5, linespacing=1.05, zorder=4, **at)
+        look: Any = {"ha": horizontal, "va": vertical, "multialignment": "center", "zorder": 4}
+        word(self.axes, place[0], place[1], text, colour, fontsize=8.5, linespacing=1.05, **look)
 
     # --- Texts ------------------------------------------------------------------------------
 

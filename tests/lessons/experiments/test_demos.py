@@ -27,7 +27,7 @@ SMALL = {
     "cells": cells.Config(
         N=2, H=16, T=60, shown=(10, 60), scales=(0.5, 5.0), forget_biases=(0.0, 1.0), sweep_steps=60
     ),
-    "brackets": open_brackets.Config(vocab_size=100, tokens=6000, H=8, epochs=1, steps=4),
+    "brackets": open_brackets.Config(vocab_size=100, tokens=2000, H=8, epochs=1, steps=4),
     "clipping": clipping.Config(updates=25),
     "memory": memory.Config(
         names_distances=(5, 30), adding_distances=(5,), names_updates=250, adding_updates=60,
