@@ -20,6 +20,7 @@ class NGrams(CorpusTask):
 
     Examples
     --------
+    >>> from deepnlp.datasets import Corpus
     >>> from deepnlp.text import Vocabulary
     >>> vocab = Vocabulary.build("a b c <eos>".split())
     >>> ids = vocab.encode("a b c <eos>".split() * 30)
