@@ -1,5 +1,7 @@
 """CuPy on a GPU against NumPy: every layer, every optimizer, masks, training, checkpoints."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,10 @@ def test_every_layer_agrees(case, dtype):
 def test_arrays_of_the_host_are_a_type_error(case):
     deepnlp.use("cupy")
     layer, inputs = case.make()
-    for i, x in enumerate(inputs):
+    names = inspect.signature(layer.forward).parameters
+    for i, (name, x) in enumerate(zip(names, inputs, strict=False)):
+        if name == "lengths":  # may be on the host
+            continue
         with pytest.raises(TypeError):
             layer.forward(*inputs[:i], x.get(), *inputs[i + 1 :])
 

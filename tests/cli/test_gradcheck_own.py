@@ -141,10 +141,10 @@ def test_a_file_that_cannot_be_loaded(deepnlp, tmp_path):
 def test_the_museum(deepnlp, tmp_path):
     text = (MUSEUM / "dense.toml").read_text(encoding="utf-8")
     (tmp_path / "dense.toml").write_text(text, encoding="utf-8")
-    done = deepnlp("gradcheck", "--museum", tmp_path, "--shapes", 2, "--json")
+    done = deepnlp("gradcheck", "--museum", tmp_path, "--shapes", 1, "--json")
     assert done.code == 0
     assert done.json["share"] == 1
-    assert done.json["right_layers_checked"] == 100
+    assert done.json["right_layers_checked"] == 50
     assert done.json["falsely_accused"] == []
     assert "AffineForgotBias" in done.err
 

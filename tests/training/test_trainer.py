@@ -130,7 +130,7 @@ def test_annealing_follows_the_validation_of_each_epoch() -> None:
     trainer.fit()
     assert schedule.told == [row["valid_perplexity"] for row in trainer.history]
 
-    trainer = tiny_trainer(schedule=Plateau(factor=0.5), lr=2.0, max_norm=None, epochs=4)
+    trainer = tiny_trainer(schedule=Plateau(factor=0.5), lr=2.0, max_norm=None, epochs=9)
     trainer.fit()
     rates, best = [2.0], math.inf
     for row in trainer.history[:-1]:
