@@ -445,6 +445,9 @@ class Layer:
             sizes |= {letter: size for letter, size in own.items() if isinstance(size, int)}
             known = {letter: sizes[letter] for letter in own if letter in sizes}
             self._expect_floats(name, array, letters, **known)
+            if 0 in known.values():
+                owner, sizes_known = type(self).__name__, ", ".join(known)
+                raise ValueError(f"{owner}: expected {sizes_known} of 1 or more, got {array.shape}")
             named = [letter for letter in own if letter != "..."]
             if named:
                 sizes |= zip(named, array.shape[-len(named) :])
