@@ -77,8 +77,8 @@ def decision_regions(
     axes = figure.add_axes((0.13, 0.12, 0.62, 0.79))
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
     pale = ListedColormap([_lighter(colour) for colour in COLOURS])
-    limits = {"vmin": -0.5, "vmax": len(COLOURS) - 0.5}
-    axes.pcolormesh(across, up, ground, cmap=pale, rasterized=True, **limits)
+    most = len(COLOURS) - 0.5
+    axes.pcolormesh(across, up, ground, cmap=pale, vmin=-0.5, vmax=most, rasterized=True)
     for k in range(int(classes.max()) + 1):
         for right, look in LOOKS.items():
             chosen = points[(classes == k) & ((found == k) == right)]
