@@ -6,6 +6,7 @@ import importlib.util
 import subprocess
 import sys
 
+import matplotlib
 import pytest
 
 import deepnlp.layers
@@ -66,6 +67,7 @@ def test_a_script_has_a_config_and_a_main(path):
 @pytest.mark.parametrize("path", SCRIPTS, ids=IDS)
 def test_a_script_runs_in_small(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(matplotlib.rcParams, "savefig.dpi", 40)
     module = load(path)
     module.main(module.QUICK)
 

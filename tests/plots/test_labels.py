@@ -63,10 +63,7 @@ def test_where_there_is_no_room():
 @pytest.mark.parametrize("dpi", [72, 150])
 def test_words_as_they_are_drawn(dpi):
     rng = np.random.default_rng(4)
-    words = [
-        *["I", "$x$", "a_b_c", "naïve", "“"],
-        *(f"word{'d' * i}" for i in range(20)),
-    ]
+    words = [*["I", "$x$", "a_b_c", "naïve", "“"], *(f"word{'d' * i}" for i in range(20))]
     figure = Figure(figsize=(5, 4), dpi=dpi)
     axes = figure.add_axes((0.1, 0.1, 0.85, 0.85))
     places = dict(zip(words, rng.normal(size=(25, 2)), strict=True))

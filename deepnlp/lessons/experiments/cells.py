@@ -21,17 +21,7 @@ from deepnlp.gradflow import gate_values
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
 from deepnlp.lessons.experiments.result import HostArray, Result
-from deepnlp.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    log_scale,
-)
+from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, log_scale
 
 Generator = np.random.Generator
 

@@ -14,10 +14,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 def svd_plane(
-    points: Mapping[str, tuple[float, float]],
-    columns: tuple[str, str],
-    *,
-    title: str,
+    points: Mapping[str, tuple[float, float]], columns: tuple[str, str], *, title: str
 ) -> Figure:
     """Draw words in the plane of two columns of a matrix, and the axes that the SVD finds.
 

@@ -37,10 +37,7 @@ class Candidate(NamedTuple):
 
 
 def beam_tree(
-    steps: Sequence[Sequence[Candidate]],
-    paths: Mapping[str, Sequence[str]],
-    *,
-    title: str,
+    steps: Sequence[Sequence[Candidate]], paths: Mapping[str, Sequence[str]], *, title: str
 ) -> Figure:
     """Draw the candidates of each step, those that were dropped in grey, and a few ways through.
 

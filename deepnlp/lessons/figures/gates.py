@@ -14,11 +14,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 def gate_traces(
-    tokens: Sequence[str],
-    gates: Mapping[str, HostArray],
-    *,
-    title: str,
-    units: int = 12,
+    tokens: Sequence[str], gates: Mapping[str, HostArray], *, title: str, units: int = 12
 ) -> Figure:
     """Draw gates over a sentence, a panel for each: a row for a unit, a column for a word.
 

@@ -31,11 +31,7 @@ BETWEEN = 0.055  # from the middle of an edge to its arrow of values, or of grad
 
 
 def computation_graph(
-    layer: Layer,
-    *inputs: Any,
-    targets: Any = None,
-    backward: bool = True,
-    title: str | None = None,
+    layer: Layer, *inputs: Any, targets: Any = None, backward: bool = True, title: str | None = None
 ) -> Figure:
     """Draw what a layer computes, from its own weights, and where its gradients go.
 

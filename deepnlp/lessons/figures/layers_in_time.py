@@ -11,16 +11,7 @@ from matplotlib.figure import Figure
 from deepnlp.layers import Embedding, TimeDropout, Unrolled
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.lessons.figures.drawing import box, disc, sheet, word
-from deepnlp.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    arrow,
-)
+from deepnlp.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, arrow
 
 STEP, ROW, HALF, HIGH = 1.7, 0.86, 0.47, 0.19  # inches: a word, a layer, half a box
 MASKS = (ORANGE, SKY, GREEN, PURPLE, VERMILLION, GREY)

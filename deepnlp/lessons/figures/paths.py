@@ -18,10 +18,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 def vector_paths(
-    groups: Mapping[str, Sequence[str]],
-    paths: Mapping[str, HostArray],
-    *,
-    title: str,
+    groups: Mapping[str, Sequence[str]], paths: Mapping[str, HostArray], *, title: str
 ) -> Figure:
     """Draw where vectors of two dimensions went in training, a line for each word.
 

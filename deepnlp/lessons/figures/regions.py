@@ -15,15 +15,16 @@ from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILL
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
 MARKERS = ("o", "^", "s", "D", "v", "P")
+LOOKS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, and wrongly
+    True: {"s": 16, "edgecolors": "white", "linewidths": 0.4, "zorder": 3},
+    False: {"s": 30, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 4},
+}
 POINTS_A_SIDE = 200  # of the grid of points that are classified
 LIGHTER = 0.28  # how much of its colour a region shows
 
 
 def decision_regions(
-    scores: Callable[[Any], Any],
-    x: Any,
-    t: Any,
-    title: str | None = None,
+    scores: Callable[[Any], Any], x: Any, t: Any, title: str | None = None
 ) -> Figure:
     """Draw which class a model gives to every point of a plane, and the data over it.
 
@@ -74,29 +75,15 @@ def decision_regions(
 
     figure = Figure(figsize=(5.8, 4.4), dpi=150)
     axes = figure.add_axes((0.13, 0.12, 0.62, 0.79))
-    axes.pcolormesh(
-        across,
-        up,
-        regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE),
-        cmap=ListedColormap([_lighter(colour) for colour in COLOURS]),
-        vmin=-0.5,
-        vmax=len(COLOURS) - 0.5,
-        rasterized=True,
-    )
+    ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
+    pale = ListedColormap([_lighter(colour) for colour in COLOURS])
+    most = len(COLOURS) - 0.5
+    axes.pcolormesh(across, up, ground, cmap=pale, vmin=-0.5, vmax=most, rasterized=True)
     for k in range(int(classes.max()) + 1):
-        for right in (True, False):
+        for right, look in LOOKS.items():
             chosen = points[(classes == k) & ((found == k) == right)]
-            axes.scatter(
-                chosen[:, 0],
-                chosen[:, 1],
-                s=16 if right else 30,
-                marker=MARKERS[k],
-                color=COLOURS[k],
-                edgecolors="white" if right else BLACK,
-                linewidths=0.4 if right else 1.1,
-                label=f"class {k}" if right else None,
-                zorder=3 if right else 4,
-            )
+            label = f"class {k}" if right else None
+            axes.scatter(*chosen.T, marker=MARKERS[k], color=COLOURS[k], label=label, **look)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")

@@ -15,11 +15,7 @@ LINE_HEIGHT = 0.62  # inches
 
 
 def long_link(
-    tokens: Sequence[str],
-    cause: int,
-    *,
-    title: str,
-    distractor: int | None = None,
+    tokens: Sequence[str], cause: int, *, title: str, distractor: int | None = None
 ) -> Figure:
     """Draw a text that ends in a question, with the word that answers it.
 
