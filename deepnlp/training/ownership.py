@@ -39,7 +39,7 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def _is_ours(path: Path) -> bool | None:
-    """Whether a file is one of a run, or None where that cannot be told."""
+    """Whether a file is one of a run, or None where nobody can say."""
     try:
         return LOOKS[path.suffix](path)
     except (ValueError, RecursionError, OSError, zipfile.BadZipFile, NotImplementedError):

@@ -215,7 +215,7 @@ class Trainer:
         with (
             Interrupt() as interrupt,
             Progress(total, self.state.step, self.progress) as progress,
-            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # told by diverged
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # diverged() says it
         ):
             progress.line(self._introduction())
             if self.test:
