@@ -1,5 +1,7 @@
 """Short forms of the long measurements: float32 beside float64, and memory over time."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,9 @@ def short(monkeypatch):
     """Turns of few steps."""
     for name, number in {"STEPS": 3, "WORDS": 5, "READ": 40}.items():
         monkeypatch.setattr(soak, name, number)
+    gc.freeze()  # what other tests have made is not looked through at every turn
+    yield
+    gc.unfreeze()
 
 
 def test_memory_does_not_grow(short):
