@@ -158,9 +158,9 @@ def _with_vectors(path: Path, like: Any, side: str) -> Model:
 def _check_options(config: Any, found: dict[str, Any]) -> None:
     """An error where options differ from those that the tensors have, before anything is built."""
     for name in SIZES if isinstance(config, dict) else ():
-        told = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
-        if told not in (found[name], [found[name]] * found["layers"]):
-            raise ValueError(f"the tensors have {name} {found[name]}, the model has {told}")
+        said = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
+        if said not in (found[name], [found[name]] * found["layers"]):
+            raise ValueError(f"the tensors have {name} {found[name]}, the model has {said}")
 
 
 def _check_vocab(model: Model, vocab: Vocabulary | None) -> None:
