@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
 from deepnlp.vectors import Analogies, WordPairs
+from deepnlp.vectors.text import is_number
 
 #: Similarity sets in the data folder.
 SIMILARITY = {
@@ -151,7 +152,4 @@ def _file_of(
 
 
 def _is_rating(field: str) -> bool:
-    try:
-        return math.isfinite(float(field))
-    except ValueError:
-        return False
+    return is_number(field) and math.isfinite(float(field))

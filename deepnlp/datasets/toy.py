@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.backend.checks import check_number
+from deepnlp.backend import check_number
 
 
 def spiral(

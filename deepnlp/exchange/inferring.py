@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.models.options import CELLS
-
-HostArray = np.ndarray[Any, Any]
 
 CELL_OF_GATES = {len(layer.gates): cell for cell, layer in CELLS.items()}
 

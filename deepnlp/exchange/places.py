@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.errors import DeepNLPError
 from deepnlp.layers import TimeAffine, WeightDrop
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, Model, SimpleRNNLM
 from deepnlp.parameter import View
 from deepnlp.views import MaskedView
-
-HostArray = np.ndarray[Any, Any]
 
 SHARED_ROWS = ("trained_ids", "output_ids")  # options
 OTHERWISE = "; --to safetensors holds every model"

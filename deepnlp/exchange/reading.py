@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.checkpoint import load, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
 from deepnlp.exchange.described import from_text
@@ -21,8 +21,6 @@ from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
-
-HostArray = np.ndarray[Any, Any]
 
 SIZES = ("vocab_size", "embed_size", "hidden_size", "layers", "cell")
 

@@ -6,16 +6,10 @@ row of the Jacobian each, so that the equations of a cell are written only once.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from deepnlp.backend import Array, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asnumpy, xp
 from deepnlp.backend.functions import sigmoid, split_gates, tanh_grad
 from deepnlp.layers.lstm import lstm_step
 from deepnlp.layers.recurrent import TimeRecurrent
-
-HostArray = np.ndarray[Any, Any]
 
 NO_GATES = "gn"  # the new memory of an LSTM, the new state of a GRU
 

@@ -9,11 +9,10 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
 from deepnlp.gradflow.microscope import GradientFlow
-
-HostArray = np.ndarray[Any, Any]
 
 
 class GradientHistory:

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
-from deepnlp.backend.checks import check_number
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
 from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
 from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
-
-HostArray = np.ndarray[Any, Any]
 
 SHUT, OPEN = 0.1, 0.9  # a gate below or above is saturated
 SHOWN_STEPS = (0, 1, 2, 5, 10, 20, 35, 50, 100, 200, 500, 1000)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from deepnlp.backend import HostArray
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import gzip
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray, check_number
 from deepnlp.files.writing import replacing
 from deepnlp.vectors.arrays import read_arrays, write_arrays
 from deepnlp.vectors.binary import binary_rows, read_binary_file
 from deepnlp.vectors.rows import Rows
 from deepnlp.vectors.text import is_number, read_text_file, text_lines
-
-HostArray = np.ndarray[Any, Any]
 
 #: The end of a name that stands for each format; ``.gz`` may follow the first three.
 ENDINGS = {".txt": "glove", ".vec": "word2vec", ".bin": "word2vec-binary", ".npy": "npy"}
@@ -26,21 +24,20 @@ def read_file(
     path: Path, format: str | None, wanted: Container[str] | None, limit: int | None
 ) -> tuple[list[str], HostArray, list[str]]:
     """Words, vectors (V, D) and notes of a file; of a text file it is seen if it has a header."""
-    if limit is not None and limit < 1:
-        raise ValueError(f"expected a limit of 1 or more vectors, got {limit}")
-    asked = None if format is None else _known(format)
-    format = asked or ENDINGS.get(_ending(path))
-    if format == "npy":
+    if limit is not None:
+        check_number("limit", limit, whole=True, low=1)
+    chosen = _format_of(path, format)
+    if chosen == "npy":
         return *read_arrays(path, wanted, limit), []
     rows = Rows(str(path), wanted, limit)
-    if format == "word2vec-binary":
+    if chosen == "word2vec-binary":
         return read_binary_file(path, rows)
-    return read_text_file(path, rows, None if asked is None else asked == "word2vec")
+    return read_text_file(path, rows, None if format is None else format == "word2vec")
 
 
 def write_file(path: Path, format: str | None, words: Sequence[str], matrix: HostArray) -> None:
     """Write words and vectors, all of a file or nothing."""
-    format = ENDINGS.get(_ending(path)) if format is None else _known(format)
+    format = _format_of(path, format)
     if format is None:
         raise ValueError(
             f"{path}: expected a name that ends in {', '.join(ENDINGS)}, or a format: "
@@ -88,18 +85,12 @@ def _check_words(words: Sequence[str], format: str) -> None:
 
 def _is_text(word: str) -> bool:
     """Whether UTF-8 can encode a word, and no line break or NUL is in it."""
-    try:
-        content = word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return b"\n" not in content and b"\0" not in content
+    encoded = word.encode("utf-8", "ignore")
+    return encoded.decode("utf-8") == word and b"\n" not in encoded and b"\0" not in encoded
 
 
-def _ending(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
-
-
-def _known(format: str) -> str:
-    if format not in FORMATS:
+def _format_of(path: Path, format: str | None) -> str | None:
+    """The format that was asked for, or the one that a name stands for, if it does."""
+    if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}: expected one of {', '.join(FORMATS)}")
-    return format
+    return format or ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix)
