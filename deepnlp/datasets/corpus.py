@@ -131,7 +131,7 @@ class Corpus(Splits):
 
 
 def encode_corpus(
-    name: str, tokens: Mapping[str, list[str]], vocab: Vocabulary, note: str = ""
+    name: str, tokens: Mapping[str, Sequence[str]], vocab: Vocabulary, note: str = ""
 ) -> Corpus:
     """A corpus from the tokens of its three splits, which need two or more each.
 

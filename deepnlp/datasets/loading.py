@@ -111,23 +111,20 @@ def load_corpus(
     if vocab is not None:
         _check_alone(vocab, vocab_size, tokenizer)
         tokenizer = vocab.tokenizer
-    name = str(name_or_path)
-    note = ""
+    name, note = str(name_or_path), ""
+    source = SOURCES.get(name, Source("words", {}))
+    tokenizer = tokenizer or source.tokenizer
     if name == "pydocs":
-        tokenizer = tokenizer or "words"
         if vocab_size is None and tokenizer != "chars":
             vocab_size = PYDOCS_VOCABULARY
         note = f"Python {platform.python_version()}"
         tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
     elif name in SOURCES:
-        source = SOURCES[name]
-        tokenizer = tokenizer or source.tokenizer
         folder = data_folder(data)
         paths = {split: [find_file(folder, file)] for split, file in source.files.items()}
         tokens = _file_tokens(paths, tokenizer, name)
     else:
         path = Path(name_or_path)
-        tokenizer = tokenizer or "words"
         tokens = _file_tokens(_paths_of(path), tokenizer, name)
         name = path.resolve().name
     if vocab is None:

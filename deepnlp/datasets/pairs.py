@@ -128,8 +128,10 @@ def _multi30k(source: str, target: str) -> PairSource:
     return PairSource(files)
 
 
-#: The known pairs that are read from the data folder.
+#: The known pairs; those without files are made up.
 PAIR_SOURCES: dict[str, PairSource] = {
+    "addition": PairSource({}, "chars", key=_sum_of),
+    "dates": PairSource({}, "chars", key=_date_of),
     "book-addition": PairSource({"all": ("seq2seq-book/addition.txt",)}, "chars", "_", _sum_of),
     "book-dates": PairSource({"all": ("seq2seq-book/date.txt",)}, "chars", "_", _date_of),
     "tatoeba-en-es": PairSource({"all": ("tatoeba/spa.txt",)}),
@@ -137,8 +139,7 @@ PAIR_SOURCES: dict[str, PairSource] = {
     "multi30k-de-en": _multi30k("de", "en"),
     "multi30k-fr-en": _multi30k("fr", "en"),
 }
-MADE_UP = ("addition", "dates")
-PAIRS = (*MADE_UP, *PAIR_SOURCES)
+PAIRS = tuple(PAIR_SOURCES)
 
 
 def load_pairs(
@@ -208,26 +209,26 @@ def load_pairs(
     (('5+76', '81'), {'train': 900, 'valid': 50, 'test': 50})
     """
     name = str(name_or_path)
-    source = PAIR_SOURCES.get(name)
-    if name in MADE_UP:
-        tokenizer = tokenizer or "chars"
-        sums = name == "addition"
-        made = addition(examples, digits, data_seed) if sums else dates(examples, data_seed)
-        splits = _divide(made, _sum_of if sums else _date_of, data_seed, name)
-    elif source is not None:
-        tokenizer = tokenizer or source.tokenizer
+    source = PAIR_SOURCES.get(name, PairSource({}))
+    if source.files:
         splits = _read(source, data_folder(data), data_seed, name)
     else:
-        path = path_of(name_or_path, PAIRS, "pairs")
-        tokenizer, name = tokenizer or "words", path.name
-        splits = _divide(_lines(path, "\t"), _source_of, data_seed, name)
+        if name == "addition":
+            pairs = addition(examples, digits, data_seed)
+        elif name == "dates":
+            pairs = dates(examples, data_seed)
+        else:
+            path = path_of(name_or_path, PAIRS, "pairs")
+            name, pairs = path.name, _lines(path, source.separator)
+        splits = _divide(pairs, source.key, data_seed, name)
     if vocabs is None:
-        cut = tokeniser(tokenizer).split
-        limits = vocab_size or None, min_count, tokenizer
-        vocabs = tuple(
-            Vocabulary.build((token for text in side for token in cut(text)), *limits)
-            for side in zip(*splits["train"], strict=True)
-        )
+        cut = tokeniser(tokenizer or source.tokenizer)
+
+        def vocab_of(side: int) -> Vocabulary:
+            tokens = (token for pair in splits["train"] for token in cut.split(pair[side]))
+            return Vocabulary.build(tokens, vocab_size or None, min_count, cut.name)
+
+        vocabs = vocab_of(0), vocab_of(1)
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,6 +161,7 @@ def load_tagged(
     (('Paris', 'has', '11', 'cats', '.'), 2)
     """
     name = str(name_or_path)
+    splits: Mapping[str, Sequence[Words]]
     if name == "pydocs":
         splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
     elif name == "wikitext-2":

@@ -128,7 +128,8 @@ def load_analogies(
                 )
             sections[section] = []
         elif len(fields) == 4 and section:
-            sections[section].append(tuple(fields))
+            a, b, c, d = fields
+            sections[section].append((a, b, c, d))
         else:
             expected = "four words" if section else "': name', which begins a section"
             raise ValueError(f"{path}, line {number}: expected {expected}, got {line!r}")

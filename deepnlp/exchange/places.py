@@ -34,18 +34,17 @@ class Place(NamedTuple):
     added: str | None = None
 
 
-def places(model: Model) -> list[Place]:
+def places(model: Any) -> list[Place]:
     """The place of every weight, in the order of the module in PyTorch."""
     check_has_places(model)
     if isinstance(model, SimpleRNNLM):
         recurrent: list[Any] = [model.rnn]
         E, L, W, b = model.embed.W, None, model.affine.W, model.affine.b
     else:
-        rnnlm: Any = model
-        first, *between = (x.layer if isinstance(x, WeightDrop) else x for x in rnnlm.layers)
-        recurrent = [x for x in between if isinstance(x, TimeRecurrent)]
-        L = between[-1].W if isinstance(between[-1], TimeAffine) else None
-        E, W, b = first.W, rnnlm.output.W, rnnlm.output.b
+        layers: list[Any] = [x.layer if isinstance(x, WeightDrop) else x for x in model.layers]
+        recurrent = [x for x in layers if isinstance(x, TimeRecurrent)]
+        L = layers[-1].W if isinstance(layers[-1], TimeAffine) else None
+        E, W, b = layers[0].W, model.output.W, model.output.b
     tied = W.T is E
     held = [Place(E, ("encoder.weight", "decoder.weight") if tied else ("encoder.weight",))]
     for k, layer in enumerate(recurrent):
@@ -100,7 +99,8 @@ def constructor(model: Model) -> str:
     >>> constructor(RNNLM(vocab_size=9, embed_size=4, hidden_size=4))
     "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied')"
     """
-    config = {"cell": "rnn", "layers": 1, "tie": "none", "output_bias": True} | model.config()
+    config: dict[str, Any] = {"cell": "rnn", "layers": 1, "tie": "none", "output_bias": True}
+    config |= model.config()
     H = config["hidden_size"]
     sizes = [config["vocab_size"], config["embed_size"], H[0] if isinstance(H, list) else H]
     arguments = [repr(config["cell"].upper()), *map(str, sizes), str(config["layers"])]

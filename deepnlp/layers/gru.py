@@ -292,8 +292,8 @@ class TimeGRU(_GRUWeights, TimeRecurrent):
 
     def one_step(self, Wx: Any, b: Any) -> GRU:
         """A GRU with the values of Wh and bh, and other weights Wx and b."""
-        Wh, *form = self._hidden()
-        return GRU(Wx, Wh, b, *form)
+        Wh, bh, reset_after = self._hidden()
+        return GRU(Wx, Wh, b, bh, reset_after)
 
     def _accumulate_recurrent(self, steps: Any) -> None:
         h_prev = steps.states[0][:-1]
