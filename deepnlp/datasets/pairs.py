@@ -10,14 +10,7 @@ import numpy as np
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
-from deepnlp.datasets.files import (
-    data_folder,
-    find_file,
-    lines_of,
-    numbered_lines,
-    path_of,
-    read_text,
-)
+from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
 from deepnlp.datasets.sums_and_dates import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
@@ -70,10 +63,10 @@ class Pairs(Splits):
 
     def references(self, split: str) -> dict[str, list[str]]:
         """Every source text of a split once, with all its targets there."""
-        found: dict[str, list[str]] = {}
+        targets_of: dict[str, list[str]] = {}
         for source, target in self.splits[split]:
-            found.setdefault(source, []).append(target)
-        return found
+            targets_of.setdefault(source, []).append(target)
+        return targets_of
 
     def _tokens(self) -> list[list[str]]:
         return [list(vocab.tokens) for vocab in (self.source_vocab, self.target_vocab)]
@@ -259,7 +252,7 @@ def _lines(path: Path, separator: str) -> list[Pair]:
 
 def _aligned(source: Path, target: Path) -> list[Pair]:
     """Pairs from two files whose lines belong together."""
-    sides = [[line.strip() for line in lines_of(read_text(path))] for path in (source, target)]
+    sides = [[line.strip() for _, line in numbered_lines(path)] for path in (source, target)]
     if len(sides[0]) != len(sides[1]):
         raise ValueError(
             f"{source} has {len(sides[0]):,} lines and {target} {len(sides[1]):,}: they should "

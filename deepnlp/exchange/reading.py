@@ -91,19 +91,19 @@ def read_model(
             tensors = with_all_biases(tensors)
         elif format == "safetensors":
             return _of_checkpoint(path, tensors, meta)
-        found = options_of_tensors(tensors)
+        inferred = options_of_tensors(tensors)
         if like is not None:
             model: Any = load(like)
-            _check_options(model.config(), found)
+            _check_options(model.config(), inferred)
         elif meta is not None:
-            _check_options(meta.get("config"), found)
+            _check_options(meta.get("config"), inferred)
             model = rebuild(path, meta, sum(x.size for x in tensors.values()))
             stated = meta.get("vocab")
             model.vocab = None if stated is None else Vocabulary.from_dict(stated)
         else:
-            model = RNNLM(**{"dropout": 0.0} | found | options)
+            model = RNNLM(**{"dropout": 0.0} | inferred | options)
             model.vocab = vocab
-        model.astype(found["dtype"])
+        model.astype(inferred["dtype"])
         set_tensors(model, tensors)
         _check_vocab(model)
     except ValueError as error:
@@ -149,12 +149,12 @@ def _with_vectors(path: Path, like: Any, side: str) -> Model:
     return model
 
 
-def _check_options(config: Any, found: dict[str, Any]) -> None:
+def _check_options(config: Any, inferred: dict[str, Any]) -> None:
     """An error where options differ from those that the tensors have, before anything is built."""
     for name in SIZES if isinstance(config, dict) else ():
         said = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
-        if said not in (found[name], [found[name]] * found["layers"]):
-            raise ValueError(f"the tensors have {name} {found[name]}, the model has {said}")
+        if said not in (inferred[name], [inferred[name]] * inferred["layers"]):
+            raise ValueError(f"the tensors have {name} {inferred[name]}, the model has {said}")
 
 
 def _check_vocab(model: Model) -> None:

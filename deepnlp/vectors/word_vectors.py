@@ -127,9 +127,9 @@ class WordVectors:
         (('cat', 'new york'), ("the header's count is 3, the file holds 2 vectors",))
         """
         path = Path(path)
-        found, matrix, notes = read_file(path, format, words, limit)
+        kept, matrix, notes = read_file(path, format, words, limit)
         try:
-            return cls(found, matrix, notes)
+            return cls(kept, matrix, notes)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
