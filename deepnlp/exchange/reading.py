@@ -16,11 +16,12 @@ from deepnlp.exchange.inferring import options_of_tensors, with_all_biases
 from deepnlp.exchange.places import set_tensors
 from deepnlp.exchange.safetensors_files import read_safetensors
 from deepnlp.exchange.torch_files import read_torch
-from deepnlp.exchange.writing import format_of
+from deepnlp.exchange.writing import ENDINGS
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
+from deepnlp.vectors.formats import format_of
 
 SIZES = ("vocab_size", "embed_size", "hidden_size", "layers", "cell")
 
@@ -79,7 +80,7 @@ def read_model(
         ...
     FileNotFoundError: no file nowhere.pt: check the path
     """
-    path, format = Path(path), format_of(Path(path), format)
+    path, format = Path(path), format_of(Path(path), format, ENDINGS)
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}: check the path")
     if format == "glove":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ def read_file(
     """Words, vectors (V, D) and notes of a file; of a text file it is seen if it has a header."""
     if limit is not None:
         check_number("limit", limit, whole=True, low=1)
-    chosen = _format_of(path, format)
+    chosen = format_of(path, format, ENDINGS, default="glove")
     if chosen == "npy":
         return *read_arrays(path, wanted, limit), []
     rows = Rows(str(path), wanted, limit)
@@ -37,12 +37,7 @@ def read_file(
 
 def write_file(path: Path, format: str | None, words: Sequence[str], matrix: HostArray) -> None:
     """Write words and vectors, all of a file or nothing."""
-    format = _format_of(path, format)
-    if format is None:
-        raise ValueError(
-            f"{path}: expected a name that ends in {', '.join(ENDINGS)}, or a format: "
-            f"{', '.join(FORMATS)}"
-        )
+    format = format_of(path, format, ENDINGS)
     if format == "npy":
         write_arrays(path, words, matrix)
         return
@@ -89,8 +84,19 @@ def _is_text(word: str) -> bool:
     return encoded.decode("utf-8") == word and b"\n" not in encoded and b"\0" not in encoded
 
 
-def _format_of(path: Path, format: str | None) -> str | None:
-    """The format that was asked for, or the one that a name stands for, if it does."""
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"unknown format {format!r}: expected one of {', '.join(FORMATS)}")
-    return format or ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix)
+def format_of(
+    path: Path, format: str | None, endings: Mapping[str, str], default: str | None = None
+) -> str:
+    """The format that was asked for, or the one that the end of a name stands for.
+
+    >>> format_of(Path("vectors.vec.gz"), None, ENDINGS)
+    'word2vec'
+    """
+    formats = ", ".join(dict.fromkeys(endings.values()))
+    if format is not None and format not in endings.values():
+        raise ValueError(f"unknown format {format!r}: expected one of {formats}")
+    chosen = format or endings.get(Path(path.name.removesuffix(".gz")).suffix, default)
+    if chosen is None:
+        names = ", ".join(endings)
+        raise ValueError(f"{path}: expected a name that ends in {names}, or a format: {formats}")
+    return chosen
