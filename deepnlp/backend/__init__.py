@@ -8,6 +8,7 @@ matrix products, ``threads`` the work shared out on the host, ``initialisers`` f
 from deepnlp.backend.arrays import (
     NAMES,
     Array,
+    HostArray,
     asarray,
     asnumpy,
     check_ids,
@@ -23,7 +24,7 @@ from deepnlp.backend.random import Generator, host_generator, philox_uint16, rng
 from deepnlp.backend.threads import cache_blocks
 
 __all__ = [
-    "NAMES", "Array", "Generator", "asarray", "asnumpy", "cache_blocks", "check_ids",
-    "check_memory", "check_number", "check_numbers", "check_shape", "float_type",
+    "NAMES", "Array", "Generator", "HostArray", "asarray", "asnumpy", "cache_blocks",
+    "check_ids", "check_memory", "check_number", "check_numbers", "check_shape", "float_type",
     "host_generator", "name", "philox_uint16", "rng", "seed", "use", "use_module", "use_tf32", "xp",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from deepnlp.errors import DeepNLPError
 
 # numpy.ndarray, or the array type of the backend in use: Any, since mypy cannot follow the switch.
 Array: TypeAlias = Any
+HostArray: TypeAlias = numpy.ndarray[Any, Any]
 
 NAMES = ("numpy", "cupy")
 

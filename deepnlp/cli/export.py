@@ -43,10 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     from deepnlp.checkpoint import load
     from deepnlp.exchange import write_model
     from deepnlp.exchange.places import constructor
-    from deepnlp.exchange.writing import format_of
+    from deepnlp.exchange.writing import ENDINGS
+    from deepnlp.vectors.formats import format_of
 
     out = Path(arguments.out)
-    format = format_of(out, arguments.to)
+    format = format_of(out, arguments.to, ENDINGS)
     if arguments.side is not None and format != "glove":
         raise ValueError(f"--side goes with --to glove, this is --to {format}")
     refuse_to_replace(out, arguments.overwrite)

@@ -16,8 +16,50 @@ SPLITS = ("train", "valid", "test")
 Item = TypeVar("Item")
 
 
+class Splits:
+    """What data in three splits have in common: a fingerprint, and one line for a log."""
+
+    name: str
+
+    @property
+    def splits(self) -> dict[str, Any]:
+        """The three splits by name."""
+        return {split: getattr(self, split) for split in SPLITS}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over texts and vocabulary, in hexadecimal: the same data, the same value."""
+        text = json.dumps([self._tokens(), [list(part) for part in self.splits.values()]])
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def describe(self) -> str:
+        """One line for a log: name, sizes, fingerprint.
+
+        Returns
+        -------
+        str
+            The line, without a line break.
+
+        Examples
+        --------
+        >>> vocab = Vocabulary.build(["a"])
+        >>> ids = vocab.encode(["a", "a"])
+        >>> Corpus("tiny", vocab, ids, ids, ids).describe()
+        'tiny: 2 train, 2 valid, 2 test tokens; vocabulary 3; fingerprint 93491ac9711f'
+        """
+        return f"{self.name}{self._sizes()}; fingerprint {self.fingerprint[:12]}"
+
+    def _tokens(self) -> Any:
+        """The tokens of the vocabulary, or of each vocabulary, as lists."""
+        raise NotImplementedError
+
+    def _sizes(self) -> str:
+        """How much data there is, and the size of each vocabulary, in words."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class Corpus(Splits):
     """A text as ids, in three splits.
 
     Parameters
@@ -46,11 +88,6 @@ class Corpus:
     valid: np.ndarray
     test: np.ndarray
     note: str = ""
-
-    @property
-    def splits(self) -> dict[str, np.ndarray]:
-        """The three splits by name."""
-        return {"train": self.train, "valid": self.valid, "test": self.test}
 
     @property
     def tokens(self) -> dict[str, int]:
@@ -87,31 +124,14 @@ class Corpus:
             "vocabulary": len(self.vocab),
         }
 
-    def describe(self) -> str:
-        """One line for a log: name, number of tokens, vocabulary, fingerprint.
-
-        Returns
-        -------
-        str
-            The line, without a line break.
-
-        Examples
-        --------
-        >>> vocab = Vocabulary.build(["a"])
-        >>> ids = vocab.encode(["a", "a"])
-        >>> Corpus("tiny", vocab, ids, ids, ids).describe()
-        'tiny: 2 train, 2 valid, 2 test tokens; vocabulary 3; fingerprint 93491ac9711f'
-        """
-        counts = ", ".join(f"{count:,} {name}" for name, count in self.tokens.items())
+    def _sizes(self) -> str:
         note = f" ({self.note})" if self.note else ""
-        return (
-            f"{self.name}{note}: {counts} tokens; vocabulary {len(self.vocab):,};"
-            f" fingerprint {self.fingerprint[:12]}"
-        )
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.tokens.items())
+        return f"{note}: {counts} tokens; vocabulary {len(self.vocab):,}"
 
 
 def encode_corpus(
-    name: str, tokens: Mapping[str, list[str]], vocab: Vocabulary, note: str = ""
+    name: str, tokens: Mapping[str, Sequence[str]], vocab: Vocabulary, note: str = ""
 ) -> Corpus:
     """A corpus from the tokens of its three splits, which need two or more each.
 
@@ -129,14 +149,22 @@ def encode_corpus(
     return Corpus(name, vocab, train, valid, test, note)
 
 
-def shuffle_and_divide(items: Sequence[Item], seed: int) -> dict[str, list[Item]]:
-    """The splits of a shuffled sequence: 90 % for training, the rest in halves.
+def divide(items: Sequence[Item]) -> dict[str, Sequence[Item]]:
+    """The splits of a sequence: the first 90 % for training, the rest in halves.
+
+    >>> divide("abcdefghij" * 2)["valid"]
+    'i'
+    """
+    first = len(items) * 9 // 10
+    second = (first + len(items)) // 2
+    return {"train": items[:first], "valid": items[first:second], "test": items[second:]}
+
+
+def shuffle_and_divide(items: Sequence[Item], seed: int) -> dict[str, Sequence[Item]]:
+    """The splits of a shuffled sequence.
 
     >>> {split: len(part) for split, part in shuffle_and_divide(range(40), seed=0).items()}
     {'train': 36, 'valid': 2, 'test': 2}
     """
     order = np.random.default_rng(seed).permutation(len(items)).tolist()
-    first = len(order) * 9 // 10
-    second = (first + len(order)) // 2
-    parts = (order[:first], order[first:second], order[second:])
-    return {split: [items[k] for k in part] for split, part in zip(SPLITS, parts, strict=True)}
+    return divide([items[k] for k in order])

@@ -88,15 +88,15 @@ def fetch(
     bases = _bases(mirrors)
     try:
         with _alone(to, say):
-            found = {file.path: "" for file in chosen.files}
-            for one in chosen.downloads:
-                wanted = [file for file in one.files if _is_wanted(file, to, overwrite)]
+            origins = {file.path: "" for file in chosen.files}
+            for offer in chosen.downloads:
+                wanted = [file for file in offer.files if _is_wanted(file, to, overwrite)]
                 if wanted:
-                    _check_space(one, wanted, to)
-                    found |= _fetch_files(name, one, wanted, to, bases, timeout, say)
-                for partial in _partials(one, to):
+                    _check_space(offer, wanted, to)
+                    origins |= _fetch_files(name, offer, wanted, to, bases, timeout, say)
+                for partial in _partials(offer, to):
                     discard(partial)  # also what another address had begun to send
-            return found
+            return origins
     except OSError as error:
         raise DeepNLPError(
             f"cannot fetch {name} into {error.filename or to}: {error.strerror or error}; the same"
@@ -176,23 +176,23 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
 
 
 def _sources(
-    one: Download, folder: Path, bases: list[str]
+    offer: Download, folder: Path, bases: list[str]
 ) -> Iterator[tuple[Source, tuple[DataFile, ...], Path]]:
     """Where the files of a download may come from, in order; which files; the partial file."""
     for base in bases:
-        for file in one.files:
+        for file in offer.files:
             plain = Source(base + file.path, "", file.bytes, file.bytes, file.sha256)
             packed = Source(f"{base}{file.path}.gz", ".gz", file.bytes + SLACK)
             for source in (plain, packed):
                 yield source, (file,), _partial(folder, file, source.form)
-    for address in one.addresses:
+    for address in offer.addresses:
         form = next((form for form in FORMS[1:] if address.endswith(form)), "")
-        size, sha256 = one.bytes, one.sha256
+        size, sha256 = offer.bytes, offer.sha256
         if not form:
-            size, sha256 = one.files[0].bytes, one.files[0].sha256
-        limit = size or sum(file.bytes for file in one.files) + SLACK
+            size, sha256 = offer.files[0].bytes, offer.files[0].sha256
+        limit = size or sum(file.bytes for file in offer.files) + SLACK
         source = Source(address, form, limit, size, sha256)
-        yield source, one.files, _partial(folder, one.files[0], form)
+        yield source, offer.files, _partial(folder, offer.files[0], form)
 
 
 def _partial(folder: Path, file: DataFile, form: str) -> Path:
@@ -201,14 +201,14 @@ def _partial(folder: Path, file: DataFile, form: str) -> Path:
     return path.with_name(f".{path.name}{form}.part")
 
 
-def _partials(one: Download, folder: Path) -> list[Path]:
+def _partials(offer: Download, folder: Path) -> list[Path]:
     """All partial files that a download may have left."""
-    return [_partial(folder, file, form) for file in one.files for form in FORMS]
+    return [_partial(folder, file, form) for file in offer.files for form in FORMS]
 
 
 def _fetch_files(
     name: str,
-    one: Download,
+    offer: Download,
     wanted: list[DataFile],
     folder: Path,
     bases: list[str],
@@ -218,7 +218,7 @@ def _fetch_files(
     """Try one address after the other until all files of a download are there."""
     came: dict[str, str] = {}
     failures: list[str] = []
-    for source, gives, partial in _sources(one, folder, bases):
+    for source, gives, partial in _sources(offer, folder, bases):
         files = [file for file in wanted if file in gives and file.path not in came]
         if not files:
             continue
@@ -234,7 +234,7 @@ def _fetch_files(
         came |= {file.path: source.address for file in files}
     left = [file for file in wanted if file.path not in came]
     if left:
-        raise DeepNLPError(_by_hand(name, left[0], one, folder, failures))
+        raise DeepNLPError(_by_hand(name, left[0], offer, folder, failures))
     return came
 
 
@@ -248,27 +248,27 @@ def _place(source: Source, partial: Path, files: list[DataFile], folder: Path) -
         raise
 
 
-def _by_hand(name: str, file: DataFile, one: Download, folder: Path, failures: list[str]) -> str:
+def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures: list[str]) -> str:
     """What went wrong at each address, and what to do without a network."""
     said = f"could not fetch {file.path}"
     said += f" ({'; '.join(dict.fromkeys(failures))})" if failures else ""
-    if any(partial.exists() for partial in _partials(one, folder)):
+    if any(partial.exists() for partial in _partials(offer, folder)):
         said += "; the same command goes on from what has come"
-    if not one.addresses:
+    if not offer.addresses:
         return f"{said}. It has no public address: give a --mirror that has it"
     member = f"its member {file.member}" if file.member else "the file"
-    packed = ".gz" if one.addresses[0].endswith(".gz") else ""
+    packed = ".gz" if offer.addresses[0].endswith(".gz") else ""
     path = f"{(folder / file.path).resolve()}{packed}"
     return (
-        f"{said}. By hand: fetch {one.addresses[0]} and put {member} at {path}"
+        f"{said}. By hand: fetch {offer.addresses[0]} and put {member} at {path}"
         f" (`deepnlp data list {name}` shows all addresses)"
     )
 
 
-def _check_space(one: Download, wanted: list[DataFile], folder: Path) -> None:
+def _check_space(offer: Download, wanted: list[DataFile], folder: Path) -> None:
     """An error before anything is fetched that the disk cannot hold."""
     unpacked_bytes = sum(file.bytes for file in wanted)
-    needed = unpacked_bytes + (one.bytes or unpacked_bytes)
+    needed = unpacked_bytes + (offer.bytes or unpacked_bytes)
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DeepNLPError(

@@ -41,9 +41,9 @@ def find_file(folder: Path, relative: str) -> Path:
     'files.py'
     """
     plain = folder / relative
-    found = located(plain)
-    if found is not None:
-        return found
+    path = located(plain)
+    if path is not None:
+        return path
     known = set_with(relative)
     to = "" if folder == data_folder() else f" --to {shlex.quote(str(folder))}"
     get = f"`deepnlp data fetch {known.name}{to}` fetches it" if known else "put it there"

@@ -3,26 +3,21 @@
 import os
 import platform
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from deepnlp.datasets.corpus import SPLITS, Corpus, encode_corpus
+from deepnlp.datasets import options
+from deepnlp.datasets.corpus import SPLITS, Corpus, divide, encode_corpus
 from deepnlp.datasets.files import data_folder, find_file, lines_of, read_text
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
-from deepnlp.options import Option
 from deepnlp.text import UNK, Vocabulary, tokeniser
-from deepnlp.text.tokenisers import TOKENISERS
 
 #: Words in a file's name that say which split it is.
 SPLIT_WORDS = {
-    "train": "train",
-    "training": "train",
-    "valid": "valid",
-    "validation": "valid",
-    "val": "valid",
-    "dev": "valid",
-    "test": "test",
+    "train": {"train", "training"},
+    "valid": {"valid", "validation", "val", "dev"},
+    "test": {"test"},
 }
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
@@ -47,23 +42,16 @@ SOURCES: dict[str, Source] = {
 }
 CORPORA = ("pydocs", *SOURCES)
 
-# Help texts of options.
-CORPUS = "name of a corpus, or path of a text file or folder"
-VOCAB_SIZE = "V, largest size of the vocabulary; by default, and for 0, the corpus's own limit"
-TOKENIZER = "how text is cut into tokens; by default the corpus's own way"
-
-Tokens = dict[str, list[str]]
+Tokens = Mapping[str, Sequence[str]]
 
 
 def load_corpus(
-    name_or_path: Annotated[
-        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH", resume="moved")
-    ] = "pydocs",
+    name_or_path: options.NameOrPath = "pydocs",
     *,
     data: str | os.PathLike[str] | None = None,
-    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
-    min_count: Annotated[int, Option("tokens seen less often become <unk>", low=1)] = 1,
-    tokenizer: Annotated[str | None, Option(TOKENIZER, tuple(TOKENISERS))] = None,
+    vocab_size: options.VocabSize = None,
+    min_count: options.MinCount = 1,
+    tokenizer: options.Tokenizer = None,
     vocab: Vocabulary | None = None,
 ) -> Corpus:
     r"""Load a corpus by its name, or from a text file or a folder.
@@ -75,19 +63,22 @@ def load_corpus(
     Parameters
     ----------
     name_or_path : str or path
-        ``pydocs`` (built in, no download, vocabulary 5,000 by default), ``ptb``, ``wikitext-2``,
-        ``tinyshakespeare`` (characters), or the path of a UTF-8 text file, plain or ``.gz``, or of
-        a folder. In a folder, subfolders included, files with train, valid (or val, dev) and test
-        in their names are those splits; in any other all ``.txt`` files are read, by name.
+        Name of a corpus, or path of a text file or folder. The corpora are ``pydocs`` (built in,
+        no download, vocabulary 5,000 by default), ``ptb``, ``wikitext-2`` and ``tinyshakespeare``
+        (characters). A file is UTF-8 text, plain or ``.gz``. In a folder, subfolders included,
+        files with train, valid (or val, dev) and test in their names are those splits; in any
+        other all ``.txt`` files are read, by name.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
     vocab_size : int, optional
-        Largest size of the vocabulary, ``<unk>`` and the end of a line included.
+        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit.
+        ``<unk>`` and the end of a line are included.
     min_count : int
-        Words seen less often become ``<unk>``.
+        Tokens seen less often become ``<unk>``.
     tokenizer : str, optional
-        ``words`` (for paths the default), ``chars`` or ``whitespace``.
+        How text is cut into tokens; by default the corpus's own way. ``words`` (for paths the
+        default), ``chars`` or ``whitespace``.
     vocab : Vocabulary, optional
         Encode with this vocabulary, such as that of a saved model, and its tokeniser; then none is
         built.
@@ -120,23 +111,20 @@ def load_corpus(
     if vocab is not None:
         _check_alone(vocab, vocab_size, tokenizer)
         tokenizer = vocab.tokenizer
-    name = str(name_or_path)
-    note = ""
+    name, note = str(name_or_path), ""
+    source = SOURCES.get(name, Source("words", {}))
+    tokenizer = tokenizer or source.tokenizer
     if name == "pydocs":
-        tokenizer = tokenizer or "words"
         if vocab_size is None and tokenizer != "chars":
             vocab_size = PYDOCS_VOCABULARY
         note = f"Python {platform.python_version()}"
         tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
     elif name in SOURCES:
-        source = SOURCES[name]
-        tokenizer = tokenizer or source.tokenizer
         folder = data_folder(data)
         paths = {split: [find_file(folder, file)] for split, file in source.files.items()}
         tokens = _file_tokens(paths, tokenizer, name)
     else:
         path = Path(name_or_path)
-        tokenizer = tokenizer or "words"
         tokens = _file_tokens(_paths_of(path), tokenizer, name)
         name = path.resolve().name
     if vocab is None:
@@ -177,10 +165,10 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
     files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in files:
-        words = re.split("[^a-z]+", str(file.relative_to(path)).lower())
-        said = {SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS}
-        if len(said) == 1:
-            splits[said.pop()].append(file)
+        words = set(re.split("[^a-z]+", str(file.relative_to(path)).lower()))
+        named = [split for split, marks in SPLIT_WORDS.items() if marks & words]
+        if len(named) == 1:
+            splits[named[0]].append(file)
     missing = [split for split in SPLITS if not splits[split]]
     if not missing:
         return splits
@@ -206,19 +194,14 @@ def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tok
         split: cut.stream(line for file in files for line in lines_of(read_text(file)))
         for split, files in paths.items()
     }
-    return _divide(tokens["all"], name) if "all" in tokens else tokens
-
-
-def _divide(tokens: list[str], name: str) -> Tokens:
-    """The first 90 % for training; the rest in halves, for validation and test."""
-    if len(tokens) < LEAST_TOKENS:
+    if "all" not in tokens:
+        return tokens
+    if len(tokens["all"]) < LEAST_TOKENS:
         raise ValueError(
-            f"{name} has {len(tokens)} tokens, expected at least {LEAST_TOKENS} to divide into"
-            " train, valid and test: give it more text"
+            f"{name} has {len(tokens['all'])} tokens, expected at least {LEAST_TOKENS} to divide"
+            " into train, valid and test: give it more text"
         )
-    first = len(tokens) * 9 // 10
-    second = (first + len(tokens)) // 2
-    return {"train": tokens[:first], "valid": tokens[first:second], "test": tokens[second:]}
+    return divide(tokens["all"])
 
 
 def _pydocs_tokens(
@@ -230,21 +213,19 @@ def _pydocs_tokens(
     ``<unk>``. So repeats are removed twice: as written, and as encoded.
     """
     cut = tokeniser(tokenizer)
-    splits = keep_once(
-        {
-            split: [tuple(cut.split(sentence)) for sentence in found]
-            for split, found in pydocs_sentences().items()
-        }
-    )
+    as_written = {
+        s: [*map(tuple, map(cut.split, lines))] for s, lines in pydocs_sentences().items()
+    }
+    splits = keep_once(as_written)
     if vocab is None:
         train = _in_a_row(splits["train"], cut.eos)
         vocab = Vocabulary.build(train, vocab_size, min_count, tokenizer)
     known = {token: token for token in vocab.tokens}
     as_read = {
-        split: [tuple(known.get(token, UNK) for token in sentence) for sentence in found]
-        for split, found in splits.items()
+        split: [tuple(known.get(token, UNK) for token in sentence) for sentence in part]
+        for split, part in splits.items()
     }
-    return {split: _in_a_row(found, cut.eos) for split, found in keep_once(as_read).items()}
+    return {split: _in_a_row(part, cut.eos) for split, part in keep_once(as_read).items()}
 
 
 def _in_a_row(sentences: list[tuple[str, ...]], eos: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -85,7 +84,7 @@ def set_with(path: str) -> DataSet | None:
     'multi30k'
     """
     sets = manifest().values()
-    return next((one for one in sets if any(file.path == path for file in one.files)), None)
+    return next((known for known in sets if any(file.path == path for file in known.files)), None)
 
 
 def _data_set(name: str, stated: dict[str, Any]) -> DataSet:
@@ -94,5 +93,4 @@ def _data_set(name: str, stated: dict[str, Any]) -> DataSet:
 
 def _download(stated: dict[str, Any]) -> Download:
     files = tuple(DataFile(**file) for file in stated["files"])
-    addresses: Iterable[str] = stated.get("addresses", ())
-    return Download(**stated | {"files": files, "addresses": tuple(addresses)})
+    return Download(**stated | {"files": files, "addresses": tuple(stated.get("addresses", ()))})

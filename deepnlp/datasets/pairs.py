@@ -1,25 +1,16 @@
 """Pairs of texts to learn a translation from, by name or path."""
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 
-from deepnlp.datasets.corpus import SPLITS, shuffle_and_divide
-from deepnlp.datasets.files import (
-    data_folder,
-    find_file,
-    lines_of,
-    numbered_lines,
-    path_of,
-    read_text,
-)
+from deepnlp.datasets import options
+from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
+from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
 from deepnlp.datasets.sums_and_dates import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
@@ -32,7 +23,7 @@ LEAST_PAIRS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Splits):
     """Source texts, each with a target text, in three splits; and a vocabulary of each side.
 
     The end-of-line token of the target's vocabulary ends a target, and begins it too, as the first
@@ -62,11 +53,6 @@ class Pairs:
     valid: Sequence[Pair]
     test: Sequence[Pair]
 
-    @property
-    def splits(self) -> dict[str, Sequence[Pair]]:
-        """The three splits by name."""
-        return {"train": self.train, "valid": self.valid, "test": self.test}
-
     def encoded(self, split: str) -> list[EncodedPair]:
         """Ids of the source and of the target of each pair, without marks for begin and end."""
         source, target = self.source_vocab, self.target_vocab
@@ -77,25 +63,18 @@ class Pairs:
 
     def references(self, split: str) -> dict[str, list[str]]:
         """Every source text of a split once, with all its targets there."""
-        found: dict[str, list[str]] = {}
+        targets_of: dict[str, list[str]] = {}
         for source, target in self.splits[split]:
-            found.setdefault(source, []).append(target)
-        return found
+            targets_of.setdefault(source, []).append(target)
+        return targets_of
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 over texts and vocabularies, in hexadecimal: the same pairs, the same value."""
-        vocabularies = [list(v.tokens) for v in (self.source_vocab, self.target_vocab)]
-        texts = json.dumps([vocabularies, [list(s) for s in self.splits.values()]])
-        return hashlib.sha256(texts.encode("utf-8")).hexdigest()
+    def _tokens(self) -> list[list[str]]:
+        return [list(vocab.tokens) for vocab in (self.source_vocab, self.target_vocab)]
 
-    def describe(self) -> str:
-        """One line for a log: name, number of pairs, vocabularies, fingerprint."""
+    def _sizes(self) -> str:
         counts = ", ".join(f"{len(pairs):,} {split}" for split, pairs in self.splits.items())
-        return (
-            f"{self.name}: {counts} pairs; vocabularies {len(self.source_vocab):,} and "
-            f"{len(self.target_vocab):,}; fingerprint {self.fingerprint[:12]}"
-        )
+        V, W = len(self.source_vocab), len(self.target_vocab)
+        return f": {counts} pairs; vocabularies {V:,} and {W:,}"
 
 
 # --- What must not be on two sides of a split ----------------------------------------------------
@@ -142,8 +121,10 @@ def _multi30k(source: str, target: str) -> PairSource:
     return PairSource(files)
 
 
-#: The known pairs that are read from the data folder.
+#: The known pairs; those without files are made up.
 PAIR_SOURCES: dict[str, PairSource] = {
+    "addition": PairSource({}, "chars", key=_sum_of),
+    "dates": PairSource({}, "chars", key=_date_of),
     "book-addition": PairSource({"all": ("seq2seq-book/addition.txt",)}, "chars", "_", _sum_of),
     "book-dates": PairSource({"all": ("seq2seq-book/date.txt",)}, "chars", "_", _date_of),
     "tatoeba-en-es": PairSource({"all": ("tatoeba/spa.txt",)}),
@@ -151,29 +132,19 @@ PAIR_SOURCES: dict[str, PairSource] = {
     "multi30k-de-en": _multi30k("de", "en"),
     "multi30k-fr-en": _multi30k("fr", "en"),
 }
-MADE_UP = ("addition", "dates")
-PAIRS = (*MADE_UP, *PAIR_SOURCES)
-
-# Help texts of options.
-CORPUS = f"{', '.join(PAIRS)}, or path of a file with source and target on a line, a tab between"
-VOCAB_SIZE = "V, largest size of each vocabulary; by default, and for 0, no limit"
-TOKENIZER = "how both texts are cut; by default chars for sums and dates, words for sentences"
-EXAMPLES = "number of pairs that are made up, for addition and dates"
-DATA_SEED = "of pairs that are made up, and of the division into splits where a file is divided"
+PAIRS = tuple(PAIR_SOURCES)
 
 
 def load_pairs(
-    name_or_path: Annotated[
-        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH", resume="moved")
-    ] = "dates",
+    name_or_path: options.NameOrPath = "dates",
     *,
     data: str | os.PathLike[str] | None = None,
-    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
-    min_count: Annotated[int, Option("tokens seen less often become <unk>", low=1)] = 1,
-    tokenizer: Annotated[str | None, Option(TOKENIZER, tuple(TOKENISERS))] = None,
-    examples: Annotated[int, Option(EXAMPLES, low=LEAST_PAIRS, high=10_000_000)] = 50000,
-    digits: Annotated[int, Option("addition: most digits of a number", low=1, high=9)] = 3,
-    data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+    vocab_size: options.VocabSize = None,
+    min_count: options.MinCount = 1,
+    tokenizer: options.Tokenizer = None,
+    examples: Annotated[int, Option(low=LEAST_PAIRS, high=10_000_000)] = 50000,
+    digits: Annotated[int, Option(low=1, high=9)] = 3,
+    data_seed: options.DataSeed = 0,
     vocabs: tuple[Vocabulary, Vocabulary] | None = None,
 ) -> Pairs:
     r"""Load pairs of texts by name, or from a file.
@@ -186,23 +157,28 @@ def load_pairs(
     Parameters
     ----------
     name_or_path : str or path
-        ``addition`` and ``dates`` are made up; ``book-addition`` and ``book-dates`` are the files
-        of the book; ``tatoeba-en-es``, ``multi30k-en-de``, ``multi30k-de-en`` and
-        ``multi30k-fr-en`` are translations. Or the path of a UTF-8 file, plain or ``.gz``, of lines
-        ``source<TAB>target``; further columns are left out.
+        ``addition``, ``dates``, ``book-addition``, ``book-dates``, ``tatoeba-en-es``,
+        ``multi30k-en-de``, ``multi30k-de-en``, ``multi30k-fr-en``, or path of a file with source
+        and target on a line, a tab between. The first two are made up, the next two are the files
+        of the book, and the others are translations. A file is UTF-8 text, plain or ``.gz``;
+        further columns are left out.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
     vocab_size : int, optional
-        Largest size of each vocabulary, ``<unk>`` and the end of a line included.
+        V, largest size of each vocabulary; by default, and for 0, no limit. ``<unk>`` and the end
+        of a line are included.
     min_count : int
         Tokens seen less often become ``<unk>``.
     tokenizer : str, optional
-        ``chars``, ``words`` or ``whitespace``; by default the data set's own, for a path ``words``.
-    examples, digits : int
-        Of pairs that are made up.
+        How both texts are cut; by default chars for sums and dates, words for sentences. ``chars``,
+        ``words`` or ``whitespace``.
+    examples : int
+        Number of pairs that are made up, for addition and dates.
+    digits : int
+        Addition: most digits of a number.
     data_seed : int
-        Of pairs that are made up, and of the shuffle.
+        Of pairs that are made up, and of the division into splits where a file is divided.
     vocabs : (Vocabulary, Vocabulary), optional
         Vocabularies of source and target, such as those of a trained model; ``vocab_size``,
         ``min_count`` and ``tokenizer`` are then not used.
@@ -226,34 +202,26 @@ def load_pairs(
     (('5+76', '81'), {'train': 900, 'valid': 50, 'test': 50})
     """
     name = str(name_or_path)
-    source = PAIR_SOURCES.get(name)
-    if name in MADE_UP:
-        made = (
-            addition(examples, digits, data_seed)
-            if name == "addition"
-            else dates(examples, data_seed)
-        )
-        tokenizer = tokenizer or "chars"
-        splits = _divide(made, _sum_of if name == "addition" else _date_of, data_seed, name)
-    elif source is not None:
-        tokenizer = tokenizer or source.tokenizer
+    source = PAIR_SOURCES.get(name, PairSource({}))
+    if source.files:
         splits = _read(source, data_folder(data), data_seed, name)
     else:
-        path = path_of(name_or_path, PAIRS, "pairs")
-        tokenizer, name = tokenizer or "words", path.name
-        splits = _divide(_lines(path, "\t"), _source_of, data_seed, name)
+        if name == "addition":
+            pairs = addition(examples, digits, data_seed)
+        elif name == "dates":
+            pairs = dates(examples, data_seed)
+        else:
+            path = path_of(name_or_path, PAIRS, "pairs")
+            name, pairs = path.name, _lines(path, source.separator)
+        splits = _divide(pairs, source.key, data_seed, name)
     if vocabs is None:
-        cut = tokeniser(tokenizer)
-        source_vocab, target_vocab = (
-            Vocabulary.build(
-                (token for pair in splits["train"] for token in cut.split(pair[side])),
-                vocab_size or None,
-                min_count,
-                tokenizer,
-            )
-            for side in (0, 1)
-        )
-        vocabs = source_vocab, target_vocab
+        cut = tokeniser(tokenizer or source.tokenizer)
+
+        def vocab_of(side: int) -> Vocabulary:
+            tokens = (token for pair in splits["train"] for token in cut.split(pair[side]))
+            return Vocabulary.build(tokens, vocab_size or None, min_count, cut.name)
+
+        vocabs = vocab_of(0), vocab_of(1)
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
 
 
@@ -284,7 +252,7 @@ def _lines(path: Path, separator: str) -> list[Pair]:
 
 def _aligned(source: Path, target: Path) -> list[Pair]:
     """Pairs from two files whose lines belong together."""
-    sides = [[line.strip() for line in lines_of(read_text(path))] for path in (source, target)]
+    sides = [[line.strip() for _, line in numbered_lines(path)] for path in (source, target)]
     if len(sides[0]) != len(sides[1]):
         raise ValueError(
             f"{source} has {len(sides[0]):,} lines and {target} {len(sides[1]):,}: they should "

@@ -11,12 +11,14 @@ import re
 import sysconfig
 import warnings
 import zlib
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from deepnlp.datasets.corpus import SPLITS
 from deepnlp.text import sentences
 from deepnlp.text.tokenisers import split_words
+
+Words = tuple[str, ...]
 
 #: Parts of a path that hold no documentation of the standard library: installed packages, tests,
 #: compiled files, and ``encodings``, whose docstrings are generated.
@@ -92,21 +94,18 @@ def docstrings(source: bytes) -> list[str]:
             tree = ast.parse(source)
     except SyntaxError:
         return []
-    found: list[str] = []
-    _gather(tree, found)
-    return found
+    return list(_docstrings(tree))
 
 
-def _gather(node: ast.AST, found: list[str]) -> None:
-    """Add the docstrings of a node and of all definitions inside it."""
+def _docstrings(node: ast.AST) -> Iterator[str]:
+    """The docstring of a node, then those of all definitions inside it."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         text = ast.get_docstring(node)
         if text:
-            found.append(text)
-    for block in ("body", "handlers", "orelse", "finalbody"):
-        statements = getattr(node, block, ())
-        for statement in statements if isinstance(statements, list) else ():
-            _gather(statement, found)
+            yield text
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler):
+            yield from _docstrings(child)
 
 
 def english(text: str) -> list[str]:
@@ -115,12 +114,8 @@ def english(text: str) -> list[str]:
     >>> english("Title\n=====\n\nReturn *x* as a :class:`str`. Raise if\nempty.\n\n>>> f(1)\n2")
     ['Title', 'Return x as a str.', 'Raise if empty.']
     """
-    found = []
-    for block in _blocks(text):
-        for sentence in sentences(_without_markup(block)):
-            if _is_english(split_words(sentence)):
-                found.append(sentence)
-    return found
+    every = (line for block in _blocks(text) for line in sentences(_without_markup(block)))
+    return [line for line in every if _is_english(split_words(line))]
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -159,20 +154,19 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
 
     Reading the library takes seconds, so a process does it once.
 
-    >>> found = pydocs_sentences()
-    >>> len(found["train"]) > len(found["test"])
+    >>> splits = pydocs_sentences()
+    >>> len(splits["train"]) > len(splits["test"])
     True
     """
-    found: dict[str, list[str]] = {split: [] for split in SPLITS}
+    splits: dict[str, list[str]] = {split: [] for split in SPLITS}
     for name, text in documents():
-        found[split_of(name)].extend(english(text))
-    return {split: tuple(lines) for split, lines in found.items()}
+        splits[split_of(name)].extend(english(text))
+    return {split: tuple(lines) for split, lines in splits.items()}
 
 
 def keep_once(
-    splits: dict[str, list[tuple[str, ...]]],
-    key: Callable[[tuple[str, ...]], Hashable] = tuple,
-) -> dict[str, list[tuple[str, ...]]]:
+    splits: Mapping[str, Sequence[Words]], key: Callable[[Words], Hashable] = tuple
+) -> dict[str, list[Words]]:
     """Keep each sentence of more than five tokens once, its first occurrence, across the splits.
 
     The test split comes first, then the validation split, then the training split: what they share
@@ -184,7 +178,7 @@ def keep_once(
     """
     seen: set[Hashable] = set()
 
-    def new(sentence: tuple[str, ...]) -> bool:
+    def new(sentence: Words) -> bool:
         if len(sentence) <= REPEATABLE:
             return True
         known = key(sentence) in seen

@@ -130,10 +130,10 @@ def _written(day: int, form: int, case: int) -> Pair:
 
 def _different(draw: Callable[[], Sequence[tuple[Hashable, Pair]]], n: int) -> list[Pair]:
     """The first n draws whose keys differ."""
-    found: dict[Hashable, Pair] = {}
+    drawn: dict[Hashable, Pair] = {}
     for _ in range(MOST_TRIES):
         for key, pair in draw():
-            found.setdefault(key, pair)
-        if len(found) >= n:
+            drawn.setdefault(key, pair)
+        if len(drawn) >= n:
             break
-    return list(found.values())[:n]
+    return list(drawn.values())[:n]

@@ -1,22 +1,18 @@
 """Sentences with a tag for each word, which comes from the text itself: how the word is written."""
 
-import hashlib
-import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated
 
 import numpy as np
 
-from deepnlp.datasets.corpus import SPLITS, shuffle_and_divide
+from deepnlp.datasets import options
+from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
 from deepnlp.datasets.files import data_folder, find_file, lines_of, path_of, read_text
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
-from deepnlp.options import Option
 from deepnlp.text import UNK, Vocabulary, sentences
 from deepnlp.text.tokenisers import WORD
 
@@ -29,11 +25,6 @@ WIKITEXT = {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
 TAGGED = ("pydocs", "wikitext-2", "tatoeba-en")
 
 LEAST_SENTENCES = 20
-
-# Help texts of options.
-CORPUS = f"{', '.join(TAGGED)}, or path of a text file"
-VOCAB_SIZE = "V, largest size of the vocabulary; by default, and for 0, no limit"
-DATA_SEED = "of the division into splits, where a text is divided"
 
 
 def tag_of(word: str) -> str:
@@ -60,7 +51,7 @@ def restored(word: str, tag: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class TaggedText:
+class TaggedText(Splits):
     """Sentences in three splits, and the vocabulary of their words in lower case.
 
     The tags, :data:`TAGS`, say how a word is written: restoring capital letters is to find them
@@ -88,18 +79,13 @@ class TaggedText:
     valid: Sequence[Words]
     test: Sequence[Words]
 
-    @property
-    def splits(self) -> dict[str, Sequence[Words]]:
-        """The three splits by name."""
-        return {"train": self.train, "valid": self.valid, "test": self.test}
-
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
         numbers = {tag: number for number, tag in enumerate(TAGS)}
 
         def tag(word: str) -> int:
-            has_one = LETTER.search(word) and word != UNK
-            return numbers[tag_of(word)] if has_one else IGNORED
+            has_tag = LETTER.search(word) and word != UNK
+            return numbers[tag_of(word)] if has_tag else IGNORED
 
         return [
             (
@@ -109,33 +95,24 @@ class TaggedText:
             for words in self.splits[split]
         ]
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 over sentences and vocabulary, in hexadecimal."""
-        text = json.dumps([list(self.vocab.tokens), [list(s) for s in self.splits.values()]])
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    def _tokens(self) -> list[str]:
+        return list(self.vocab.tokens)
 
-    def describe(self) -> str:
-        """One line for a log: name, number of sentences and words, vocabulary, fingerprint."""
+    def _sizes(self) -> str:
         counts = ", ".join(
             f"{len(part):,} {split} ({sum(map(len, part)):,} tokens)"
             for split, part in self.splits.items()
         )
-        return (
-            f"{self.name}: {counts} sentences; vocabulary {len(self.vocab):,}; "
-            f"fingerprint {self.fingerprint[:12]}"
-        )
+        return f": {counts} sentences; vocabulary {len(self.vocab):,}"
 
 
 def load_tagged(
-    name_or_path: Annotated[
-        str | os.PathLike[str], Option(CORPUS, name="corpus", metavar="NAME|PATH", resume="moved")
-    ] = "pydocs",
+    name_or_path: options.NameOrPath = "pydocs",
     *,
     data: str | os.PathLike[str] | None = None,
-    vocab_size: Annotated[int | None, Option(VOCAB_SIZE, low=0)] = None,
-    min_count: Annotated[int, Option("words seen less often become <unk>", low=1)] = 2,
-    data_seed: Annotated[int, Option(DATA_SEED, low=0)] = 0,
+    vocab_size: options.VocabSize = None,
+    min_count: options.MinCount = 2,
+    data_seed: options.DataSeed = 0,
     vocab: Vocabulary | None = None,
 ) -> TaggedText:
     r"""Load sentences whose words are tagged by how they are written.
@@ -145,18 +122,19 @@ def load_tagged(
     Parameters
     ----------
     name_or_path : str or path
-        ``pydocs`` (built in), ``wikitext-2`` (its paragraphs, cut into sentences), ``tatoeba-en``
-        (the English side of the translations), or the path of a UTF-8 text file, which is cut into
-        sentences and divided 90 : 5 : 5 after a shuffle.
+        ``pydocs``, ``wikitext-2``, ``tatoeba-en``, or path of a text file. The first is built in,
+        the second is cut into sentences, of the third the English side is taken. A file, UTF-8
+        text, is cut into sentences and divided 90 : 5 : 5 after a shuffle.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
     vocab_size : int, optional
-        Largest size of the vocabulary, ``<unk>`` and the end of a line included.
+        V, largest size of the vocabulary; by default, and for 0, no limit. ``<unk>`` and the end
+        of a line are included.
     min_count : int
         Words seen less often become ``<unk>``.
     data_seed : int
-        Of the shuffle.
+        Of the division into splits, where a text is divided.
     vocab : Vocabulary, optional
         That of a trained model; ``vocab_size`` and ``min_count`` are then not used.
 
@@ -183,6 +161,7 @@ def load_tagged(
     (('Paris', 'has', '11', 'cats', '.'), 2)
     """
     name = str(name_or_path)
+    splits: Mapping[str, Sequence[Words]]
     if name == "pydocs":
         splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
     elif name == "wikitext-2":
@@ -196,14 +175,12 @@ def load_tagged(
     else:
         path = path_of(name_or_path, TAGGED, "text")
         name = path.name
-        splits = shuffle_and_divide(
-            [written_words(line) for line in sentences(read_text(path))], data_seed
-        )
-    splits = keep_once(splits, key=_lower)
-    if sum(map(len, splits.values())) < LEAST_SENTENCES:
+        splits = shuffle_and_divide([*map(written_words, sentences(read_text(path)))], data_seed)
+    splits = keep_once(splits, key=lambda words: tuple(word.lower() for word in words))
+    count = sum(map(len, splits.values()))
+    if count < LEAST_SENTENCES:
         raise ValueError(
-            f"{name} has {sum(map(len, splits.values()))} different sentences, expected at least "
-            f"{LEAST_SENTENCES}"
+            f"{name} has {count} different sentences, expected at least {LEAST_SENTENCES}"
         )
     if vocab is None:
         words = (word.lower() for sentence in splits["train"] for word in sentence)
@@ -236,7 +213,3 @@ def _wiki_sentences(text: str) -> Iterator[Words]:
                 sentence = []
         if sentence:
             yield tuple(sentence)
-
-
-def _lower(words: Words) -> Words:
-    return tuple(word.lower() for word in words)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
 from deepnlp.vectors import Analogies, WordPairs
+from deepnlp.vectors.text import is_number
 
 #: Similarity sets in the data folder.
 SIMILARITY = {
@@ -58,7 +59,7 @@ def load_similarity(
     ...     load_similarity(path).pairs
     (('tiger', 'cat', 7.35), ('book', 'paper', 7.46))
     """
-    path = _path_of(name_or_path, SIMILARITY, "similarity set", data)
+    name, path = _file_of(name_or_path, SIMILARITY, "similarity set", data)
     pairs: list[tuple[str, str, float]] = []
     column = 0  # of the rating; 0 until the first row
     for number, line in numbered_lines(path):
@@ -76,7 +77,7 @@ def load_similarity(
         pairs.append((fields[0], fields[1], float(fields[column])))
     if not pairs:
         raise ValueError(f"{path} holds no pair: expected lines of two words and a rating")
-    return WordPairs(_name_of(name_or_path, SIMILARITY), tuple(pairs))
+    return WordPairs(name, tuple(pairs))
 
 
 def load_analogies(
@@ -114,7 +115,7 @@ def load_analogies(
     ...     load_analogies(path).sections["family"][0]
     ('man', 'woman', 'king', 'queen')
     """
-    path = _path_of(name_or_path, ANALOGIES, "analogy set", data)
+    name, path = _file_of(name_or_path, ANALOGIES, "analogy set", data)
     sections: dict[str, list[tuple[str, str, str, str]]] = {}
     section = ""
     for number, line in numbered_lines(path):
@@ -134,28 +135,22 @@ def load_analogies(
             raise ValueError(f"{path}, line {number}: expected {expected}, got {line!r}")
     if not any(sections.values()):
         raise ValueError(f"{path} holds no question: expected lines of four words")
-    name = _name_of(name_or_path, ANALOGIES)
     return Analogies(name, {key: tuple(questions) for key, questions in sections.items()})
 
 
-def _path_of(
+def _file_of(
     name_or_path: str | os.PathLike[str],
     known: dict[str, str],
     what: str,
     data: str | os.PathLike[str] | None,
-) -> Path:
-    """The file of a set; ``what`` says in an error what was looked for."""
-    if str(name_or_path) in known:
-        return find_file(data_folder(data), known[str(name_or_path)])
-    return path_of(name_or_path, known, what)
-
-
-def _name_of(name_or_path: str | os.PathLike[str], known: dict[str, str]) -> str:
-    return str(name_or_path) if str(name_or_path) in known else Path(name_or_path).name
+) -> tuple[str, Path]:
+    """Name and file of a set; ``what`` says in an error what was looked for."""
+    name = str(name_or_path)
+    if name in known:
+        return name, find_file(data_folder(data), known[name])
+    path = path_of(name_or_path, known, what)
+    return path.name, path
 
 
 def _is_rating(field: str) -> bool:
-    try:
-        return math.isfinite(float(field))
-    except ValueError:
-        return False
+    return is_number(field) and math.isfinite(float(field))

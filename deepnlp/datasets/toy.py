@@ -3,6 +3,7 @@
 import numpy as np
 
 from deepnlp import backend
+from deepnlp.backend import check_number
 
 
 def spiral(
@@ -45,11 +46,8 @@ def spiral(
     >>> x.shape, t.tolist()
     ((15, 2), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2])
     """
-    if n_per_class < 1 or classes < 1:
-        raise ValueError(
-            f"a spiral of {classes} classes with {n_per_class} points each is empty:"
-            " both numbers must be at least 1"
-        )
+    check_number("n_per_class", n_per_class, whole=True, low=1)
+    check_number("classes", classes, whole=True, low=1)
     rng = backend.rng() if rng is None else rng
     t = np.repeat(np.arange(classes), n_per_class)
     r = np.tile(np.arange(n_per_class) / n_per_class, classes)

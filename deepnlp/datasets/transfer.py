@@ -283,8 +283,8 @@ def _validator(partial: Path, address: str) -> str:
 
 
 def _status(code: int) -> str:
-    known = {status.value: status.phrase for status in HTTPStatus}
-    return f"{code} ({known[code]})" if code in known else str(code)
+    phrase = http.client.responses.get(code)
+    return f"{code} ({phrase})" if phrase else str(code)
 
 
 def _in_words(error: Exception, timeout: float) -> str:

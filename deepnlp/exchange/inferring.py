@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.models.options import CELLS
-
-HostArray = np.ndarray[Any, Any]
 
 CELL_OF_GATES = {len(layer.gates): cell for cell, layer in CELLS.items()}
 
@@ -21,8 +20,8 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
     >>> shapes = {"encoder": (9, 4), "rnn.weight_ih_l0": (20, 4), "rnn.weight_hh_l0": (20, 5)}
     >>> tensors = {name: np.zeros(shape) for name, shape in shapes.items()}
     >>> tensors["encoder.weight"] = tensors.pop("encoder")
-    >>> found = options_of_tensors(tensors | {"decoder.weight": np.ones((9, 5))})
-    >>> found["cell"], found["hidden_size"], found["tie"]
+    >>> options = options_of_tensors(tensors | {"decoder.weight": np.ones((9, 5))})
+    >>> options["cell"], options["hidden_size"], options["tie"]
     ('lstm', 5, 'none')
     """
     E, decoder = _matrix(tensors, "encoder.weight"), _matrix(tensors, "decoder.weight")
@@ -37,7 +36,7 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
         tie = "tied+L"
     elif decoder.shape == E.shape and np.array_equal(decoder, E):
         tie = "tied"
-    found = {
+    options = {
         "vocab_size": E.shape[0],
         "embed_size": E.shape[1],
         "hidden_size": H,
@@ -47,7 +46,7 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
         "output_bias": "decoder.bias" in tensors,
         "dtype": str(E.dtype),
     }
-    return found | ({"reset_after": True} if found["cell"] == "gru" else {})
+    return options | ({"reset_after": True} if options["cell"] == "gru" else {})
 
 
 def with_all_biases(tensors: Mapping[str, HostArray]) -> dict[str, HostArray]:

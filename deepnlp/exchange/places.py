@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.errors import DeepNLPError
-from deepnlp.layers import TimeAffine, TimeGRU, TimeLSTM, TimeRNN, WeightDrop
+from deepnlp.layers import TimeAffine, WeightDrop
+from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, Model, SimpleRNNLM
 from deepnlp.parameter import View
 from deepnlp.views import MaskedView
 
-HostArray = np.ndarray[Any, Any]
-
+SHARED_ROWS = ("trained_ids", "output_ids")  # options
 OTHERWISE = "; --to safetensors holds every model"
 
 
@@ -34,41 +34,35 @@ class Place(NamedTuple):
     added: str | None = None
 
 
-def places(model: Model) -> list[Place]:
+def places(model: Any) -> list[Place]:
     """The place of every weight, in the order of the module in PyTorch."""
     check_has_places(model)
-    recurrent: list[Any]
-    L: View | None = None
     if isinstance(model, SimpleRNNLM):
-        recurrent = [model.rnn]
-        E, W, b = model.embed.W, model.affine.W, model.affine.b
+        recurrent: list[Any] = [model.rnn]
+        E, L, W, b = model.embed.W, None, model.affine.W, model.affine.b
     else:
-        one: Any = model
-        within: list[Any] = [x.layer if isinstance(x, WeightDrop) else x for x in one.layers]
-        recurrent = [x for x in within if isinstance(x, TimeLSTM | TimeGRU | TimeRNN)]
-        E, W, b = within[0].W, one.output.W, one.output.b
-        if isinstance(within[-1], TimeAffine):
-            L = within[-1].W
+        layers: list[Any] = [x.layer if isinstance(x, WeightDrop) else x for x in model.layers]
+        recurrent = [x for x in layers if isinstance(x, TimeRecurrent)]
+        L = layers[-1].W if isinstance(layers[-1], TimeAffine) else None
+        E, W, b = layers[0].W, model.output.W, model.output.b
     tied = W.T is E
-    found = [Place(E, ("encoder.weight", "decoder.weight") if tied else ("encoder.weight",))]
+    held = [Place(E, ("encoder.weight", "decoder.weight") if tied else ("encoder.weight",))]
     for k, layer in enumerate(recurrent):
         ih, hh = f"rnn.bias_ih_l{k}", f"rnn.bias_hh_l{k}"
-        found += [
+        bh = getattr(layer, "bh", None)  # a GRU that resets after the product has one
+        held += [
             Place(layer.Wx, (f"rnn.weight_ih_l{k}",), transposed=True),
             Place(_unmasked(layer.Wh), (f"rnn.weight_hh_l{k}",), transposed=True),
+            Place(layer.b, (ih,), added=hh if bh is None else None),
         ]
-        if isinstance(layer, TimeGRU):
-            bh: Any = layer.bh  # a GRU that resets after the product has one
-            found += [Place(layer.b, (ih,)), Place(bh, (hh,))]
-        else:
-            found += [Place(layer.b, (ih,), added=hh)]
+        held += [] if bh is None else [Place(bh, (hh,))]
     if L is not None:
-        found.append(Place(L, ("projection.weight",), transposed=True))
+        held.append(Place(L, ("projection.weight",), transposed=True))
     if not tied:
-        found.append(Place(W, ("decoder.weight",), transposed=True))
+        held.append(Place(W, ("decoder.weight",), transposed=True))
     if b is not None:
-        found.append(Place(b, ("decoder.bias",)))
-    return found
+        held.append(Place(b, ("decoder.bias",)))
+    return held
 
 
 def _unmasked(weight: View) -> View:
@@ -78,23 +72,23 @@ def _unmasked(weight: View) -> View:
 
 def check_has_places(model: Model) -> None:
     """An error where PyTorch has no layers that compute the same."""
-    name, config = type(model).__name__, model.config()
+    config = model.config()
+    H, shared = config.get("hidden_size"), [o for o in SHARED_ROWS if config.get(o) is not None]
     reason = None
     if not isinstance(model, RNNLM | SimpleRNNLM):
+        name = type(model).__name__
         reason = f"the file in PyTorch's form is that of a language model, this is a {name}"
     elif config.get("cell") == "gru" and not config["reset_after"]:
         reason = (
             "PyTorch's GRU resets after the recurrent product, this one before it "
             "(reset_after=False)"
         )
-    elif isinstance(config["hidden_size"], list) and len({*config["hidden_size"]}) > 1:
-        reason = f"PyTorch's layers have one hidden size, these have {config['hidden_size']}"
+    elif isinstance(H, list) and len({*H}) > 1:
+        reason = f"PyTorch's layers have one hidden size, these have {H}"
     elif not config.get("input_matrix", True):
         reason = "PyTorch's RNN has a matrix for its input, this one has none (input_matrix=False)"
-    else:
-        for option in ("trained_ids", "output_ids"):
-            if config.get(option) is not None:
-                reason = f"PyTorch has no weights whose rows are shared in part ({option})"
+    elif shared:
+        reason = f"PyTorch has no weights whose rows are shared in part ({shared[-1]})"
     if reason is not None:
         raise DeepNLPError(f"PyTorch cannot hold this model: {reason}{OTHERWISE}")
 
@@ -105,41 +99,36 @@ def constructor(model: Model) -> str:
     >>> constructor(RNNLM(vocab_size=9, embed_size=4, hidden_size=4))
     "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied')"
     """
-    given: dict[str, Any] = {
-        "cell": "rnn",
-        "layers": 1,
-        "tie": "none",
-        "activation": "tanh",
-        "output_bias": True,
-    }
-    given |= model.config()
-    H = given["hidden_size"]
-    sizes = [given["vocab_size"], given["embed_size"], H[0] if isinstance(H, list) else H]
-    told = [repr(given["cell"].upper()), *map(str, sizes), str(given["layers"])]
-    told += [f"tie={given['tie']!r}"] * (given["tie"] != "none")
-    told += ["bias=False"] * (not given["output_bias"])
-    told += ["nonlinearity='relu'"] * (given["cell"] == "rnn" and given["activation"] == "relu")
-    return f"LanguageModel({', '.join(told)})"
+    config: dict[str, Any] = {"cell": "rnn", "layers": 1, "tie": "none", "output_bias": True}
+    config |= model.config()
+    H = config["hidden_size"]
+    sizes = [config["vocab_size"], config["embed_size"], H[0] if isinstance(H, list) else H]
+    arguments = [repr(config["cell"].upper()), *map(str, sizes), str(config["layers"])]
+    arguments += [f"tie={config['tie']!r}"] * (config["tie"] != "none")
+    arguments += ["bias=False"] * (not config["output_bias"])
+    relu = config["cell"] == "rnn" and config.get("activation") == "relu"
+    arguments += ["nonlinearity='relu'"] * relu
+    return f"LanguageModel({', '.join(arguments)})"
 
 
 def to_tensors(model: Model) -> dict[str, HostArray]:
     """The arrays of a ``state_dict`` by name; a tied weight is the same array under both names."""
-    found: dict[str, HostArray] = {}
+    tensors: dict[str, HostArray] = {}
     for weight, names, transposed, added in places(model):
         value = asnumpy(weight.value)
         value = np.ascontiguousarray(value.T if transposed else value)
-        found |= dict.fromkeys(names, value)
+        tensors |= dict.fromkeys(names, value)
         if added is not None:
-            found[added] = np.zeros_like(value)
-    return found
+            tensors[added] = np.zeros_like(value)
+    return tensors
 
 
 def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
     """Put the arrays of a ``state_dict`` into a model; where one does not fit, nothing changes."""
-    found, known = places(model), set()
-    for weight, names, transposed, added in found:
+    held, known = places(model), set()
+    for weight, names, transposed, added in held:
         shape = weight.shape[::-1] if transposed else weight.shape
-        for name in [*names, *([added] if added else [])]:
+        for name in [*names, added] if added else names:
             known.add(name)
             if name not in tensors:
                 raise ValueError(f"there is no tensor {name}")
@@ -152,10 +141,10 @@ def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
         for other in names[1:]:
             if not np.array_equal(tensors[other], tensors[names[0]]):
                 raise ValueError(f"the model is tied, but {other} differs from {names[0]}")
-    for name in tensors:
-        if name not in known:
-            raise ValueError(f"the model has no place for the tensor {name}")
-    for weight, names, transposed, added in found:
+    unknown = [name for name in tensors if name not in known]
+    if unknown:
+        raise ValueError(f"the model has no place for the tensor {unknown[0]}")
+    for weight, names, transposed, added in held:
         value = tensors[names[0]]
         if added is not None and tensors[added].any():  # -0.0 + 0.0 would lose its sign
             value = value + tensors[added]

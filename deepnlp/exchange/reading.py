@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.checkpoint import load, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
-from deepnlp.exchange.described import from_text
+from deepnlp.exchange.described import Meta, from_text
 from deepnlp.exchange.inferring import options_of_tensors, with_all_biases
 from deepnlp.exchange.places import set_tensors
 from deepnlp.exchange.safetensors_files import read_safetensors
 from deepnlp.exchange.torch_files import read_torch
-from deepnlp.exchange.writing import format_of
+from deepnlp.exchange.writing import ENDINGS
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
-
-HostArray = np.ndarray[Any, Any]
+from deepnlp.vectors.formats import format_of
 
 SIZES = ("vocab_size", "embed_size", "hidden_size", "layers", "cell")
 
@@ -81,48 +80,44 @@ def read_model(
         ...
     FileNotFoundError: no file nowhere.pt: check the path
     """
-    path, format = Path(path), format_of(Path(path), format)
+    path, format = Path(path), format_of(Path(path), format, ENDINGS)
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}: check the path")
     if format == "glove":
         return _with_vectors(path, like, side)
     tensors, text = read_torch(path) if format == "torch" else read_safetensors(path)
     try:
-        if text is not None and like is None:
-            return _described(path, tensors, from_text(text), format)
-        tensors = with_all_biases(tensors)
-        found = options_of_tensors(tensors)
+        meta = None if text is None or like is not None else from_text(text)
+        if meta is None:
+            tensors = with_all_biases(tensors)
+        elif format == "safetensors":
+            return _of_checkpoint(path, tensors, meta)
+        inferred = options_of_tensors(tensors)
         if like is not None:
             model: Any = load(like)
-            _check_options(model.config(), found)
-            model.astype(found["dtype"])
+            _check_options(model.config(), inferred)
+        elif meta is not None:
+            _check_options(meta.get("config"), inferred)
+            model = rebuild(path, meta, sum(x.size for x in tensors.values()))
+            stated = meta.get("vocab")
+            model.vocab = None if stated is None else Vocabulary.from_dict(stated)
         else:
-            model = RNNLM(**{"dropout": 0.0} | found | options)
+            model = RNNLM(**{"dropout": 0.0} | inferred | options)
             model.vocab = vocab
-            _check_vocab(model, vocab)
+        model.astype(inferred["dtype"])
         set_tensors(model, tensors)
+        _check_vocab(model)
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
     return model
 
 
-def _described(path: Path, tensors: dict[str, HostArray], meta: Any, format: str) -> Model:
-    """The model of a file that describes it."""
-    if format == "safetensors":
-        model: Any = unpack_model(path, tensors, meta)
-        for name, x in tensors.items():
-            if not np.isfinite(x).all():
-                raise ValueError(f"the tensor {name} holds numbers that are not finite")
-        return model
-    found = options_of_tensors(tensors)
-    config = meta.get("config")
-    _check_options(config, found)
-    model = rebuild(path, meta, sum(x.size for x in tensors.values()))
-    model.astype(found["dtype"])
-    set_tensors(model, tensors)
-    vocab = meta.get("vocab")
-    model.vocab = None if vocab is None else Vocabulary.from_dict(vocab)
-    _check_vocab(model, model.vocab)
+def _of_checkpoint(path: Path, tensors: dict[str, HostArray], meta: Meta) -> Model:
+    """The model of tensors that have the names of a checkpoint."""
+    model: Any = unpack_model(path, tensors, meta)
+    for name, x in tensors.items():
+        if not np.isfinite(x).all():
+            raise ValueError(f"the tensor {name} holds numbers that are not finite")
     return model
 
 
@@ -155,17 +150,17 @@ def _with_vectors(path: Path, like: Any, side: str) -> Model:
     return model
 
 
-def _check_options(config: Any, found: dict[str, Any]) -> None:
+def _check_options(config: Any, inferred: dict[str, Any]) -> None:
     """An error where options differ from those that the tensors have, before anything is built."""
     for name in SIZES if isinstance(config, dict) else ():
-        told = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
-        if told not in (found[name], [found[name]] * found["layers"]):
-            raise ValueError(f"the tensors have {name} {found[name]}, the model has {told}")
+        said = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
+        if said not in (inferred[name], [inferred[name]] * inferred["layers"]):
+            raise ValueError(f"the tensors have {name} {inferred[name]}, the model has {said}")
 
 
-def _check_vocab(model: Model, vocab: Vocabulary | None) -> None:
-    if vocab is not None and len(vocab) != model.vocab_size:
+def _check_vocab(model: Model) -> None:
+    if model.vocab is not None and len(model.vocab) != model.vocab_size:
         raise ValueError(
             f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
-            f"encoder.weight, got {len(vocab)}"
+            f"encoder.weight, got {len(model.vocab)}"
         )

@@ -11,9 +11,10 @@ from deepnlp.exchange.places import to_tensors
 from deepnlp.exchange.safetensors_files import write_safetensors
 from deepnlp.exchange.torch_files import write_torch
 from deepnlp.models import Model
+from deepnlp.vectors.formats import format_of
 
-FORMATS = ("torch", "safetensors", "glove")
 ENDINGS = {".pt": "torch", ".pth": "torch", ".safetensors": "safetensors", ".txt": "glove"}
+FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 
 
 def write_model(
@@ -60,7 +61,7 @@ def write_model(
     ...         [line.split()[0] for line in file]
     ['cat', 'the', '<eos>', '<unk>']
     """
-    path, format = Path(path), format_of(Path(path), format)
+    path, format = Path(path), format_of(Path(path), format, ENDINGS)
     if format == "glove":
         model.word_vectors(side).save(path, "glove")
         return
@@ -69,18 +70,3 @@ def write_model(
         write_torch(path, to_tensors(model), to_text(meta))
     else:
         write_safetensors(path, arrays, to_text(meta))
-
-
-def format_of(path: Path, format: str | None) -> str:
-    """The format that was asked for, or the one that a name stands for."""
-    if format in FORMATS:
-        return format
-    if format is not None:
-        raise ValueError(f"unknown format {format!r}: expected one of {', '.join(FORMATS)}")
-    ending = Path(path.name.removesuffix(".gz")).suffix
-    if ending not in ENDINGS:
-        raise ValueError(
-            f"{path}: expected a name that ends in {', '.join(ENDINGS)}, or a format: "
-            f"{', '.join(FORMATS)}"
-        )
-    return ENDINGS[ending]

@@ -6,16 +6,12 @@ row of the Jacobian each, so that the equations of a cell are written only once.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from deepnlp.backend import Array, asnumpy, xp
-from deepnlp.backend.functions import sigmoid, split_gates
-from deepnlp.layers import GRU, LSTM, RNN, TimeGRU, TimeLSTM, TimeRNN
+from deepnlp.backend import Array, HostArray, asnumpy, xp
+from deepnlp.backend.functions import sigmoid, split_gates, tanh_grad
+from deepnlp.layers.lstm import lstm_step
 from deepnlp.layers.recurrent import TimeRecurrent
 
-HostArray = np.ndarray[Any, Any]
+NO_GATES = "gn"  # the new memory of an LSTM, the new state of a GRU
 
 
 def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
@@ -33,11 +29,11 @@ def hidden_blocks(layer: TimeRecurrent) -> dict[str, HostArray]:
 
     Examples
     --------
+    >>> from deepnlp.layers import TimeGRU
     >>> list(hidden_blocks(TimeGRU.init(3, 2)))
     ['Wh_r', 'Wh_z', 'Wh_n']
     """
-    gates = _known(layer).gates
-    names = [f"Wh_{gate}" for gate in gates] if len(gates) > 1 else ["Wh"]
+    names = [f"Wh_{gate}" for gate in layer.gates] if len(layer.gates) > 1 else ["Wh"]
     blocks = split_gates(asnumpy(layer.Wh.value), len(names))
     return dict(zip(names, blocks, strict=True))
 
@@ -60,20 +56,24 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
 
     Examples
     --------
+    >>> from deepnlp.layers import TimeLSTM
     >>> layer = TimeLSTM.init(3, 2, dtype="float64")
     >>> gates = gate_values(layer, xp.zeros((1, 3)), xp.zeros((1, 2)))
     >>> gates["f"].round(2)                    # sigmoid of the forget bias, 1
     array([[0.73, 0.73]])
     """
-    a = _pre_activation(layer, x, h_prev)
-    kind = _known(layer)
-    if kind is TimeLSTM:
-        i, f, _, o = split_gates(sigmoid(a), 4)
-        return {"i": i, "f": f, "o": o}
-    if kind is TimeGRU:
-        r, z, _ = split_gates(sigmoid(a), 3)
-        return {"r": r, "z": z}
-    if getattr(layer, "activation", "tanh") == "relu":
+    a = layer._input_product(x) + h_prev @ layer.Wh.value
+    if len(layer.gates) > 1:
+        bh = getattr(layer, "bh", None)
+        a = a if bh is None else a + bh.value
+        blocks = zip(layer.gates, split_gates(sigmoid(a), len(layer.gates)))
+        return {gate: block for gate, block in blocks if gate not in NO_GATES}
+    activation = getattr(layer, "activation", None)
+    if activation is None:
+        raise TypeError(
+            f"the microscope needs a TimeRNN, TimeLSTM or TimeGRU, got a {type(layer).__name__}"
+        )
+    if activation == "relu":
         return {"open": (a > 0).astype(a.dtype)}
     return {"|h|": xp.abs(xp.tanh(a))}
 
@@ -99,9 +99,9 @@ def cell_gradient(
     -------
     array (n, H)
     """
-    a_i, a_f, a_g, a_o = split_gates(_pre_activation(layer, x, h_prev), 4)
-    c = sigmoid(a_f) * c_prev + sigmoid(a_i) * xp.tanh(a_g)
-    return dc + dh * sigmoid(a_o) * (1 - xp.tanh(c) ** 2)
+    a = layer._input_product(x)
+    _, (*_, o, tanh_c) = lstm_step(a, h_prev, c_prev, layer.Wh.value)
+    return dc + dh * o * tanh_grad(tanh_c)
 
 
 def step_jacobian(
@@ -128,57 +128,21 @@ def step_jacobian(
 
     Examples
     --------
+    >>> from deepnlp.layers import TimeRNN
     >>> layer = TimeRNN([[1.0]], Wh=[[0.5]], b=[0.0])
     >>> step_jacobian(layer, xp.zeros(1), xp.zeros(1))    # tanh'(0) Wh
     array([[0.5]])
     """
-    step = _step_at(layer, x)
-    S = layer.H if c_prev is None else 2 * layer.H
-    rows = xp.eye(S, dtype="float64")  # the gradient of each output, one per row
-    nothing = xp.zeros((S, 1), dtype="float64")  # the bias includes the input's term
-
-    def repeated(state: Array) -> Array:
-        return xp.ascontiguousarray(xp.broadcast_to(state.astype("float64"), (S, layer.H)))
-
-    if isinstance(step, LSTM):
-        dh, dc = rows[:, : layer.H], rows[:, layer.H :]
-        step.forward(nothing, repeated(h_prev), repeated(c_prev))
-        _, dh_prev, dc_prev = step.backward(dh, dc)
-        return asnumpy(xp.concatenate([dh_prev, dc_prev], axis=1))
-    step.forward(nothing, repeated(h_prev))
-    _, dh_prev = step.backward(rows)
-    return asnumpy(dh_prev)
-
-
-def _step_at(layer: TimeRecurrent, x: Array) -> RNN | LSTM | GRU:
-    """One step of a layer in float64, with its input held at x (D,): b + x Wx is the bias."""
-    a = x + layer.b.value if layer.Wx is None else x @ layer.Wx.value + layer.b.value
-    Wx = xp.zeros((1, a.shape[0]), dtype=a.dtype)
-    Wh = layer.Wh.value
-    step: RNN | LSTM | GRU
-    if isinstance(layer, TimeLSTM):
-        step = LSTM(Wx, Wh, a)
-    elif isinstance(layer, TimeGRU):
-        step = GRU(Wx, Wh, a, None if layer.bh is None else layer.bh.value, layer.reset_after)
-    else:
-        step = RNN(Wx, Wh, a, getattr(layer, "activation", "tanh"))
+    a = layer._input_product(x[None])[0]  # the bias of a step whose input is zero
+    step = layer.one_step(xp.zeros((1, len(a))), a)
     step.astype("float64")
-    return step
-
-
-def _pre_activation(layer: TimeRecurrent, x: Array, h_prev: Array) -> Array:
-    """x Wx + b + h_prev Wh (+ bh): the pre-activation of the gates, for n rows."""
-    a = x if layer.Wx is None else x @ layer.Wx.value
-    a = a + layer.b.value + h_prev @ layer.Wh.value
-    if isinstance(layer, TimeGRU) and layer.bh is not None:
-        a = a + layer.bh.value
-    return a
-
-
-def _known(layer: TimeRecurrent) -> type[TimeRecurrent]:
-    for kind in (TimeRNN, TimeLSTM, TimeGRU):
-        if isinstance(layer, kind):
-            return kind
-    raise TypeError(
-        f"the microscope needs a TimeRNN, TimeLSTM or TimeGRU, got a {type(layer).__name__}"
-    )
+    states = [h_prev] if c_prev is None else [h_prev, c_prev]
+    S = layer.H * len(states)
+    rows = xp.eye(S, dtype="float64")  # the gradient of each output, one per row
+    before = [
+        xp.ascontiguousarray(xp.broadcast_to(state.astype("float64"), (S, layer.H)))
+        for state in states
+    ]
+    step.forward(xp.zeros((S, 1), dtype="float64"), *before)
+    _, *gradients = step.backward(*xp.split(rows, len(states), axis=1))
+    return asnumpy(xp.concatenate(gradients, axis=1))

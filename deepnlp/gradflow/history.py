@@ -9,11 +9,10 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
 from deepnlp.gradflow.microscope import GradientFlow
-
-HostArray = np.ndarray[Any, Any]
 
 
 class GradientHistory:
@@ -57,8 +56,7 @@ class GradientHistory:
     @property
     def dh_share(self) -> HostArray:
         """The norms of dL/dh as shares of those at the last step, (M, layers, T)."""
-        dh = self.dh
-        first = dh[:, :, :1]
+        dh, first = self.dh, self.dh[:, :, :1]
         return np.divide(dh, first, out=np.zeros_like(dh), where=first > 0)
 
     def add(self, update: int, flow: GradientFlow) -> None:
@@ -71,18 +69,14 @@ class GradientHistory:
         flow : GradientFlow
         """
         self.layers = tuple(layer.name for layer in flow.layers)
-        row = {
-            "update": np.array(update),
-            "loss": np.array(flow.loss),
-            "dh": np.array([layer.dh for layer in flow.layers]),
-        }
+        row: dict[str, Any] = {"update": update, "loss": flow.loss}
+        row["dh"] = [layer.dh for layer in flow.layers]
         cells = [layer.dc for layer in flow.layers if layer.dc is not None]
-        if cells:
-            row["dc"] = np.array(cells)
+        row |= {"dc": cells} if cells else {}
         for name in flow.layers[0].gates:
             uses = [layer.gates[name] for layer in flow.layers]
-            row[f"gate_{name}"] = np.array([[use.mean, use.shut, use.open] for use in uses])
-        self._rows.append(row)
+            row[f"gate_{name}"] = [[use.mean, use.shut, use.open] for use in uses]
+        self._rows.append({name: np.array(values) for name, values in row.items()})
 
     def drop_after(self, update: int) -> None:
         """Drop the measurements after an update, to continue from an older checkpoint.

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
 from deepnlp.gradflow.observer import Observation, observe
 from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
 from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
-
-HostArray = np.ndarray[Any, Any]
 
 SHUT, OPEN = 0.1, 0.9  # a gate below or above is saturated
 SHOWN_STEPS = (0, 1, 2, 5, 10, 20, 35, 50, 100, 200, 500, 1000)
@@ -95,7 +93,7 @@ class LayerFlow:
             "measured_rate": self.measured_rate,
             "predicted_rate": self.predicted_rate,
             "gates": {name: use.to_dict() for name, use in self.gates.items()},
-            "weights": {name: one.to_dict() for name, one in self.weights.items()},
+            "weights": {name: spectrum.to_dict() for name, spectrum in self.weights.items()},
             "jacobians": None if self.jacobians is None else self.jacobians.to_dict(),
         }
 
@@ -120,12 +118,7 @@ class GradientFlow:
         -------
         dict
         """
-        return {
-            "loss": self.loss,
-            "steps": self.steps,
-            "batch_size": self.batch_size,
-            "layers": [layer.to_dict() for layer in self.layers],
-        }
+        return {**vars(self), "layers": [layer.to_dict() for layer in self.layers]}
 
     def table(self) -> str:
         """What a person reads: for each layer norms and shares by step, gates, and spectra.
@@ -185,7 +178,7 @@ def gradient_flow(
     >>> flow.layers[0].dh.shape, sorted(flow.layers[0].gates)
     ((7,), ['f', 'i', 'o'])
     """
-    inputs, targets = _windows(ids, steps, batch_size, IGNORED)
+    inputs, targets = _windows(ids, steps, batch_size)
     if hasattr(model, "targets"):  # what it predicts, where that is not what it reads
         targets = model.targets(targets)
     carried = model.snapshot()
@@ -202,14 +195,9 @@ def gradient_flow(
         for layer, mode in modes:
             layer.training = mode
     layers: list[LayerFlow] = []
-    rates: list[float] = []  # of this layer and those above
-    for path, observer in reversed(observers.items()):
-        seen = observer.observation()
-        jacobians = _jacobians(observer.layer, seen) if spectra else None
-        rates += [] if jacobians is None else [jacobians.rate]
-        layers.insert(
-            0, _layer_flow(path, observer.layer, seen, jacobians, max(rates, default=None))
-        )
+    for path, observer in reversed(observers.items()):  # the highest layer first
+        above = layers[0].predicted_rate if layers else None
+        layers.insert(0, _layer_flow(path, observer.layer, observer.observation(), spectra, above))
     return GradientFlow(float(loss), steps, len(inputs), tuple(layers))
 
 
@@ -258,15 +246,11 @@ def rate(norms: HostArray) -> float:
     return float(np.exp(slope))
 
 
-def _windows(
-    ids: HostArray, steps: int, batch_size: int, ignore_id: int
-) -> tuple[HostArray, HostArray]:
+def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, HostArray]:
     """Inputs and targets (N, steps + 1), of which only the last target counts."""
     ids = np.asarray(ids)
-    if steps < 1 or batch_size < 1:
-        raise ValueError(
-            f"gradient_flow: steps and batch_size should be 1 or more, got {steps} and {batch_size}"
-        )
+    check_number("steps", steps, whole=True, low=1)
+    check_number("batch_size", batch_size, whole=True, low=1)
     last = len(ids) - steps - 2  # where the last window can begin
     if last < 0:
         raise ValueError(
@@ -275,30 +259,26 @@ def _windows(
         )
     begins = np.unique(np.linspace(0, last, batch_size).astype(int))
     inputs = ids[begins[:, None] + np.arange(steps + 1)]
-    targets = np.full_like(inputs, ignore_id)
+    targets = np.full_like(inputs, IGNORED)
     targets[:, -1] = ids[begins + steps + 1]
     return inputs, targets
 
 
 def _layer_flow(
-    path: str,
-    layer: TimeRecurrent,
-    seen: Observation,
-    jacobians: Jacobians | None,
-    predicted_rate: float | None,
+    path: str, layer: TimeRecurrent, seen: Observation, spectra: bool, rate_above: float | None
 ) -> LayerFlow:
+    jacobians = _jacobians(layer, seen) if spectra else None
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
-    gates = {name: _gate_use(gate) for name, gate in gate_values(layer, *rows).items()}
-    blocks = {} if jacobians is None else hidden_blocks(layer)
+    blocks = hidden_blocks(layer) if spectra else {}
     return LayerFlow(
         name=path,
         cell=type(layer).__name__,
         dh=_norms_back(seen.dh),
         dc=None if seen.dc is None else _norms_back(seen.dc),
-        gates=gates,
+        gates={name: _gate_use(gate) for name, gate in gate_values(layer, *rows).items()},
         weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
         jacobians=jacobians,
-        predicted_rate=predicted_rate,
+        predicted_rate=None if jacobians is None else max(jacobians.rate, rate_above or 0.0),
     )
 
 
@@ -315,17 +295,9 @@ def _gate_use(gate: Array) -> GateUse:
 def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
     """Step Jacobians along all windows, from their second step on, and their products."""
     T, N, _ = seen.x.shape
+    arrays = [a for a in (seen.x, seen.h_prev, seen.c_prev) if a is not None]
     sequences = (  # of one window after the other: all of them would be many
-        [
-            step_jacobian(
-                layer,
-                seen.x[t, n],
-                seen.h_prev[t, n],
-                None if seen.c_prev is None else seen.c_prev[t, n],
-            )
-            for t in range(1, T)
-        ]
-        for n in range(N)
+        [step_jacobian(layer, *(a[t, n] for a in arrays)) for t in range(1, T)] for n in range(N)
     )
     lags = [k for k in shown_steps(T - 1) if k > 0]
     return jacobian_products(sequences, layer.H, lags)
@@ -359,32 +331,24 @@ def _layer_table(layer: LayerFlow) -> str:
     rows = [[str(k), *(f"{values[k]:.3g}" for values in columns.values())] for k in shown]
     headings = [">steps back", *columns]
     if layer.jacobians is not None:
-        found = layer.jacobians
+        products = layer.jacobians
         headings += [">largest sv of dh_t/dh_(t-k)", ">spectral radius"]
-        largest = {0: 1.0, **dict(zip(found.lags, found.singular_values[:, 0], strict=True))}
-        radius = {0: 1.0, **dict(zip(found.lags, found.spectral_radius, strict=True))}
+        largest = {0: 1.0, **dict(zip(products.lags, products.singular_values[:, 0], strict=True))}
+        radius = {0: 1.0, **dict(zip(products.lags, products.spectral_radius, strict=True))}
         rows = [[*row, f"{largest[k]:.3g}", f"{radius[k]:.3g}"] for row, k in zip(rows, shown)]
     rates = f"measured rate {layer.measured_rate:.3f} per step"
     if layer.predicted_rate is not None:
         rates += f", predicted {layer.predicted_rate:.3f}"
-    parts = [f"{layer.name or 'layer'}  {layer.cell}: {rates}", table(headings, rows)]
-    parts.append(
-        table(
-            ["gate", ">mean", ">below 0.1", ">above 0.9"],
-            [
-                [name, f"{use.mean:.3f}", f"{use.shut:.1%}", f"{use.open:.1%}"]
-                for name, use in layer.gates.items()
-            ],
-        )
-    )
-    if layer.weights:
-        parts.append(
-            table(
-                ["weights", ">largest singular value", ">spectral radius"],
-                [
-                    [name, f"{one.largest:.3f}", f"{one.spectral_radius:.3f}"]
-                    for name, one in layer.weights.items()
-                ],
-            )
-        )
+    head = f"{layer.name or 'layer'}  {layer.cell}: {rates}"
+    gates = [
+        [name, f"{use.mean:.3f}", f"{use.shut:.1%}", f"{use.open:.1%}"]
+        for name, use in layer.gates.items()
+    ]
+    weights = [
+        [name, f"{W.largest:.3f}", f"{W.spectral_radius:.3f}"] for name, W in layer.weights.items()
+    ]
+    parts = [head, table(headings, rows)]
+    parts.append(table(["gate", ">mean", ">below 0.1", ">above 0.9"], gates))
+    if weights:
+        parts.append(table(["weights", ">largest singular value", ">spectral radius"], weights))
     return "\n\n".join(parts)

@@ -63,14 +63,13 @@ class Observer:
         if not self._steps:
             raise RuntimeError(f"{type(self.layer).__name__}: no backward was observed")
         seen = [xp.stack(arrays) for arrays in zip(*reversed(self._steps), strict=True)]
-        x, h_prev, dh = seen[:3]
-        if len(seen) == 3:
+        x, h_prev, dh, *memory = seen
+        if not memory:
             return Observation(x, h_prev, dh, None, None)
-        c_prev, dc = seen[3:]
+        c_prev, dc = memory
         rows = [array.reshape(-1, array.shape[2]) for array in (x, h_prev, c_prev, dh, dc)]
-        return Observation(
-            x, h_prev, dh, c_prev, cell_gradient(self.layer, *rows).reshape(dh.shape)
-        )
+        dc = cell_gradient(self.layer, *rows).reshape(dh.shape)
+        return Observation(x, h_prev, dh, c_prev, dc)
 
 
 @contextmanager
@@ -123,14 +122,14 @@ def recurrent_layers(model: Layer) -> dict[str, Observer]:
     ValueError
         If there is no recurrent layer.
     """
-    found = {
+    observers = {
         path: Observer(layer)
         for path, layer in model._named_layers()
         if isinstance(layer, TimeRecurrent)
     }
-    if not found:
+    if not observers:
         raise ValueError(
             f"{type(model).__name__} has no recurrent layer over time: the microscope looks at "
             "TimeRNN, TimeLSTM and TimeGRU"
         )
-    return found
+    return observers

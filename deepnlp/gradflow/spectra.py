@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from deepnlp.backend import HostArray
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,7 @@ class Spectrum:
         -------
         dict
         """
-        return {
-            "singular_values": self.singular_values.tolist(),
-            "spectral_radius": self.spectral_radius,
-        }
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 def spectrum(W: HostArray) -> Spectrum:
@@ -98,12 +95,7 @@ class Jacobians:
         -------
         dict
         """
-        return {
-            "lags": list(self.lags),
-            "singular_values": self.singular_values.tolist(),
-            "spectral_radius": self.spectral_radius.tolist(),
-            "rate": self.rate,
-        }
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 def jacobian_products(
@@ -134,19 +126,19 @@ def jacobian_products(
     >>> jacobian_products([[half, half, half]], H=1, lags=[1, 3]).singular_values.ravel()
     array([0.5  , 0.125])
     """
-    found: dict[int, Spectrum] = {}
+    largest: dict[int, Spectrum] = {}
     means = []
     for sequence in sequences:
         product = np.eye(len(sequence[0]))[:H]  # (H, S): only the rows of h are needed
         for k, step in enumerate(reversed(sequence), start=1):
             product = product @ step
             if k in lags:
-                one = spectrum(product[:, :H])
-                found[k] = max(one, found.get(k, one), key=lambda each: each.largest)
+                seen = spectrum(product[:, :H])
+                largest[k] = max(seen, largest.get(k, seen), key=lambda each: each.largest)
         means.append(np.mean(sequence, axis=0))
     return Jacobians(
         tuple(lags),
-        np.array([found[k].singular_values for k in lags]),
-        np.array([found[k].spectral_radius for k in lags]),
+        np.array([largest[k].singular_values for k in lags]),
+        np.array([largest[k].spectral_radius for k in lags]),
         spectral_radius(np.mean(means, axis=0)),
     )

@@ -290,6 +290,11 @@ class TimeGRU(_GRUWeights, TimeRecurrent):
     def _steps(self, a: Array, start: States) -> Steps:
         return gru_steps(a, start, *self._hidden(), self._workspace)
 
+    def one_step(self, Wx: Any, b: Any) -> GRU:
+        """A GRU with the values of Wh and bh, and other weights Wx and b."""
+        Wh, bh, reset_after = self._hidden()
+        return GRU(Wx, Wh, b, bh, reset_after)
+
     def _accumulate_recurrent(self, steps: Any) -> None:
         h_prev = steps.states[0][:-1]
         u = h_prev if self.reset_after else steps.over_time(0)

@@ -246,6 +246,10 @@ class TimeLSTM(_LSTMWeights, TimeRecurrent):
     def _steps(self, a: Array, start: States) -> Steps:
         return lstm_steps(a, start, self.Wh.value, self._workspace)
 
+    def one_step(self, Wx: Any, b: Any) -> LSTM:
+        """An LSTM with the values of Wh, and other weights Wx and b."""
+        return LSTM(Wx, self.Wh.value, b)
+
 
 def _largest_error() -> float:
     """The largest difference between a gradient of a step and the slope of the loss.

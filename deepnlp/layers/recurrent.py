@@ -164,6 +164,10 @@ class TimeRecurrent(Recurrent):
         """The steps of this cell from a = x Wx + b (T, N, G H), which they may overwrite."""
         raise TypeError(f"{type(self).__name__} has no steps")
 
+    def one_step(self, Wx: Any, b: Any) -> Any:
+        """The layer of one step with the values of Wh, and other weights Wx and b."""
+        raise TypeError(f"{type(self).__name__} has no layer of one step")
+
     # --- The loop over time -------------------------------------------------------------------
 
     def forward(self, x: Array, lengths: Any = None) -> Array:

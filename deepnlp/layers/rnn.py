@@ -164,3 +164,7 @@ class TimeRNN(TimeRecurrent):
 
     def _steps(self, a: Array, start: States) -> Steps:
         return rnn_steps(a, start, self.Wh.value, self.activation, self._workspace)
+
+    def one_step(self, Wx: Any, b: Any) -> RNN:
+        """An RNN with the values of Wh, and other weights Wx and b."""
+        return RNN(Wx, self.Wh.value, b, self.activation)

@@ -127,11 +127,7 @@ class Tokeniser:
         >>> TOKENISERS["whitespace"].stream(["a b", "c"])
         ['a', 'b', '<eos>', 'c', '<eos>']
         """
-        tokens: list[str] = []
-        for line in lines:
-            tokens.extend(self.split(line))
-            tokens.append(self.eos)
-        return tokens
+        return [token for line in lines for token in (*self.split(line), self.eos)]
 
 
 #: ``words`` for raw English, ``chars`` for characters (with the line break in place of ``<eos>``),

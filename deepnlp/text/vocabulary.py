@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import check_number
 from deepnlp.text.tokenisers import UNK, tokeniser
 
 
@@ -24,6 +25,13 @@ class Vocabulary:
         How often each token was seen, in the same order; zeros by default.
     tokenizer : str
         Name of the tokeniser that cuts text into these tokens, see ``deepnlp.text.TOKENISERS``.
+
+    Attributes
+    ----------
+    tokens : tuple of str
+        The token of each id.
+    counts : ndarray (V,)
+        How often each token was seen, int64.
 
     Raises
     ------
@@ -46,17 +54,17 @@ class Vocabulary:
         tokenizer: str = "words",
     ) -> None:
         self._tokeniser = tokeniser(tokenizer)
-        self._tokens = tuple(tokens)
-        zeros = [0] * len(self._tokens)
-        self._counts = np.asarray(zeros if counts is None else counts, dtype=np.int64)
-        self._ids = {token: number for number, token in enumerate(self._tokens)}
-        if len(self._ids) != len(self._tokens):
-            repeated = next(t for t, n in Counter(self._tokens).items() if n > 1)
+        self.tokenizer, self.tokens = tokenizer, tuple(tokens)
+        zeros = [0] * len(self.tokens)
+        self.counts = np.asarray(zeros if counts is None else counts, dtype=np.int64)
+        self._ids = {token: number for number, token in enumerate(self.tokens)}
+        if len(self._ids) != len(self.tokens):
+            repeated = next(t for t, n in Counter(self.tokens).items() if n > 1)
             raise ValueError(f"a vocabulary holds each token once, but {repeated!r} is repeated")
-        if self._counts.shape != (len(self._tokens),):
+        if self.counts.shape != (len(self.tokens),):
             raise ValueError(
-                f"a vocabulary of {len(self._tokens)} tokens needs as many counts,"
-                f" got shape {self._counts.shape}"
+                f"a vocabulary of {len(self.tokens)} tokens needs as many counts,"
+                f" got shape {self.counts.shape}"
             )
         for special in (UNK, self._tokeniser.eos):
             if special not in self._ids:
@@ -106,28 +114,23 @@ class Vocabulary:
                 f"max_size is {max_size}, expected at least 3:"
                 " <unk>, the end of a line, and one token"
             )
-        if min_count < 1:
-            raise ValueError(f"min_count is {min_count}, expected at least 1")
+        check_number("min_count", min_count, whole=True, low=1)
         seen = Counter(tokens)
-        specials = (UNK, tokeniser(tokenizer).eos)
-        kept = {special: seen.pop(special, 0) for special in specials}
-        most = max(seen.values(), default=min_count)
-        if most < min_count:
+        specials = {token: seen.pop(token, 0) for token in (UNK, tokeniser(tokenizer).eos)}
+        ranked = sorted(seen.items(), key=_by_frequency)
+        if ranked and ranked[0][1] < min_count:
             raise ValueError(
                 f"min_count is {min_count}, which leaves out every token: the most frequent one "
-                f"occurs {most} times"
+                f"occurs {ranked[0][1]} times"
             )
         room = None if max_size is None else max_size - len(specials)
-        for position, (token, count) in enumerate(sorted(seen.items(), key=_by_frequency)):
-            if count < min_count or (room is not None and position >= room):
-                kept[UNK] += count
-            else:
-                kept[token] = count
-        ordered = sorted(kept.items(), key=_by_frequency)
-        return cls([token for token, _ in ordered], [count for _, count in ordered], tokenizer)
+        kept = {token: count for token, count in ranked[:room] if count >= min_count}
+        specials[UNK] += seen.total() - sum(kept.values())
+        table = dict(sorted((specials | kept).items(), key=_by_frequency))
+        return cls([*table], [*table.values()], tokenizer)
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        return len(self.tokens)
 
     def __contains__(self, token: object) -> bool:
         return token in self._ids
@@ -139,21 +142,6 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self):,} tokens, tokenizer={self.tokenizer!r})"
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The token of each id."""
-        return self._tokens
-
-    @property
-    def counts(self) -> np.ndarray:
-        """How often each token was seen, int64 of shape (V,)."""
-        return self._counts
-
-    @property
-    def tokenizer(self) -> str:
-        """Name of the tokeniser."""
-        return self._tokeniser.name
 
     @property
     def unk_id(self) -> int:
@@ -271,7 +259,7 @@ class Vocabulary:
                 raise ValueError(
                     f"id {number} is outside the vocabulary, expected 0 to {len(self) - 1}"
                 )
-        return [self._tokens[number] for number in numbers]
+        return [self.tokens[number] for number in numbers]
 
     def tokenize(self, text: str) -> list[str]:
         """Cut a line of text with the vocabulary's tokeniser.
@@ -326,11 +314,8 @@ class Vocabulary:
         >>> Vocabulary.build(["a"]).to_dict()
         {'tokens': ['a', '<eos>', '<unk>'], 'counts': [1, 0, 0], 'tokenizer': 'words'}
         """
-        return {
-            "tokens": list(self._tokens),
-            "counts": self._counts.tolist(),
-            "tokenizer": self.tokenizer,
-        }
+        counts = self.counts.tolist()
+        return {"tokens": list(self.tokens), "counts": counts, "tokenizer": self.tokenizer}
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Vocabulary":

@@ -10,13 +10,12 @@ import tokenize
 import zipfile
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.files.writing import replacing
 
-HostArray = np.ndarray[Any, Any]
 # What NumPy raises for bytes that are not what they should be.
 DAMAGE = (ValueError, EOFError, OSError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile)
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.files.reading import unpacked
 from deepnlp.vectors.rows import Rows
-
-HostArray = np.ndarray[Any, Any]
 
 HEADER = re.compile(rb"([1-9]\d{0,29}) ([1-9]\d{0,5}) ?\r?\n")
 LONGEST_WORD = 1 << 16  # bytes

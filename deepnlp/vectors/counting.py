@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray, check_number
 from deepnlp.backend.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["cooccurrence", "ppmi", "svd_vectors", "truncated_svd"]
-
-HostArray = np.ndarray[Any, Any]
 
 #: By name, how much a pair of words counts at the distances k (window,) = 1, 2, ..., window.
 WEIGHTINGS: dict[str, Callable[[HostArray], HostArray]] = {
@@ -93,8 +92,7 @@ def cooccurrence(
     from scipy.sparse import coo_array, csr_array
 
     ids = _checked_ids(ids, vocab_size)
-    if window < 1:
-        raise ValueError(f"cooccurrence: the window is {window}, expected 1 or more words")
+    check_number("window", window, whole=True, low=1)
     if weighting not in WEIGHTINGS:
         raise ValueError(
             f"cooccurrence: no weighting is called {weighting!r}; there are {', '.join(WEIGHTINGS)}"
@@ -164,9 +162,8 @@ def ppmi(counts: Any, *, smoothing: float = 1.0, negatives: float = 1.0) -> csr_
     C = _checked_matrix(counts, "ppmi").tocoo()
     if not np.isfinite(C.data).all() or (C.data < 0).any() or not C.data.any():
         raise ValueError("ppmi: expected counts of zero and more, some of them above zero")
-    for name, value in {"smoothing": smoothing, "negatives": negatives}.items():
-        if not value > 0:
-            raise ValueError(f"ppmi: {name} is {value}, expected a number above zero")
+    check_number("smoothing", smoothing, above=0)
+    check_number("negatives", negatives, above=0)
     C.data = C.data.astype(np.float64)
     of_word, of_context = C.sum(axis=1), C.sum(axis=0)  # (V,), (n,)
     smoothed = of_context**smoothing
@@ -229,7 +226,7 @@ def truncated_svd(matrix: Any, size: int) -> tuple[HostArray, HostArray, HostArr
         raise ValueError("truncated_svd: the matrix holds nan or infinity")
     with one_blas_thread():
         if 2 * size >= least or not M.nnz:
-            U, S, Vt = (part for part in np.linalg.svd(M.toarray(), full_matrices=False))
+            U, S, Vt = np.linalg.svd(M.toarray(), full_matrices=False)
         else:
             start = np.random.default_rng(0).standard_normal(least)
             U, S, Vt = svds(M, k=size, v0=start)
@@ -273,8 +270,7 @@ def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
     >>> svd_vectors([[4.0, 0.0], [0.0, 1.0], [0.0, 0.0]], size=2).round(6).tolist()
     [[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
-    if not power >= 0:
-        raise ValueError(f"svd_vectors: the power is {power}, expected 0 or more")
+    check_number("power", power, low=0)
     U, S, _ = truncated_svd(matrix, size)
     return np.asarray(U * S**power)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray, check_number
 from deepnlp.files.writing import replacing
 from deepnlp.vectors.arrays import read_arrays, write_arrays
 from deepnlp.vectors.binary import binary_rows, read_binary_file
 from deepnlp.vectors.rows import Rows
 from deepnlp.vectors.text import is_number, read_text_file, text_lines
-
-HostArray = np.ndarray[Any, Any]
 
 #: The end of a name that stands for each format; ``.gz`` may follow the first three.
 ENDINGS = {".txt": "glove", ".vec": "word2vec", ".bin": "word2vec-binary", ".npy": "npy"}
@@ -26,26 +24,20 @@ def read_file(
     path: Path, format: str | None, wanted: Container[str] | None, limit: int | None
 ) -> tuple[list[str], HostArray, list[str]]:
     """Words, vectors (V, D) and notes of a file; of a text file it is seen if it has a header."""
-    if limit is not None and limit < 1:
-        raise ValueError(f"expected a limit of 1 or more vectors, got {limit}")
-    asked = None if format is None else _known(format)
-    format = asked or ENDINGS.get(_ending(path))
-    if format == "npy":
+    if limit is not None:
+        check_number("limit", limit, whole=True, low=1)
+    chosen = format_of(path, format, ENDINGS, default="glove")
+    if chosen == "npy":
         return *read_arrays(path, wanted, limit), []
     rows = Rows(str(path), wanted, limit)
-    if format == "word2vec-binary":
+    if chosen == "word2vec-binary":
         return read_binary_file(path, rows)
-    return read_text_file(path, rows, None if asked is None else asked == "word2vec")
+    return read_text_file(path, rows, None if format is None else format == "word2vec")
 
 
 def write_file(path: Path, format: str | None, words: Sequence[str], matrix: HostArray) -> None:
     """Write words and vectors, all of a file or nothing."""
-    format = ENDINGS.get(_ending(path)) if format is None else _known(format)
-    if format is None:
-        raise ValueError(
-            f"{path}: expected a name that ends in {', '.join(ENDINGS)}, or a format: "
-            f"{', '.join(FORMATS)}"
-        )
+    format = format_of(path, format, ENDINGS)
     if format == "npy":
         write_arrays(path, words, matrix)
         return
@@ -88,18 +80,23 @@ def _check_words(words: Sequence[str], format: str) -> None:
 
 def _is_text(word: str) -> bool:
     """Whether UTF-8 can encode a word, and no line break or NUL is in it."""
-    try:
-        content = word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return b"\n" not in content and b"\0" not in content
+    encoded = word.encode("utf-8", "ignore")
+    return encoded.decode("utf-8") == word and b"\n" not in encoded and b"\0" not in encoded
 
 
-def _ending(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
+def format_of(
+    path: Path, format: str | None, endings: Mapping[str, str], default: str | None = None
+) -> str:
+    """The format that was asked for, or the one that the end of a name stands for.
 
-
-def _known(format: str) -> str:
-    if format not in FORMATS:
-        raise ValueError(f"unknown format {format!r}: expected one of {', '.join(FORMATS)}")
-    return format
+    >>> format_of(Path("vectors.vec.gz"), None, ENDINGS)
+    'word2vec'
+    """
+    formats = ", ".join(dict.fromkeys(endings.values()))
+    if format is not None and format not in endings.values():
+        raise ValueError(f"unknown format {format!r}: expected one of {formats}")
+    chosen = format or endings.get(Path(path.name.removesuffix(".gz")).suffix, default)
+    if chosen is None:
+        names = ", ".join(endings)
+        raise ValueError(f"{path}: expected a name that ends in {names}, or a format: {formats}")
+    return chosen

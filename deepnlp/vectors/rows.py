@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Container
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from deepnlp.backend import HostArray
 
 
+@dataclass
 class Rows:
     """Words and float32 vectors that were read so far.
 
@@ -26,16 +27,13 @@ class Rows:
         How many to keep.
     """
 
-    def __init__(
-        self, name: str, wanted: Container[str] | None = None, limit: int | None = None
-    ) -> None:
-        self.name = name
-        self.wanted = wanted
-        self.limit = limit
-        self.words: dict[str, None] = {}  # a set in the order of the file
-        self.numbers = array("f")
-        self.repeats = 0
-        self.notes: list[str] = []
+    name: str
+    wanted: Container[str] | None = None
+    limit: int | None = None
+    words: dict[str, None] = field(default_factory=dict)  # a set in the order of the file
+    numbers: array[float] = field(default_factory=lambda: array("f"))
+    repeats: int = 0
+    notes: list[str] = field(default_factory=list)
 
     @property
     def full(self) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.files.reading import unpacked
 from deepnlp.vectors.rows import Rows
-
-HostArray = np.ndarray[Any, Any]
 
 HEADER = re.compile(rb"(\d{1,30}) (\d{1,30})")
 LONGEST_LINE = 1 << 24  # bytes

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray, check_number
 from deepnlp.vectors.formats import read_file, write_file
-
-HostArray = np.ndarray[Any, Any]
 
 METHODS = ("add", "mul")
 EVERY = slice(None)
@@ -128,9 +127,9 @@ class WordVectors:
         (('cat', 'new york'), ("the header's count is 3, the file holds 2 vectors",))
         """
         path = Path(path)
-        found, matrix, notes = read_file(path, format, words, limit)
+        kept, matrix, notes = read_file(path, format, words, limit)
         try:
-            return cls(found, matrix, notes)
+            return cls(kept, matrix, notes)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
@@ -195,8 +194,7 @@ class WordVectors:
 
     def head(self, count: int) -> WordVectors:
         """The first ``count`` words, the most frequent ones, with their vectors."""
-        if count < 1:
-            raise ValueError(f"WordVectors.head: expected 1 or more words, got {count}")
+        check_number("count", count, whole=True, low=1)
         return WordVectors(self.words[:count], self.matrix[:count])
 
     @cached_property
@@ -282,10 +280,9 @@ class WordVectors:
         >>> vectors.neighbours(np.array([0.0, 2.0]), k=2)
         [('a', 0.8), ('b', 0.6)]
         """
-        if isinstance(query, str):
-            row = self.row(query)
-            return self._largest(self.cosines(self.matrix[[row]])[0], [row], k)
-        return self._largest(self.cosines(np.asarray(query)[None])[0], [], k)
+        rows = [self.row(query)] if isinstance(query, str) else []
+        vector = self.matrix[rows] if rows else np.asarray(query)[None]
+        return self._largest(self.cosines(vector)[0], rows, k)
 
     def analogy(
         self, a: str, b: str, c: str, k: int = 10, method: str = "add"
@@ -333,8 +330,7 @@ class WordVectors:
         self, scores: HostArray, excluded: Sequence[int], k: int
     ) -> list[tuple[str, float]]:
         """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
-        if k < 1:
-            raise ValueError(f"expected k of 1 or more, got {k}")
+        check_number("k", k, whole=True, low=1)
         scores = scores.copy()
         scores[list(excluded)] = -np.inf
         k = min(k, len(self) - len(set(excluded)))

@@ -29,5 +29,5 @@ def test_noise_comes_from_the_generator_given_or_the_seed() -> None:
 
 
 def test_a_spiral_of_nothing_is_an_error() -> None:
-    with pytest.raises(ValueError, match="0 points each is empty"):
+    with pytest.raises(ValueError, match="n_per_class should be 1 or more"):
         spiral(n_per_class=0)

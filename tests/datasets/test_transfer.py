@@ -43,6 +43,7 @@ def get(server, known, tmp_path):
 
     get.folder, get.file = tmp_path, tmp_path / PATH
     get.partial = tmp_path / "made" / ".text.txt.part"
+    get.partial.parent.mkdir()
     return get
 
 
@@ -102,7 +103,6 @@ def test_it_is_not_tried_without_end(get, server):
 
 
 def test_a_complete_part_is_only_checked(get, server):
-    get.partial.parent.mkdir()
     get.partial.write_bytes(BODY)
     get(status(500))
     assert ranges(server) == []
@@ -138,14 +138,12 @@ def test_two_parts_that_do_not_fit_are_fetched_again_from_the_start(get, server)
 
 
 def test_a_part_longer_than_the_file_now_is(get, server):
-    get.partial.parent.mkdir()
     get.partial.write_bytes(OTHER[:-1])
     get(status(416), whole(BODY))
     assert ranges(server) == [f"bytes={len(BODY) - 1}-", None]
 
 
 def test_a_part_that_is_too_long_is_thrown_away(get, server):
-    get.partial.parent.mkdir()
     get.partial.write_bytes(BODY + b"more")
     get(whole(BODY))
     assert ranges(server) == [None]
@@ -153,7 +151,6 @@ def test_a_part_that_is_too_long_is_thrown_away(get, server):
 
 @pytest.mark.parametrize("note", ["", "[]", "{}", '{"address": 3, "validator": 4}', "\x00"])
 def test_a_damaged_note_is_no_harm(get, server, note):
-    get.partial.parent.mkdir()
     get.partial.write_bytes(BODY[:HALF])
     get.partial.with_name(get.partial.name + ".json").write_text(note)
     get(whole(BODY))
@@ -161,7 +158,6 @@ def test_a_damaged_note_is_no_harm(get, server, note):
 
 
 def test_the_note_of_another_address_is_not_sent(get, server):
-    get.partial.parent.mkdir()
     get.partial.write_bytes(BODY[:HALF])
     note = {"address": "https://example.org/text.txt", "validator": '"other"'}
     get.partial.with_name(get.partial.name + ".json").write_text(json.dumps(note))
@@ -173,7 +169,6 @@ def test_the_note_of_another_address_is_not_sent(get, server):
 def test_a_link_in_place_of_a_part_is_not_followed(get, tmp_path_factory, link):
     secret = tmp_path_factory.mktemp("elsewhere") / "secret"
     secret.write_bytes(b"mine")
-    get.partial.parent.mkdir()
     get.partial.with_name(link).symlink_to(secret)
     get(whole(BODY))
     assert secret.read_bytes() == b"mine"

@@ -44,7 +44,10 @@ def test_a_character_vocabulary_ends_lines_with_the_line_break() -> None:
 
 @pytest.mark.parametrize(
     ("limits", "message"),
-    [({"max_size": 2}, "max_size is 2, expected at least 3"), ({"min_count": 0}, "min_count is 0")],
+    [
+        ({"max_size": 2}, "max_size is 2, expected at least 3"),
+        ({"min_count": 0}, "min_count should be 1 or more, got 0"),
+    ],
 )
 def test_senseless_limits_are_errors(limits: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -97,7 +97,7 @@ def test_a_method_that_there_is_not():
     ):
         with pytest.raises(ValueError, match="unknown method 'sub': expected one of add, mul"):
             call()
-    with pytest.raises(ValueError, match="expected 1 or more words, got 0"):
+    with pytest.raises(ValueError, match="count should be 1 or more, got 0"):
         evaluate_analogies(vectors, Analogies("x", {}), restrict=0)
 
 

@@ -75,7 +75,7 @@ def test_the_counts_are_symmetric_and_nothing_is_lost(ids, window):
         ({"ids": [0.5, 1.0]}, "whole numbers; got float64"),
         ({"ids": [0, 3]}, "ids run from 0 to 3, expected 0 to 2"),
         ({"ids": [-1, 2]}, "ids run from -1 to 2"),
-        ({"window": 0}, "the window is 0"),
+        ({"window": 0}, "window should be 1 or more, got 0"),
         ({"weighting": "cubic"}, "'cubic'; there are flat, harmonic, linear"),
     ],
 )
@@ -137,9 +137,9 @@ def test_smoothing_takes_pmi_off_rare_contexts():
         ([[1.0, np.nan]], {}, "counts of zero and more"),
         ([[0.0, 0.0]], {}, "some of them above zero"),
         ([1.0, 2.0], {}, r"expected a matrix of numbers, got float64 of shape \(2,\)"),
-        ([[1.0]], {"smoothing": 0}, "smoothing is 0"),
-        ([[1.0]], {"negatives": -1}, "negatives is -1"),
-        ([[1.0]], {"negatives": np.nan}, "negatives is nan"),
+        ([[1.0]], {"smoothing": 0}, "smoothing should be above 0, got 0"),
+        ([[1.0]], {"negatives": -1}, "negatives should be above 0, got -1"),
+        ([[1.0]], {"negatives": np.nan}, "negatives should be above 0, got nan"),
     ],
 )
 def test_counts_that_have_no_ppmi(counts, options, message):
@@ -208,7 +208,7 @@ def test_the_dot_products_of_power_one_are_those_of_the_rows():
         (np.eye(3)[:2], {"size": 3}, "the size is 3, expected 1 to 2"),
         (np.eye(3) * np.nan, {"size": 1}, "nan or infinity"),
         (np.ones(3), {"size": 1}, "expected a matrix"),
-        (np.eye(3), {"size": 1, "power": -1}, "the power is -1"),
+        (np.eye(3), {"size": 1, "power": -1}, "power should be 0 or more, got -1"),
     ],
 )
 def test_vectors_that_cannot_be_had(matrix, options, message):

@@ -105,7 +105,7 @@ def test_the_first_vectors_only(tmp_path):
     content = b"9 2\ncat 0.5 -1\ncat 1 1\ndog .25 20\nelk broken\n"
     assert as_dict(read(tmp_path, content, limit=2)) == TWO
     assert read(tmp_path, content, limit=1).words == ("cat",)
-    with pytest.raises(ValueError, match="limit of 1 or more"):
+    with pytest.raises(ValueError, match="limit should be 1 or more, got 0"):
         read(tmp_path, content, limit=0)
 
 

@@ -75,9 +75,9 @@ def test_unknown_words_and_other_lengths():
         vectors.row("Oslo")
     with pytest.raises(ValueError, match=r"with D = 2, got shape \(1, 3\)"):
         vectors.neighbours(np.ones(3))
-    with pytest.raises(ValueError, match="expected k of 1 or more, got 0"):
+    with pytest.raises(ValueError, match="k should be 1 or more, got 0"):
         vectors.neighbours("rome", k=0)
-    with pytest.raises(ValueError, match="1 or more words, got 0"):
+    with pytest.raises(ValueError, match="count should be 1 or more, got 0"):
         vectors.head(0)
 
 
