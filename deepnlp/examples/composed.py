@@ -29,7 +29,7 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
     """The shapes of the inputs and a function that makes the layer, by the example's name."""
     D, H, V, r = sizes.D, sizes.H, sizes.V, rng
 
-    def both(cell: Any, D: int, H: int, other_H: int) -> Layer:
+    def both(cell: Any, D: int, H: int, other_H: int) -> Any:
         return layers.TimeBidirectional(cell(D, H, r), cell(D, other_H, r))
 
     def stack(cell: Any, D: int, H: int, dropout: float = 0.0) -> Layer:
