@@ -156,11 +156,8 @@ def plot(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
             vectors.row(word)  # an error that names the word
     title = arguments.title or Path(arguments.source).name
     plots.embeddings(groups, vectors, title=title, path=arguments.figure)
-    _answer(
-        *(arguments, vectors, f"figure: {arguments.figure}"),
-        groups=groups,
-        figure=arguments.figure,
-    )
+    figure = arguments.figure
+    _answer(arguments, vectors, f"figure: {figure}", groups=groups, figure=figure)
 
 
 def convert(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
