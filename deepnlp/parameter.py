@@ -342,12 +342,8 @@ class Parameter(View):
             If the shape is another.
         """
         self._expect_own_shape(grad)
-        if not self.trainable:
-            return
-        if self._is_zero():
-            self._grad = grad.astype(self.dtype)  # a copy: the caller keeps its array
-        else:
-            self.grad += grad
+        if self.trainable:
+            self._add(grad, copy=True)  # the caller keeps its array
 
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
@@ -370,12 +366,8 @@ class Parameter(View):
                 f"{self._title()}: the gradient should have shape {self.shape}, "
                 f"got a product of shape {(A.shape[0], B.shape[1])}"
             )
-        if not self.trainable:
-            return
-        if self._is_zero():
-            self._grad = product(A, B).astype(self.dtype, copy=False)
-        else:
-            self.grad += product(A, B)
+        if self.trainable:
+            self._add(product(A, B), copy=False)
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
@@ -415,9 +407,12 @@ class Parameter(View):
         self._value = self._value.astype(float_type(dtype))
         self.zero_grad()
 
-    def _is_zero(self) -> bool:
-        """Whether nothing has been accumulated."""
-        return self._grad is None and self._sparse_grad is None
+    def _add(self, grad: Array, copy: bool) -> None:
+        """grad += an array, which becomes the gradient if nothing has been accumulated."""
+        if self._grad is None and self._sparse_grad is None:
+            self._grad = grad.astype(self.dtype, copy=copy)
+        else:
+            self.grad += grad
 
 
 class Transpose(View):

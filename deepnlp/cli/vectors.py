@@ -53,8 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = action("analogy", "words d such that a is to b as c is to d", analogy)
     add("words WORD", "a, b and c", nargs="*")
     add(
-        "--questions NAME|PATH",
-        "answer a file of questions instead, by section: google, or a path",
+        "--questions NAME|PATH", "answer a file of questions instead, by section: google, or a path"
     )
     add("--method", "3CosAdd (the default) or 3CosMul", METHODS, "add")
     add(

@@ -219,10 +219,7 @@ def generate_ids(
 
 
 def generate_batch(
-    model: RNNLM,
-    prompts: Sequence[Iterable[int]],
-    length: int = 50,
-    **sampling: Unpack[Sampling],
+    model: RNNLM, prompts: Sequence[Iterable[int]], length: int = 50, **sampling: Unpack[Sampling]
 ) -> Iterator[NDArray[np.int_]]:
     """Yield the continuations of B prompts side by side, the next id of each at every step.
 
@@ -381,17 +378,15 @@ def _sampler(
 def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise TypeError(f"a prompt should be a sequence of ids, got {ids!r:.60}")
-    given = [*ids]
-    for id_ in given:
-        check_number("an id of a prompt", id_, whole=True)
-    prompt = [int(id_) for id_ in given] or [vocabulary_of(model).eos_id]
+    prompt = [*ids] or [vocabulary_of(model).eos_id]
     for id_ in prompt:
+        check_number("an id of a prompt", id_, whole=True)
         if not 0 <= id_ < model.vocab_size:
             raise ValueError(
                 f"ids of a prompt should be from 0 to {model.vocab_size - 1}, got {id_}; "
                 "model.vocab.encode gives the ids of words"
             )
-    return prompt
+    return [int(id_) for id_ in prompt]
 
 
 def _continuations(
