@@ -438,11 +438,7 @@ class Transpose(View):
 
     def __init__(self, view: View) -> None:
         self._view: Any = view
-
-    @property
-    def bases(self) -> tuple[Parameter, ...]:  # type: ignore[override]
-        """The Parameters behind the weight."""
-        return self._view.bases
+        self.bases, self.shape = view.bases, view.shape[::-1]
 
     @property
     def T(self) -> View:
@@ -462,11 +458,6 @@ class Transpose(View):
     def grad(self) -> Array:
         """The weight's gradient, transposed."""
         return self._view.grad.T
-
-    @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Shape of the transpose."""
-        return self._view.shape[::-1]
 
     @property
     def name(self) -> str | None:
