@@ -31,17 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     add_model(parser)
     add_corpus(parser, split="test")
-    add(
-        "--batch-size N",
-        "language model: streams (default 1); others: rows at the same time",
-        at_least(1),
-    )
+    rows = "language model: streams (default 1); others: rows at the same time"
+    add("--batch-size N", rows, at_least(1))
     add("--baselines", "language model and tagger: measure simpler models too", bool)
-    add(
-        "--beam K",
-        "sequence to sequence: width of the beam search; by default that of the run",
-        at_least(1, 1000),
-    )
+    beam = "sequence to sequence: width of the beam search; by default that of the run"
+    add("--beam K", beam, at_least(1, 1000))
     not_negative = Number(float, low=0)
     cache = "language model: neural cache of the last N states (Grave et al. 2017)"
     add("--cache N", cache, at_least(1, 100_000))

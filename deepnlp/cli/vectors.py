@@ -52,15 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add = action("analogy", "words d such that a is to b as c is to d", analogy)
     add("words WORD", "a, b and c", nargs="*")
-    add(
-        "--questions NAME|PATH", "answer a file of questions instead, by section: google, or a path"
-    )
+    questions = "answer a file of questions instead, by section: google, or a path"
+    add("--questions NAME|PATH", questions)
     add("--method", "3CosAdd (the default) or 3CosMul", METHODS, "add")
-    add(
-        "--restrict N",
-        "use the N most frequent words only, as word2vec does with 30,000",
-        at_least(1),
-    )
+    restrict = "use the N most frequent words only, as word2vec does with 30,000"
+    add("--restrict N", restrict, at_least(1))
     add("-k N", "words to show", at_least(1), 10)
 
     add = action("similarity", "Spearman's rho with the ratings of people", similarity)

@@ -355,13 +355,10 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
 def _sampler(
     model: RNNLM,
     length: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
     seed: int | None = None,
     rng: np.random.Generator | None = None,
     allow_unknown: bool = False,
+    **choice: Any,
 ) -> tuple[Sampler, np.random.Generator]:
     """What chooses a word and where its randomness comes from, once all numbers are in range."""
     expect_language_model("generate", model)
@@ -372,7 +369,7 @@ def _sampler(
         check_number("seed", seed, whole=True, low=0)
         rng = np.random.default_rng(seed)
     banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
-    return Sampler(temperature, top_k, top_p, greedy, banned), rng or backend.rng()
+    return Sampler(**choice, banned=banned), rng or backend.rng()
 
 
 def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
