@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     add = partial(option, parser)
-    add(
-        "target FILE.py:NAME",
-        "a class of yours with forward and backward, or functions NAME_forward, NAME_backward",
-        nargs="?",
-    )
+    target = "a class of yours with forward and backward, or functions NAME_forward, NAME_backward"
+    add("target FILE.py:NAME", target, nargs="?")
     shape = "shape of an input of its forward, such as N=3,D=4; once for each input"
     add("--input SIZES", shape, many=True)
     shape = "shape of what its constructor takes, such as Wx=D,4H; may be repeated"
@@ -43,12 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--museum DIR", museum, nargs="?", const="")
     add("--shapes K", "random shapes for each layer of the museum", at_least(1, 1000), 20)
     add("--layer NAME", "only this one, such as LSTM or RNNLM; may be repeated", many=True)
-    add(
-        "--method",
-        "auto uses the complex step wherever forward allows it (default)",
-        ["auto", "complex", "central", "direction"],
-        "auto",
-    )
+    method = "auto uses the complex step wherever forward allows it (default)"
+    add("--method", method, ["auto", "complex", "central", "direction"], "auto")
     add("--seed S", "seed of weights and inputs", at_least(0), 0)
     add_json(parser)
 

@@ -253,8 +253,8 @@ def score(model: RNNLM, text: str) -> Score:
     >>> model.vocab = Vocabulary.build("a cat".split())
     >>> for parameter in model.parameters():
     ...     parameter.value[...] = 0
-    >>> found = score(model, "a dog")
-    >>> found.tokens, found.unknown, round(found.total, 3)
+    >>> dog = score(model, "a dog")
+    >>> dog.tokens, dog.unknown, round(dog.total, 3)
     (['a', 'dog', '<eos>'], [False, True, False], 6.0)
     """
     vocab = model.vocab

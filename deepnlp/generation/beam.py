@@ -84,8 +84,8 @@ def beam_search(
     >>> marks = {"start_id": 2, "end_id": 2, "max_length": 3}
     >>> greedy_search(step, None, 1, **marks)[0].ids
     (0, 0)
-    >>> found = beam_search(step, None, 1, width=2, n_best=2, length_penalty=0.0, **marks)[0]
-    >>> [(text, round(float(np.exp(log_p)), 2)) for text, log_p, _ in found]
+    >>> best = beam_search(step, None, 1, width=2, n_best=2, length_penalty=0.0, **marks)[0]
+    >>> [(text, round(float(np.exp(log_p)), 2)) for text, log_p, _ in best]
     [((1,), 0.36), ((0, 1), 0.27)]
     """
     check_number("max_length", max_length, whole=True, low=1)

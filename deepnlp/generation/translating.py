@@ -108,8 +108,8 @@ def translate(
     >>> vocab = Vocabulary.build("abc", tokenizer="chars")
     >>> model = Seq2Seq(len(vocab), len(vocab), embed_size=4, hidden_size=8)
     >>> model.source_vocab = model.target_vocab = vocab
-    >>> found = translate(model, ["ab", "c"], beam=3, n_best=2, max_length=5)
-    >>> [len(translations) for translations in found]
+    >>> best = translate(model, ["ab", "c"], beam=3, n_best=2, max_length=5)
+    >>> [len(translations) for translations in best]
     [2, 2]
     """
     if isinstance(texts, str):
