@@ -126,9 +126,7 @@ def _other(arguments: argparse.Namespace, model: Any) -> int:
     from deepnlp.evaluation import evaluating
     from deepnlp.training.result import figure_text
 
-    options = {"batch_size": arguments.batch_size}
-    if arguments.beam is not None:
-        options["beam"] = arguments.beam
+    options = {"batch_size": arguments.batch_size, "beam": arguments.beam}
     task = task_of(arguments.model, model, arguments.corpus, **options)
     with evaluating(model):
         figures, notes = task.measure(model, arguments.split)
