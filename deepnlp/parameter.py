@@ -342,12 +342,8 @@ class Parameter(View):
             If the shape is another.
         """
         self._expect_own_shape(grad)
-        if not self.trainable:
-            return
-        if self._is_zero():
-            self._grad = grad.astype(self.dtype)  # a copy: the caller keeps its array
-        else:
-            self.grad += grad
+        if self.trainable:
+            self._add(grad, copy=True)  # the caller keeps its array
 
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
@@ -370,12 +366,8 @@ class Parameter(View):
                 f"{self._title()}: the gradient should have shape {self.shape}, "
                 f"got a product of shape {(A.shape[0], B.shape[1])}"
             )
-        if not self.trainable:
-            return
-        if self._is_zero():
-            self._grad = product(A, B).astype(self.dtype, copy=False)
-        else:
-            self.grad += product(A, B)
+        if self.trainable:
+            self._add(product(A, B), copy=False)
 
     def accumulate_rows(self, ids: Array, grad: Array) -> None:
         """Add rows to the gradient: grad[ids[k]] += grad_k, repeated ids included.
@@ -415,9 +407,12 @@ class Parameter(View):
         self._value = self._value.astype(float_type(dtype))
         self.zero_grad()
 
-    def _is_zero(self) -> bool:
-        """Whether nothing has been accumulated."""
-        return self._grad is None and self._sparse_grad is None
+    def _add(self, grad: Array, copy: bool) -> None:
+        """grad += an array, which becomes the gradient if nothing has been accumulated."""
+        if self._grad is None and self._sparse_grad is None:
+            self._grad = grad.astype(self.dtype, copy=copy)
+        else:
+            self.grad += grad
 
 
 class Transpose(View):
@@ -443,11 +438,7 @@ class Transpose(View):
 
     def __init__(self, view: View) -> None:
         self._view: Any = view
-
-    @property
-    def bases(self) -> tuple[Parameter, ...]:  # type: ignore[override]
-        """The Parameters behind the weight."""
-        return self._view.bases
+        self.bases, self.shape = view.bases, view.shape[::-1]
 
     @property
     def T(self) -> View:
@@ -467,11 +458,6 @@ class Transpose(View):
     def grad(self) -> Array:
         """The weight's gradient, transposed."""
         return self._view.grad.T
-
-    @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Shape of the transpose."""
-        return self._view.shape[::-1]
 
     @property
     def name(self) -> str | None:

@@ -184,11 +184,12 @@ class SharedRows(View):
             raise ValueError(
                 f"SharedRows: ids should be below {self.W.shape[0]}, got {int(ids.max())}"
             )
-        found = (0, *self.shape[1:]) if self.own is None else self.own.shape
-        if found != (len(apart), *self.shape[1:]):
+        expected = (len(apart), *self.shape[1:])
+        own_shape = (0, *self.shape[1:]) if self.own is None else self.own.shape
+        if own_shape != expected:
             raise ValueError(
-                f"SharedRows: own should have shape {(len(apart), *self.shape[1:])}, a row for "
-                f"each id below 0, got {found}"
+                f"SharedRows: own should have shape {expected}, a row for each id below 0, "
+                f"got {own_shape}"
             )
         self._shared, self._apart = asarray(shared), asarray(apart)
         self._ids = asarray(ids[shared])

@@ -213,14 +213,14 @@ def float_type(dtype: Any) -> Any:
     'float32'
     """
     try:
-        found = None if dtype is None or isinstance(dtype, bytes) else xp.dtype(dtype)
+        number_type = None if dtype is None or isinstance(dtype, bytes) else xp.dtype(dtype)
     except TypeError:
-        found = None
-    if found is None or found.kind not in "fc":
+        number_type = None
+    if number_type is None or number_type.kind not in "fc":
         raise TypeError(
             f"the number type of weights should be float32, float64 or complex128, got {dtype!r}"
         )
-    return found
+    return number_type
 
 
 def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:

@@ -22,10 +22,7 @@ from deepnlp.backend import (
 
 
 def uniform(
-    shape: tuple[int, ...],
-    bound: float,
-    rng: Generator | None = None,
-    dtype: Any = "float32",
+    shape: tuple[int, ...], bound: float, rng: Generator | None = None, dtype: Any = "float32"
 ) -> Array:
     """Weights of a shape, drawn from U(-bound, bound).
 
@@ -38,10 +35,7 @@ def uniform(
 
 
 def normal(
-    shape: tuple[int, ...],
-    std: float,
-    rng: Generator | None = None,
-    dtype: Any = "float32",
+    shape: tuple[int, ...], std: float, rng: Generator | None = None, dtype: Any = "float32"
 ) -> Array:
     """Weights of a shape, drawn from N(0, std^2).
 

@@ -16,12 +16,6 @@ class Owner:
     def __reduce__(self) -> tuple[type[Owner], tuple[()]]:
         return Owner, ()
 
-    def is_another(self) -> bool:
-        """Whether a thread other than the calling one is at the layer, and still runs."""
-        return self.thread not in (0, threading.get_ident()) and any(
-            thread.ident == self.thread for thread in threading.enumerate()
-        )
-
 
 def claimed(owner: Owner | None, name: str) -> Owner:
     """The calling thread as owner, after none or itself; a RuntimeError while another one is.
@@ -31,7 +25,8 @@ def claimed(owner: Owner | None, name: str) -> Owner:
     if owner is not None and owner.thread == threading.get_ident():
         return owner
     with _claiming:
-        if owner is not None and owner.is_another():
+        running = [thread.ident for thread in threading.enumerate()]
+        if owner is not None and owner.thread in running:
             raise RuntimeError(
                 f"{name}: another thread goes forward and back through "
                 "this layer, and one layer holds what one thread saves: give each thread a copy "

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepnlp import backend
 from deepnlp.backend import Array, xp
-from deepnlp.backend.threads import in_parallel, one_blas_thread
+from deepnlp.backend.threads import in_parallel, one_blas_thread, slices
 
 # A piece must be worth waking a thread for, and so wide that reading the other operand again takes
 # little time beside the piece itself.
@@ -48,10 +48,7 @@ def batched_product(A: Array, B: Array) -> Array:
         if N * n * k * m < SMALLEST_SHARED or N < 2 or backend.name() != "numpy":
             return xp.matmul(A, B)
         out = xp.empty((N, n, m), dtype=xp.result_type(A.dtype, B.dtype))
-        parts = [
-            slice(start, start + -(-N // MOST_PIECES))
-            for start in range(0, N, -(-N // MOST_PIECES))
-        ]
+        parts = slices(N, -(-N // MOST_PIECES))
         in_parallel(lambda r: xp.matmul(A[r], B[r], out=out[r]), parts)
     return out
 
@@ -98,5 +95,4 @@ def _is_shared(n: int, k: int, m: int) -> bool:
 
 def _pieces(size: int) -> list[Any]:
     pieces = min(max(2, size // WIDTH), MOST_PIECES)
-    width = -(-size // (pieces * ALIGNED)) * ALIGNED
-    return [slice(start, start + width) for start in range(0, size, width)]
+    return slices(size, -(-size // (pieces * ALIGNED)) * ALIGNED)

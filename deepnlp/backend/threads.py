@@ -281,4 +281,9 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
         return [...]
     n = shape[0]
     rows = max(1, _BLOCK // (arrays * max(1, math.prod(shape[1:]))))
-    return [slice(start, start + rows) for start in range(0, n, rows)]
+    return slices(n, rows)
+
+
+def slices(size: int, width: int) -> list[Any]:
+    """Slices of an axis, each ``width`` long but the last."""
+    return [slice(start, start + width) for start in range(0, size, width)]

@@ -20,8 +20,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnlp.cli.output import aside, megabytes, print_json, table
-from deepnlp.cli.parser import add_backend, add_json, option
+from deepnlp.cli.actions import add_actions
+from deepnlp.cli.output import answer, aside, megabytes, print_json, table
 
 if TYPE_CHECKING:
     from deepnlp.datasets.manifest import DataSet
@@ -29,29 +29,26 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions, each with its options."""
-    add_json(parser)
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    action = add_actions(parser)
+    add = action("list", "the known data sets, or all about some of them", show)
+    add("names NAME", "by default a line for each set", nargs="*")
 
-    one = _action(actions, "list", "the known data sets, or all about some of them", show)
-    option(one, "names NAME", "by default a line for each set", nargs="*")
-
-    one = _action(actions, "fetch", "fetch what is not there", fetch)
-    option(one, "names NAME", "", nargs="+")
-    option(
-        one,
+    add = action("fetch", "fetch what is not there", fetch)
+    add("names NAME", "", nargs="+")
+    add(
         "--mirror URL",
         "try this address of a data folder first; may be given several times; by default "
         "what the environment variable DEEPNLP_MIRROR says",
         many=True,
     )
-    option(one, "--to DIR", "by default the data folder")
-    option(one, "--overwrite", "replace files that hold other bytes", bool)
+    add("--to DIR", "by default the data folder")
+    add("--overwrite", "replace files that hold other bytes", bool)
 
-    one = _action(actions, "verify", "compare files with their published checksums", verify)
-    option(one, "names NAME", "by default sets that are there", nargs="*")
+    add = action("verify", "compare files with their published checksums", verify)
+    add("names NAME", "by default sets that are there", nargs="*")
 
-    one = _action(actions, "path", "print where the files of a set are", path)
-    option(one, "names NAME", "", nargs=1)
+    add = action("path", "print where the files of a set are", path)
+    add("names NAME", "", nargs=1)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,18 +62,15 @@ def show(arguments: argparse.Namespace) -> int:
     from deepnlp.datasets.manifest import data_set, manifest
 
     chosen = [data_set(name) for name in arguments.names] or list(manifest().values())
-    if arguments.json:
-        print_json({"folder": str(_folder()), "sets": [_as_json(one) for one in chosen]})
-    elif arguments.names:
-        print("\n\n".join(_in_full(one) for one in chosen))
-    else:
-        headings = ["set", ">there", ">size", "licence", "what it is"]
-        rows = [
-            [one.name, _there(one), megabytes(_size(one)), one.licence, one.title] for one in chosen
-        ]
-        print(table(headings, rows))
-        print(f"\nfolder: {_folder()}")
-    return 0
+    facts = {"folder": str(_folder()), "sets": [_as_json(data) for data in chosen]}
+    if arguments.names:
+        return answer(arguments, facts, "\n\n".join(map(_in_full, chosen)))
+    rows = [
+        [data.name, _there(data), megabytes(_size(data)), data.licence, data.title]
+        for data in chosen
+    ]
+    sets = table(["set", ">there", ">size", "licence", "what it is"], rows)
+    return answer(arguments, facts, f"{sets}\n\nfolder: {_folder()}")
 
 
 def fetch(arguments: argparse.Namespace) -> int:
@@ -87,9 +81,9 @@ def fetch(arguments: argparse.Namespace) -> int:
 
     for name in arguments.names:
         data_set(name)  # an error before anything is fetched
-    found: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     for name in arguments.names:
-        found |= fetch_set(
+        addresses |= fetch_set(
             name,
             arguments.to,
             mirrors=arguments.mirror,
@@ -98,9 +92,9 @@ def fetch(arguments: argparse.Namespace) -> int:
         )
     folder = data_folder(arguments.to)
     if arguments.json:
-        print_json({"folder": str(folder), "files": found})
+        print_json({"folder": str(folder), "files": addresses})
         return 0
-    for file, address in found.items():
+    for file, address in addresses.items():
         print(f"{folder / file}: {'fetched, and right' if address else 'there, and right'}")
     if arguments.to and folder.resolve() != _folder().resolve():
         print(f"set DEEPNLP_DATA={folder} so that commands find it", file=aside(arguments))
@@ -113,14 +107,12 @@ def verify(arguments: argparse.Namespace) -> int:
     from deepnlp.datasets.fetching import verify as verify_set
     from deepnlp.datasets.manifest import manifest
 
-    names = arguments.names or [name for name, one in manifest().items() if _count(one)]
+    names = arguments.names or [name for name, data in manifest().items() if _count(data)]
     states = {file: state for name in names for file, state in verify_set(name).items()}
-    if arguments.json:
-        print_json({"folder": str(_folder()), "files": states})
-    elif states:
-        print(table(["file", "state"], list(states.items())))
-    else:
-        print(f"no known data set is in {_folder()}: `deepnlp data list` shows them")
+    text = f"no known data set is in {_folder()}: `deepnlp data list` shows them"
+    if states:
+        text = table(["file", "state"], list(states.items()))
+    answer(arguments, {"folder": str(_folder()), "files": states}, text)
     return 0 if set(states.values()) <= {RIGHT} else 1
 
 
@@ -130,22 +122,7 @@ def path(arguments: argparse.Namespace) -> int:
     from deepnlp.datasets.manifest import data_set
 
     files = [str(find_file(_folder(), file.path)) for file in data_set(arguments.names[0]).files]
-    if arguments.json:
-        print_json({"set": arguments.names[0], "files": files})
-    else:
-        print("\n".join(files))
-    return 0
-
-
-def _action(actions: Any, name: str, summary: str, do: Any) -> argparse.ArgumentParser:
-    """The parser of an action, with what all actions share."""
-    parser: argparse.ArgumentParser = actions.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + "."
-    )
-    parser.set_defaults(do=do)
-    add_json(parser, default=argparse.SUPPRESS)
-    add_backend(parser, default=argparse.SUPPRESS)
-    return parser
+    return answer(arguments, {"set": arguments.names[0], "files": files}, "\n".join(files))
 
 
 def _folder() -> Path:
@@ -154,32 +131,32 @@ def _folder() -> Path:
     return data_folder()
 
 
-def _count(one: "DataSet") -> int:
+def _count(data: "DataSet") -> int:
     """How many files of a set are there."""
     from deepnlp.datasets.files import located
 
-    return sum(located(_folder() / file.path) is not None for file in one.files)
+    return sum(located(_folder() / file.path) is not None for file in data.files)
 
 
-def _there(one: "DataSet") -> str:
-    return f"{_count(one)} of {len(one.files)}"
+def _there(data: "DataSet") -> str:
+    return f"{_count(data)} of {len(data.files)}"
 
 
-def _size(one: "DataSet") -> int:
-    return sum(file.bytes for file in one.files)
+def _size(data: "DataSet") -> int:
+    return sum(file.bytes for file in data.files)
 
 
-def _as_json(one: "DataSet") -> dict[str, Any]:
+def _as_json(data: "DataSet") -> dict[str, Any]:
     from dataclasses import asdict
 
-    return asdict(one) | {"there": _count(one), "files": len(one.files), "bytes": _size(one)}
+    return asdict(data) | {"there": _count(data), "files": len(data.files), "bytes": _size(data)}
 
 
-def _in_full(one: "DataSet") -> str:
+def _in_full(data: "DataSet") -> str:
     """What the manifest says of a set."""
-    lines = [f"{one.name}: {one.title}", f"licence: {one.licence}", f"cite: {one.cite}"]
-    lines += [f"there: {_there(one)} files, {megabytes(_size(one))}"]
-    for download in one.downloads:
+    lines = [f"{data.name}: {data.title}", f"licence: {data.licence}", f"cite: {data.cite}"]
+    lines += [f"there: {_there(data)} files, {megabytes(_size(data))}"]
+    for download in data.downloads:
         for file in download.files:
             member = f" ({file.member})" if file.member else ""
             lines.append(f"{file.path}{member}  {file.bytes:,} bytes  sha256 {file.sha256}")

@@ -13,9 +13,8 @@ import dataclasses
 from functools import partial
 from pathlib import Path
 
-from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.output import answer, aside, table
 from deepnlp.cli.parser import add_json, at_least, option
-from deepnlp.files.tables import table
 
 DEFAULT_OUT = "runs/demos"
 
@@ -24,16 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     add = partial(option, parser)
     add("name NAME", "the demonstration to run", nargs="?")
-    add(
-        "--out DIR",
-        f"folder of the figure, created if there is none (default {DEFAULT_OUT})",
-        default=DEFAULT_OUT,
-    )
-    add(
-        "--seed N",
-        "seed of the random numbers; by default that of the demonstration",
-        at_least(0, 2**32 - 1),
-    )
+    out = f"folder of the figure, created if there is none (default {DEFAULT_OUT})"
+    add("--out DIR", out, default=DEFAULT_OUT)
+    seed = "seed of the random numbers; by default that of the demonstration"
+    add("--seed N", seed, at_least(0, 2**32 - 1))
     add_json(parser)
 
 
@@ -44,11 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.name is None:
         summaries = {name: demo.summary for name, demo in DEMOS.items()}
-        if arguments.json:
-            print_json({"demonstrations": summaries})
-        else:
-            print(table(["name", "what it shows"], summaries.items()))
-        return 0
+        listed = table(["name", "what it shows"], summaries.items())
+        return answer(arguments, {"demonstrations": summaries}, listed)
     if arguments.name not in DEMOS:
         raise ValueError(
             f"there is no demonstration {arguments.name!r}: choose one of {', '.join(DEMOS)}"
@@ -61,9 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = demo.run(config)
     figure = folder / f"{arguments.name}.png"
     saved(result.figure(), figure)
-    if arguments.json:
-        print_json({"name": arguments.name, **result.to_dict(), "figure": str(figure)})
-    else:
-        print(result.table())
+    facts = {"name": arguments.name, **result.to_dict(), "figure": str(figure)}
+    answer(arguments, facts, result.table())
     print(f"\nfigure: {figure}", file=aside(arguments))
     return 0

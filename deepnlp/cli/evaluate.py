@@ -19,55 +19,35 @@ examples:
 """
 
 import argparse
+from functools import partial
 from typing import Any
 
-from deepnlp.cli.output import print_json, table
-from deepnlp.cli.parser import Number, add_corpus, add_json, add_model, at_least
-
-CACHE = "language model: neural cache of the last N states (Grave et al. 2017)"
-FLATNESS = "its theta: the larger, the more only the most similar states count (default 1)"
-SHARE = "its lambda: what part of the probability it gives (default 0.1)"
-DYNAMIC = (
-    "language model: dynamic evaluation with this learning rate (Krause et al. 2018), say 0.002"
-)
-DECAY = "its lambda: how strongly weights are drawn back (default 0.02)"
+from deepnlp.cli.output import answer, table
+from deepnlp.cli.parser import Number, add_corpus, add_json, add_model, at_least, option
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    add = partial(option, parser)
     add_model(parser)
     add_corpus(parser, split="test")
-    parser.add_argument(
-        "--batch-size",
-        type=at_least(1),
-        metavar="N",
-        help="language model: streams (default 1); others: rows at the same time",
-    )
-    parser.add_argument(
-        "--baselines",
-        action="store_true",
-        help="language model and tagger: measure simpler models too",
-    )
-    parser.add_argument(
-        "--beam",
-        type=at_least(1, 1000),
-        metavar="K",
-        help="sequence to sequence: width of the beam search; by default that of the run",
-    )
-    add_adaptive(parser)
+    rows = "language model: streams (default 1); others: rows at the same time"
+    add("--batch-size N", rows, at_least(1))
+    add("--baselines", "language model and tagger: measure simpler models too", bool)
+    beam = "sequence to sequence: width of the beam search; by default that of the run"
+    add("--beam K", beam, at_least(1, 1000))
+    not_negative = Number(float, low=0)
+    cache = "language model: neural cache of the last N states (Grave et al. 2017)"
+    add("--cache N", cache, at_least(1, 100_000))
+    flatness = "its theta: the larger, the more only the most similar states count"
+    add("--cache-flatness X", flatness, not_negative, 1.0)
+    share = "its lambda: what part of the probability it gives"
+    add("--cache-share X", share, Number(float, low=0, below=1), 0.1)
+    rate = "dynamic evaluation with this learning rate (Krause et al. 2018), say 0.002"
+    add("--dynamic LR", f"language model: {rate}", Number(float, above=0))
+    decay = "its lambda: how strongly weights are drawn back"
+    add("--dynamic-decay X", decay, not_negative, 0.02)
     add_json(parser)
-
-
-def add_adaptive(parser: argparse.ArgumentParser) -> None:
-    """Add the options of evaluations that adapt a language model to the text."""
-    parser.add_argument("--cache", type=at_least(1, 100_000), metavar="N", help=CACHE)
-    share, not_negative = Number(float, low=0, below=1), Number(float, low=0)
-    parser.add_argument(
-        "--cache-flatness", type=not_negative, default=1.0, metavar="X", help=FLATNESS
-    )
-    parser.add_argument("--cache-share", type=share, default=0.1, metavar="X", help=SHARE)
-    parser.add_argument("--dynamic", type=Number(float, above=0), metavar="LR", help=DYNAMIC)
-    parser.add_argument("--dynamic-decay", type=not_negative, default=0.02, metavar="X", help=DECAY)
 
 
 def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -> dict[str, float]:
@@ -75,14 +55,14 @@ def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -
     from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
     from deepnlp.evaluation.neural_cache import cache_perplexity
 
-    found = {}
+    perplexities = {}
     if arguments.cache is not None:
         size, theta, share = arguments.cache, arguments.cache_flatness, arguments.cache_share
-        found["cache"] = cache_perplexity(model, ids, size, theta, share)
+        perplexities["cache"] = cache_perplexity(model, ids, size, theta, share)
     if arguments.dynamic is not None:
         lr, decay = arguments.dynamic, arguments.dynamic_decay
-        found["dynamic"] = dynamic_perplexity(model, ids, train, lr, decay)
-    return found
+        perplexities["dynamic"] = dynamic_perplexity(model, ids, train, lr, decay)
+    return perplexities
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -111,34 +91,33 @@ def _language_model(arguments: argparse.Namespace, model: Any) -> int:
     targets = model.targets(ids)
     batch_size = arguments.batch_size or 1
     adaptive = _adaptive(arguments, model, ids, corpus.train)
-    found = {"model": perplexity(model, ids, batch_size)}
+    own, baseline = perplexity(model, ids, batch_size), {}
     if arguments.baselines:
         train = model.targets(corpus.train)
         measured = baselines(train, {arguments.split: targets}, model.output_size)
-        found |= {name: values[arguments.split] for name, values in measured.items()}
+        baseline = {name: values[arguments.split] for name, values in measured.items()}
     unknown = int((targets[1:] == model.targets(np.array(vocab.unk_id))).sum())
-    if arguments.json:
-        print_json(
-            {
-                "corpus": corpus.name,
-                "fingerprint": corpus.fingerprint,
-                "split": arguments.split,
-                "batch_size": batch_size,
-                "targets": len(ids) - 1,
-                "unknown": unknown,
-                "perplexity": found.pop("model"),
-                "adaptive": adaptive,
-                "baselines": found,
-            }
-        )
-        return 0
-    print(corpus.describe())
-    print(f"{len(ids) - 1:,} targets in the {arguments.split} split, {unknown:,} of them unknown\n")
+    facts = {
+        "corpus": corpus.name,
+        "fingerprint": corpus.fingerprint,
+        "split": arguments.split,
+        "batch_size": batch_size,
+        "targets": len(ids) - 1,
+        "unknown": unknown,
+        "perplexity": own,
+        "adaptive": adaptive,
+        "baselines": baseline,
+    }
     names = {"cache": "with a cache", "dynamic": "with dynamic evaluation"}
-    found |= {names[name]: value for name, value in adaptive.items()}
-    heading = [arguments.split, ">perplexity"]
-    print(table(heading, [[name, f"{value:.2f}"] for name, value in found.items()]))
-    return 0
+    shown = {"model": own, **baseline, **{names[name]: adaptive[name] for name in adaptive}}
+    rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
+    split = arguments.split
+    lines = [
+        corpus.describe(),
+        f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown\n",
+        table([split, ">perplexity"], rows),
+    ]
+    return answer(arguments, facts, "\n".join(lines))
 
 
 def _other(arguments: argparse.Namespace, model: Any) -> int:
@@ -147,23 +126,16 @@ def _other(arguments: argparse.Namespace, model: Any) -> int:
     from deepnlp.evaluation import evaluating
     from deepnlp.training.result import figure_text
 
-    options = {"batch_size": arguments.batch_size}
-    if arguments.beam is not None:
-        options["beam"] = arguments.beam
+    options = {"batch_size": arguments.batch_size, "beam": arguments.beam}
     task = task_of(arguments.model, model, arguments.corpus, **options)
     with evaluating(model):
         figures, notes = task.measure(model, arguments.split)
     levels = task.measure_baselines() if arguments.baselines else {}
     baselines = {name: values[arguments.split] for name, values in levels.items()}
-    if arguments.json:
-        facts = {key: value for key, value in task.facts().items() if key != "name"}
-        head = {"corpus": task.name, **facts, "split": arguments.split}
-        print_json({**head, **figures, **notes, "baselines": baselines})
-        return 0
-    print(task.describe(), end="\n\n")
+    facts = {key: value for key, value in task.facts().items() if key != "name"}
+    facts = {"corpus": task.name, **facts, "split": arguments.split, **figures, **notes}
     rows = [[name, figure_text(value)] for name, value in figures.items()]
     rows += [[f"{name} ({task.metric})", figure_text(value)] for name, value in baselines.items()]
-    print(table([arguments.split, ">"], rows))
-    for name, note in notes.items():
-        print(f"{name}: {note}")
-    return 0
+    lines = [f"{task.describe()}\n", table([arguments.split, ">"], rows)]
+    lines += [f"{name}: {note}" for name, note in notes.items()]
+    return answer(arguments, {**facts, "baselines": baselines}, "\n".join(lines))

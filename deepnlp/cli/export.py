@@ -11,10 +11,11 @@ examples:
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
-from deepnlp.cli.output import aside, megabytes, print_json
-from deepnlp.cli.parser import add_json, add_model
+from deepnlp.cli.output import answer, megabytes
+from deepnlp.cli.parser import add_json, add_model, option
 
 SIDES = ("input", "output")
 FORMATS = ("torch", "safetensors", "glove")
@@ -22,17 +23,12 @@ FORMATS = ("torch", "safetensors", "glove")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    add = partial(option, parser)
     add_model(parser)
-    parser.add_argument("--out", required=True, metavar="FILE", help="the file to write")
-    parser.add_argument(
-        "--to",
-        choices=FORMATS,
-        help="by default the end of FILE says it: .pt or .pth, .safetensors, .txt",
-    )
-    parser.add_argument(
-        "--side", choices=SIDES, help="glove: the input's vectors (the default) or the output's"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    add("--out FILE", "the file to write", required=True)
+    add("--to", "by default the end of FILE says it: .pt or .pth, .safetensors, .txt", FORMATS)
+    add("--side", "glove: the input's vectors (the default) or the output's", SIDES)
+    add("--overwrite", "replace FILE if it exists", bool)
     add_json(parser)
 
 
@@ -56,13 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     if format == "glove" and model.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
     made = constructor(model) if format == "torch" else None
-    if arguments.json:
-        print_json({"out": str(out), "format": format, "module": made, "size": model.size()})
-        return 0
-    print(f"{out}: {megabytes(out.stat().st_size)}", file=aside(arguments))
+    text = f"{out}: {megabytes(out.stat().st_size)}"
     if made is not None:
-        print(f"in PyTorch, with the module of docs/exchange.md: {made}")
-    return 0
+        text += f"\nin PyTorch, with the module of docs/exchange.md: {made}"
+    facts = {"out": str(out), "format": format, "module": made, "size": model.size()}
+    return answer(arguments, facts, text)
 
 
 def refuse_to_replace(path: Path, overwrite: bool) -> None:

@@ -11,8 +11,9 @@ import secrets
 import sys
 from functools import partial
 
-from deepnlp.cli.output import print_json
+from deepnlp.cli.output import answer
 from deepnlp.cli.parser import add_json, add_model, at_least, option
+from deepnlp.cli.texts import note_unknown
 
 MOST_WORDS = 10_000_000  # of all samples, which are held until the last is done
 
@@ -25,11 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--length N", "words to add", at_least(0, 1000000), 50)
     add("--temperature T", "below 1 favours likely words, above 1 unlikely ones", float, 1.0)
     add("--top-k K", "choose among the K likeliest words", int)
-    add(
-        "--top-p P",
-        "choose among the fewest likeliest words with a probability of P or more",
-        float,
-    )
+    nucleus = "choose among the fewest likeliest words with a probability of P or more"
+    add("--top-p P", nucleus, float)
     add("--greedy", "always choose the likeliest word", bool)
     add("--seed S", "the same seed gives the same text", at_least(0))
     add("--samples K", "number of continuations, generated side by side", at_least(1, 1000), 1)
@@ -61,20 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     model = load_model(arguments.model)
     vocab = vocabulary_of(model)
     tokens = tokenize_prompt(vocab, arguments.prompt)
-    unknown = [token for token in tokens if token not in vocab]
-    if unknown:
-        words = ", ".join(dict.fromkeys(unknown))
-        print(f"not in the vocabulary, read as <unk>: {words}", file=sys.stderr)
+    note_unknown(vocab, tokens)
     seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-    options = {
-        "temperature": arguments.temperature,
-        "top_k": arguments.top_k,
-        "top_p": arguments.top_p,
-        "greedy": arguments.greedy,
-        "rng": np.random.default_rng(seed),
-        "stop_at_eos": arguments.stop_at_eos,
-        "allow_unknown": arguments.allow_unknown,
-    }
+    names = ("temperature", "top_k", "top_p", "greedy", "stop_at_eos", "allow_unknown")
+    options = {name: getattr(arguments, name) for name in names}
+    options["rng"] = np.random.default_rng(seed)
 
     if arguments.samples == 1 and not arguments.json:
         ids = generate_ids(model, vocab.encode(tokens).tolist(), arguments.length, **options)
@@ -87,8 +76,5 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         prompts = [arguments.prompt] * arguments.samples
         samples = generate_many(model, prompts, arguments.length, **options)
-    if arguments.json:
-        print_json({"prompt": arguments.prompt, "seed": seed, "samples": samples})
-    else:
-        print("\n\n".join(samples))
-    return 0
+    facts = {"prompt": arguments.prompt, "seed": seed, "samples": samples}
+    return answer(arguments, facts, "\n\n".join(samples))

@@ -28,40 +28,20 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     add = partial(option, parser)
-    add(
-        "target FILE.py:NAME",
-        "a class of yours with forward and backward, or functions NAME_forward, NAME_backward",
-        nargs="?",
-    )
-    add(
-        "--input SIZES",
-        "shape of an input of its forward, such as N=3,D=4; once for each input",
-        many=True,
-    )
-    add(
-        "--weight NAME=SHAPE",
-        "shape of what its constructor takes, such as Wx=D,4H; may be repeated",
-        many=True,
-    )
-    add(
-        "--constant NAME",
-        "an array that is no weight and needs no gradient; may be repeated",
-        many=True,
-    )
-    add(
-        "--museum DIR",
-        "score the diagnosis on layers with a mistake (default: those of a checkout)",
-        nargs="?",
-        const="",
-    )
+    target = "a class of yours with forward and backward, or functions NAME_forward, NAME_backward"
+    add("target FILE.py:NAME", target, nargs="?")
+    shape = "shape of an input of its forward, such as N=3,D=4; once for each input"
+    add("--input SIZES", shape, many=True)
+    shape = "shape of what its constructor takes, such as Wx=D,4H; may be repeated"
+    add("--weight NAME=SHAPE", shape, many=True)
+    constant = "an array that is no weight and needs no gradient; may be repeated"
+    add("--constant NAME", constant, many=True)
+    museum = "score the diagnosis on layers with a mistake (default: those of a checkout)"
+    add("--museum DIR", museum, nargs="?", const="")
     add("--shapes K", "random shapes for each layer of the museum", at_least(1, 1000), 20)
     add("--layer NAME", "only this one, such as LSTM or RNNLM; may be repeated", many=True)
-    add(
-        "--method",
-        "auto uses the complex step wherever forward allows it (default)",
-        ["auto", "complex", "central", "direction"],
-        "auto",
-    )
+    method = "auto uses the complex step wherever forward allows it (default)"
+    add("--method", method, ["auto", "complex", "central", "direction"], "auto")
     add("--seed S", "seed of weights and inputs", at_least(0), 0)
     add_json(parser)
 
@@ -107,31 +87,26 @@ def _run_table(arguments: argparse.Namespace) -> int:
     row = f"{{:{width}}}  {{:14}}  {{:>12}}  {{:>7}}  {{}}"
     out = aside(arguments)
     print(row.format("layer", "gradient", "shape", "error", "ok"), file=out)
-    reports = []
+    reports = {}
     for name in names:
-        report = EXAMPLES[name].check(arguments.method, arguments.seed)
-        reports.append((name, report))
-        for found in report.rows:
-            shape = " x ".join(map(str, found.numeric.shape)) or "number"
-            verdict = "ok" if found.ok else f"WRONG, most at {list(found.index)}"
-            line = row.format(name, found.name, shape, f"{found.error:.1e}", verdict)
+        reports[name] = EXAMPLES[name].check(arguments.method, arguments.seed)
+        for gradient in reports[name].rows:
+            shape = " x ".join(map(str, gradient.numeric.shape)) or "number"
+            verdict = "ok" if gradient.ok else f"WRONG, most at {list(gradient.index)}"
+            line = row.format(name, gradient.name, shape, f"{gradient.error:.1e}", verdict)
             print(line, file=out, flush=True)  # central differences take seconds
-            if not found.ok and found.causes:
-                print(f"  likely cause: {found.causes[0]}", file=out)
+            if not gradient.ok and gradient.causes:
+                print(f"  likely cause: {gradient.causes[0]}", file=out)
 
-    wrong = [
-        (name, found.name) for name, report in reports for found in report.rows if not found.ok
-    ]
-    count = sum(len(report.rows) for _, report in reports)
-    verdict = f"{len(wrong)} WRONG" if wrong else "all ok"
-    print(
-        f"\n{count} gradients checked in {len(reports)} of {len(EXAMPLES)} cases: {verdict}",
-        file=out,
-    )
+    gradients = [gradient.ok for report in reports.values() for gradient in report.rows]
+    count, wrong = len(gradients), gradients.count(False)
+    verdict = f"{wrong} WRONG" if wrong else "all ok"
+    cases = f"{len(reports)} of {len(EXAMPLES)} cases"
+    print(f"\n{count} gradients checked in {cases}: {verdict}", file=out)
     if arguments.json:
-        cases = [{"case": name, **report.to_dict()} for name, report in reports]
-        counts = {"ok": not wrong, "gradients": count, "wrong": len(wrong)}
-        print_json({"schema": SCHEMA, "version": VERSION, **counts, "cases": cases})
+        checked = [{"case": name, **report.to_dict()} for name, report in reports.items()]
+        counts = {"ok": not wrong, "gradients": count, "wrong": wrong}
+        print_json({"schema": SCHEMA, "version": VERSION, **counts, "cases": checked})
     return 1 if wrong else 0
 
 
@@ -139,9 +114,9 @@ def _chosen(wanted: list[str] | None, cases: "Mapping[str, Example]") -> list[st
     """Names of the examples of the layers that were asked for."""
     names: list[str] = []
     for layer in wanted or []:
-        found = [name for name, case in cases.items() if layer in (name, case.covers.__name__)]
-        if not found:
+        of_layer = [name for name, case in cases.items() if layer in (name, case.covers.__name__)]
+        if not of_layer:
             known = ", ".join(dict.fromkeys(case.covers.__name__ for case in cases.values()))
             raise ValueError(f"unknown layer {layer!r}: expected one of {known}")
-        names += [name for name in found if name not in names]
-    return names or list(cases)
+        names += of_layer
+    return list(dict.fromkeys(names)) or list(cases)

@@ -15,7 +15,7 @@ import argparse
 import sys
 from functools import partial
 
-from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.output import answer, aside
 from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least, option, picture
 
 
@@ -42,10 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = corpus_of(arguments.model, vocabulary_of(model), arguments.corpus)
     ids = corpus.splits[arguments.split]
     flow = gradient_flow(model, ids, arguments.steps, arguments.batch_size)
-    if arguments.json:
-        print_json({"corpus": corpus.name, "split": arguments.split, **flow.to_dict()})
-    else:
-        print(flow.table())
+    facts = {"corpus": corpus.name, "split": arguments.split, **flow.to_dict()}
+    answer(arguments, facts, flow.table())
     if arguments.figure is not None:
         plots.gradient_flow(flow, arguments.figure)
         print(f"\nfigure: {arguments.figure}", file=aside(arguments))

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from deepnlp.cli.export import FORMATS, SIDES, refuse_to_replace
-from deepnlp.cli.output import print_json
+from deepnlp.cli.output import answer
 from deepnlp.cli.parser import add_json, option, read_text
 
 TOKENIZERS = ("whitespace", "words", "chars")
@@ -29,20 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = partial(option, parser)
     add("file FILE", "the file to read")
     add("--out CHECKPOINT", "the checkpoint to write (.npz)", required=True)
-    add(
-        "--from",
-        "by default the end of FILE says it: .pt or .pth, .safetensors, .txt",
-        FORMATS,
-        dest="format",
-    )
-    add(
-        "--like RUN_OR_CHECKPOINT",
-        "take the options and the vocabulary of this model, whatever the file says",
-    )
+    formats = "by default the end of FILE says it: .pt or .pth, .safetensors, .txt"
+    add("--from", formats, FORMATS, dest="format")
+    like = "take the options and the vocabulary of this model, whatever the file says"
+    add("--like RUN_OR_CHECKPOINT", like)
     add("--vocab FILE", "a text file with a token a line, in the order of the ids")
-    add(
-        "--tokenizer", "with --vocab: how texts are cut into these tokens", TOKENIZERS, "whitespace"
-    )
+    cut = "with --vocab: how texts are cut into these tokens"
+    add("--tokenizer", cut, TOKENIZERS, "whitespace")
     add("--activation", "of an RNN, which its tensors do not tell", ["tanh", "relu"])
     add("--side", "glove: the input's vectors (the default) or the output's", SIDES)
     add("--overwrite", "replace CHECKPOINT if it exists", bool)
@@ -78,8 +71,5 @@ def run(arguments: argparse.Namespace) -> int:
             "or which with --vocab FILE"
         )
     save(out, model)
-    if arguments.json:
-        print_json({"out": str(out), "model": type(model).__name__, "config": model.config()})
-    else:
-        print(f"{out}:\n{model.summary()}")
-    return 0
+    facts = {"out": str(out), "model": type(model).__name__, "config": model.config()}
+    return answer(arguments, facts, f"{out}:\n{model.summary()}")

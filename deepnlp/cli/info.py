@@ -12,8 +12,8 @@ import argparse
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from deepnlp.cli.output import megabytes, print_json
-from deepnlp.cli.parser import add_json, at_least
+from deepnlp.cli.output import answer, megabytes
+from deepnlp.cli.parser import add_json, at_least, option
 
 if TYPE_CHECKING:
     from deepnlp.models import Model
@@ -22,20 +22,13 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "model",
-        nargs="?",
-        metavar="RUN_OR_CHECKPOINT",
-        help="a run folder, or a checkpoint (.npz) of one",
+    model = parser.add_mutually_exclusive_group(required=True)
+    option(
+        model, "model RUN_OR_CHECKPOINT", "a run folder, or a checkpoint (.npz) of one", nargs="?"
     )
-    what.add_argument("--recipe", metavar="NAME", help="the model that a recipe would train")
-    parser.add_argument(
-        "--vocab-size",
-        type=at_least(1, 10_000_000),
-        metavar="V",
-        help="with --recipe: words in the vocabulary; by default those of its corpus",
-    )
+    option(model, "--recipe NAME", "the model that a recipe would train")
+    words = "with --recipe: words in the vocabulary; by default those of its corpus"
+    option(parser, "--vocab-size V", words, at_least(1, 10_000_000))
     add_json(parser)
 
 
@@ -51,19 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         model, result = load(arguments.model), _result_of(arguments.model)
     size = sum(parameter.value.nbytes for parameter in model.parameters())
-    if arguments.json:
-        print_json(_facts(model, size, result))
-        return 0
-    print(model.summary())
-    print(
-        f"\nmemory: {megabytes(size)} for the weights, {megabytes(2 * size)} with their gradients"
-    )
+    memory = f"{megabytes(size)} for the weights, {megabytes(2 * size)} with their gradients"
+    lines = [model.summary(), f"\nmemory: {memory}"]
     for name, vocab in _vocabularies(model).items():
         what = name.replace("vocab", "vocabulary").replace("_", " ")
-        print(f"{what}: {len(vocab):,} tokens, cut by {vocab.tokenizer}")
+        lines.append(f"{what}: {len(vocab):,} tokens, cut by {vocab.tokenizer}")
     if result is not None:
-        print(f"\n{result.table()}")
-    return 0
+        lines.append(f"\n{result.table()}")
+    return answer(arguments, _facts(model, size, result), "\n".join(lines))
 
 
 def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
@@ -89,8 +77,8 @@ def _model_of_recipe(name: str, vocab_size: int | None) -> "Model":
 
 def _vocabularies(model: "Model") -> dict[str, Any]:
     """The vocabularies that a model has, by name."""
-    found = {name: getattr(model, name) for name in getattr(model, "vocab_names", ("vocab",))}
-    return {name: vocab for name, vocab in found.items() if vocab is not None}
+    names = getattr(model, "vocab_names", ("vocab",))
+    return {name: vocab for name in names if (vocab := getattr(model, name)) is not None}
 
 
 def _result_of(path: str) -> "Result | None":

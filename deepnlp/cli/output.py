@@ -7,12 +7,21 @@ from typing import Any, TextIO
 
 from deepnlp.files.tables import table
 
-__all__ = ["aside", "megabytes", "print_json", "table"]
+__all__ = ["answer", "aside", "megabytes", "print_json", "table"]
 
 
 def aside(arguments: argparse.Namespace) -> TextIO:
     """Where a command prints what is meant for people: standard error if JSON is asked for."""
     return sys.stderr if arguments.json else sys.stdout
+
+
+def answer(arguments: argparse.Namespace, facts: Mapping[str, Any], text: str) -> int:
+    """Print the facts for programs if JSON is asked for, else the text for people; exit code 0."""
+    if arguments.json:
+        print_json(facts)
+    else:
+        print(text)
+    return 0
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -13,8 +13,9 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from deepnlp.cli.output import print_json, table
-from deepnlp.cli.parser import add_json, add_model, option, read_text
+from deepnlp.cli.output import answer, table
+from deepnlp.cli.parser import add_json, add_model
+from deepnlp.cli.texts import add_text, text_of
 
 if TYPE_CHECKING:
     from deepnlp.evaluation import Score
@@ -25,9 +26,7 @@ UNKNOWN_MARK = "not in the vocabulary"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     add_model(parser)
-    given = parser.add_mutually_exclusive_group(required=True)
-    option(given, "text TEXT", "the text, or - for standard input", nargs="?")
-    option(given, "--file FILE", "a text file, a sentence a line")
+    add_text(parser, "a sentence")
     add_json(parser)
 
 
@@ -38,47 +37,43 @@ def run(arguments: argparse.Namespace) -> int:
     from deepnlp.generation import vocabulary_of
 
     model = load_model(arguments.model)
-    text = arguments.text
-    if arguments.file is not None or text == "-":
-        text = read_text(arguments.file or "-")
-    found = score(model, text)
+    whole = score(model, text_of(arguments))
     vocab = vocabulary_of(model)
-    lines = list(_lines(found, vocab.token(vocab.eos_id)))
-    if arguments.json:
-        print_json(
-            {
-                "words": len(found.tokens),
-                "unknown": sum(found.unknown),
-                "total_bits": found.total,
-                "bits_per_word": found.total / len(found.tokens),
-                "perplexity": found.perplexity,
-                "lines": [_to_dict(line) for line in lines],
-            }
-        )
-        return 0
-    for line in lines:
-        rows = [
-            [repr(word) if word.isspace() else word, f"{bits:.2f}", UNKNOWN_MARK if unknown else ""]
-            for word, bits, unknown in zip(line.tokens, line.surprisals, line.unknown, strict=True)
-        ]
-        print(table(["word", ">bits", ""], rows))
-        print(f"line: {line.total:.2f} bits, perplexity {line.perplexity:.2f}\n")
-    print(
-        f"total: {found.total:.2f} bits for {len(found.tokens)} words, "
-        f"{found.total / len(found.tokens):.2f} a word, perplexity {found.perplexity:.2f}"
+    lines = list(_lines(whole, vocab.token(vocab.eos_id)))
+    words, per_word = len(whole.tokens), whole.total / len(whole.tokens)
+    facts = {
+        "words": words,
+        "unknown": sum(whole.unknown),
+        "total_bits": whole.total,
+        "bits_per_word": per_word,
+        "perplexity": whole.perplexity,
+        "lines": [_to_dict(line) for line in lines],
+    }
+    text = (
+        f"total: {whole.total:.2f} bits for {words} words, "
+        f"{per_word:.2f} a word, perplexity {whole.perplexity:.2f}"
     )
-    return 0
+    return answer(arguments, facts, "".join(map(_table, lines)) + text)
 
 
-def _lines(found: "Score", eos: str) -> Iterator["Score"]:
+def _lines(whole: "Score", eos: str) -> Iterator["Score"]:
     """The score of each line, its end-of-line token included; empty lines are left out."""
     start = 0
-    for end, token in enumerate(found.tokens, start=1):
+    for end, token in enumerate(whole.tokens, start=1):
         if token == eos:
             part = slice(start, end)
             if end - start > 1:
-                yield type(found)(found.tokens[part], found.surprisals[part], found.unknown[part])
+                yield type(whole)(whole.tokens[part], whole.surprisals[part], whole.unknown[part])
             start = end
+
+
+def _table(line: "Score") -> str:
+    rows = [
+        [repr(word) if word.isspace() else word, f"{bits:.2f}", UNKNOWN_MARK if unknown else ""]
+        for word, bits, unknown in zip(line.tokens, line.surprisals, line.unknown, strict=True)
+    ]
+    total = f"line: {line.total:.2f} bits, perplexity {line.perplexity:.2f}"
+    return f"{table(['word', '>bits', ''], rows)}\n{total}\n\n"
 
 
 def _to_dict(line: "Score") -> dict[str, object]:

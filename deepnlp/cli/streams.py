@@ -32,7 +32,7 @@ class Output:
 
     def write(self, text: str) -> int:
         """Write a text; gives its length."""
-        shown = self.controls.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        shown = self.controls.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
         self._do(self.stream.write, shown)
         return len(text)
 

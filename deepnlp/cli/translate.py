@@ -13,35 +13,22 @@ examples:
 """
 
 import argparse
-import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
-from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Number, add_json, add_model, at_least, option, picture, read_text
-
-if TYPE_CHECKING:
-    from deepnlp.models import Seq2Seq
+from deepnlp.cli.output import answer, aside
+from deepnlp.cli.parser import Number, add_json, add_model, at_least, option, picture
+from deepnlp.cli.texts import add_text, note_unknown, text_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     add = partial(option, parser)
     add_model(parser)
-    given = parser.add_mutually_exclusive_group(required=True)
-    option(given, "text TEXT", "the text, or - for standard input", nargs="?")
-    option(given, "--file FILE", "a text file, a text a line")
-    add(
-        "--beam K",
-        "width of the beam search; 1, the default without --n-best, is greedy search",
-        at_least(1, 1000),
-    )
-    add(
-        "--n-best N",
-        "show the N best translations of a beam search with their scores",
-        at_least(1, 1000),
-        1,
-    )
+    add_text(parser, "a text")
+    beam = "width of the beam search; 1, the default without --n-best, is greedy search"
+    add("--beam K", beam, at_least(1, 1000))
+    n_best = "show the N best translations of a beam search with their scores"
+    add("--n-best N", n_best, at_least(1, 1000), 1)
     add(
         "--length-penalty A",
         "power of the length that a log-probability is divided by in a beam search (default "
@@ -49,12 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         Number(float, low=0, high=100),
         1.0,
     )
-    add(
-        "--max-length T",
-        "the most tokens of a translation, which is cut there",
-        at_least(1, 100000),
-        100,
-    )
+    most = "the most tokens of a translation, which is cut there"
+    add("--max-length T", most, at_least(1, 100000), 100)
     add("--allow-unknown", "<unk> may be written like any other token", bool)
     add(
         "--attention FILE",
@@ -68,13 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the translations of every line."""
     from deepnlp.cli.models import load_model
-    from deepnlp.generation import translate
+    from deepnlp.generation import align, translate
+    from deepnlp.generation.translating import vocabularies_of
     from deepnlp.models import Seq2Seq
 
     model = load_model(arguments.model, Seq2Seq)
-    text = arguments.text
-    if arguments.file is not None or text == "-":
-        text = read_text(arguments.file or "-")
+    text = text_of(arguments)
     if not text.strip():
         raise ValueError("there is no text to translate: what was given is empty")
     if arguments.beam is not None and arguments.n_best > arguments.beam:
@@ -82,8 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     texts = text.removesuffix("\n").split("\n")
     if arguments.attention is not None and len(texts) != 1:
         raise ValueError(f"--attention draws one text, got {len(texts)} lines")
-    _tell_unknown(model, texts)
-    found = translate(
+    vocab, _ = vocabularies_of(model)
+    note_unknown(vocab, (token for line in texts for token in vocab.tokenize(line)))
+    translations = translate(
         model,
         texts,
         beam=arguments.beam or arguments.n_best,
@@ -92,38 +75,21 @@ def run(arguments: argparse.Namespace) -> int:
         max_length=arguments.max_length + 1,  # with the end
         allow_unknown=arguments.allow_unknown,
     )
-    if arguments.json:
-        lines = [
-            {"source": source, "translations": [one._asdict() for one in translations]}
-            for source, translations in zip(texts, found, strict=True)
-        ]
-        print_json({"lines": lines})
-    else:
-        for translations in found:
-            if arguments.n_best == 1:
-                print(translations[0].text)
-            else:
-                print("".join(f"{one.score:8.3f}  {one.text}\n" for one in translations))
+    lines = [
+        {"source": source, "translations": [translation._asdict() for translation in best]}
+        for source, best in zip(texts, translations, strict=True)
+    ]
+    shown = [
+        best[0].text
+        if arguments.n_best == 1
+        else "".join(f"{score:8.3f}  {text}\n" for text, _, _, score in best)
+        for best in translations
+    ]
+    answer(arguments, {"lines": lines}, "\n".join(shown))
     if arguments.attention is not None:
-        _draw(model, texts[0], found[0][0].tokens, arguments)
+        from deepnlp.plots import attention_map
+
+        alignment = align(model, texts[0], translations[0][0].tokens)
+        attention_map(*alignment, path=arguments.attention)
+        print(f"attention: {arguments.attention}", file=aside(arguments))
     return 0
-
-
-def _tell_unknown(model: "Seq2Seq", texts: list[str]) -> None:
-    """Name the words that the model reads as ``<unk>``."""
-    from deepnlp.generation.translating import vocabularies_of
-
-    vocab, _ = vocabularies_of(model)
-    tokens = (token for text in texts for token in vocab.tokenize(text))
-    unknown = ", ".join(dict.fromkeys(token for token in tokens if token not in vocab))
-    if unknown:
-        print(f"not in the vocabulary, read as <unk>: {unknown}", file=sys.stderr)
-
-
-def _draw(model: "Seq2Seq", text: str, tokens: list[str], arguments: argparse.Namespace) -> None:
-    """Write the heat map of the attention."""
-    from deepnlp.generation import align
-    from deepnlp.plots import attention_map
-
-    attention_map(*align(model, text, tokens), path=arguments.attention)
-    print(f"attention: {arguments.attention}", file=aside(arguments))

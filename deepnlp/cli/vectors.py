@@ -18,17 +18,18 @@ examples:
 import argparse
 import math
 import sys
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnlp.cli.output import aside, print_json, table
-from deepnlp.cli.parser import add_backend, add_json, at_least, option, picture
+from deepnlp.cli.actions import Add, add_actions
+from deepnlp.cli.export import SIDES, refuse_to_replace
+from deepnlp.cli.output import answer, table
+from deepnlp.cli.parser import at_least, picture
 
 if TYPE_CHECKING:
     from deepnlp.vectors import AnalogyScore, WordVectors
 
-SIDES = ("input", "output")
 SETS = ("simlex", "men", "rw", "wordsim353")  # measured unless others are asked for
 SHOWN = 60  # words of a picture for which none are named
 
@@ -38,46 +39,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from deepnlp.vectors.formats import FORMATS
     from deepnlp.vectors.word_vectors import METHODS
 
-    add_json(parser)
-    actions = parser.add_subparsers(metavar="ACTION", dest="action", required=True)
+    def shared(add: Add) -> None:
+        add("source VECTORS", "a file of word vectors, a run folder, or a checkpoint (.npz)")
+        add("--side", "of a run: the input's vectors (the default) or the output's", SIDES)
+        add("--format", "of a file; by default its name and first line say it", FORMATS)
+        add("--limit N", "read the first N vectors only", at_least(1))
 
-    one = _action(actions, "neighbours", "the words with the largest cosine", neighbours)
-    option(one, "words WORD", "", nargs="+")
-    _add_k(one)
+    action = add_actions(parser, shared)
+    add = action("neighbours", "the words with the largest cosine", neighbours)
+    add("words WORD", "", nargs="+")
+    add("-k N", "words to show", at_least(1), 10)
 
-    one = _action(actions, "analogy", "words d such that a is to b as c is to d", analogy)
-    option(one, "words WORD", "a, b and c", nargs="*")
-    option(
-        one,
-        "--questions NAME|PATH",
-        "answer a file of questions instead, by section: google, or a path",
-    )
-    option(one, "--method", "3CosAdd (the default) or 3CosMul", METHODS, "add")
-    option(
-        one,
-        "--restrict N",
-        "use the N most frequent words only, as word2vec does with 30,000",
-        at_least(1),
-    )
-    _add_k(one)
+    add = action("analogy", "words d such that a is to b as c is to d", analogy)
+    add("words WORD", "a, b and c", nargs="*")
+    questions = "answer a file of questions instead, by section: google, or a path"
+    add("--questions NAME|PATH", questions)
+    add("--method", "3CosAdd (the default) or 3CosMul", METHODS, "add")
+    restrict = "use the N most frequent words only, as word2vec does with 30,000"
+    add("--restrict N", restrict, at_least(1))
+    add("-k N", "words to show", at_least(1), 10)
 
-    one = _action(actions, "similarity", "Spearman's rho with the ratings of people", similarity)
-    option(one, "sets NAME|PATH", f"by default {', '.join(SETS)}", nargs="*")
+    add = action("similarity", "Spearman's rho with the ratings of people", similarity)
+    add("sets NAME|PATH", f"by default {', '.join(SETS)}", nargs="*")
 
-    one = _action(actions, "plot", "a picture of words by two principal components", plot)
-    option(
-        one,
-        "words WORD",
-        f"a word, or a group NAME=WORD,WORD,...; by default the {SHOWN} most frequent words",
-        nargs="*",
-    )
-    option(one, "--figure PATH", "a .png, .pdf or .svg file", picture, required=True)
-    option(one, "--title", "by default the name of the vectors")
+    add = action("plot", "a picture of words by two principal components", plot)
+    words = f"a word, or a group NAME=WORD,WORD,...; by default the {SHOWN} most frequent words"
+    add("words WORD", words, nargs="*")
+    add("--figure PATH", "a .png, .pdf or .svg file", picture, required=True)
+    add("--title", "by default the name of the vectors")
 
-    one = _action(actions, "convert", "write the vectors to a file", convert)
-    option(one, "out OUT", "a .txt (GloVe), .vec, .bin (word2vec) or .npy file")
-    option(one, "--to", "format of OUT; by default its name says it", FORMATS)
-    option(one, "--overwrite", "replace OUT if it exists", bool)
+    add = action("convert", "write the vectors to a file", convert)
+    add("out OUT", "a .txt (GloVe), .vec, .bin (word2vec) or .npy file")
+    add("--to", "format of OUT; by default its name says it", FORMATS)
+    add("--overwrite", "replace OUT if it exists", bool)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,12 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def neighbours(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
     """Print the neighbours of each word."""
-    found = {word: vectors.neighbours(word, arguments.k) for word in arguments.words}
-    if arguments.json:
-        _print_json(arguments, vectors, neighbours={word: _pairs(x) for word, x in found.items()})
-        return
-    tables = [_ranking(word, "cosine", nearest) for word, nearest in found.items()]
-    print("\n\n".join(tables))
+    answers = {word: vectors.neighbours(word, arguments.k) for word in arguments.words}
+    pairs = {word: _pairs(nearest, "cosine") for word, nearest in answers.items()}
+    tables = [_ranking(word, "cosine", nearest) for word, nearest in answers.items()]
+    _answer(arguments, vectors, "\n\n".join(tables), neighbours=pairs)
 
 
 def analogy(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
@@ -111,11 +103,9 @@ def analogy(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
         return
     vectors = vectors if arguments.restrict is None else vectors.head(arguments.restrict)
     a, b, c = arguments.words
-    found = vectors.analogy(a, b, c, arguments.k, arguments.method)
-    if arguments.json:
-        _print_json(arguments, vectors, question=[a, b, c], answers=_pairs(found, "score"))
-    else:
-        print(_ranking(f"{a} is to {b} as {c} is to", "score", found))
+    answers = vectors.analogy(a, b, c, arguments.k, arguments.method)
+    text = _ranking(f"{a} is to {b} as {c} is to", "score", answers)
+    _answer(arguments, vectors, text, question=[a, b, c], answers=_pairs(answers, "score"))
 
 
 def similarity(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
@@ -126,37 +116,21 @@ def similarity(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
     scores = [
         evaluate_similarity(vectors, load_similarity(name)) for name in arguments.sets or SETS
     ]
-    if arguments.json:
-        rows = [
-            {
-                "set": score.name,
-                "rho": score.rho,
-                "interval": list(score.interval),
-                "covered": score.covered,
-                "total": score.total,
-                "coverage": score.coverage,
-            }
-            for score in scores
-        ]
-        _print_json(arguments, vectors, similarity=rows)
-        return
+    figures = ("rho", "interval", "covered", "total", "coverage")
+    facts = [{"set": s.name, **{name: getattr(s, name) for name in figures}} for s in scores]
     headings = ["set", ">rho", ">95 % interval", ">pairs", ">of", ">coverage"]
-    print(
-        table(
-            headings,
-            [
-                [
-                    score.name,
-                    _shown("{:.3f}", score.rho),
-                    _shown("{:.3f} to {:.3f}", *score.interval),
-                    f"{score.covered:,}",
-                    f"{score.total:,}",
-                    f"{score.coverage:.1%}",
-                ]
-                for score in scores
-            ],
-        )
-    )
+    rows = [
+        [
+            score.name,
+            _shown("{:.3f}", score.rho),
+            _shown("{:.3f} to {:.3f}", *score.interval),
+            f"{score.covered:,}",
+            f"{score.total:,}",
+            f"{score.coverage:.1%}",
+        ]
+        for score in scores
+    ]
+    _answer(arguments, vectors, table(headings, rows), similarity=facts)
 
 
 def _shown(form: str, *numbers: float) -> str:
@@ -177,44 +151,17 @@ def plot(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
             vectors.row(word)  # an error that names the word
     title = arguments.title or Path(arguments.source).name
     plots.embeddings(groups, vectors, title=title, path=arguments.figure)
-    if arguments.json:
-        _print_json(arguments, vectors, groups=groups, figure=arguments.figure)
-    else:
-        print(f"figure: {arguments.figure}", file=aside(arguments))
+    figure = arguments.figure
+    _answer(arguments, vectors, f"figure: {figure}", groups=groups, figure=figure)
 
 
 def convert(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
     """Write a file."""
-    if Path(arguments.out).exists() and not arguments.overwrite:
-        raise ValueError(f"{arguments.out} exists: choose another name, or say --overwrite")
+    refuse_to_replace(Path(arguments.out), arguments.overwrite)
     vectors.save(arguments.out, arguments.to)
-    if arguments.json:
-        _print_json(arguments, vectors, out=arguments.out)
-    else:
-        V, D = vectors.matrix.shape
-        print(f"{arguments.out}: {V:,} words, D = {D}")
-
-
-def _action(actions: Any, name: str, summary: str, do: Any) -> argparse.ArgumentParser:
-    """The parser of an action, with what all actions share."""
-    from deepnlp.vectors.formats import FORMATS
-
-    parser: argparse.ArgumentParser = actions.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + "."
-    )
-    add = partial(option, parser)
-    add("source VECTORS", "a file of word vectors, a run folder, or a checkpoint (.npz)")
-    add("--side", "of a run: the input's vectors (the default) or the output's", SIDES)
-    add("--format", "of a file; by default its name and first line say it", FORMATS)
-    add("--limit N", "read the first N vectors only", at_least(1))
-    parser.set_defaults(do=do)
-    add_json(parser, default=argparse.SUPPRESS)
-    add_backend(parser, default=argparse.SUPPRESS)
-    return parser
-
-
-def _add_k(parser: argparse.ArgumentParser) -> None:
-    option(parser, "-k N", "words to show", at_least(1), 10)
+    V, D = vectors.matrix.shape
+    text = f"{arguments.out}: {V:,} words, D = {D}"
+    _answer(arguments, vectors, text, out=arguments.out)
 
 
 def _load(arguments: argparse.Namespace) -> "WordVectors":
@@ -250,20 +197,18 @@ def _answer_all(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
     questions = load_analogies(arguments.questions)
     scores = evaluate_analogies(vectors, questions, arguments.method, arguments.restrict)
     sums = [scores.semantic, scores.syntactic, scores.total]
-    if arguments.json:
-        _print_json(
-            arguments,
-            vectors,
-            questions=scores.name,
-            method=scores.method,
-            restrict=arguments.restrict,
-            sections=[_counts(score) for score in scores.sections],
-            sums=[_counts(score) for score in sums],
-        )
-        return
     headings = ["section", ">correct", ">asked", ">of", ">accuracy", ">coverage"]
     rows = [_row(score) for score in scores.sections]
-    print(table(headings, [*rows, [""] * len(headings), *map(_row, sums)]))
+    _answer(
+        arguments,
+        vectors,
+        table(headings, [*rows, [""] * len(headings), *map(_row, sums)]),
+        questions=scores.name,
+        method=scores.method,
+        restrict=arguments.restrict,
+        sections=[_counts(score) for score in scores.sections],
+        sums=[_counts(score) for score in sums],
+    )
 
 
 def _row(score: "AnalogyScore") -> list[str]:
@@ -273,27 +218,21 @@ def _row(score: "AnalogyScore") -> list[str]:
 
 
 def _counts(score: "AnalogyScore") -> dict[str, Any]:
-    return {
-        "section": score.section,
-        "correct": score.correct,
-        "covered": score.covered,
-        "total": score.total,
-        "accuracy": score.accuracy,
-        "coverage": score.coverage,
-    }
+    return asdict(score) | {"accuracy": score.accuracy, "coverage": score.coverage}
 
 
-def _pairs(found: list[tuple[str, float]], value: str = "cosine") -> list[dict[str, Any]]:
-    return [{"word": word, value: number} for word, number in found]
+def _pairs(answers: list[tuple[str, float]], value: str) -> list[dict[str, Any]]:
+    return [{"word": word, value: number} for word, number in answers]
 
 
-def _ranking(heading: str, value: str, found: list[tuple[str, float]]) -> str:
-    return table([heading, f">{value}"], [[word, f"{number:.3f}"] for word, number in found])
+def _ranking(heading: str, value: str, answers: list[tuple[str, float]]) -> str:
+    return table([heading, f">{value}"], [[word, f"{number:.3f}"] for word, number in answers])
 
 
-def _print_json(arguments: argparse.Namespace, vectors: "WordVectors", **found: Any) -> None:
+def _answer(arguments: argparse.Namespace, vectors: "WordVectors", text: str, **facts: Any) -> None:
+    """Print a text, or facts as JSON with what the vectors are."""
     V, D = vectors.matrix.shape
     head: dict[str, Any] = {"vectors": arguments.source, "words": V, "dimension": D}
     if _is_model(Path(arguments.source)):
         head["side"] = arguments.side or "input"
-    print_json({**head, "notes": list(vectors.notes), **found})
+    answer(arguments, {**head, "notes": list(vectors.notes), **facts}, text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from deepnlp.backend import Array, asarray, check_number, xp
-from deepnlp.evaluation.prediction import HostIds, checked_ids, exponential, windows
+from deepnlp.evaluation.prediction import HostIds, checked_ids, exponential, kept, windows
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict
@@ -122,16 +122,11 @@ def _learning(model: RNNLM, trained: list[Parameter]) -> Iterator[list[Array]]:
 
     Afterwards weights, state and mode are what they were.
     """
-    training, carried = model.training, model.snapshot()
     start = [p.value.copy() for p in trained]
-    model.eval()
-    model.reset_state()
-    try:
-        yield start
-    finally:
-        for p, W0 in zip(trained, start, strict=True):
-            p.value[...] = W0
-        model.zero_grad()
-        model.restore(carried)
-        if training:
-            model.train()
+    with kept(model):
+        try:
+            yield start
+        finally:
+            for p, W0 in zip(trained, start, strict=True):
+                p.value[...] = W0
+            model.zero_grad()

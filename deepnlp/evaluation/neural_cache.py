@@ -78,11 +78,11 @@ def cache_surprisal(
     check_number("share of the cache", share, low=0, below=1)
     ids = checked_ids(model, ids)
     targets = asarray(to_predict(model, ids)[1:])
-    found: list[HostIds] = []
+    surprisals: list[HostIds] = []
     kept: Array | None = None  # the last states of the windows before, at most (n, H)
     with evaluating(model), np.errstate(divide="ignore"):
         for x, _ in windows(ids, 1, window):
-            first, T = sum(map(len, found)), x.shape[1]
+            first, T = sum(map(len, surprisals)), x.shape[1]
             h = model.hidden(asarray(x))
             own = targets[first : first + T]
             losses = asnumpy(model.output.losses(h, own[None])[0]).astype("float64")
@@ -92,9 +92,9 @@ def cache_surprisal(
             cache = _cache_of(states, h[0], followed_by, own, K, size, flatness)
             p = asnumpy(cache).astype("float64")
             lam = np.where(np.arange(first, first + T) > 0, share, 0.0)
-            found.append(-np.logaddexp(np.log1p(-lam) - losses, np.log(lam) + np.log(p)))
+            surprisals.append(-np.logaddexp(np.log1p(-lam) - losses, np.log(lam) + np.log(p)))
             kept = states[-size:]
-    return np.concatenate(found)
+    return np.concatenate(surprisals)
 
 
 def _cache_of(

@@ -27,6 +27,20 @@ TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
 
 @contextmanager
+def kept(model: Layer) -> Iterator[None]:
+    """Context in evaluation mode, from a state of zeros; mode and state are then what they were."""
+    training, carried = model.training, model.snapshot()
+    model.eval()
+    model.reset_state()
+    try:
+        yield
+    finally:
+        model.restore(carried)
+        if training:
+            model.train()
+
+
+@contextmanager
 def evaluating(model: Layer) -> Iterator[None]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
 
@@ -43,16 +57,8 @@ def evaluating(model: Layer) -> Iterator[None]:
     >>> model.training
     True
     """
-    training, carried = model.training, model.snapshot()
-    model.eval()
-    model.reset_state()
-    try:
-        with no_backward():
-            yield
-    finally:
-        model.restore(carried)
-        if training:
-            model.train()
+    with kept(model), no_backward():
+        yield
 
 
 def perplexity(
@@ -247,8 +253,8 @@ def score(model: RNNLM, text: str) -> Score:
     >>> model.vocab = Vocabulary.build("a cat".split())
     >>> for parameter in model.parameters():
     ...     parameter.value[...] = 0
-    >>> found = score(model, "a dog")
-    >>> found.tokens, found.unknown, round(found.total, 3)
+    >>> dog = score(model, "a dog")
+    >>> dog.tokens, dog.unknown, round(dog.total, 3)
     (['a', 'dog', '<eos>'], [False, True, False], 6.0)
     """
     vocab = model.vocab

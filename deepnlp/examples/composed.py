@@ -6,182 +6,118 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from deepnlp import layers
-from deepnlp.backend import Generator
 from deepnlp.layer import Layer, Sequential
+from deepnlp.layers import AttentionDecoder, BahdanauDecoder, InputFeedingDecoder
 from deepnlp.models import Seq2Seq, Tagger
 
-Make = Callable[[Any, Generator], Layer]
-
-
-class Composed(NamedTuple):
-    """A layer from sizes and a generator of random numbers, and the shapes of its inputs."""
-
-    make: Make
-    inputs: str
-
-
 RNN, LSTM, GRU = layers.TimeRNN.init, layers.TimeLSTM.init, layers.TimeGRU.init
-Deep, Stacked, Dot = layers.TimeDeepTransition, layers.TimeStacked, layers.DotAttention
+Deep, Stacked = layers.TimeDeepTransition.init, layers.TimeStacked
+General, Concat = layers.GeneralAttention.init, layers.ConcatAttention.init
+Additive, Dot = layers.AdditiveAttention.init, layers.DotAttention
+
 X, WITH_LENGTHS = "N,T,D", "N,T,D; lengths T"
+READ_ALL, READ = "N,T,D; N,S,H", "N,T,D; N,S,H; lengths S"
 TRANSLATE, TAG = "ids N,S; lengths S; ids N,T; targets N,T", "ids N,T; lengths T; targets N,T"
-READ, READ_ALL = "N,T,D; N,S,H; lengths S", "N,T,D; N,S,H"
-ATTEND = "N,T,D; N,S,H; lengths S"
+
+Row = tuple[str, Callable[[], Layer]]
 
 
-def both(cell: Any, D: int, H: int, other_H: int, rng: Generator) -> layers.TimeBidirectional:
-    """A bidirectional layer."""
-    return layers.TimeBidirectional(cell(D, H, rng), cell(D, other_H, rng))
+def composed(sizes: Any, rng: Any) -> dict[str, Row]:
+    """The shapes of the inputs and a function that makes the layer, by the example's name."""
+    D, H, V, r = sizes.D, sizes.H, sizes.V, rng
 
+    def both(cell: Any, D: int, H: int, other_H: int) -> Any:
+        return layers.TimeBidirectional(cell(D, H, r), cell(D, other_H, r))
 
-def stack(cell: Any, D: int, H: int, rng: Generator, dropout: float = 0.0) -> layers.TimeStacked:
-    """Two recurrent layers, D to D + 1 to H."""
-    return Stacked(cell(D, D + 1, rng), cell(D + 1, H, rng), dropout=dropout, rng=rng)
+    def stack(cell: Any, D: int, H: int, dropout: float = 0.0) -> Layer:
+        return Stacked(cell(D, D + 1, r), cell(D + 1, H, r), dropout=dropout, rng=r)
 
+    def reader(inputs: str, decoder: Any, parts: Callable[[], tuple[Layer, Layer]]) -> Row:
+        """A decoder of a cell and an attention."""
+        return inputs, lambda: decoder.init(*parts(), H, V, r)
 
-def seq2seq(tie: str = "none", **options: Any) -> Composed:
-    """An encoder and decoder; with one vocabulary, or the target's with one word of its own."""
+    def seq2seq(source: int = V + 2, **options: Any) -> Row:
+        """An encoder and decoder; with one vocabulary, or the target's with one word of its own."""
+        return TRANSLATE, lambda: Seq2Seq(source, V, D, H, **options, dtype="float64", rng=r)
 
-    def make(s: Any, rng: Generator) -> Layer:
-        one_vocab = tie == "all" and not options.get("shared_ids")
-        source, given = s.V if one_vocab else s.V + 2, dict(options)
-        if given.get("shared_ids"):
-            given["shared_ids"] = [*range(2, s.V), -1, 0]
-        return Seq2Seq(source, s.V, s.D, s.H, tie=tie, **given, dtype="float64", rng=rng)
+    def tagger(**options: Any) -> Row:
+        return TAG, lambda: Tagger(V, V, D, H, **options, dtype="float64", rng=r)
 
-    return Composed(make, TRANSLATE)
+    def deep_output() -> Layer:
+        return layers.deep_output(H, D, V, rng=r)
 
-
-COMPOSED: dict[str, Composed] = {
-    "TimeDeepTransition": Composed(lambda s, r: Deep.init(s.D, s.H, r), X),
-    "TimeDeepTransition shortcut": Composed(
-        lambda s, r: Deep.init(s.D, s.H, r, layers=3, shortcut=True), X
-    ),
-    "TimeDeepTransition stateful": Composed(lambda s, r: Deep.init(s.D, s.H, r, stateful=True), X),
-    "Sequential deep output": Composed(
-        lambda s, r: Sequential(RNN(s.D, s.H, r), layers.deep_output(s.H, s.D, s.V, rng=r)), X
-    ),
-    "Sequential deep output and transition": Composed(
-        lambda s, r: Sequential(
-            Deep.init(s.D, s.H, r, shortcut=True), layers.deep_output(s.H, s.D, s.V, rng=r)
+    return {
+        "TimeDeepTransition": (X, lambda: Deep(D, H, r)),
+        "TimeDeepTransition shortcut": (X, lambda: Deep(D, H, r, layers=3, shortcut=True)),
+        "TimeDeepTransition stateful": (X, lambda: Deep(D, H, r, stateful=True)),
+        "Sequential deep output": (X, lambda: Sequential(RNN(D, H, r), deep_output())),
+        "Sequential deep output and transition": (
+            X,
+            lambda: Sequential(Deep(D, H, r, shortcut=True), deep_output()),
         ),
-        X,
-    ),
-    "TimeBidirectional RNN": Composed(lambda s, r: both(RNN, s.D, s.H, s.H, r), WITH_LENGTHS),
-    "TimeBidirectional GRU": Composed(lambda s, r: both(GRU, s.D, s.H, s.D, r), WITH_LENGTHS),
-    "TimeBidirectional LSTM": Composed(lambda s, r: both(LSTM, s.D, s.H, s.H, r), WITH_LENGTHS),
-    "TimeBidirectional deep transition": Composed(
-        lambda s, r: both(Deep.init, s.D, s.H, s.H, r), WITH_LENGTHS
-    ),
-    "TimeStacked LSTM": Composed(lambda s, r: stack(LSTM, s.D, s.H, r), X),
-    "TimeStacked GRU dropout": Composed(lambda s, r: stack(GRU, s.D, s.H, r, 0.4), WITH_LENGTHS),
-    "TimeStacked bidirectional LSTM": Composed(
-        lambda s, r: Stacked(both(LSTM, s.D, s.H, s.H, r), both(LSTM, 2 * s.H, s.D, s.D, r)),
-        WITH_LENGTHS,
-    ),
-    "WeightDrop RNN": Composed(lambda s, r: layers.WeightDrop(RNN(s.D, s.H, r), 0.5, r), X),
-    "WeightDrop LSTM": Composed(
-        lambda s, r: layers.WeightDrop(LSTM(s.D, s.H, r), 0.5, r), WITH_LENGTHS
-    ),
-    "WeightDrop GRU stateful": Composed(
-        lambda s, r: layers.WeightDrop(GRU(s.D, s.H, r, stateful=True), 0.5, r), X
-    ),
-    "Unrolled RNN": Composed(
-        lambda s, r: layers.Unrolled(layers.RNN.init(s.D, s.H, r), (0.4,), rng=r), X
-    ),
-    "Unrolled LSTM locked": Composed(
-        lambda s, r: layers.Unrolled(layers.LSTM.init(s.D, s.H, r), (0.4, 0.3), True, r), X
-    ),
-    "DotAttention": Composed(lambda *_: Dot(), "N,T,H; N,S,H"),
-    "DotAttention lengths": Composed(lambda *_: Dot(), "N,T,H; N,S,H; lengths S"),
-    "GeneralAttention": Composed(lambda s, r: layers.GeneralAttention.init(s.D, s.H, r), ATTEND),
-    "ConcatAttention": Composed(lambda s, r: layers.ConcatAttention.init(s.D, s.H, s.V, r), ATTEND),
-    "AdditiveAttention": Composed(
-        lambda s, r: layers.AdditiveAttention.init(s.D, s.H, s.V, r), ATTEND
-    ),
-    "ContextDecoder": Composed(
-        lambda s, r: layers.ContextDecoder(LSTM(s.D + s.H, s.V, r)), "N,T,D; N,H"
-    ),
-    "AttentionDecoder dot": Composed(
-        lambda s, r: layers.AttentionDecoder.init(LSTM(s.D, s.H, r), Dot(), s.H, s.V, r), READ
-    ),
-    "AttentionDecoder concat": Composed(
-        lambda s, r: layers.AttentionDecoder.init(
-            stack(GRU, s.D, s.V, r),
-            layers.ConcatAttention.init(s.V, s.H, s.D, r),
-            s.H,
-            s.V,
-            r,
+        "TimeBidirectional RNN": (WITH_LENGTHS, lambda: both(RNN, D, H, H)),
+        "TimeBidirectional GRU": (WITH_LENGTHS, lambda: both(GRU, D, H, D)),
+        "TimeBidirectional LSTM": (WITH_LENGTHS, lambda: both(LSTM, D, H, H)),
+        "TimeBidirectional deep transition": (WITH_LENGTHS, lambda: both(Deep, D, H, H)),
+        "TimeStacked LSTM": (X, lambda: stack(LSTM, D, H)),
+        "TimeStacked GRU dropout": (WITH_LENGTHS, lambda: stack(GRU, D, H, 0.4)),
+        "TimeStacked bidirectional LSTM": (
+            WITH_LENGTHS,
+            lambda: Stacked(both(LSTM, D, H, H), both(LSTM, 2 * H, D, D)),
         ),
-        READ_ALL,
-    ),
-    "InputFeedingDecoder general": Composed(
-        lambda s, r: layers.InputFeedingDecoder.init(
-            stack(LSTM, s.D + s.V, s.D, r),
-            layers.GeneralAttention.init(s.D, s.H, r),
-            s.H,
-            s.V,
-            r,
+        "WeightDrop RNN": (X, lambda: layers.WeightDrop(RNN(D, H, r), 0.5, r)),
+        "WeightDrop LSTM": (WITH_LENGTHS, lambda: layers.WeightDrop(LSTM(D, H, r), 0.5, r)),
+        "WeightDrop GRU stateful": (
+            X,
+            lambda: layers.WeightDrop(GRU(D, H, r, stateful=True), 0.5, r),
         ),
-        READ,
-    ),
-    "InputFeedingDecoder dot": Composed(
-        lambda s, r: layers.InputFeedingDecoder.init(RNN(s.D + s.V, s.H, r), Dot(), s.H, s.V, r),
-        READ_ALL,
-    ),
-    "InputFeedingDecoder concat dropout": Composed(
-        lambda s, r: layers.InputFeedingDecoder.init(
-            stack(GRU, s.D + s.V, s.H, r, dropout=0.4),
-            layers.ConcatAttention.init(s.H, s.H, s.D, r),
-            s.H,
-            s.V,
-            r,
+        "Unrolled RNN": (X, lambda: layers.Unrolled(layers.RNN.init(D, H, r), (0.4,), rng=r)),
+        "Unrolled LSTM locked": (
+            X,
+            lambda: layers.Unrolled(layers.LSTM.init(D, H, r), (0.4, 0.3), True, r),
         ),
-        READ,
-    ),
-    "BahdanauDecoder": Composed(
-        lambda s, r: layers.BahdanauDecoder.init(
-            GRU(s.D + s.H, s.V, r),
-            layers.AdditiveAttention.init(s.V, s.H, s.D, r),
-            s.H,
-            s.V,
-            r,
+        "DotAttention": ("N,T,H; N,S,H", Dot),
+        "DotAttention lengths": ("N,T,H; N,S,H; lengths S", Dot),
+        "GeneralAttention": (READ, lambda: General(D, H, r)),
+        "ConcatAttention": (READ, lambda: Concat(D, H, V, r)),
+        "AdditiveAttention": (READ, lambda: Additive(D, H, V, r)),
+        "ContextDecoder": ("N,T,D; N,H", lambda: layers.ContextDecoder(LSTM(D + H, V, r))),
+        "AttentionDecoder dot": reader(READ, AttentionDecoder, lambda: (LSTM(D, H, r), Dot())),
+        "AttentionDecoder concat": reader(
+            READ_ALL, AttentionDecoder, lambda: (stack(GRU, D, V), Concat(V, H, D, r))
         ),
-        READ,
-    ),
-    "BahdanauDecoder deep dropout": Composed(
-        lambda s, r: layers.BahdanauDecoder.init(
-            stack(LSTM, s.D + s.H, s.V, r, dropout=0.4),
-            layers.AdditiveAttention.init(s.V, s.H, s.D, r),
-            s.H,
-            s.V,
-            r,
+        "InputFeedingDecoder general": reader(
+            READ, InputFeedingDecoder, lambda: (stack(LSTM, D + V, D), General(D, H, r))
         ),
-        READ_ALL,
-    ),
-    "Seq2Seq": seq2seq(),
-    "Seq2Seq gru two layers": seq2seq(cell="gru", layers=2, dropout=0.3, bidirectional=True),
-    "Seq2Seq every": seq2seq(context="every", layers=2),
-    "Seq2Seq every rnn bidirectional": seq2seq(context="every", cell="rnn", bidirectional=True),
-    "Seq2Seq dot": seq2seq(attention="dot", dropout=0.3),
-    "Seq2Seq general bidirectional": seq2seq(
-        attention="general", layers=2, bidirectional=True, input_feeding=True, dropout=0.3
-    ),
-    "Seq2Seq concat": seq2seq(attention="concat", cell="gru", reset_after=True),
-    "Seq2Seq additive": seq2seq(attention="additive", cell="gru", bidirectional=True),
-    "Seq2Seq reverse general": seq2seq(attention="general", reverse=True),
-    "Seq2Seq tie output": seq2seq(tie="output", context="every"),
-    "Seq2Seq tie all": seq2seq(tie="all", attention="dot", input_feeding=True),
-    "Seq2Seq tie all shared": seq2seq(tie="all", shared_ids=True),
-    "Tagger": Composed(
-        lambda s, r: Tagger(s.V, s.V, s.D, s.H, layers=2, dropout=0.3, dtype="float64", rng=r), TAG
-    ),
-    "Tagger one way": Composed(
-        lambda s, r: Tagger(
-            s.V, s.V, s.D, s.H, cell="gru", bidirectional=False, dtype="float64", rng=r
+        "InputFeedingDecoder dot": reader(
+            READ_ALL, InputFeedingDecoder, lambda: (RNN(D + V, H, r), Dot())
         ),
-        TAG,
-    ),
-}
+        "InputFeedingDecoder concat dropout": reader(
+            READ, InputFeedingDecoder, lambda: (stack(GRU, D + V, H, 0.4), Concat(H, H, D, r))
+        ),
+        "BahdanauDecoder": reader(
+            READ, BahdanauDecoder, lambda: (GRU(D + H, V, r), Additive(V, H, D, r))
+        ),
+        "BahdanauDecoder deep dropout": reader(
+            READ_ALL, BahdanauDecoder, lambda: (stack(LSTM, D + H, V, 0.4), Additive(V, H, D, r))
+        ),
+        "Seq2Seq": seq2seq(),
+        "Seq2Seq gru two layers": seq2seq(cell="gru", layers=2, dropout=0.3, bidirectional=True),
+        "Seq2Seq every": seq2seq(context="every", layers=2),
+        "Seq2Seq every rnn bidirectional": seq2seq(context="every", cell="rnn", bidirectional=True),
+        "Seq2Seq dot": seq2seq(attention="dot", dropout=0.3),
+        "Seq2Seq general bidirectional": seq2seq(
+            attention="general", layers=2, bidirectional=True, input_feeding=True, dropout=0.3
+        ),
+        "Seq2Seq concat": seq2seq(attention="concat", cell="gru", reset_after=True),
+        "Seq2Seq additive": seq2seq(attention="additive", cell="gru", bidirectional=True),
+        "Seq2Seq reverse general": seq2seq(attention="general", reverse=True),
+        "Seq2Seq tie output": seq2seq(tie="output", context="every"),
+        "Seq2Seq tie all": seq2seq(V, tie="all", attention="dot", input_feeding=True),
+        "Seq2Seq tie all shared": seq2seq(tie="all", shared_ids=[*range(2, V), -1, 0]),
+        "Tagger": tagger(layers=2, dropout=0.3),
+        "Tagger one way": tagger(cell="gru", bidirectional=False),
+    }

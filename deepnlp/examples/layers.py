@@ -18,7 +18,7 @@ import numpy
 from deepnlp import layers, models
 from deepnlp.backend import Generator, asarray
 from deepnlp.backend.shapes import shape
-from deepnlp.examples.composed import COMPOSED, Composed
+from deepnlp.examples.composed import composed
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.layer import Layer, Sequential
 from deepnlp.models import CBOW, RNNLM, Model, SimpleRNNLM, SkipGram
@@ -80,6 +80,18 @@ def weight(rng: Generator, *shape: int) -> Parameter:
     return Parameter(values / math.sqrt(max(1, shape[0])) if len(shape) > 1 else values)
 
 
+def redrawn(layer: Any, rng: Generator) -> Any:
+    """A layer with other weights than fresh ones: these are larger, and no bias is zero."""
+    for parameter in layer.parameters():
+        parameter.value = weight(rng, *parameter.shape).value
+    return layer
+
+
+def _inputs(rng: Generator, text: str, sizes: Sizes) -> Inputs:
+    """The inputs that :func:`_input` describes, with ``"; "`` between."""
+    return tuple(_input(rng, part, sizes) for part in text.split("; "))
+
+
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
     """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
 
@@ -108,12 +120,12 @@ def _layer(
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
         by_letter = sizes._asdict()
         given = [
-            None if one == "-" else weight(rng, *shape(one, by_letter)) for one in weights.split()
+            None if axes == "-" else weight(rng, *shape(axes, by_letter))
+            for axes in weights.split()
         ]
         if "rng" in inspect.signature(kind).parameters:
             options["rng"] = rng
-        made = kind(*given, **options)
-        return made, tuple(_input(rng, one, sizes) for one in inputs.split("; "))
+        return kind(*given, **options), _inputs(rng, inputs, sizes)
 
     name = f"{kind.__name__} {note}".strip()
     yield Example(name, kind, build, SIZES, any_shape)
@@ -122,25 +134,23 @@ def _layer(
 
 
 def _recurrent(
-    note: str, one: type[Layer], over_time: type[Layer], weights: str, **options: Any
+    note: str, step: type[Layer], over_time: type[Layer], weights: str, **options: Any
 ) -> Iterator[Example]:
     """A step of a recurrent layer, and the layer over time with and without a state."""
     x = "H" if weights.startswith("-") else "D"
-    states = "; N,H; N,H" if one is layers.LSTM else "; N,H"
-    yield from _layer(note, one, weights, f"N,{x}{states}", **options)
+    states = "; N,H; N,H" if step is layers.LSTM else "; N,H"
+    yield from _layer(note, step, weights, f"N,{x}{states}", **options)
     yield from _layer(note, over_time, weights, f"N,T,{x}", **options)
     stateful = f"{note} stateful".strip()
     yield from _layer(stateful, over_time, weights, f"N,T,{x}", stateful=True, **options)
 
 
-def _composed(name: str, composed: Composed) -> Iterator[Example]:
-    """A layer made of others, with other weights than fresh ones, of which the biases are zero."""
+def _composed(name: str) -> Iterator[Example]:
+    """A layer made of others."""
 
     def build(rng: Generator, sizes: Sizes) -> tuple[Layer, Inputs]:
-        made = composed.make(sizes, rng)
-        for parameter in made.parameters():
-            parameter.value = weight(rng, *parameter.shape).value
-        return made, tuple(_input(rng, one, sizes) for one in composed.inputs.split("; "))
+        inputs, make = composed(sizes, rng)[name]
+        return redrawn(make(), rng), _inputs(rng, inputs, sizes)
 
     covers = {**vars(layers), **vars(models)}[name.split()[0]]
     yield Example(name, covers, build, SMALL)
@@ -148,67 +158,53 @@ def _composed(name: str, composed: Composed) -> Iterator[Example]:
         yield Example(f"{name} N=1 T=1", covers, build, SMALL._replace(N=1, T=1, S=1))
 
 
-def _rnnlm(cell: str, tie: str) -> Example:
-    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-        D = s.H if tie == "tied" else s.D
-        model = RNNLM(s.V, D, s.H, cell=cell, tie=tie, dropout=0.3, dtype="float64", rng=rng)
-        for parameter in model.parameters():  # larger than fresh ones, biases not zero
-            parameter.value = weight(rng, *parameter.shape).value
-        return model, _windows(rng, s)
+def _rnnlm(
+    name: str, options: Callable[[Sizes, Generator], dict[str, Any]], sizes: Sizes = SIZES
+) -> Example:
+    """A language model with certain options."""
 
-    return Example(f"RNNLM {cell} {tie}", RNNLM, build)
+    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
+        usual: dict[str, Any] = {
+            "embed_size": s.D,
+            "hidden_size": s.H,
+            "dropout": 0.3,
+            "dtype": "float64",
+        }
+        model = redrawn(RNNLM(s.V, **(usual | options(s, rng)), rng=rng), rng)
+        ids, targets = _windows(rng, s)
+        return model, (ids, targets % model.output_size)
+
+    return Example(f"RNNLM {name}", RNNLM, build, sizes)
+
+
+def _plain(cell: str, tie: str) -> Example:
+    def options(s: Sizes, _: Generator) -> dict[str, Any]:
+        return {"cell": cell, "tie": tie, "embed_size": s.H if tie == "tied" else s.D}
+
+    return _rnnlm(f"{cell} {tie}", options)
 
 
 def _awd_lstm(augment: float) -> Example:
     """All that AWD-LSTM adds to a language model, and the augmented loss."""
+    dropouts = {"dropout": 0.25, "input_dropout": 0.4, "output_dropout": 0.4, "embed_dropout": 0.3}
+    others = {"locked_dropout": True, "weight_drop": 0.5, "ar": 0.8, "tar": 0.6}
+    loss = {"augment": augment, "augment_temperature": 3.0}
 
-    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-        model = RNNLM(
-            *(s.V, s.D, [s.H, s.H, s.D], 3),
-            dropout=0.25,
-            input_dropout=0.4,
-            output_dropout=0.4,
-            locked_dropout=True,
-            embed_dropout=0.3,
-            weight_drop=0.5,
-            ar=0.8,
-            tar=0.6,
-            augment=augment,
-            augment_temperature=3.0,
-            dtype="float64",
-            rng=rng,
-        )
-        for parameter in model.parameters():
-            parameter.value = weight(rng, *parameter.shape).value
-        return model, _windows(rng, s)
+    def options(s: Sizes, _: Generator) -> dict[str, Any]:
+        return {"hidden_size": [s.H, s.H, s.D], "layers": 3, **dropouts, **others, **loss}
 
-    name = "RNNLM AWD-LSTM" + (" augmented" if augment else "")
-    return Example(name, RNNLM, build, SMALL)
+    return _rnnlm("AWD-LSTM" + (" augmented" if augment else ""), options, SMALL)
 
 
 def _rows_in_part(tie: str) -> Example:
     """Some words are only read, one is only predicted; of the others some vectors are frozen."""
 
-    def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-        output_ids = [*range(s.V - 2, 0, -2), -1]
-        vectors = asarray(rng.normal(size=(s.V, s.D)))
-        model = RNNLM(
-            *(s.V, s.D, s.H, 1),
-            tie=tie,
-            dropout=0.3,
-            embedding=vectors,
-            freeze_embedding=True,
-            trained_ids=[0, s.V - 2],
-            output_ids=output_ids,
-            dtype="float64",
-            rng=rng,
-        )
-        for parameter in model.parameters():
-            parameter.value = weight(rng, *parameter.shape).value
-        ids, targets = _windows(rng, s)
-        return model, (ids, targets % len(output_ids))
+    def options(s: Sizes, rng: Generator) -> dict[str, Any]:
+        embedding = asarray(rng.normal(size=(s.V, s.D)))
+        rows = {"trained_ids": [0, s.V - 2], "output_ids": [*range(s.V - 2, 0, -2), -1]}
+        return {"tie": tie, "layers": 1, "embedding": embedding, "freeze_embedding": True, **rows}
 
-    return Example(f"RNNLM {tie}, rows shared in part", RNNLM, build)
+    return _rnnlm(f"{tie}, rows shared in part", options)
 
 
 def _windows(rng: Generator, s: Sizes) -> Inputs:
@@ -225,13 +221,10 @@ def _word2vec(kind: Any, tie: str, loss: str, **options: Any) -> Example:
     """N blocks of H words with T centres and D negatives; the vectors are of size D."""
 
     def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-        model = kind(s.V, s.D, tie, loss, dtype="float64", **options)
-        for parameter in model.parameters():
-            parameter.value = weight(rng, *parameter.shape).value
-        text, windows, centres, negatives = "ids N,H", "labels N,T,H", "ids N,T", "ids N,D"
-        inputs = [_input(rng, one, s) for one in (text, windows, centres, negatives)]
+        model = redrawn(kind(s.V, s.D, tie, loss, dtype="float64", **options), rng)
+        inputs = _inputs(rng, "ids N,H; labels N,T,H; ids N,T; ids N,D", s)
         inputs[1][:1, :1] = int(s.T == 1)  # of several centres one has no window
-        return model, tuple(inputs[: 4 if loss == "negative" else 3])
+        return model, inputs[: 4 if loss == "negative" else 3]
 
     return Example(" ".join([kind.__name__, tie, loss, *options.values()]), kind, build)
 
@@ -295,12 +288,12 @@ def _rows() -> Iterator[Example]:
     reset_after = f"{gru} 3H"
     yield from _recurrent("reset_after", layers.GRU, layers.TimeGRU, reset_after, reset_after=True)
 
-    for name, composed in COMPOSED.items():
-        yield from _composed(name, composed)
+    for name in composed(SMALL, None):
+        yield from _composed(name)
     yield Example("Sequential tied LSTM", Sequential, _tied_stack)
     for cell in ("lstm", "gru", "rnn"):
         for tie in ("none", "tied", "tied+L"):
-            yield _rnnlm(cell, tie)
+            yield _plain(cell, tie)
     for augment in (0.0, 0.7):
         yield _awd_lstm(augment)
     for tie in ("none", "tied+L"):

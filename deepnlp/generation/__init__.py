@@ -2,13 +2,7 @@
 
 from deepnlp.generation.beam import beam_search
 from deepnlp.generation.decoding import Hypothesis, greedy_search, sample_search
-from deepnlp.generation.sampling import (
-    Sampler,
-    apply_temperature,
-    draw,
-    keep_top_k,
-    keep_top_p,
-)
+from deepnlp.generation.sampling import Sampler, apply_temperature, draw, keep_top_k, keep_top_p
 from deepnlp.generation.translating import Alignment, Translation, align, translate
 from deepnlp.generation.writing import (
     LINE_MEMORY,

@@ -9,16 +9,8 @@ import numpy as np
 
 from deepnlp.backend import Array, asarray, asnumpy, check_ids, check_number, xp
 from deepnlp.backend.functions import log_softmax
-from deepnlp.generation.decoding import (
-    MAX_LENGTH,
-    HostArray,
-    Hypothesis,
-    Step,
-    check_length,
-    never,
-    take_rows,
-)
-from deepnlp.generation.sampling import check_banned
+from deepnlp.generation.decoding import MAX_LENGTH, HostArray, Hypothesis, Step, never, take_rows
+from deepnlp.generation.sampling import DIVERGED, check_banned
 
 LARGEST_PENALTY = 100
 
@@ -92,14 +84,13 @@ def beam_search(
     >>> marks = {"start_id": 2, "end_id": 2, "max_length": 3}
     >>> greedy_search(step, None, 1, **marks)[0].ids
     (0, 0)
-    >>> found = beam_search(step, None, 1, width=2, n_best=2, length_penalty=0.0, **marks)[0]
-    >>> [(text, round(float(np.exp(log_p)), 2)) for text, log_p, _ in found]
+    >>> best = beam_search(step, None, 1, width=2, n_best=2, length_penalty=0.0, **marks)[0]
+    >>> [(text, round(float(np.exp(log_p)), 2)) for text, log_p, _ in best]
     [((1,), 0.36), ((0, 1), 0.27)]
     """
-    check_length(max_length)
-    check_number("width", width, whole=True)
-    check_number("n_best", n_best, whole=True)
-    check_number("N", N, whole=True)
+    check_number("max_length", max_length, whole=True, low=1)
+    for name, number in (("width", width), ("n_best", n_best), ("N", N)):
+        check_number(name, number, whole=True)
     if not 1 <= n_best <= width:
         raise ValueError(
             f"a beam search finds n_best of width hypotheses: expected 1 <= n_best <= width, got "
@@ -166,21 +157,17 @@ def _likeliest(
     """The log-probabilities (B, k) of the k likeliest ids of each row and the ids, on the host."""
     B, V = log_p.shape
     check_banned(banned, V)
-    if only is not None:
-        check_ids("beam_search", np.array([only]), V, "end_id")
     for id_ in banned:
         log_p[:, id_] = -np.inf
     if only is not None:
         ids = np.full((B, 1), only)
+        check_ids("beam_search", ids, V, "end_id")
     elif k < V:
         # in the order of the ids, so that equal ones are not in the order of the partition
         ids = np.sort(asnumpy(xp.argpartition(-log_p, k - 1, axis=1)[:, :k]), axis=1)
     else:
         ids = np.tile(np.arange(V), (B, 1))
-    found = asnumpy(xp.take_along_axis(log_p, asarray(ids), axis=1)).astype(np.float64)
-    if np.isnan(found).any():
-        raise ValueError(
-            "the model's scores are not finite, so no word can be chosen; "
-            "its weights have diverged: load an earlier checkpoint"
-        )
-    return found, ids
+    likeliest = asnumpy(xp.take_along_axis(log_p, asarray(ids), axis=1)).astype(np.float64)
+    if np.isnan(likeliest).any():
+        raise ValueError(DIVERGED)
+    return likeliest, ids

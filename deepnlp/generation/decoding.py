@@ -142,7 +142,7 @@ def sample_search(
     >>> sample_search(step, None, 1, start_id=2, end_id=2, rng=np.random.default_rng(1))[0].ids[:5]
     (1, 0, 0, 0, 0)
     """
-    check_length(max_length)
+    check_number("max_length", max_length, whole=True, low=1)
     sampler = sampler or Sampler(banned=never((), start_id, end_id))
     rngs = (rng or np.random.default_rng(0)).spawn(N)
     texts: list[list[int]] = [[] for _ in range(N)]
@@ -183,8 +183,3 @@ def never(banned: Sequence[int], start_id: int, end_id: int) -> tuple[int, ...]:
         check_number(name, mark, whole=True)
     check_banned(banned)
     return tuple({*banned, start_id} - {end_id})
-
-
-def check_length(max_length: int) -> None:
-    """An error where there is no step."""
-    check_number("max_length", max_length, whole=True, low=1)

@@ -22,6 +22,10 @@ from deepnlp.backend import check_number, check_numbers
 Probabilities = NDArray[np.float64]
 FIRST_NUCLEUS = 256  # words among which a nucleus is looked for first
 BLOCK = 128  # words that a draw by blocks passes over in one step
+DIVERGED = (
+    "the model's scores are not finite, so no word can be chosen; "
+    "its weights have diverged: load an earlier checkpoint"
+)
 
 
 def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabilities:
@@ -350,10 +354,7 @@ class Sampler:
             z[id_] = -np.inf
         highest = float(z.max(initial=-np.inf))
         if not highest < np.inf:  # nan is not
-            raise ValueError(
-                "the model's scores are not finite, so no word can be chosen; "
-                "its weights have diverged: load an earlier checkpoint"
-            )
+            raise ValueError(DIVERGED)
         if highest == -np.inf:
             raise ValueError(
                 "no word is left to choose from: the vocabulary holds only words that are banned"

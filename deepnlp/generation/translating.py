@@ -108,15 +108,15 @@ def translate(
     >>> vocab = Vocabulary.build("abc", tokenizer="chars")
     >>> model = Seq2Seq(len(vocab), len(vocab), embed_size=4, hidden_size=8)
     >>> model.source_vocab = model.target_vocab = vocab
-    >>> found = translate(model, ["ab", "c"], beam=3, n_best=2, max_length=5)
-    >>> [len(translations) for translations in found]
+    >>> best = translate(model, ["ab", "c"], beam=3, n_best=2, max_length=5)
+    >>> [len(translations) for translations in best]
     [2, 2]
     """
     if isinstance(texts, str):
         raise TypeError("translate takes a list of texts, got one text: put it in a list")
     source_vocab, target_vocab = vocabularies_of(model)
     sources = [source_vocab.encode(source_vocab.tokenize(text)) for text in texts]
-    found = [[Translation("", [], 0.0, 0.0)] for _ in texts]
+    translations = [[Translation("", [], 0.0, 0.0)] for _ in texts]
     order = sorted((k for k, ids in enumerate(sources) if len(ids)), key=lambda k: len(sources[k]))
     eos = target_vocab.eos_id
     marks: dict[str, Any] = {
@@ -131,17 +131,17 @@ def translate(
             rows = order[first : first + batch_size]
             state = model.start(*map(asarray, pad([sources[k] for k in rows])))
             if beam == n_best == 1:
-                greedy = greedy_search(model.step, state, len(rows), **marks)
-                hypotheses = [[hypothesis] for hypothesis in greedy]
+                likeliest = greedy_search(model.step, state, len(rows), **marks)
+                hypotheses = [[hypothesis] for hypothesis in likeliest]
             else:
                 hypotheses = beam_search(model.step, state, len(rows), **marks, **options)
             for k, best in zip(rows, hypotheses, strict=True):
-                tokens = [target_vocab.decode(ids) for ids, _, _ in best]
-                found[k] = [
-                    Translation(target_vocab.detokenize(t), t, h.log_probability, h.score)
-                    for t, h in zip(tokens, best, strict=True)
+                translations[k] = [
+                    Translation(target_vocab.detokenize(tokens), tokens, log_p, score)
+                    for ids, log_p, score in best
+                    for tokens in [target_vocab.decode(ids)]
                 ]
-    return found
+    return translations
 
 
 def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:

@@ -219,10 +219,7 @@ def generate_ids(
 
 
 def generate_batch(
-    model: RNNLM,
-    prompts: Sequence[Iterable[int]],
-    length: int = 50,
-    **sampling: Unpack[Sampling],
+    model: RNNLM, prompts: Sequence[Iterable[int]], length: int = 50, **sampling: Unpack[Sampling]
 ) -> Iterator[NDArray[np.int_]]:
     """Yield the continuations of B prompts side by side, the next id of each at every step.
 
@@ -358,13 +355,10 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
 def _sampler(
     model: RNNLM,
     length: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    greedy: bool = False,
     seed: int | None = None,
     rng: np.random.Generator | None = None,
     allow_unknown: bool = False,
+    **choice: Any,
 ) -> tuple[Sampler, np.random.Generator]:
     """What chooses a word and where its randomness comes from, once all numbers are in range."""
     expect_language_model("generate", model)
@@ -375,23 +369,21 @@ def _sampler(
         check_number("seed", seed, whole=True, low=0)
         rng = np.random.default_rng(seed)
     banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
-    return Sampler(temperature, top_k, top_p, greedy, banned), rng or backend.rng()
+    return Sampler(**choice, banned=banned), rng or backend.rng()
 
 
 def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise TypeError(f"a prompt should be a sequence of ids, got {ids!r:.60}")
-    given = [*ids]
-    for id_ in given:
-        check_number("an id of a prompt", id_, whole=True)
-    prompt = [int(id_) for id_ in given] or [vocabulary_of(model).eos_id]
+    prompt = [*ids] or [vocabulary_of(model).eos_id]
     for id_ in prompt:
+        check_number("an id of a prompt", id_, whole=True)
         if not 0 <= id_ < model.vocab_size:
             raise ValueError(
                 f"ids of a prompt should be from 0 to {model.vocab_size - 1}, got {id_}; "
                 "model.vocab.encode gives the ids of words"
             )
-    return prompt
+    return [int(id_) for id_ in prompt]
 
 
 def _continuations(

@@ -18,21 +18,9 @@ from deepnlp.optimizers.optimizer import Optimizer, Update, update_all
 from deepnlp.options import Choice
 
 __all__ = [
-    "NTASGD",
-    "OPTIMIZERS",
-    "SGD",
-    "AdaGrad",
-    "Adam",
-    "AdamW",
-    "Momentum",
-    "Nesterov",
-    "Optimizer",
-    "RMSprop",
-    "Update",
-    "clip_all",
-    "clip_gradients",
-    "update_all",
-]
+    "NTASGD", "OPTIMIZERS", "SGD", "AdaGrad", "Adam", "AdamW", "Momentum", "Nesterov", "Optimizer",
+    "RMSprop", "Update", "clip_all", "clip_gradients", "update_all",
+]  # fmt: skip
 
 OPTIMIZERS = Choice(
     "rule of the update", SGD, Momentum, Nesterov, AdaGrad, RMSprop, Adam, AdamW, NTASGD

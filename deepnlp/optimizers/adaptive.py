@@ -7,13 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.optimizers.optimizer import (
-    LearningRate,
-    Optimizer,
-    WeightDecay,
-    check_fraction,
-    decayed,
-)
+from deepnlp.optimizers.optimizer import LearningRate, Optimizer, WeightDecay, decayed
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
@@ -42,6 +36,7 @@ class AdaGrad(Optimizer):
 
     _slots = ("s",)
     _sums_of_squares = ("s",)
+    _letters = ("eps",)
     _row_by_row = True
 
     def __init__(
@@ -54,9 +49,6 @@ class AdaGrad(Optimizer):
         super().__init__(parameters, lr, weight_decay)
         self._check(eps=eps)
         self.eps = eps
-
-    def _scalars(self, t: int) -> dict[str, float]:
-        return {**super()._scalars(t), "eps": self.eps}
 
     @staticmethod
     def _formula(W: Array, g: Array, s: Array, *, lr: float, eps: float, decay: float) -> None:
@@ -93,6 +85,7 @@ class RMSprop(Optimizer):
 
     _slots = ("s",)
     _sums_of_squares = ("s",)
+    _letters = ("alpha", "eps")
 
     def __init__(
         self,
@@ -103,12 +96,9 @@ class RMSprop(Optimizer):
         weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        check_fraction(self, alpha=alpha)
+        self._check(below=1, alpha=alpha)
         self._check(eps=eps)
         self.alpha, self.eps = alpha, eps
-
-    def _scalars(self, t: int) -> dict[str, float]:
-        return {**super()._scalars(t), "alpha": self.alpha, "eps": self.eps}
 
     @staticmethod
     def _formula(
@@ -181,10 +171,9 @@ class Adam(Optimizer):
         self.lazy = self._row_by_row = lazy
         if not isinstance(betas, Sequence) or len(betas) != 2:
             raise ValueError(f"{type(self).__name__}: betas should be two numbers, got {betas!r}")
-        check_fraction(self, beta1=betas[0], beta2=betas[1])
+        self._check(below=1, beta1=betas[0], beta2=betas[1])
         self._check(eps=eps)
-        self.betas = (betas[0], betas[1])
-        self.eps = eps
+        self.betas, self.eps = (betas[0], betas[1]), eps
 
     def _scalars(self, t: int) -> dict[str, float]:
         beta1, beta2 = self.betas

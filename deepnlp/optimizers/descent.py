@@ -6,13 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from deepnlp.backend import Array
-from deepnlp.optimizers.optimizer import (
-    LearningRate,
-    Optimizer,
-    WeightDecay,
-    check_fraction,
-    decayed,
-)
+from deepnlp.optimizers.optimizer import LearningRate, Optimizer, WeightDecay, decayed
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
@@ -76,6 +70,7 @@ class Momentum(Optimizer):
     """
 
     _slots = ("v",)
+    _letters = ("momentum",)
 
     def __init__(
         self,
@@ -85,11 +80,8 @@ class Momentum(Optimizer):
         weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        check_fraction(self, momentum=momentum)
+        self._check(below=1, momentum=momentum)
         self.momentum = momentum
-
-    def _scalars(self, t: int) -> dict[str, float]:
-        return {**super()._scalars(t), "momentum": self.momentum}
 
     @staticmethod
     def _formula(W: Array, g: Array, v: Array, *, lr: float, momentum: float, decay: float) -> None:

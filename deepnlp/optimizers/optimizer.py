@@ -59,6 +59,7 @@ class Optimizer:
 
     _slots: tuple[str, ...] = ()  # names of the arrays kept for each parameter
     _sums_of_squares: tuple[str, ...] = ()  # those of them that are never below 0
+    _letters: tuple[str, ...] = ()  # attributes that are numbers of the formula, beside lr
 
     # Changes W and what is kept for it in place, element by element, on any block of rows.
     _formula: Callable[..., None]
@@ -72,8 +73,7 @@ class Optimizer:
         if not self.parameters:
             raise ValueError(f"{type(self).__name__}: there are no parameters to update")
         self._check(lr=lr, weight_decay=weight_decay)
-        self.lr = lr
-        self.weight_decay = weight_decay
+        self.lr, self.weight_decay = lr, weight_decay
         self._steps: dict[Parameter, int] = {}  # updates of each; none of a frozen one
         self._kept: dict[Parameter, dict[str, Array]] = {}
 
@@ -85,9 +85,8 @@ class Optimizer:
                 continue
             t = self._steps[parameter] = self._steps.get(parameter, 0) + 1
             if self._slots and parameter not in self._kept:
-                self._kept[parameter] = {
-                    slot: xp.zeros_like(parameter.value) for slot in self._slots
-                }
+                zeros = {slot: xp.zeros_like(parameter.value) for slot in self._slots}
+                self._kept[parameter] = zeros
             W, kept = parameter.value, self._kept.get(parameter, {})
             if parameter.sparse_grad is None or self.weight_decay or not self._row_by_row:
                 updates.append(Update(W, parameter.grad, kept, self._scalars(t)))
@@ -139,20 +138,18 @@ class Optimizer:
             If it is the state of another optimizer or of other parameters.
         """
         owner = type(self).__name__
-        updated = [n for n in range(len(self.parameters)) if f"{n}.steps" in state]
-        arrays = {f"{n}.{slot}": self.parameters[n] for n in updated for slot in self._slots}
-        expected = {"lr", *(f"{n}.steps" for n in updated), *arrays}
-        if set(state) != expected:
-            strange = sorted(set(state) ^ expected)
+        numbers = [n for n in range(len(self.parameters)) if f"{n}.steps" in state]
+        steps = {n: state[f"{n}.steps"] for n in numbers}
+        arrays = {f"{n}.{slot}": self.parameters[n] for n in steps for slot in self._slots}
+        if strange := sorted(set(state) ^ {"lr", *(f"{n}.steps" for n in steps), *arrays}):
             raise ValueError(f"{owner}: not a state of this optimizer: {strange}")
-        if not _is_rate(state["lr"]):
-            raise ValueError(f"{owner}: state lr should be a finite number, got {state['lr']!r}")
-        for steps in (f"{n}.steps" for n in updated):
-            if type(state[steps]) is not int or state[steps] < 1:
-                raise ValueError(
-                    f"{owner}: state {steps} should be a whole number, 1 or more, "
-                    f"got {state[steps]!r}"
-                )
+        lr = state["lr"]
+        if type(lr) not in (int, float) or not 0 <= lr < math.inf:
+            raise ValueError(f"{owner}: state lr should be a finite number, got {lr!r}")
+        for n, count in steps.items():
+            if type(count) is not int or count < 1:
+                expected = "a whole number, 1 or more"
+                raise ValueError(f"{owner}: state {n}.steps should be {expected}, got {count!r}")
         for key, parameter in arrays.items():
             shape, dtype = tuple(state[key].shape), state[key].dtype
             if shape != parameter.shape or dtype != parameter.dtype:
@@ -164,11 +161,11 @@ class Optimizer:
                 raise ValueError(
                     f"{owner}: state {key} should be 0 or more, being a sum of squares"
                 )
-        self.lr = float(state["lr"])
-        self._steps = {self.parameters[n]: int(state[f"{n}.steps"]) for n in updated}
+        self.lr = float(lr)
+        self._steps = {self.parameters[n]: count for n, count in steps.items()}
         self._kept = {
             self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
-            for n in updated
+            for n in steps
         }
 
     def most_steps(self) -> int:
@@ -182,30 +179,19 @@ class Optimizer:
 
     def _scalars(self, t: int) -> dict[str, float]:
         """The numbers of the formula at update t of a parameter, by their names in it."""
-        return {"lr": self.lr, "decay": self.weight_decay}
+        others = {name: getattr(self, name) for name in self._letters}
+        return {"lr": self.lr, "decay": self.weight_decay, **others}
 
-    def _check(self, **at_least_zero: float) -> None:
-        for name, value in at_least_zero.items():
-            if not (isinstance(value, Real) and 0 <= value < math.inf):
+    def _check(self, below: float = math.inf, **numbers: float) -> None:
+        """Raise a ValueError for a number outside [0, below)."""
+        for name, value in numbers.items():
+            if not (isinstance(value, Real) and 0 <= value < below):
+                expected = "finite and 0 or more" if below == math.inf else f"in [0, {below})"
                 raise ValueError(
-                    f"{type(self).__name__}: {name} should be finite and 0 or more, got {value!r}"
+                    f"{type(self).__name__}: {name} should be {expected}, got {value!r}"
                 )
 
 
 def decayed(g: Array, W: Array, decay: float) -> Array:
     """Gradient of the loss with decay / 2 times the square of W added."""
     return g + decay * W if decay else g
-
-
-def _is_rate(value: Any) -> bool:
-    """Whether a learning rate is one: finite, and 0 or more."""
-    return type(value) in (int, float) and 0 <= value < math.inf
-
-
-def check_fraction(optimizer: Optimizer, **fractions: float) -> None:
-    """Raise ValueError, with the optimizer's name, for a number outside [0, 1)."""
-    for name, value in fractions.items():
-        if not (isinstance(value, Real) and 0 <= value < 1):
-            raise ValueError(
-                f"{type(optimizer).__name__}: {name} should be in [0, 1), got {value!r}"
-            )
