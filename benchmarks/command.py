@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
 from deepnlp.cli.parser import add_json, at_least
+from deepnlp.errors import DeepNLPError
 
 if TYPE_CHECKING:
     from benchmarks.settings import Settings
@@ -107,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _write_page(arguments)
     for name in arguments.suites:
         if name not in SUITES:
-            raise ValueError(f"there is no suite {name!r}: choose from {', '.join(SUITES)}")
+            raise DeepNLPError(f"there is no suite {name!r}: choose from {', '.join(SUITES)}")
     settings = _settings(arguments, has_torch())
     folder = arguments.out or (None if arguments.quick else DEFAULT_OUT)
     if folder is not None:
@@ -134,7 +135,7 @@ def _settings(arguments: argparse.Namespace, torch: bool) -> "Settings":
     from deepnlp import backend
 
     if arguments.tf32 and backend.name() != "cupy":
-        raise ValueError("--tf32 is a number format of GPUs: give --backend cupy with it")
+        raise DeepNLPError("--tf32 is a number format of GPUs: give --backend cupy with it")
     return Settings(
         backend=backend.name(),
         threads=arguments.threads or cores(),
@@ -152,7 +153,7 @@ def _write_page(arguments: argparse.Namespace) -> int:
     from benchmarks.page import write_page
 
     if arguments.suites:
-        raise ValueError("--page times nothing: run the suites first, without it")
+        raise DeepNLPError("--page times nothing: run the suites first, without it")
     files = write_page(arguments.page, arguments.out or DEFAULT_OUT)
     if arguments.json:
         print_json({"files": [str(path) for path in files]})

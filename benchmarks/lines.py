@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 def code_lines(source: str) -> int:
     r"""How many lines of a source hold code.
 
-    >>> code_lines("'''A module.'''\\n\\nx = 1  # one\\n# two\\n")
+    >>> code_lines("'''A module.'''\n\nx = 1  # one\n# two\n")
     1
     """
     docstrings = set()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.cli.output import aside, print_json
+from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES, SIZES, Example, Sizes
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.gradcheck.own import failures_in_one_line
@@ -42,7 +43,7 @@ def check(family: Family, edits: tuple[tuple[str, str], ...], seed: int) -> tupl
         arguments, inputs = family.build(rng)
     except Exception as error:
         message = f"{family.name} cannot be loaded: {type(error).__name__}: {error}"
-        raise ValueError(message) from error
+        raise DeepNLPError(message) from error
     with failures_in_one_line(kind):
         return drawn, check_gradients(make(family.layer, arguments, edits), *inputs, rng=rng)
 

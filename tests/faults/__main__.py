@@ -29,11 +29,12 @@ def main() -> None:
         mutants(sys.argv[2:])
         return
     usual = {"kills": 60, "faults": 60, "pairs": 24, "threads": 300}
-    times = int(sys.argv[2]) if sys.argv[2:] else usual[kind]
+    kinds = kind.split(",")
+    times = {kind: int(sys.argv[2]) if sys.argv[2:] else usual[kind] for kind in kinds}
     if kind == "threads":
         from tests.test_threads_of_a_model import in_two_threads
 
-        show("one model in two threads at once", in_two_threads(times))
+        show("one model in two threads at once", in_two_threads(times[kind]))
         return
     from tests.faults.attacks import Attacks
 
@@ -46,9 +47,10 @@ def main() -> None:
             },
             "faults": {"a call of the system fails while a model trains": attacks.fault},
             "pairs": {"two processes in one run folder": attacks.pair},
-        }[kind]
-        for what, attack in rows.items():
-            show(what, Counter(attack() for _ in range(times)))
+        }
+        for kind in kinds:
+            for what, attack in rows[kind].items():
+                show(what, Counter(attack() for _ in range(times[kind])))
 
 
 def show(what: str, counts: Counter[str]) -> None:
