@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
-
-HostArray = np.ndarray[Any, Any]
 
 FORMAT = "deepnlp"
 VERSION = 2

@@ -19,7 +19,6 @@ from deepnlp.backend.functions import log_softmax
 from deepnlp.generation.sampling import Sampler, check_banned
 from deepnlp.layer import map_state
 
-HostArray = np.ndarray[Any, Any]
 Step = Callable[[Array, Any], tuple[Array, Any]]
 
 MAX_LENGTH = 50  # steps, the end included

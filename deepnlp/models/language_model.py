@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
 from deepnlp.layers import SoftmaxWithLoss
 from deepnlp.models.model import Model
-
-HostArray = numpy.ndarray[Any, Any]
 
 
 class LanguageModel(Model):

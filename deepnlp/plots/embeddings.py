@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from deepnlp.backend import HostArray
 from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, saved
 
-HostArray = np.ndarray[Any, Any]
 MARKS = [(BLUE, "o"), (VERMILLION, "s"), (GREEN, "D"), (ORANGE, "^"), (PURPLE, "v"), (BLACK, "P")]
 
 

@@ -11,9 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
 
+from deepnlp.backend import HostArray
 from deepnlp.plots.style import GREY
-
-HostArray = np.ndarray[Any, Any]
 
 # In points of print.
 SIZE = 9.0  # of the letters

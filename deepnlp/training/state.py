@@ -7,11 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
-from deepnlp.backend import asnumpy
-
-HostArray = np.ndarray[Any, Any]
+from deepnlp.backend import HostArray, asnumpy
 
 KINDS: dict[Any, tuple[type, ...]] = {  # by what the fields of a State are annotated with
     "int": (int,),

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.lessons.exercises.verdict import is_empty
 from deepnlp.vectors.counting import truncated_svd as truncated_svd
-
-HostArray = np.ndarray[Any, Any]
 
 
 def count(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from deepnlp.backend import HostArray
 
 
 def share_of_each(drawn: HostArray) -> HostArray:

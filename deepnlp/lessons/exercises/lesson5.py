@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.layers import TimeRNN
 from deepnlp.models import SimpleRNNLM
 from deepnlp.training import BPTTBatches
 
-HostArray = np.ndarray[Any, Any]
 Weights = tuple[HostArray, HostArray, HostArray]
 
 

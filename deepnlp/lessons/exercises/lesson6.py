@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.backend.functions import sigmoid
 from deepnlp.gradcheck import CAUSES
 from deepnlp.gradcheck.causes import GATES_SWAPPED
 from deepnlp.layers import LSTM, TimeLSTM
 from deepnlp.lessons.exercises.values import close
 from deepnlp.lessons.exercises.verdict import Verdict
-
-HostArray = np.ndarray[Any, Any]
 
 
 def run_cell(

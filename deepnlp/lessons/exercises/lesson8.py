@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.layers import TimeLSTM
 from deepnlp.lessons.exercises.values import close, unpacked
 from deepnlp.lessons.exercises.verdict import parts
 
-HostArray = np.ndarray[Any, Any]
 Rows = Sequence[Sequence[int]]
 
 # --- Batches of rows (N, T) of different lengths ------------------------------------------------

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.backend.functions import softmax, softmax_grad
 from deepnlp.layers import TimeRNN, reverse_by_length
 from deepnlp.lessons.exercises.names import compare_all
 from deepnlp.lessons.exercises.values import close
 from deepnlp.lessons.exercises.verdict import RefusedError, Verdict
 
-HostArray = np.ndarray[Any, Any]
 Pair = tuple[HostArray, HostArray]
 Made = list[tuple[list[str], Pair]]
 """Mistakes that are made together, none in the first entry, and the two gradients they give."""

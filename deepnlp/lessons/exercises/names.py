@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from deepnlp import layers, models
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.backend.functions import sigmoid, softmax, softmax_grad, softplus
 from deepnlp.gradcheck import CAUSES
 from deepnlp.lessons.exercises.values import close, compare_values, unpacked
 from deepnlp.lessons.exercises.verdict import RefusedError, Verdict, first_failure, is_empty, parts
-
-HostArray = np.ndarray[Any, Any]
 
 
 def draw(*shape: int, seed: int = 0) -> HostArray:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from deepnlp.backend import HostArray
 
 # By the value that such a mistake gives; the sentences begin with the name of the value.
 ENTRIES = {

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-HostArray = np.ndarray[Any, Any]
-
 
 class Result:
     """The outcome of a demonstration, a dataclass with a table and a figure."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import Embedding, SoftmaxWithLoss, TimeAffine
 from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY
 from deepnlp.optimizers import Adam, clip_gradients
 
-HostArray = np.ndarray[Any, Any]
 Generator = np.random.Generator
 Stories = Callable[[Generator, int, int], tuple[HostArray, HostArray]]
 

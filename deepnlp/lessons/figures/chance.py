@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from deepnlp.backend import HostArray
 from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain
-
-HostArray = np.ndarray[Any, Any]
 
 
 def against_chance(

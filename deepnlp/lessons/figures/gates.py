@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from deepnlp.backend import HostArray
 from deepnlp.plots.style import BLACK, GREY
-
-HostArray = np.ndarray[Any, Any]
 
 
 def gate_traces(

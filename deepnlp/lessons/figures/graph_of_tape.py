@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deepnlp.backend import HostArray
 from deepnlp.diagnosis import tape
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.subject import Subject
 
-HostArray = np.ndarray[Any, Any]
 Point = tuple[float, float]  # in inches
 
 FUNCTIONS = ("sigmoid",)  # one node each, whatever they compute inside

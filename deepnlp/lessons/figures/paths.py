@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
+from deepnlp.backend import HostArray
 from deepnlp.plots.embeddings import MARKS
 from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import GREY
-
-HostArray = np.ndarray[Any, Any]
 
 
 def vector_paths(

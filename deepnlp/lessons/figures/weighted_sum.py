@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from deepnlp.backend import HostArray
 from deepnlp.lessons.figures.drawing import sheet, word
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
 
 STEP, CELL, BAR = 0.78, 0.3, 0.62  # inches: between columns, height of a number, of a full bar
 LEFT = 1.6  # inches: the column of the query, with the names of the rows before it
 HIDDEN = "#B5B5B5"
-
-HostArray = np.ndarray[Any, Any]
 
 
 def weighted_sum(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from deepnlp.backend import HostArray
 from deepnlp.plots.style import BLACK
 
-HostArray = np.ndarray[Any, Any]
 CELL_WIDTH, CELL_HEIGHT = 0.285, 0.225  # of an entry, in inches
 LETTER = 0.077  # width of a letter of a label, in inches
 
