@@ -36,24 +36,22 @@ __all__ = [
 # Where the names are from. They are imported when they are first used, so that the command line
 # starts at once.
 _HOMES = {
-    **dict.fromkeys(("seed", "use"), "backend"),
-    **dict.fromkeys(("Layer", "Sequential", "no_backward"), "layer"),
-    "Parameter": "parameter",
-}
-_MODULES = {
-    **{name: name for name in ("backend", "errors", "kernels", "layer", "parameter")},
-    **{name: f"backend.{name}" for name in ("products", "threads")},
+    **dict.fromkeys(("seed", "use", "backend"), "deepnlp.backend"),
+    **dict.fromkeys(("Layer", "Sequential", "no_backward", "layer"), "deepnlp.layer"),
+    **dict.fromkeys(("Parameter", "parameter"), "deepnlp.parameter"),
+    "errors": "deepnlp.errors",
+    "kernels": "deepnlp.kernels",
+    "products": "deepnlp.backend.products",
+    "threads": "deepnlp.backend.threads",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"deepnlp.{_MODULES[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'deepnlp' has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f"deepnlp.{_HOMES[name]}"), name)
-    return globals()[name]
+    home = import_module(_HOMES[name])
+    return home if _HOMES[name].endswith(f".{name}") else getattr(home, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *_HOMES})

@@ -46,9 +46,27 @@ def file_of(module: str) -> str | None:
     return None
 
 
+def named_modules(call: ast.Call) -> set[str]:
+    """Modules that `import_module("a.b")` names; for `import_module(f"a.{b}")` all of a folder."""
+    name = call.args[0]
+    if isinstance(name, ast.Constant):
+        return {name.value}
+    if not isinstance(name, ast.JoinedStr) or not isinstance(name.values[0], ast.Constant):
+        return (
+            set()
+        )  # what a user names, what a checkout holds, and the names of deepnlp/__init__.py
+    start = name.values[0].value.rpartition(".")[0]
+    folder = PACKAGE.joinpath(*start.split(".")[1:])
+    return {
+        f"{start}.{path.stem}"
+        for path in folder.glob("*.py")
+        if path.stem not in ("__init__", "main")
+    }
+
+
 @functools.cache
 def imported_modules(source: str) -> set[str]:
-    """Modules that a source imports, wherever in the text; `a.b` for `from a import b` too."""
+    """Modules that a source imports, wherever in the text, by a statement or by a string."""
     modules = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -56,6 +74,8 @@ def imported_modules(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            modules |= named_modules(node)
     return modules
 
 
@@ -70,7 +90,10 @@ def imported_files(source: str) -> set[str]:
 
 
 def imports_of(file: str) -> set[str]:
-    return imported_files((PACKAGE / file).read_text(encoding="utf-8"))
+    files = imported_files((PACKAGE / file).read_text(encoding="utf-8"))
+    if file == "__init__.py":  # what it imports when a name of it is first used
+        files = files | {file_of(module) for module in deepnlp._HOMES.values()}
+    return files
 
 
 def test_no_import_goes_up():
@@ -109,5 +132,9 @@ def test_the_reader_of_imports():
         "def f():\n    from deepnlp.layers import TimeLSTM": {"layers/__init__.py"},
         "from deepnlp.layers.dense import Affine": {"layers/dense.py"},
         "import numpy.linalg": set(),
+        'import_module("deepnlp.layers.dense")': {"layers/dense.py"},
+        'import_module(f"deepnlp.files.{name}")': {
+            f"files/{name}.py" for name in ("archives", "reading", "tables", "writing")
+        },
     }.items():
         assert imported_files(source) == files

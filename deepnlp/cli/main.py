@@ -17,12 +17,10 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from deepnlp.cli.commands import build_parser
 from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
-from deepnlp.cli.parser import Parser, build_parser
 from deepnlp.cli.streams import Output, standard_streams
 from deepnlp.errors import DeepNLPError
-
-__all__ = ["Parser", "build_parser", "main"]
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 # What a user can put right, by whatever it was noticed.

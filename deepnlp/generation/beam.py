@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, check_ids, check_number, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_ids, check_number, xp
 from deepnlp.backend.functions import log_softmax
-from deepnlp.generation.decoding import MAX_LENGTH, HostArray, Hypothesis, Step, never, take_rows
+from deepnlp.generation.decoding import MAX_LENGTH, Hypothesis, Step, never, take_rows
 from deepnlp.generation.sampling import DIVERGED, check_banned
 
 LARGEST_PENALTY = 100

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, asarray, xp
+from deepnlp.backend import Array, Generator, HostArray, asarray, xp
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import (
     ActivationRegularisation,
@@ -22,7 +22,7 @@ from deepnlp.layers import (
 from deepnlp.layers.lstm import LARGEST_BIAS
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models import options
-from deepnlp.models.language_model import HostArray, LanguageModel
+from deepnlp.models.language_model import LanguageModel
 from deepnlp.models.parts import Draw, fresh_recurrent
 from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy
 
-from deepnlp.backend import Array, asarray
-from deepnlp.models.language_model import HostArray
+from deepnlp.backend import Array, HostArray, asarray
 from deepnlp.parameter import Parameter
 from deepnlp.views import SharedRows
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from deepnlp.cli.commands import build_parser
 from deepnlp.cli.main import main
-from deepnlp.cli.parser import build_parser
 from tests.attacks.workplace import TINY
 
 SECONDS, BYTES = 60, 6 << 30  # of address space, of which NumPy and its libraries take 2

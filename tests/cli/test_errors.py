@@ -10,8 +10,8 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.checkpoint import model_file
+from deepnlp.cli.commands import COMMANDS
 from deepnlp.cli.main import main
-from deepnlp.cli.parser import COMMANDS
 from tests.cli.conftest import TINY, contents
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deepnlp.cli.parser import COMMANDS
+from deepnlp.cli.commands import COMMANDS
 from deepnlp.studies.declaration import declared_names
 from tests.studies.test_table_pages import fake_log
 from tests.studies.tools import tiny_table

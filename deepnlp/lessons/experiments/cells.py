@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow import gate_values
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.result import Result
 from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, log_scale
 
 Generator = np.random.Generator

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
 from deepnlp.files.tables import table
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.result import Result
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD

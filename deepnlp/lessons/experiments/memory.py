@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import Array, asarray, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
 from deepnlp.files.tables import table
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.result import Result
 from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Label
 

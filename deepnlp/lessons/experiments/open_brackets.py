@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity, surprisal
 from deepnlp.files.tables import table
 from deepnlp.gradflow import gradient_flow
 from deepnlp.lessons.experiments.brackets import Group, closing_brackets
-from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.result import Result
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam

@@ -14,10 +14,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from deepnlp.backend import HostArray
 from deepnlp.files.tables import table
 from deepnlp.gradflow.spectra import Spectrum, spectrum
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.result import Result
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 

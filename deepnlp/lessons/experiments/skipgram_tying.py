@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.backend.functions import softmax
 from deepnlp.files.tables import table
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import HostArray, Result
+from deepnlp.lessons.experiments.result import Result
 from deepnlp.optimizers import Adam
 from deepnlp.parameter import Parameter
 from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION, Label
