@@ -8,10 +8,9 @@ from deepnlp.backend import Array, Generator, check_shape, xp
 from deepnlp.backend.functions import tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import product
-from deepnlp.layer import expect
 from deepnlp.layers.attention import Attention
 from deepnlp.layers.dense import MatMul, rows
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.parameter import Parameter
 from deepnlp.views import Rows
 
 
@@ -55,10 +54,9 @@ class AdditiveAttention(Attention):
     """
 
     def __init__(self, Wq: Any, Wm: Any, v: Any) -> None:
-        self.query, self.key, self.v = MatMul(Wq), MatMul(Wm), as_parameter(v, "v")
-        owner, A = type(self).__name__, self.query.W.shape[1]
-        expect(owner, "Wm", self.key.W.value, "H A", A=A)
-        expect(owner, "v", self.v.value, "A", A=A)
+        self.query, self.key = MatMul(Wq), MatMul(Wm)
+        self._weight("Wm", self.key.W, "H A", A=self.query.M)
+        self.v = self._weight("v", v, "A", A=self.query.M)
 
     @classmethod
     def init(
@@ -149,8 +147,7 @@ class ConcatAttention(AdditiveAttention):
     """
 
     def __init__(self, W: Any, v: Any, Hq: int) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "Hq+H A")
+        self.W = self._weight("W", W, "Hq+H A")
         super().__init__(Rows(self.W, stop=Hq), Rows(self.W, start=Hq), v)
 
     @classmethod

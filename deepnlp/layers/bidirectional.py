@@ -60,6 +60,8 @@ class TimeBidirectional(Layer):
     (2, 10)
     """
 
+    axes = "N T D -> N T 2H"
+
     def __init__(self, forward_layer: TimeRecurrent, backward_layer: TimeRecurrent) -> None:
         one, other = forward_layer, backward_layer
         check_layers("TimeBidirectional", forward_layer=one, backward_layer=other)
@@ -79,11 +81,10 @@ class TimeBidirectional(Layer):
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
         """Both layers' states side by side, (N, T, 2H)."""
-        self._expect("x", x, "N T D", D=self.D)
         lengths = check_lengths("TimeBidirectional", lengths, *x.shape[:2])
         ahead = self.forward_layer.forward(x, lengths)
         back = self.backward_layer.forward(reverse_by_length(x, lengths), lengths)
-        self.save_for_backward(lengths, x.shape)
+        self.save_for_backward(lengths)
         return xp.concatenate([ahead, reverse_by_length(back, lengths)], axis=2)
 
     def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
@@ -99,8 +100,7 @@ class TimeBidirectional(Layer):
         -------
         array (N, T, D)
         """
-        lengths, (N, T, _) = self.saved()
-        self._expect("dhs", dhs, "N T 2H", N=N, T=T, **{"2H": self.H})
+        (lengths,) = self.saved()
         (dahead, dback), (dh1, dh2), (dc1, dc2) = (self._halves(d) for d in (dhs, dh, dc))
         # h_t = [ahead_t, back_t], back = reversed states of the reversed x
         dx = self.forward_layer.backward(dahead, dh1, dc1)

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, check_ids, xp
 from deepnlp.backend.initialisers import uniform
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer
+from deepnlp.layers.dense import rows
 from deepnlp.layers.dropout import Dropout
-from deepnlp.parameter import as_parameter
 
 
 class Embedding(Layer):
@@ -48,9 +48,10 @@ class Embedding(Layer):
            [2., 2.]])
     """
 
+    axes = "-> ... D"
+
     def __init__(self, W: Any) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "V D")
+        self.W = self._weight("W", W, "V D")
 
     @classmethod
     def init(
@@ -92,10 +93,8 @@ class Embedding(Layer):
     def backward(self, dy: Array) -> None:
         """dW[id] += dy, for every id."""
         (ids,) = self.saved()
-        D = self.W.shape[1]
-        self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = W[ids_k]: row ids_k collects dy_k
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(ids.size, D))
+        self.W.accumulate_rows(ids.reshape(-1), rows(dy))
 
 
 class EmbeddingDropout(Embedding):
@@ -149,8 +148,6 @@ class EmbeddingDropout(Embedding):
     def backward(self, dy: Array) -> None:
         """dW[id] += m[id] dy, for every id."""
         ids, factor = self.saved()
-        D = self.W.shape[1]
-        self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = m[ids_k] W[ids_k]: row ids_k collects m[ids_k] dy_k
         dy = dy if factor is None else factor * dy
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(ids.size, D))
+        self.W.accumulate_rows(ids.reshape(-1), rows(dy))

@@ -8,7 +8,7 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.layer import backward_for_each, no_backward
 from deepnlp.layers.decoders import ReadingDecoder
-from deepnlp.layers.lengths import check_steps
+from deepnlp.layers.lengths import check_lengths, check_steps
 
 
 class FeedingDecoder(ReadingDecoder):
@@ -54,7 +54,7 @@ class FeedingDecoder(ReadingDecoder):
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""
-        lengths = self._check(x, memory, lengths)
+        lengths = check_lengths(type(self).__name__, lengths, *memory.shape[:2])
         check_steps(type(self).__name__, x)
         memory, padding = self.attention.without_padding(memory, lengths)
         given, weights, fed = [], [], self._first_fed(x)
@@ -67,20 +67,19 @@ class FeedingDecoder(ReadingDecoder):
                 given.append(y_t)
                 weights.append(self.attention.weights)
         self.weights = xp.concatenate(weights, axis=1)
-        self.save_for_backward(x.shape, memory)
+        self.save_for_backward(memory)
         return self._outputs(xp.concatenate(given, axis=1))
 
     def backward(self, dy: Array) -> tuple[Array, Array]:
         """dx (N, T, D) and dmemory (N, S, C)."""
-        (N, T, _), memory = self.saved()
-        self._expect("dy", dy, "N T M", N=N, T=T, M=self.M)
+        (memory,) = self.saved()
         dgiven = self._outputs_backward(dy)
         dx, dmemory = [], xp.zeros_like(memory)
         dfed: Any
         dkeys: Any
         dstate: Any
         dfed, dkeys, dstate = 0, 0, ()
-        for t in reversed(range(T)):
+        for t in reversed(range(dy.shape[1])):
             dx_t, dfed, dkeys_t, dmemory_t = self._fed_step_backward(
                 dgiven[:, t : t + 1], dfed, dstate, memory.shape[2]
             )

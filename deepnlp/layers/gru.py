@@ -213,13 +213,14 @@ class GRU(_GRUWeights):
     (1, 2)
     """
 
+    axes = "N D, N H -> N H"
+
     def __init__(self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False) -> None:
         super().__init__(Wx, Wh, b)
         self._set_form(bh, reset_after)
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
-        self._expect_step(x, h_prev=h_prev)
         a = self._input_product(x)  # x Wx + b
         (h,), saved = gru_step(a, h_prev, *self._hidden())
         self.save_for_backward(x, h_prev, saved)
@@ -228,7 +229,6 @@ class GRU(_GRUWeights):
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh; dWx, dWh, db and dbh accumulate."""
         x, h_prev, saved = self.saved()
-        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         das, (dh_prev,) = gru_step_backward(dh, saved, *self._hidden())
         # a = x Wx + b, and p the products of h_prev and u = saved[0] with Wh
         da, dp = das[0], das[-1]

@@ -9,9 +9,8 @@ from deepnlp.backend import Array, check_ids, functions, xp
 from deepnlp.backend.arrays import check_range
 from deepnlp.backend.products import affine, product
 from deepnlp.kernels import kernel
-from deepnlp.layer import Layer, expect, keeping
+from deepnlp.layer import Layer, keeping
 from deepnlp.layers.dense import rows
-from deepnlp.parameter import as_parameter
 
 IGNORED = -1  # the target that no loss counts, by default
 
@@ -186,13 +185,9 @@ class AffineSoftmaxWithLoss(Layer):
     """
 
     def __init__(self, W: Any, b: Any = None, ignore_id: int = IGNORED) -> None:
-        self.W = as_parameter(W, "W")
-        self.b = None if b is None else as_parameter(b, "b")
+        self.W = self._weight("W", W, "D V")
+        self.b = None if b is None else self._weight("b", b, "V", V=self.W.shape[1])
         self.ignore_id = ignore_id
-        owner = type(self).__name__
-        expect(owner, "W", self.W.value, "D V")
-        if self.b is not None:
-            expect(owner, "b", self.b.value, "V", V=self.W.shape[1])
 
     def scores(self, x: Array) -> Array:
         """s = x W + b."""

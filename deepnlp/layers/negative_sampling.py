@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, check_ids, check_number, functions, xp
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
-from deepnlp.parameter import as_parameter
 
 
 def dots(h: Array, y: Array) -> Array:
@@ -67,8 +66,7 @@ class EmbeddingDot(Layer):
     """
 
     def __init__(self, W: Any) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "V D")
+        self.W = self._weight("W", W, "V D")
 
     def forward(self, h: Array, ids: Array) -> Array:
         """s = h y^T with y = W[ids], group by group."""
@@ -162,13 +160,10 @@ class NegativeSamplingLoss(Layer):
     """
 
     def __init__(self, W: Any, negatives: float | None = None) -> None:
-        self.W = as_parameter(W, "W")
+        self.W = self._weight("W", W, "V D")
         if negatives is not None:
-            check_number(f"{type(self).__name__}: negatives", negatives)
-        if negatives is not None and not negatives > 0:
-            raise ValueError(f"{type(self).__name__}: negatives should be above 0, got {negatives}")
+            check_number(f"{type(self).__name__}: negatives", negatives, above=0)
         self.negatives = negatives
-        expect(type(self).__name__, "W", self.W.value, "V D")
 
     def forward(
         self, h: Array, targets: Array, negatives: Array, pairs: Array | None = None
