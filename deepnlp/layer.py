@@ -436,6 +436,12 @@ class Layer:
                 f"{array.dtype}"
             )
 
+    def _expect_integers(self, what: str, array: Any, letters: str, **sizes: int) -> None:
+        """The same for ids; their range is another check, see :func:`check_ids`."""
+        self._expect(what, array, letters, **sizes)
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"{type(self).__name__}: {what} should be integers, got {array.dtype}")
+
     def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
         """Check that a gradient has the shape of the output it belongs to."""
         self._expect(what, array, "...")

@@ -54,8 +54,8 @@ class AdditiveAttention(Attention):
     """
 
     def __init__(self, Wq: Any, Wm: Any, v: Any) -> None:
-        self.query, self.key = MatMul(Wq), MatMul(Wm)
-        self._weight("Wm", self.key.W, "H A", A=self.query.M)
+        self.query = MatMul(Wq)
+        self.key = MatMul(self._weight("Wm", Wm, "H A", A=self.query.M))
         self.v = self._weight("v", v, "A", A=self.query.M)
 
     @classmethod
@@ -78,18 +78,9 @@ class AdditiveAttention(Attention):
         shapes = (Hq, A), (H, A), (A,)
         return cls(*(uniform(shape, fan_in_bound(shape[0]), rng, dtype) for shape in shapes))
 
-    def project(self, memory: Array) -> Array:
-        """The keys m Wm (N, S, A)."""
-        self._expect("memory", memory, "N S H", H=self.key.W.shape[0])
-        return self.key.forward(memory)
-
-    def project_backward(self, dkeys: Array) -> Array:
-        """dm from the gradient of the keys; that of Wm is accumulated."""
-        return self.key.backward(dkeys)
-
     def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
-        """e_ts = v . u_ts, with u_ts = tanh(q_t Wq + k_s)."""
-        self._expect("query", query, "N T Hq", Hq=self.query.W.shape[0])
+        """e_ts = v . u_ts, with u_ts = tanh(q_t Wq + k_s) and the keys k_s = m_s Wm (N, S, A)."""
+        self._expect("query", query, "N T Hq", Hq=self.query.D)
         u = xp.tanh(self.query.forward(query)[:, :, None] + keys[:, None])  # (N, T, S, A)
         return product(rows(u), self.v.value[:, None]).reshape(u.shape[:3]), u
 

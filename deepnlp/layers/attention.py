@@ -33,6 +33,7 @@ class Attention(Layer):
     """
 
     weights: Array | None = None
+    key: MatMul | None = None  # makes keys of a memory; where there is none, it is its own keys
 
     def forward(self, query: Array, memory: Array, lengths: Any = None) -> Array:
         """The context c of every query.
@@ -92,12 +93,15 @@ class Attention(Layer):
     # --- The score, by kind ---------------------------------------------------------------------
 
     def project(self, memory: Array) -> Array:
-        """The keys of a memory: here the memory itself."""
-        return memory
+        """The keys (N, S, ...) of a memory (N, S, H)."""
+        if self.key is None:
+            return memory
+        self._expect("memory", memory, "N S H", H=self.key.D)
+        return self.key.forward(memory)
 
     def project_backward(self, dkeys: Array) -> Array:
-        """What the keys' gradient adds to that of the memory."""
-        return dkeys
+        """What the keys' gradient adds to that of the memory; that of the key's W accumulates."""
+        return dkeys if self.key is None else self.key.backward(dkeys)
 
     def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
         """Scores (N, T, S), and what :meth:`_scores_backward` needs."""
@@ -194,7 +198,7 @@ class GeneralAttention(DotAttention):
     """
 
     def __init__(self, W: Any) -> None:
-        self.key = MatMul(as_parameter(W, "W").T)
+        self.key = MatMul(as_parameter(W, "W").T)  # the keys are m W^T (N, S, Hq)
 
     @classmethod
     def init(
@@ -214,12 +218,3 @@ class GeneralAttention(DotAttention):
         GeneralAttention
         """
         return cls(Parameter(uniform((Hq, H), fan_in_bound(H), rng, dtype), "W"))
-
-    def project(self, memory: Array) -> Array:
-        """The keys m W^T (N, S, Hq)."""
-        self._expect("memory", memory, "N S H", H=self.key.W.shape[0])
-        return self.key.forward(memory)
-
-    def project_backward(self, dkeys: Array) -> Array:
-        """dm from the gradient of the keys; that of W is accumulated."""
-        return self.key.backward(dkeys)

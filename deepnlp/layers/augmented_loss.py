@@ -87,9 +87,7 @@ class AugmentedLoss(Layer):
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = gamma tau mean(KL(q || p))."""
-        self._expect("targets", targets, "...")
-        V = self.W.shape[1]
-        t, counts = rows_that_count("AugmentedLoss", targets, x.shape[:-1], V, self.ignore_id)
+        t, counts = rows_that_count(self, targets, x.shape[:-1], self.W.shape[1])
         tau, E = self.temperature, self.E.value
         W, b = self.W.value, None if self.b is None else self.b.value
         s = product(rows(x), W) if b is None else affine(rows(x), W, b)

@@ -83,9 +83,7 @@ class Embedding(Layer):
 
     def forward(self, ids: Array) -> Array:
         """y = W[ids]."""
-        self._expect("ids", ids, "...")
-        if ids.dtype.kind not in "iu":
-            raise TypeError(f"Embedding: ids should be integers, got {ids.dtype}")
+        self._expect_integers("ids", ids, "...")
         check_ids("Embedding", ids, self.W.shape[0])
         self.save_for_backward(ids)
         return xp.take(self.W.value, ids, axis=0)

@@ -24,25 +24,14 @@ class FeedingDecoder(ReadingDecoder):
     """
 
     weights: Array | None = None
-
-    def _first_fed(self, x: Array) -> Array:
-        """What is fed into the first step of x (N, T, D): (N, 1, F)."""
-        raise TypeError(f"{type(self).__name__} has no steps")
-
-    def _fed_step(
-        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
-    ) -> tuple[Array, Array]:
-        """What a step gives, and what it feeds into the next, (N, 1, ...) each.
-
-        ``read`` is what ``attend`` reads, and ``recurrent`` is a step of the recurrent layers.
-        """
-        raise TypeError(f"{type(self).__name__} has no steps")
-
-    def _fed_step_backward(
-        self, dgiven: Array, dfed: Any, dstate: Any, C: int
-    ) -> tuple[Array, Array, Array, Array]:
-        """Gradients of x_t, of what was fed into the step, and of the keys and the memory."""
-        raise TypeError(f"{type(self).__name__} has no steps")
+    # (x) -> what is fed into the first step of x (N, T, D): (N, 1, F)
+    _first_fed: Callable[..., Array]
+    # (x_t, fed, read, recurrent) -> what the step gives, and what it feeds into the next, each
+    # (N, 1, ...); read is what attend reads, and recurrent a step of the recurrent layers
+    _fed_step: Callable[..., tuple[Array, Array]]
+    # (dgiven, dfed, dstate, C) -> gradients of x_t, of what was fed into the step, of the keys and
+    # of the memory
+    _fed_step_backward: Callable[..., tuple[Array, Array, Array, Array]]
 
     def _outputs(self, given: Array) -> Array:
         """y (N, T, M) from what the steps gave; here they gave y."""
@@ -75,10 +64,9 @@ class FeedingDecoder(ReadingDecoder):
         (memory,) = self.saved()
         dgiven = self._outputs_backward(dy)
         dx, dmemory = [], xp.zeros_like(memory)
-        dfed: Any
-        dkeys: Any
-        dstate: Any
-        dfed, dkeys, dstate = 0, 0, ()
+        dfed: Any = 0
+        dkeys: Any = 0
+        dstate: Any = ()
         for t in reversed(range(dy.shape[1])):
             dx_t, dfed, dkeys_t, dmemory_t = self._fed_step_backward(
                 dgiven[:, t : t + 1], dfed, dstate, memory.shape[2]

@@ -117,11 +117,8 @@ class SoftmaxWithLoss(Layer):
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
         """Losses (n,), whether each counts (n,), and what backward needs."""
         self._expect_floats("logits", logits, "... V")
-        self._expect("targets", targets, "...")
-        owner = type(self).__name__
-        t, counts = rows_that_count(
-            owner, targets, logits.shape[:-1], logits.shape[-1], self.ignore_id
-        )
+        *shape, V = logits.shape
+        t, counts = rows_that_count(self, targets, tuple(shape), V)
         s = rows(logits).copy()  # the caller's array is not changed
         nll, saved = softmax_nll(s, None, t)
         return nll, counts, (s, t, saved)
@@ -240,23 +237,22 @@ class AffineSoftmaxWithLoss(Layer):
         """Targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
         self._expect_floats("x", x, "... D", D=D)
-        self._expect("targets", targets, "...")
-        return rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
+        return rows_that_count(self, targets, x.shape[:-1], V)
 
 
 def rows_that_count(
-    owner: str, targets: Array, shape: tuple[int, ...], V: int, ignore_id: int
+    loss: Any, targets: Array, shape: tuple[int, ...], V: int
 ) -> tuple[Array, Array]:
-    """Targets (n,), zero where ignored, and whether each counts (n,)."""
-    if targets.dtype.kind not in "iu":
-        raise TypeError(f"{owner}: targets should be integers, got {targets.dtype}")
+    """Targets (n,), zero where the loss ignores them, and whether each counts (n,)."""
+    loss._expect_integers("targets", targets, "...")
+    owner = type(loss).__name__
     if targets.shape != shape:
         raise ValueError(
             f"{owner}: targets should have shape {tuple(shape)}, one for each row of scores, got "
             f"{tuple(targets.shape)}"
         )
     t = targets.reshape(-1)
-    counts = t != ignore_id
+    counts = t != loss.ignore_id
     t = xp.where(counts, t, 0)
     check_ids(owner, t, V, "targets")
     return t, counts
