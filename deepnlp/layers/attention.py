@@ -1,4 +1,20 @@
-"""Attention: an average of a memory, weighted by how well each place fits a query."""
+r"""How does attention learn where to look, when nothing says where the right place is?
+
+At each step t a query q_t (N, T, Hq) reads a memory m (N, S, H), such as the states of an encoder.
+It gets an average of the memory, in which a place s has the more weight the better it fits::
+
+    e_ts = score(q_t, m_s)                              scores (N, T, S)
+    a_t = softmax(e_t)                                  weights (N, T, S), zero in the padding
+    c_t = sum_s a_ts m_s                                contexts (N, T, H)
+
+The answer is the gradient of a score. The context hands da_ts = dc_t . m_s to a weight, and the
+softmax makes ``de_ts = a_ts (da_ts - sum_s' a_ts' da_ts')`` of it: a place whose content would
+lower the loss more than the average that was read gets a higher score, the others a lower one.
+
+The file goes from what all kinds share, :class:`Attention`, to the score: :class:`DotAttention` by
+an inner product, :class:`GeneralAttention` by one with a matrix between. The scores by a small
+network are in ``additive_attention.py``, and the softmax in ``backend/functions.py``.
+"""
 
 from __future__ import annotations
 
@@ -81,12 +97,13 @@ class Attention(Layer):
         """dquery, dkeys and dmemory, the last without what comes by way of the keys."""
         memory, weights, saved, shape = self.saved()
         self._expect_exactly("dcontext", dcontext, "N T H", shape)
-        # context_t = sum_s weights_ts memory_s
+        # context_t = sum_s weights_ts memory_s: the gradient of a factor is dcontext_t times the
+        # other factor, summed over what that factor was used for
         dweights = batched_product(dcontext, memory.swapaxes(1, 2))
         dmemory = batched_product(weights.swapaxes(1, 2), dcontext)
-        # weights_t = softmax(scores_t)
+        # weights_t = softmax(scores_t): a score gains where its weight does better than the average
         dscores = softmax_grad(dweights, weights)
-        # scores_ts = score(query_t, keys_s)
+        # scores_ts = score(query_t, keys_s): by the kind of attention
         dquery, dkeys = self._scores_backward(dscores, saved)
         return dquery, dkeys, dmemory
 
@@ -155,7 +172,7 @@ class DotAttention(Attention):
 
     def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
         query, keys = saved
-        # e_ts = q_t . k_s
+        # e_ts = q_t . k_s: a query gets the keys of all places, a key the queries of all steps
         dquery = batched_product(dscores, keys)
         dkeys = batched_product(dscores.swapaxes(1, 2), query)
         return dquery, dkeys

@@ -127,12 +127,7 @@ class Affine(Layer):
 
     @classmethod
     def init(
-        cls,
-        D: int,
-        M: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        bias: bool = True,
+        cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32", bias: bool = True
     ) -> Affine:
         """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
 

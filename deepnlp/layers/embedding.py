@@ -1,4 +1,16 @@
-"""Embedding: a row of a matrix for every id."""
+"""How does a word, which is only a number in a list, get a vector that can be learnt?
+
+A word's id is the number of its row in a matrix W (V, D). For ids (...), such as (N, T)::
+
+    y = W[id]                                           (..., D)
+
+which is onehot(id) W, without the product. The answer is ``dW[id] += dy``: the row that was looked
+up gets the gradient, once for each time that the word occurs, and all other rows get none. So the
+gradient is kept as those few rows and their ids, and an optimizer may leave the rest of W alone.
+
+:class:`Embedding` is the look-up, :class:`EmbeddingDropout` one in which some words are left out
+while training. Ids have no gradient.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +103,7 @@ class Embedding(Layer):
     def backward(self, dy: Array) -> None:
         """dW[id] += dy, for every id."""
         (ids,) = self.saved()
-        # y_k = W[ids_k]: row ids_k collects dy_k
+        # y_k = W[ids_k]: row ids_k collects dy_k, and of a word that occurs again the sum
         self.W.accumulate_rows(ids.reshape(-1), rows(dy))
 
 

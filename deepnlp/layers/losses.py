@@ -1,4 +1,23 @@
-"""Losses, each together with the function before it, since their joint gradient is simple."""
+r"""How wrong is a prediction, and which way should its scores move?
+
+Scores s (n, V) of V words at n places become probabilities; the loss is the mean, over the M places
+with a target t (n,) that counts, of minus the logarithm of the target's probability::
+
+    p = softmax(s)                                      probabilities (n, V)
+    nll_n = -log p_n,t_n                                negative log-likelihood (n,)
+          = log sum_j exp(s_nj) - s_n,t_n
+    L = sum_n nll_n / M                                 over the n that count: a number
+
+The answer is ``ds = (p - onehot(t)) / M``: what was predicted, less what was the case. The score of
+the target rises by as much as its probability falls short of one, and each other score falls by its
+own probability. No slope of the softmax is left, so that a prediction that is surely wrong learns
+most. Hence each loss stands together with the function before it.
+
+The file goes from the equations, :func:`softmax_nll` and :func:`softmax_nll_backward`, to the
+layers: :class:`SoftmaxWithLoss` of given scores, :class:`AffineSoftmaxWithLoss` of the scores
+x W + b of a language model, and :class:`SigmoidWithLoss` of answers yes or no. The first functions
+have quick forms in ``kernels/fast.py`` and ``kernels/cuda/softmax.cu``.
+"""
 
 from __future__ import annotations
 
@@ -126,9 +145,9 @@ class SoftmaxWithLoss(Layer):
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (p - onehot(t)) / M, and zero where the target is ignored."""
         s, t, saved, counts, M, shape = self.saved()
-        # L = sum_n nll_n / M, over the n that count
+        # L = sum_n nll_n / M, over the n that count: each of them gets dloss / M, the others zero
         dnll = (counts * (dloss / M)).astype(s.dtype)
-        # nll_n = log sum_j exp s_nj - s_n,t
+        # nll_n = log sum_j exp s_nj - s_n,t: ds = factor * s, row by row, where s is now p - onehot
         factor = softmax_nll_backward(s, t, saved, dnll)
         s *= factor[:, None]
         return s.reshape(shape)
@@ -221,7 +240,8 @@ class AffineSoftmaxWithLoss(Layer):
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
         factor = softmax_nll_backward(s, t, saved, dnll)  # (n,): ds = factor * s, row by row
-        # s = x W + b: db = sum_n ds_n, dW = x^T ds, dx = ds W^T
+        # s = x W + b: the rows share b and W, whose gradients are sums over them, db = sum_n ds_n
+        # and dW = x^T ds; x went forward by W, its gradient comes back by the transpose, ds W^T
         if self.b is not None:
             self.b.accumulate(product(factor[None, :], s)[0])
         self.W.accumulate_product((factor[:, None] * x_n).T, s)

@@ -54,12 +54,7 @@ class Recurrent(Layer):
 
     @classmethod
     def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        **options: Any,
+        cls, D: int, H: int, rng: Generator | None = None, dtype: Any = "float32", **options: Any
     ) -> Self:
         """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
