@@ -504,7 +504,8 @@ def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(forward)
     def checked(self: Layer, *inputs: Any, **by_name: Any) -> Any:
-        self._check_inputs({**dict(zip(names, inputs)), **by_name})
+        given = {**dict(zip(names, inputs)), **by_name}
+        self._check_inputs({name: given[name] for name in names if name in given})
         y = forward(self, *inputs, **by_name)
         if keeping():
             self._output_shape = tuple(y.shape)
