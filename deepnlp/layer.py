@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
@@ -454,8 +454,7 @@ class Layer:
     def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
         """Compare inputs, by name, with the declared axes; a letter means one size."""
         sizes: dict[str, int] = {}
-        declared = self.axes.split("->")[0].strip()
-        for (name, array), letters in zip(inputs.items(), declared.split(",") if declared else ()):
+        for (name, array), letters in zip(inputs.items(), _declared(self.axes)[0]):
             own = {letter: getattr(self, letter, None) for letter in letters.split()}
             sizes |= {letter: size for letter, size in own.items() if isinstance(size, int)}
             known = {letter: sizes[letter] for letter in own if letter in sizes}
@@ -498,14 +497,26 @@ class Layer:
         return f"{type(self).__name__}({shapes})"
 
 
+@lru_cache(maxsize=64)
+def _declared(axes: str) -> tuple[list[str], str]:
+    """The letters of each input and of the output.
+
+    >>> _declared("N T D, N C -> N T M"), _declared("N D ->")
+    ((['N T D', ' N C '], 'N T M'), (['N D '], ''))
+    """
+    inputs, output = axes.split("->")[0], axes.split("->")[-1].strip()
+    return inputs.split(",") if inputs else [], output
+
+
 def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
     """A forward that first compares its inputs with the axes that its class declares."""
     names = list(signature(forward).parameters)[1:]
 
     @wraps(forward)
     def checked(self: Layer, *inputs: Any, **by_name: Any) -> Any:
-        given = {**dict(zip(names, inputs)), **by_name}
-        self._check_inputs({name: given[name] for name in names if name in given})
+        if _declared(self.axes)[0]:
+            given = {**dict(zip(names, inputs)), **by_name}
+            self._check_inputs({name: given[name] for name in names if name in given})
         y = forward(self, *inputs, **by_name)
         if keeping():
             self._output_shape = tuple(y.shape)
@@ -520,7 +531,7 @@ def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(backward)
     def checked(self: Layer, gradient: Any = 1, *others: Any, **by_name: Any) -> Any:
-        letters = self.axes.split("->")[-1].strip()
+        _, letters = _declared(self.axes)
         if self._kept and letters:  # a loss declares no output: its gradient is a number
             self._expect_exactly(name, gradient, letters, self._output_shape)
         return backward(self, gradient, *others, **by_name)
