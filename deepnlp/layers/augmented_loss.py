@@ -87,7 +87,7 @@ class AugmentedLoss(Layer):
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = gamma tau mean(KL(q || p))."""
-        t, counts = rows_that_count(self, targets, x.shape[:-1], self.W.shape[1])
+        t, counts = rows_that_count(self, targets, x, self.W.shape[1])
         tau, E = self.temperature, self.E.value
         W, b = self.W.value, None if self.b is None else self.b.value
         s = product(rows(x), W) if b is None else affine(rows(x), W, b)

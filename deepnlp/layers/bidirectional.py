@@ -63,21 +63,20 @@ class TimeBidirectional(Layer):
     axes = "N T D -> N T 2H"
 
     def __init__(self, forward_layer: TimeRecurrent, backward_layer: TimeRecurrent) -> None:
-        one, other = forward_layer, backward_layer
-        check_layers("TimeBidirectional", forward_layer=one, backward_layer=other)
-        if one.D != other.D or len(one.start(1)) != len(other.start(1)):
+        self.forward_layer, self.backward_layer = ahead, back = forward_layer, backward_layer
+        check_layers("TimeBidirectional", forward_layer=ahead, backward_layer=back)
+        if ahead.D != back.D or len(ahead.start(1)) != len(back.start(1)):
             raise ValueError(
                 "TimeBidirectional: both layers should be of one kind, with the same D, got "
-                f"{type(one).__name__} with D = {one.D} and {type(other).__name__} with "
-                f"D = {other.D}"
+                f"{type(ahead).__name__} with D = {ahead.D} and {type(back).__name__} with "
+                f"D = {back.D}"
             )
-        if one.stateful or other.stateful:
+        if ahead.stateful or back.stateful:
             raise ValueError(
                 "TimeBidirectional: neither layer may be stateful: from right to left there is no "
                 "earlier window"
             )
-        self.forward_layer, self.backward_layer = one, other
-        self.D, self.H = one.D, one.H + other.H
+        self.D, self.H = ahead.D, ahead.H + back.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
         """Both layers' states side by side, (N, T, 2H)."""
@@ -144,10 +143,10 @@ class TimeBidirectional(Layer):
         self.backward_layer.set_state(h2, c2)
 
     @staticmethod
-    def _side_by_side(one: States, other: States) -> States:
-        if one[0] is None:
-            return one
-        return tuple(xp.concatenate(both, axis=1) for both in zip(one, other, strict=True))
+    def _side_by_side(ahead: States, back: States) -> States:
+        if ahead[0] is None:
+            return ahead
+        return tuple(xp.concatenate(both, axis=1) for both in zip(ahead, back, strict=True))
 
     def start(self, N: int) -> NoReturn:
         """An error: see :meth:`step`."""

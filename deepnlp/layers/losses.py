@@ -8,10 +8,11 @@ with a target t (n,) that counts, of minus the logarithm of the target's probabi
           = log sum_j exp(s_nj) - s_n,t_n
     L = sum_n nll_n / M                                 over the n that count: a number
 
-The answer is ``ds = (p - onehot(t)) / M``: what was predicted, less what was the case. The score of
-the target rises by as much as its probability falls short of one, and each other score falls by its
-own probability. No slope of the softmax is left, so that a prediction that is surely wrong learns
-most. Hence each loss stands together with the function before it.
+The answer is ``ds = (p - onehot(t)) / M``: what was predicted, less what was the case. Descent
+raises the score of the target in proportion to what its probability lacks of one, and lowers each
+other score in proportion to its own probability. No slope of the softmax is left, which would be
+near zero where a prediction is sure: the surer it is and wrong, the larger the gradient. Hence each
+loss stands together with the function before it.
 
 The file goes from the equations, :func:`softmax_nll` and :func:`softmax_nll_backward`, to the
 layers: :class:`SoftmaxWithLoss` of given scores, :class:`AffineSoftmaxWithLoss` of the scores
@@ -136,8 +137,7 @@ class SoftmaxWithLoss(Layer):
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
         """Losses (n,), whether each counts (n,), and what backward needs."""
         self._expect_floats("logits", logits, "... V")
-        *shape, V = logits.shape
-        t, counts = rows_that_count(self, targets, tuple(shape), V)
+        t, counts = rows_that_count(self, targets, logits, logits.shape[-1])
         s = rows(logits).copy()  # the caller's array is not changed
         nll, saved = softmax_nll(s, None, t)
         return nll, counts, (s, t, saved)
@@ -257,19 +257,17 @@ class AffineSoftmaxWithLoss(Layer):
         """Targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
         self._expect_floats("x", x, "... D", D=D)
-        return rows_that_count(self, targets, x.shape[:-1], V)
+        return rows_that_count(self, targets, x, V)
 
 
-def rows_that_count(
-    loss: Any, targets: Array, shape: tuple[int, ...], V: int
-) -> tuple[Array, Array]:
-    """Targets (n,), zero where the loss ignores them, and whether each counts (n,)."""
+def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array, Array]:
+    """Targets (n,) of the rows of x, zero where the loss ignores them; whether each counts (n,)."""
     loss._expect_integers("targets", targets, "...")
     owner = type(loss).__name__
-    if targets.shape != shape:
+    if targets.shape != x.shape[:-1]:
         raise ValueError(
-            f"{owner}: targets should have shape {tuple(shape)}, one for each row of scores, got "
-            f"{tuple(targets.shape)}"
+            f"{owner}: targets should have shape {tuple(x.shape[:-1])}, one for each row of "
+            f"scores, got {tuple(targets.shape)}"
         )
     t = targets.reshape(-1)
     counts = t != loss.ignore_id

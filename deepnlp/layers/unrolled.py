@@ -102,7 +102,7 @@ class Unrolled(Layer):
 
     def _masks(self, state: tuple[Array, ...]) -> list[Any]:
         """A mask (N, H) for each state; 1 where there is no dropout."""
-        drawn = [one.forward(xp.ones_like(s)) for one, s in zip(self.noise, state, strict=False)]
+        drawn = [noise.forward(xp.ones_like(s)) for noise, s in zip(self.noise, state)]
         return drawn + [1] * (len(state) - len(drawn))
 
 
