@@ -16,7 +16,7 @@ import numpy
 
 from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense, pointers
 
 # The structures Weight and Weights of common.cuh.
 _WEIGHT = numpy.dtype(
@@ -64,7 +64,7 @@ class _Row(NamedTuple):
 
     W: int
     g: int
-    kept: tuple[int, int]
+    kept: tuple[int, ...]
     size: int
     scalars: tuple[float, ...]
 
@@ -91,7 +91,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
     if letter not in REALS or not all(is_dense(g, letter) for g in gradients):
         return NotImplemented
     device = launching.device
-    rows = [_Row(0, device.pointer(g), (0, 0), g.size, ()) for g in gradients]
+    rows = [_Row(*pointers(None, g), (0, 0), g.size, ()) for g in gradients]
     launches = list(_launches(rows, _MOST_FOR_A_SUM))
     count = sum(blocks for _, blocks in launches)
     parts, norm = xp.empty(count, xp.float64), xp.empty((), xp.float64)
@@ -135,8 +135,6 @@ def _row_of(update: Any, rule: Rule) -> _Row | None:
         return None
     if not all(is_dense(a, letter) and a.shape == W.shape for a in (W, g, *kept.values())):
         return None
-    pointer = launching.device.pointer
-    arrays = [pointer(kept[name]) for name in rule.kept]
+    first, second = (*(kept[name] for name in rule.kept), None, None)[:2]
     numbers = tuple(float(scalars[name]) for name in rule.scalars)
-    first, second = (*arrays, 0, 0)[:2]
-    return _Row(pointer(W), pointer(g), (first, second), W.size, numbers)
+    return _Row(*pointers(W, g), pointers(first, second), W.size, numbers)
