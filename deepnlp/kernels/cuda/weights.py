@@ -91,7 +91,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
     if letter not in REALS or not all(is_dense(g, letter) for g in gradients):
         return NotImplemented
     device = launching.device
-    rows = [_Row(*pointers(None, g), (0, 0), g.size, ()) for g in gradients]
+    rows = [_Row(0, device.pointer(g), (0, 0), g.size, ()) for g in gradients]
     launches = list(_launches(rows, _MOST_FOR_A_SUM))
     count = sum(blocks for _, blocks in launches)
     parts, norm = xp.empty(count, xp.float64), xp.empty((), xp.float64)
@@ -137,4 +137,5 @@ def _row_of(update: Any, rule: Rule) -> _Row | None:
         return None
     first, second = (*(kept[name] for name in rule.kept), None, None)[:2]
     numbers = tuple(float(scalars[name]) for name in rule.scalars)
-    return _Row(*pointers(W, g), pointers(first, second), W.size, numbers)
+    at_W, at_g = pointers(W, g)
+    return _Row(at_W, at_g, pointers(first, second), W.size, numbers)
