@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from deepnlp.backend import xp
 from deepnlp.backend.ownership import Owner, claimed
 from deepnlp.backend.shapes import expect
-from deepnlp.parameter import Parameter, View
+from deepnlp.parameter import Parameter, View, as_parameter
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
 _stacking: ContextVar[bool] = ContextVar("stacking", default=False)
@@ -94,6 +94,8 @@ class Layer:
     with respect to the output before backward. ``"... D -> ... M"`` says that the last axis of x
     has the size ``self.D`` and that of the output another; ``"N T Q, N S H -> N T H"`` stands for
     two inputs, in which a letter means one size. Inputs so declared are floating-point numbers.
+    ``"... D ->"`` declares an input alone, as of a loss, and ``"-> ... D"`` an output alone, as of
+    a layer that takes ids.
 
     Attributes
     ----------
@@ -406,6 +408,12 @@ class Layer:
         """Note that the calling thread is at the layer; an error if another one is."""
         self._owner = claimed(self._owner, f"{type(self).__name__}.{method}")
 
+    def _weight(self, name: str, weight: Any, letters: str, **sizes: int) -> View:
+        """A weight that the constructor was given, with its shape checked; see :func:`expect`."""
+        parameter = as_parameter(weight, name)
+        expect(type(self).__name__, name, parameter.value, letters, **sizes)
+        return parameter
+
     def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
         """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`.
 
@@ -428,6 +436,12 @@ class Layer:
                 f"{array.dtype}"
             )
 
+    def _expect_integers(self, what: str, array: Any, letters: str, **sizes: int) -> None:
+        """The same for ids; their range is another check, see :func:`check_ids`."""
+        self._expect(what, array, letters, **sizes)
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"{type(self).__name__}: {what} should be integers, got {array.dtype}")
+
     def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
         """Check that a gradient has the shape of the output it belongs to."""
         self._expect(what, array, "...")
@@ -440,7 +454,7 @@ class Layer:
     def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
         """Compare inputs, by name, with the declared axes; a letter means one size."""
         sizes: dict[str, int] = {}
-        for (name, array), letters in zip(inputs.items(), self.axes.split("->")[0].split(",")):
+        for (name, array), letters in zip(inputs.items(), _declared(self.axes)[0]):
             own = {letter: getattr(self, letter, None) for letter in letters.split()}
             sizes |= {letter: size for letter, size in own.items() if isinstance(size, int)}
             known = {letter: sizes[letter] for letter in own if letter in sizes}
@@ -486,13 +500,26 @@ class Layer:
         return f"{type(self).__name__}({shapes})"
 
 
+@lru_cache(maxsize=64)
+def _declared(axes: str) -> tuple[list[str], str]:
+    """The letters of each input and of the output.
+
+    >>> _declared("N T D, N C -> N T M"), _declared("N D ->")
+    ((['N T D', ' N C '], 'N T M'), (['N D '], ''))
+    """
+    inputs, output = axes.split("->")[0], axes.split("->")[-1].strip()
+    return inputs.split(",") if inputs else [], output
+
+
 def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
     """A forward that first compares its inputs with the axes that its class declares."""
     names = list(signature(forward).parameters)[1:]
 
     @wraps(forward)
     def checked(self: Layer, *inputs: Any, **by_name: Any) -> Any:
-        self._check_inputs({**dict(zip(names, inputs)), **by_name})
+        if _declared(self.axes)[0]:
+            given = {**dict(zip(names, inputs)), **by_name}
+            self._check_inputs({name: given[name] for name in names if name in given})
         y = forward(self, *inputs, **by_name)
         if keeping():
             self._output_shape = tuple(y.shape)
@@ -506,11 +533,11 @@ def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
     name = list(signature(backward).parameters)[1]
 
     @wraps(backward)
-    def checked(self: Layer, gradient: Any) -> Any:
-        if self._kept:
-            letters = self.axes.split("->")[-1]
+    def checked(self: Layer, gradient: Any = 1, *others: Any, **by_name: Any) -> Any:
+        _, letters = _declared(self.axes)
+        if self._kept and letters:  # a loss declares no output: its gradient is a number
             self._expect_exactly(name, gradient, letters, self._output_shape)
-        return backward(self, gradient)
+        return backward(self, gradient, *others, **by_name)
 
     return checked
 

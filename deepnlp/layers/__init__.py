@@ -21,10 +21,7 @@ from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, Softma
 from deepnlp.layers.lstm import LSTM, TimeLSTM
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
 from deepnlp.layers.norm import RMSNorm
-from deepnlp.layers.regularisation import (
-    ActivationRegularisation,
-    TemporalActivationRegularisation,
-)
+from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
 from deepnlp.layers.unrolled import Unrolled

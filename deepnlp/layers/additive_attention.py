@@ -8,10 +8,9 @@ from deepnlp.backend import Array, Generator, check_shape, xp
 from deepnlp.backend.functions import tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import product
-from deepnlp.layer import expect
 from deepnlp.layers.attention import Attention
 from deepnlp.layers.dense import MatMul, rows
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.parameter import Parameter
 from deepnlp.views import Rows
 
 
@@ -55,10 +54,9 @@ class AdditiveAttention(Attention):
     """
 
     def __init__(self, Wq: Any, Wm: Any, v: Any) -> None:
-        self.query, self.key, self.v = MatMul(Wq), MatMul(Wm), as_parameter(v, "v")
-        owner, A = type(self).__name__, self.query.W.shape[1]
-        expect(owner, "Wm", self.key.W.value, "H A", A=A)
-        expect(owner, "v", self.v.value, "A", A=A)
+        self.query = MatMul(Wq)
+        self.key = MatMul(self._weight("Wm", Wm, "H A", A=self.query.M))
+        self.v = self._weight("v", v, "A", A=self.query.M)
 
     @classmethod
     def init(
@@ -80,18 +78,9 @@ class AdditiveAttention(Attention):
         shapes = (Hq, A), (H, A), (A,)
         return cls(*(uniform(shape, fan_in_bound(shape[0]), rng, dtype) for shape in shapes))
 
-    def project(self, memory: Array) -> Array:
-        """The keys m Wm (N, S, A)."""
-        self._expect("memory", memory, "N S H", H=self.key.W.shape[0])
-        return self.key.forward(memory)
-
-    def project_backward(self, dkeys: Array) -> Array:
-        """dm from the gradient of the keys; that of Wm is accumulated."""
-        return self.key.backward(dkeys)
-
     def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
-        """e_ts = v . u_ts, with u_ts = tanh(q_t Wq + k_s)."""
-        self._expect("query", query, "N T Hq", Hq=self.query.W.shape[0])
+        """e_ts = v . u_ts, with u_ts = tanh(q_t Wq + k_s) and the keys k_s = m_s Wm (N, S, A)."""
+        self._expect("query", query, "N T Hq", Hq=self.query.D)
         u = xp.tanh(self.query.forward(query)[:, :, None] + keys[:, None])  # (N, T, S, A)
         return product(rows(u), self.v.value[:, None]).reshape(u.shape[:3]), u
 
@@ -149,8 +138,7 @@ class ConcatAttention(AdditiveAttention):
     """
 
     def __init__(self, W: Any, v: Any, Hq: int) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "Hq+H A")
+        self.W = self._weight("W", W, "Hq+H A")
         super().__init__(Rows(self.W, stop=Hq), Rows(self.W, start=Hq), v)
 
     @classmethod

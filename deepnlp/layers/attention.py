@@ -1,4 +1,20 @@
-"""Attention: an average of a memory, weighted by how well each place fits a query."""
+r"""How does attention learn where to look, when nothing says where the right place is?
+
+At each step t a query q_t (N, T, Hq) reads a memory m (N, S, H), such as the states of an encoder.
+It gets an average of the memory, in which a place s has the more weight the better it fits::
+
+    e_ts = score(q_t, m_s)                              scores (N, T, S)
+    a_t = softmax(e_t)                                  weights (N, T, S), zero in the padding
+    c_t = sum_s a_ts m_s                                contexts (N, T, H)
+
+The answer is the gradient of a score. The context hands da_ts = dc_t . m_s to a weight, and the
+softmax makes ``de_ts = a_ts (da_ts - sum_s' a_ts' da_ts')`` of it: a place whose content would
+lower the loss more than the average that was read gets a higher score, the others a lower one.
+
+The file goes from what all kinds share, :class:`Attention`, to the score: :class:`DotAttention` by
+an inner product, :class:`GeneralAttention` by one with a matrix between. The scores by a small
+network are in ``additive_attention.py``, and the softmax in ``backend/functions.py``.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +49,7 @@ class Attention(Layer):
     """
 
     weights: Array | None = None
+    key: MatMul | None = None  # makes keys of a memory; where there is none, it is its own keys
 
     def forward(self, query: Array, memory: Array, lengths: Any = None) -> Array:
         """The context c of every query.
@@ -80,24 +97,28 @@ class Attention(Layer):
         """dquery, dkeys and dmemory, the last without what comes by way of the keys."""
         memory, weights, saved, shape = self.saved()
         self._expect_exactly("dcontext", dcontext, "N T H", shape)
-        # context_t = sum_s weights_ts memory_s
+        # context_t = sum_s weights_ts memory_s: the gradient of a factor is dcontext_t times the
+        # other factor, summed over what that factor was used for
         dweights = batched_product(dcontext, memory.swapaxes(1, 2))
         dmemory = batched_product(weights.swapaxes(1, 2), dcontext)
-        # weights_t = softmax(scores_t)
+        # weights_t = softmax(scores_t): a score gains where its weight does better than the average
         dscores = softmax_grad(dweights, weights)
-        # scores_ts = score(query_t, keys_s)
+        # scores_ts = score(query_t, keys_s): by the kind of attention
         dquery, dkeys = self._scores_backward(dscores, saved)
         return dquery, dkeys, dmemory
 
     # --- The score, by kind ---------------------------------------------------------------------
 
     def project(self, memory: Array) -> Array:
-        """The keys of a memory: here the memory itself."""
-        return memory
+        """The keys (N, S, ...) of a memory (N, S, H)."""
+        if self.key is None:
+            return memory
+        self._expect("memory", memory, "N S H", H=self.key.D)
+        return self.key.forward(memory)
 
     def project_backward(self, dkeys: Array) -> Array:
-        """What the keys' gradient adds to that of the memory."""
-        return dkeys
+        """What the keys' gradient adds to that of the memory; that of the key's W accumulates."""
+        return dkeys if self.key is None else self.key.backward(dkeys)
 
     def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
         """Scores (N, T, S), and what :meth:`_scores_backward` needs."""
@@ -151,7 +172,7 @@ class DotAttention(Attention):
 
     def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
         query, keys = saved
-        # e_ts = q_t . k_s
+        # e_ts = q_t . k_s: a query gets the keys of all places, a key the queries of all steps
         dquery = batched_product(dscores, keys)
         dkeys = batched_product(dscores.swapaxes(1, 2), query)
         return dquery, dkeys
@@ -194,7 +215,7 @@ class GeneralAttention(DotAttention):
     """
 
     def __init__(self, W: Any) -> None:
-        self.key = MatMul(as_parameter(W, "W").T)
+        self.key = MatMul(as_parameter(W, "W").T)  # the keys are m W^T (N, S, Hq)
 
     @classmethod
     def init(
@@ -214,12 +235,3 @@ class GeneralAttention(DotAttention):
         GeneralAttention
         """
         return cls(Parameter(uniform((Hq, H), fan_in_bound(H), rng, dtype), "W"))
-
-    def project(self, memory: Array) -> Array:
-        """The keys m W^T (N, S, Hq)."""
-        self._expect("memory", memory, "N S H", H=self.key.W.shape[0])
-        return self.key.forward(memory)
-
-    def project_backward(self, dkeys: Array) -> Array:
-        """dm from the gradient of the keys; that of W is accumulated."""
-        return self.key.backward(dkeys)

@@ -7,10 +7,9 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.backend.functions import column_sums, log_softmax
 from deepnlp.backend.products import affine, product
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED, number_that_count, rows_that_count
-from deepnlp.parameter import as_parameter
 
 
 class AugmentedLoss(Layer):
@@ -64,6 +63,8 @@ class AugmentedLoss(Layer):
     0.0
     """
 
+    axes = "... D ->"
+
     def __init__(
         self,
         W: Any,
@@ -73,27 +74,20 @@ class AugmentedLoss(Layer):
         temperature: float = 20.0,
         ignore_id: int = IGNORED,
     ) -> None:
-        self.W = as_parameter(W, "W")
-        self.b = None if b is None else as_parameter(b, "b")
-        self.E = as_parameter(E, "E")
+        self.W = self._weight("W", W, "D V")
+        self.D, V = self.W.shape
+        self.b = None if b is None else self._weight("b", b, "V", V=V)
+        self.E = self._weight("E", E, "V K", V=V)
         self.gamma, self.temperature, self.ignore_id = gamma, temperature, ignore_id
         if not gamma >= 0 or not temperature > 0:
             raise ValueError(
                 "AugmentedLoss: gamma should be 0 or more and temperature above 0, got "
                 f"{gamma} and {temperature}"
             )
-        expect("AugmentedLoss", "W", self.W.value, "D V")
-        V = self.W.shape[1]
-        expect("AugmentedLoss", "E", self.E.value, "V K", V=V)
-        if self.b is not None:
-            expect("AugmentedLoss", "b", self.b.value, "V", V=V)
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = gamma tau mean(KL(q || p))."""
-        D, V = self.W.shape
-        self._expect_floats("x", x, "... D", D=D)
-        self._expect("targets", targets, "...")
-        t, counts = rows_that_count("AugmentedLoss", targets, x.shape[:-1], V, self.ignore_id)
+        t, counts = rows_that_count(self, targets, x, self.W.shape[1])
         tau, E = self.temperature, self.E.value
         W, b = self.W.value, None if self.b is None else self.b.value
         s = product(rows(x), W) if b is None else affine(rows(x), W, b)

@@ -60,30 +60,30 @@ class TimeBidirectional(Layer):
     (2, 10)
     """
 
+    axes = "N T D -> N T 2H"
+
     def __init__(self, forward_layer: TimeRecurrent, backward_layer: TimeRecurrent) -> None:
-        one, other = forward_layer, backward_layer
-        check_layers("TimeBidirectional", forward_layer=one, backward_layer=other)
-        if one.D != other.D or len(one.start(1)) != len(other.start(1)):
+        self.forward_layer, self.backward_layer = ahead, back = forward_layer, backward_layer
+        check_layers("TimeBidirectional", forward_layer=ahead, backward_layer=back)
+        if ahead.D != back.D or len(ahead.start(1)) != len(back.start(1)):
             raise ValueError(
                 "TimeBidirectional: both layers should be of one kind, with the same D, got "
-                f"{type(one).__name__} with D = {one.D} and {type(other).__name__} with "
-                f"D = {other.D}"
+                f"{type(ahead).__name__} with D = {ahead.D} and {type(back).__name__} with "
+                f"D = {back.D}"
             )
-        if one.stateful or other.stateful:
+        if ahead.stateful or back.stateful:
             raise ValueError(
                 "TimeBidirectional: neither layer may be stateful: from right to left there is no "
                 "earlier window"
             )
-        self.forward_layer, self.backward_layer = one, other
-        self.D, self.H = one.D, one.H + other.H
+        self.D, self.H = ahead.D, ahead.H + back.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
         """Both layers' states side by side, (N, T, 2H)."""
-        self._expect("x", x, "N T D", D=self.D)
         lengths = check_lengths("TimeBidirectional", lengths, *x.shape[:2])
         ahead = self.forward_layer.forward(x, lengths)
         back = self.backward_layer.forward(reverse_by_length(x, lengths), lengths)
-        self.save_for_backward(lengths, x.shape)
+        self.save_for_backward(lengths)
         return xp.concatenate([ahead, reverse_by_length(back, lengths)], axis=2)
 
     def backward(self, dhs: Array, dh: Array | None = None, dc: Array | None = None) -> Array:
@@ -99,8 +99,7 @@ class TimeBidirectional(Layer):
         -------
         array (N, T, D)
         """
-        lengths, (N, T, _) = self.saved()
-        self._expect("dhs", dhs, "N T 2H", N=N, T=T, **{"2H": self.H})
+        (lengths,) = self.saved()
         (dahead, dback), (dh1, dh2), (dc1, dc2) = (self._halves(d) for d in (dhs, dh, dc))
         # h_t = [ahead_t, back_t], back = reversed states of the reversed x
         dx = self.forward_layer.backward(dahead, dh1, dc1)
@@ -144,10 +143,10 @@ class TimeBidirectional(Layer):
         self.backward_layer.set_state(h2, c2)
 
     @staticmethod
-    def _side_by_side(one: States, other: States) -> States:
-        if one[0] is None:
-            return one
-        return tuple(xp.concatenate(both, axis=1) for both in zip(one, other, strict=True))
+    def _side_by_side(ahead: States, back: States) -> States:
+        if ahead[0] is None:
+            return ahead
+        return tuple(xp.concatenate(both, axis=1) for both in zip(ahead, back, strict=True))
 
     def start(self, N: int) -> NoReturn:
         """An error: see :meth:`step`."""

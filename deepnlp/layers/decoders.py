@@ -88,20 +88,19 @@ class ContextDecoder(Decoder):
     (1, 4, 7)
     """
 
+    axes = "N T D, N C -> N T H+C"
+
     def forward(self, x: Array, memory: Array) -> Array:
         """[h_t, c] at every step, (N, T, H + C)."""
-        self._expect("x", x, "N T D")
-        self._expect("memory", memory, "N C", N=len(x))
         N, T, D = x.shape
         c = xp.broadcast_to(memory[:, None], (N, T, memory.shape[1]))
         hs = self.recurrent.forward(xp.concatenate([x, c], axis=2))
-        self.save_for_backward((N, T, D), (N, T, hs.shape[2] + memory.shape[1]))
+        self.save_for_backward(D)
         return xp.concatenate([hs, c], axis=2)
 
     def backward(self, dy: Array) -> tuple[Array, Array]:
         """dx (N, T, D) and dmemory (N, C)."""
-        (*_, D), shape = self.saved()
-        self._expect_exactly("dy", dy, "N T H+C", shape)
+        (D,) = self.saved()
         H = self.recurrent.H
         # y_t = [h_t, c]
         dhs, dc_out = dy[..., :H], dy[..., H:]
@@ -126,6 +125,8 @@ class ReadingDecoder(Decoder):
 
     y = tanh([c, h] W + b), with c (N, T, C), h (N, T, H) and y (N, T, M).
     """
+
+    axes = "N T D, N S C -> N T M"
 
     def __init__(self, recurrent: Cells, attention: Attention, W: Any, b: Any = None) -> None:
         super().__init__(recurrent)
@@ -169,12 +170,6 @@ class ReadingDecoder(Decoder):
             memory, padding = self.attention.without_padding(memory, lengths)
             keys = self.attention.project(memory)
         return state, keys, memory, padding
-
-    def _check(self, x: Array, memory: Array, lengths: Any) -> Array | None:
-        """Check what forward takes; gives the lengths as an array of the backend."""
-        self._expect("x", x, "N T D")
-        self._expect("memory", memory, "N S C", N=len(x))
-        return check_lengths(type(self).__name__, lengths, *memory.shape[:2])
 
 
 class AttentionDecoder(ReadingDecoder):
@@ -231,17 +226,16 @@ class AttentionDecoder(ReadingDecoder):
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""
-        lengths = self._check(x, memory, lengths)
+        lengths = check_lengths("AttentionDecoder", lengths, *memory.shape[:2])
         hs = self.recurrent.forward(x)
         contexts = self.attention.forward(hs, memory, lengths)
         y = self.combine.forward(xp.concatenate([contexts, hs], axis=2))
-        self.save_for_backward(contexts.shape[2], y.shape)
+        self.save_for_backward(contexts.shape[2])
         return y
 
     def backward(self, dy: Array) -> tuple[Array, Array]:
         """dx (N, T, D) and dmemory (N, S, C)."""
-        C, shape = self.saved()
-        self._expect_exactly("dy", dy, "N T M", shape)
+        (C,) = self.saved()
         # y_t = tanh([c_t, h_t] W + b)
         dboth = self.combine.backward(dy)
         dcontexts, dhs = dboth[..., :C], dboth[..., C:]

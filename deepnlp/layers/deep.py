@@ -10,7 +10,7 @@ from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.kernels.steps import PlainSteps, Steps
-from deepnlp.layer import Sequential, expect
+from deepnlp.layer import Sequential
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
 from deepnlp.layers.recurrent import States, TimeRecurrent, steps_as_rows
@@ -82,15 +82,12 @@ class TimeDeepTransition(TimeRecurrent):
                 "TimeDeepTransition: Ws and bs should hold W_2 ... W_L and b_2 ... b_L, as many of "
                 f"both and at least one, got {len(Ws)} and {len(bs)}"
             )
-        self.Ws = [as_parameter(W, f"W{k}") for k, W in enumerate(Ws, 2)]
-        self.bs = [as_parameter(b, f"b{k}") for k, b in enumerate(bs, 2)]
-        self.S = None if S is None else as_parameter(S, "S")
-        owner, H = type(self).__name__, self.H
-        for k, (W, bias) in enumerate(zip(self.Ws, self.bs, strict=True), 2):
-            expect(owner, f"W_{k}", W.value, "H H", H=H)
-            expect(owner, f"b_{k}", bias.value, "H", H=H)
-        if self.S is not None:
-            expect(owner, "S", self.S.value, "H H", H=H)
+        H = self.H
+        Ws = [as_parameter(W, f"W{k}") for k, W in enumerate(Ws, 2)]
+        bs = [as_parameter(b, f"b{k}") for k, b in enumerate(bs, 2)]
+        self.Ws = [self._weight(f"W_{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
+        self.bs = [self._weight(f"b_{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]
+        self.S = None if S is None else self._weight("S", S, "H H", H=H)
 
     @classmethod
     def init(
@@ -134,8 +131,8 @@ class TimeDeepTransition(TimeRecurrent):
     def _steps(self, a: Array, start: States) -> Steps:
         Ws, bs = [W.value for W in self.Ws], [b.value for b in self.bs]
         weights = self.Wh.value, Ws, bs, None if self.S is None else self.S.value
-        step, step_backward = transition_step, transition_step_backward
-        return PlainSteps(step, step_backward, a, start, weights, self._workspace, 1 + len(Ws))
+        cell, new = (transition_step, transition_step_backward), self._workspace
+        return PlainSteps(*cell, a, start, weights, new, gradients=1 + len(Ws))
 
     def _accumulate_recurrent(self, steps: Any) -> None:
         h_prev, da = steps_as_rows(steps.states[0][:-1]), [steps_as_rows(da) for da in steps.da]

@@ -9,8 +9,8 @@ from deepnlp.backend import Array, Generator
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
-from deepnlp.layer import Layer, expect
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.layer import Layer
+from deepnlp.parameter import Parameter
 
 
 def rows(x: Array) -> Array:
@@ -52,8 +52,7 @@ class MatMul(Layer):
     axes = "... D -> ... M"
 
     def __init__(self, W: Any) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "D M")
+        self.W = self._weight("W", W, "D M")
         self.D, self.M = self.W.shape
 
     @classmethod
@@ -122,22 +121,13 @@ class Affine(Layer):
     axes = "... D -> ... M"
 
     def __init__(self, W: Any, b: Any = None) -> None:
-        self.W = as_parameter(W, "W")
-        self.b = None if b is None else as_parameter(b, "b")
-        owner = type(self).__name__
-        expect(owner, "W", self.W.value, "D M")
+        self.W = self._weight("W", W, "D M")
         self.D, self.M = self.W.shape
-        if self.b is not None:
-            expect(owner, "b", self.b.value, "M", M=self.M)
+        self.b = None if b is None else self._weight("b", b, "M", M=self.M)
 
     @classmethod
     def init(
-        cls,
-        D: int,
-        M: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        bias: bool = True,
+        cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32", bias: bool = True
     ) -> Affine:
         """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
 

@@ -1,4 +1,16 @@
-"""Embedding: a row of a matrix for every id."""
+"""How does a word, which is only a number in a list, get a vector that can be learnt?
+
+A word's id is the number of its row in a matrix W (V, D). For ids (...), such as (N, T)::
+
+    y = W[id]                                           (..., D)
+
+which is onehot(id) W, without the product. The answer is ``dW[id] += dy``: the row that was looked
+up gets the gradient, once for each time that the word occurs, and all other rows get none. So the
+gradient is kept as those few rows and their ids, and an optimizer may leave the rest of W alone.
+
+:class:`Embedding` is the look-up, :class:`EmbeddingDropout` one in which some words are left out
+while training. Ids have no gradient.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +18,9 @@ from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, check_ids, xp
 from deepnlp.backend.initialisers import uniform
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer
+from deepnlp.layers.dense import rows
 from deepnlp.layers.dropout import Dropout
-from deepnlp.parameter import as_parameter
 
 
 class Embedding(Layer):
@@ -48,9 +60,10 @@ class Embedding(Layer):
            [2., 2.]])
     """
 
+    axes = "-> ... D"
+
     def __init__(self, W: Any) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "V D")
+        self.W = self._weight("W", W, "V D")
 
     @classmethod
     def init(
@@ -82,9 +95,7 @@ class Embedding(Layer):
 
     def forward(self, ids: Array) -> Array:
         """y = W[ids]."""
-        self._expect("ids", ids, "...")
-        if ids.dtype.kind not in "iu":
-            raise TypeError(f"Embedding: ids should be integers, got {ids.dtype}")
+        self._expect_integers("ids", ids, "...")
         check_ids("Embedding", ids, self.W.shape[0])
         self.save_for_backward(ids)
         return xp.take(self.W.value, ids, axis=0)
@@ -92,10 +103,8 @@ class Embedding(Layer):
     def backward(self, dy: Array) -> None:
         """dW[id] += dy, for every id."""
         (ids,) = self.saved()
-        D = self.W.shape[1]
-        self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
-        # y_k = W[ids_k]: row ids_k collects dy_k
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(ids.size, D))
+        # y_k = W[ids_k]: row ids_k collects dy_k, and of a word that occurs again the sum
+        self.W.accumulate_rows(ids.reshape(-1), rows(dy))
 
 
 class EmbeddingDropout(Embedding):
@@ -149,8 +158,6 @@ class EmbeddingDropout(Embedding):
     def backward(self, dy: Array) -> None:
         """dW[id] += m[id] dy, for every id."""
         ids, factor = self.saved()
-        D = self.W.shape[1]
-        self._expect_exactly("dy", dy, "... D", (*ids.shape, D))
         # y_k = m[ids_k] W[ids_k]: row ids_k collects m[ids_k] dy_k
         dy = dy if factor is None else factor * dy
-        self.W.accumulate_rows(ids.reshape(-1), dy.reshape(ids.size, D))
+        self.W.accumulate_rows(ids.reshape(-1), rows(dy))

@@ -8,7 +8,7 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.layer import backward_for_each, no_backward
 from deepnlp.layers.decoders import ReadingDecoder
-from deepnlp.layers.lengths import check_steps
+from deepnlp.layers.lengths import check_lengths, check_steps
 
 
 class FeedingDecoder(ReadingDecoder):
@@ -24,25 +24,14 @@ class FeedingDecoder(ReadingDecoder):
     """
 
     weights: Array | None = None
-
-    def _first_fed(self, x: Array) -> Array:
-        """What is fed into the first step of x (N, T, D): (N, 1, F)."""
-        raise TypeError(f"{type(self).__name__} has no steps")
-
-    def _fed_step(
-        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
-    ) -> tuple[Array, Array]:
-        """What a step gives, and what it feeds into the next, (N, 1, ...) each.
-
-        ``read`` is what ``attend`` reads, and ``recurrent`` is a step of the recurrent layers.
-        """
-        raise TypeError(f"{type(self).__name__} has no steps")
-
-    def _fed_step_backward(
-        self, dgiven: Array, dfed: Any, dstate: Any, C: int
-    ) -> tuple[Array, Array, Array, Array]:
-        """Gradients of x_t, of what was fed into the step, and of the keys and the memory."""
-        raise TypeError(f"{type(self).__name__} has no steps")
+    # (x) -> what is fed into the first step of x (N, T, D): (N, 1, F)
+    _first_fed: Callable[..., Array]
+    # (x_t, fed, read, recurrent) -> what the step gives, and what it feeds into the next, each
+    # (N, 1, ...); read is what attend reads, and recurrent a step of the recurrent layers
+    _fed_step: Callable[..., tuple[Array, Array]]
+    # (dgiven, dfed, dstate, C) -> gradients of x_t, of what was fed into the step, of the keys and
+    # of the memory
+    _fed_step_backward: Callable[..., tuple[Array, Array, Array, Array]]
 
     def _outputs(self, given: Array) -> Array:
         """y (N, T, M) from what the steps gave; here they gave y."""
@@ -54,7 +43,7 @@ class FeedingDecoder(ReadingDecoder):
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""
-        lengths = self._check(x, memory, lengths)
+        lengths = check_lengths(type(self).__name__, lengths, *memory.shape[:2])
         check_steps(type(self).__name__, x)
         memory, padding = self.attention.without_padding(memory, lengths)
         given, weights, fed = [], [], self._first_fed(x)
@@ -67,20 +56,18 @@ class FeedingDecoder(ReadingDecoder):
                 given.append(y_t)
                 weights.append(self.attention.weights)
         self.weights = xp.concatenate(weights, axis=1)
-        self.save_for_backward(x.shape, memory)
+        self.save_for_backward(memory)
         return self._outputs(xp.concatenate(given, axis=1))
 
     def backward(self, dy: Array) -> tuple[Array, Array]:
         """dx (N, T, D) and dmemory (N, S, C)."""
-        (N, T, _), memory = self.saved()
-        self._expect("dy", dy, "N T M", N=N, T=T, M=self.M)
+        (memory,) = self.saved()
         dgiven = self._outputs_backward(dy)
         dx, dmemory = [], xp.zeros_like(memory)
-        dfed: Any
-        dkeys: Any
-        dstate: Any
-        dfed, dkeys, dstate = 0, 0, ()
-        for t in reversed(range(T)):
+        dfed: Any = 0
+        dkeys: Any = 0
+        dstate: Any = ()
+        for t in reversed(range(dy.shape[1])):
             dx_t, dfed, dkeys_t, dmemory_t = self._fed_step_backward(
                 dgiven[:, t : t + 1], dfed, dstate, memory.shape[2]
             )

@@ -28,9 +28,8 @@ from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_
 from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
 from deepnlp.kernels.steps import New, PlainSteps, Steps
-from deepnlp.layer import expect
 from deepnlp.layers.recurrent import Recurrent, States, TimeRecurrent, steps_as_rows
-from deepnlp.parameter import Parameter, View, as_parameter
+from deepnlp.parameter import Parameter
 
 
 def gru_step(
@@ -109,8 +108,18 @@ class _GRUWeights(Recurrent):
     """Weights of the three gates r, z, n, for one step and for T steps."""
 
     gates = "rzn"
-    reset_after: bool
-    bh: View | None
+
+    def __init__(
+        self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False, **options: Any
+    ) -> None:
+        super().__init__(Wx, Wh, b, **options)
+        if bh is not None and not reset_after:
+            raise ValueError(
+                f"{type(self).__name__}: bh is the hidden bias of the form with reset_after=True; "
+                "leave it out, or set reset_after=True"
+            )
+        self.bh = None if bh is None else self._weight("bh", bh, "3H", **{"3H": 3 * self.H})
+        self.reset_after = reset_after
 
     @classmethod
     def init(
@@ -141,20 +150,6 @@ class _GRUWeights(Recurrent):
         """
         bh = Parameter.zeros(3 * H, dtype=dtype, name="bh") if reset_after else None
         return super().init(D, H, rng, dtype, bh=bh, reset_after=reset_after, **options)
-
-    def _set_form(self, bh: Any, reset_after: bool) -> None:
-        """Keep the form of the reset gate, and the hidden bias that one form may have."""
-        self.bh, self.reset_after = None, reset_after
-        if bh is None:
-            return
-        owner = type(self).__name__
-        if not reset_after:
-            raise ValueError(
-                f"{owner}: bh is the hidden bias of the form with reset_after=True; "
-                "leave it out, or set reset_after=True"
-            )
-        self.bh = as_parameter(bh, "bh")
-        expect(owner, "bh", self.bh.value, "3H", **{"3H": 3 * self.H})
 
     def _hidden(self) -> tuple[Array, Array | None, bool]:
         """Wh, bh and the form, as a step takes them."""
@@ -213,13 +208,10 @@ class GRU(_GRUWeights):
     (1, 2)
     """
 
-    def __init__(self, Wx: Any, Wh: Any, b: Any, bh: Any = None, reset_after: bool = False) -> None:
-        super().__init__(Wx, Wh, b)
-        self._set_form(bh, reset_after)
+    axes = "N D, N H -> N H"
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """New state from x and the state before."""
-        self._expect_step(x, h_prev=h_prev)
         a = self._input_product(x)  # x Wx + b
         (h,), saved = gru_step(a, h_prev, *self._hidden())
         self.save_for_backward(x, h_prev, saved)
@@ -228,7 +220,6 @@ class GRU(_GRUWeights):
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh; dWx, dWh, db and dbh accumulate."""
         x, h_prev, saved = self.saved()
-        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         das, (dh_prev,) = gru_step_backward(dh, saved, *self._hidden())
         # a = x Wx + b, and p the products of h_prev and u = saved[0] with Wh
         da, dp = das[0], das[-1]
@@ -284,8 +275,7 @@ class TimeGRU(_GRUWeights, TimeRecurrent):
         reset_after: bool = False,
         stateful: bool = False,
     ) -> None:
-        super().__init__(Wx, Wh, b, stateful)
-        self._set_form(bh, reset_after)
+        super().__init__(Wx, Wh, b, bh, reset_after, stateful=stateful)
 
     def _steps(self, a: Array, start: States) -> Steps:
         return gru_steps(a, start, *self._hidden(), self._workspace)

@@ -1,4 +1,24 @@
-"""Losses, each together with the function before it, since their joint gradient is simple."""
+r"""How wrong is a prediction, and which way should its scores move?
+
+Scores s (n, V) of V words at n places become probabilities; the loss is the mean, over the M places
+with a target t (n,) that counts, of minus the logarithm of the target's probability::
+
+    p = softmax(s)                                      probabilities (n, V)
+    nll_n = -log p_n,t_n                                negative log-likelihood (n,)
+          = log sum_j exp(s_nj) - s_n,t_n
+    L = sum_n nll_n / M                                 over the n that count: a number
+
+The answer is ``ds = (p - onehot(t)) / M``: what was predicted, less what was the case. Descent
+raises the score of the target in proportion to what its probability lacks of one, and lowers each
+other score in proportion to its own probability. No slope of the softmax is left, which would be
+near zero where a prediction is sure: the surer it is and wrong, the larger the gradient. Hence each
+loss stands together with the function before it.
+
+The file goes from the equations, :func:`softmax_nll` and :func:`softmax_nll_backward`, to the
+layers: :class:`SoftmaxWithLoss` of given scores, :class:`AffineSoftmaxWithLoss` of the scores
+x W + b of a language model, and :class:`SigmoidWithLoss` of answers yes or no. The first functions
+have quick forms in ``kernels/fast.py`` and ``kernels/cuda/softmax.cu``.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +29,8 @@ from deepnlp.backend import Array, check_ids, functions, xp
 from deepnlp.backend.arrays import check_range
 from deepnlp.backend.products import affine, product
 from deepnlp.kernels import kernel
-from deepnlp.layer import Layer, expect, keeping
+from deepnlp.layer import Layer, keeping
 from deepnlp.layers.dense import rows
-from deepnlp.parameter import as_parameter
 
 IGNORED = -1  # the target that no loss counts, by default
 
@@ -118,11 +137,7 @@ class SoftmaxWithLoss(Layer):
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
         """Losses (n,), whether each counts (n,), and what backward needs."""
         self._expect_floats("logits", logits, "... V")
-        self._expect("targets", targets, "...")
-        owner = type(self).__name__
-        t, counts = rows_that_count(
-            owner, targets, logits.shape[:-1], logits.shape[-1], self.ignore_id
-        )
+        t, counts = rows_that_count(self, targets, logits, logits.shape[-1])
         s = rows(logits).copy()  # the caller's array is not changed
         nll, saved = softmax_nll(s, None, t)
         return nll, counts, (s, t, saved)
@@ -130,9 +145,9 @@ class SoftmaxWithLoss(Layer):
     def backward(self, dloss: Any = 1) -> Array:
         """ds = dloss (p - onehot(t)) / M, and zero where the target is ignored."""
         s, t, saved, counts, M, shape = self.saved()
-        # L = sum_n nll_n / M, over the n that count
+        # L = sum_n nll_n / M, over the n that count: each of them gets dloss / M, the others zero
         dnll = (counts * (dloss / M)).astype(s.dtype)
-        # nll_n = log sum_j exp s_nj - s_n,t
+        # nll_n = log sum_j exp s_nj - s_n,t: ds = factor * s, row by row, where s is now p - onehot
         factor = softmax_nll_backward(s, t, saved, dnll)
         s *= factor[:, None]
         return s.reshape(shape)
@@ -186,13 +201,9 @@ class AffineSoftmaxWithLoss(Layer):
     """
 
     def __init__(self, W: Any, b: Any = None, ignore_id: int = IGNORED) -> None:
-        self.W = as_parameter(W, "W")
-        self.b = None if b is None else as_parameter(b, "b")
+        self.W = self._weight("W", W, "D V")
+        self.b = None if b is None else self._weight("b", b, "V", V=self.W.shape[1])
         self.ignore_id = ignore_id
-        owner = type(self).__name__
-        expect(owner, "W", self.W.value, "D V")
-        if self.b is not None:
-            expect(owner, "b", self.b.value, "V", V=self.W.shape[1])
 
     def scores(self, x: Array) -> Array:
         """s = x W + b."""
@@ -229,7 +240,8 @@ class AffineSoftmaxWithLoss(Layer):
         dnll = (counts * (dloss / M)).astype(s.dtype)
         # nll_n = log sum_j exp s_nj - s_n,t
         factor = softmax_nll_backward(s, t, saved, dnll)  # (n,): ds = factor * s, row by row
-        # s = x W + b: db = sum_n ds_n, dW = x^T ds, dx = ds W^T
+        # s = x W + b: the rows share b and W, whose gradients are sums over them, db = sum_n ds_n
+        # and dW = x^T ds; x went forward by W, its gradient comes back by the transpose, ds W^T
         if self.b is not None:
             self.b.accumulate(product(factor[None, :], s)[0])
         self.W.accumulate_product((factor[:, None] * x_n).T, s)
@@ -245,23 +257,20 @@ class AffineSoftmaxWithLoss(Layer):
         """Targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
         self._expect_floats("x", x, "... D", D=D)
-        self._expect("targets", targets, "...")
-        return rows_that_count(type(self).__name__, targets, x.shape[:-1], V, self.ignore_id)
+        return rows_that_count(self, targets, x, V)
 
 
-def rows_that_count(
-    owner: str, targets: Array, shape: tuple[int, ...], V: int, ignore_id: int
-) -> tuple[Array, Array]:
-    """Targets (n,), zero where ignored, and whether each counts (n,)."""
-    if targets.dtype.kind not in "iu":
-        raise TypeError(f"{owner}: targets should be integers, got {targets.dtype}")
-    if targets.shape != shape:
+def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array, Array]:
+    """Targets (n,) of the rows of x, zero where the loss ignores them; whether each counts (n,)."""
+    loss._expect_integers("targets", targets, "...")
+    owner = type(loss).__name__
+    if targets.shape != x.shape[:-1]:
         raise ValueError(
-            f"{owner}: targets should have shape {tuple(shape)}, one for each row of scores, got "
-            f"{tuple(targets.shape)}"
+            f"{owner}: targets should have shape {tuple(x.shape[:-1])}, one for each row of "
+            f"scores, got {tuple(targets.shape)}"
         )
     t = targets.reshape(-1)
-    counts = t != ignore_id
+    counts = t != loss.ignore_id
     t = xp.where(counts, t, 0)
     check_ids(owner, t, V, "targets")
     return t, counts

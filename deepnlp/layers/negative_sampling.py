@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from deepnlp.backend import Array, check_ids, check_number, functions, xp
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
-from deepnlp.parameter import as_parameter
 
 
 def dots(h: Array, y: Array) -> Array:
@@ -67,19 +66,16 @@ class EmbeddingDot(Layer):
     """
 
     def __init__(self, W: Any) -> None:
-        self.W = as_parameter(W, "W")
-        expect(type(self).__name__, "W", self.W.value, "V D")
+        self.W = self._weight("W", W, "V D")
 
     def forward(self, h: Array, ids: Array) -> Array:
         """s = h y^T with y = W[ids], group by group."""
-        owner, (V, D) = type(self).__name__, self.W.shape
+        V, D = self.W.shape
         self._expect("h", h, "...")
         self._expect("h", h, "N D" if h.ndim < 3 else "N B D", D=D)
         self._expect("ids", ids, "...")
-        self._expect("ids", ids, "N" if ids.ndim < 2 else "N K", N=h.shape[0])
-        if ids.dtype.kind not in "iu":
-            raise TypeError(f"{owner}: ids should be integers, got {ids.dtype}")
-        check_ids(owner, ids, V)
+        self._expect_integers("ids", ids, "N" if ids.ndim < 2 else "N K", N=h.shape[0])
+        check_ids(type(self).__name__, ids, V)
         N = h.shape[0]
         B, K = h.shape[1] if h.ndim == 3 else 1, ids.shape[1] if ids.ndim == 2 else 1
         h_groups, y = h.reshape(N, B, D), xp.take(self.W.value, ids, axis=0).reshape(N, K, D)
@@ -162,13 +158,10 @@ class NegativeSamplingLoss(Layer):
     """
 
     def __init__(self, W: Any, negatives: float | None = None) -> None:
-        self.W = as_parameter(W, "W")
+        self.W = self._weight("W", W, "V D")
         if negatives is not None:
-            check_number(f"{type(self).__name__}: negatives", negatives)
-        if negatives is not None and not negatives > 0:
-            raise ValueError(f"{type(self).__name__}: negatives should be above 0, got {negatives}")
+            check_number(f"{type(self).__name__}: negatives", negatives, above=0)
         self.negatives = negatives
-        expect(type(self).__name__, "W", self.W.value, "V D")
 
     def forward(
         self, h: Array, targets: Array, negatives: Array, pairs: Array | None = None
@@ -177,7 +170,8 @@ class NegativeSamplingLoss(Layer):
         self._check(h, targets, negatives, pairs)
         a, c = self._weights(targets, negatives, pairs, h.real.dtype)
         t, D = xp.where(targets != IGNORED, targets, 0), h.shape[-1]
-        self._check_ids(t, negatives)
+        for what, ids in (("targets", t), ("negatives", negatives)):
+            check_ids(type(self).__name__, ids, self.W.shape[0], what)
         h_z = h if h.ndim == 3 else h[:, None]
         # the targets are those of a group; without pairs each row is a group, with one target
         h_t = h_z
@@ -218,30 +212,21 @@ class NegativeSamplingLoss(Layer):
         a = pairs.astype(dtype) * counts[:, None, :]
         return a, share * (a @ other.astype(dtype))
 
-    def _check_ids(self, targets: Array, negatives: Array) -> None:
-        """The range of targets and negatives."""
-        for what, ids in (("targets", targets), ("negatives", negatives)):
-            check_ids(type(self).__name__, ids, self.W.shape[0], what)
-
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
         """The shapes, and the types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
         self._expect_floats("h", h, "...")
         self._expect("h", h, "N D" if h.ndim < 3 and pairs is None else "N B D", D=D)
         N, *B = h.shape[:-1]
-        self._expect("negatives", negatives, "N K", N=N)
+        self._expect_integers("negatives", negatives, "N K", N=N)
         if not negatives.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: negatives should be one or more for each row, got shape "
                 f"{tuple(negatives.shape)}"
             )
         if pairs is None:
-            self._expect("targets", targets, "N B" if B else "N", N=N, **({"B": B[0]} if B else {}))
+            letters = "N B" if B else "N"
+            self._expect_integers("targets", targets, letters, N=N, **dict(zip("B", B)))
         else:
-            self._expect("targets", targets, "N J", N=N)
+            self._expect_integers("targets", targets, "N J", N=N)
             self._expect("pairs", pairs, "N B J", N=N, B=B[0], J=targets.shape[1])
-        for what, ids in (("targets", targets), ("negatives", negatives)):
-            if ids.dtype.kind not in "iu":
-                raise TypeError(
-                    f"{type(self).__name__}: {what} should be integers, got {ids.dtype}"
-                )

@@ -6,9 +6,9 @@ from typing import Any
 
 from deepnlp.backend import Array, check_number, xp
 from deepnlp.backend.functions import column_sums
-from deepnlp.layer import Layer, expect
+from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.parameter import Parameter
 
 
 class RMSNorm(Layer):
@@ -45,8 +45,7 @@ class RMSNorm(Layer):
     axes = "... D"
 
     def __init__(self, g: Any, eps: float = 1e-6) -> None:
-        self.g = as_parameter(g, "g")
-        expect(type(self).__name__, "g", self.g.value, "D")
+        self.g = self._weight("g", g, "D")
         check_number(f"{type(self).__name__}: eps", eps, above=0)
         (self.D,) = self.g.shape
         self.eps = eps

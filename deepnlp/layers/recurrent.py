@@ -54,12 +54,7 @@ class Recurrent(Layer):
 
     @classmethod
     def init(
-        cls,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-        **options: Any,
+        cls, D: int, H: int, rng: Generator | None = None, dtype: Any = "float32", **options: Any
     ) -> Self:
         """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
@@ -339,25 +334,23 @@ class TimeRecurrent(Recurrent):
         if c is not None and "c" not in self._states:
             raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
         self._expect("h", h, "N H", H=self.H)
-        states = {"h": h, "c": xp.zeros_like(h) if c is None else c}
         if c is not None:
             self._expect("c", c, "N H", N=h.shape[0], H=self.H)
-        for name in self._states:
-            setattr(self, name, states[name].copy())
+        for name, state in zip(self._states, (h, xp.zeros_like(h) if c is None else c)):
+            setattr(self, name, state.copy())
         self._given = True
 
     def _start(self, N: int, dtype: Any) -> States:
         """The states a forward over a batch of N starts from."""
         if self.h is None or not (self.stateful or self._given):
             return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
-        states = tuple(getattr(self, name) for name in self._states)
-        for name, state in zip(self._states, states, strict=True):
+        for name, state in zip(self._states, self.state, strict=True):
             if state.shape[0] != N:
                 raise ValueError(
                     f"{type(self).__name__}: the carried state {name} has N = {state.shape[0]} "
                     f"rows but x has N = {N}; call reset_state() before another batch size"
                 )
-        return states
+        return self.state
 
     def _finish(self, *states: Array) -> None:
         """Remember the states a forward ended in."""
@@ -371,9 +364,8 @@ class TimeRecurrent(Recurrent):
         self._given = False
 
     def _own_state(self) -> dict[str, Any]:
-        states = {name: getattr(self, name) for name in self._states}
-        host = {name: None if h is None else asnumpy(h) for name, h in states.items()}
-        return {**host, "given": int(self._given)}
+        host = [None if state is None else asnumpy(state) for state in self.state]
+        return {**dict(zip(self._states, host)), "given": int(self._given)}
 
     def _check_own_state(self, state: dict[str, Any]) -> None:
         arrays = [state[name] for name in self._states if state[name] is not None]

@@ -41,12 +41,14 @@ class ActivationRegularisation(Layer):
     array([[ 1.,  0., -2.,  1.]])
     """
 
+    axes = "... ->"
+
     def __init__(self, alpha: float) -> None:
-        self.alpha = _weight(self, alpha=alpha)
+        check_number(f"{type(self).__name__}: alpha", alpha, low=0)
+        self.alpha = alpha
 
     def forward(self, h: Array) -> Array:
         """L = alpha mean(h^2)."""
-        self._expect_floats("h", h, "...")
         self.save_for_backward(h)
         return self.alpha * xp.sum(h * h) / max(1, h.size)
 
@@ -92,12 +94,14 @@ class TemporalActivationRegularisation(Layer):
     array([-2.,  2.,  0.])
     """
 
+    axes = "N T H ->"
+
     def __init__(self, beta: float) -> None:
-        self.beta = _weight(self, beta=beta)
+        check_number(f"{type(self).__name__}: beta", beta, low=0)
+        self.beta = beta
 
     def forward(self, h: Array) -> Array:
         """L = beta mean((h_t - h_(t-1))^2)."""
-        self._expect_floats("h", h, "N T H")
         d = h[:, 1:] - h[:, :-1]
         self.save_for_backward(h, d)
         return self.beta * xp.sum(d * d) / max(1, d.size)
@@ -112,10 +116,3 @@ class TemporalActivationRegularisation(Layer):
         dh[:, 1:] += dd
         dh[:, :-1] -= dd
         return dh
-
-
-def _weight(owner: Layer, **named: float) -> float:
-    """The weight of a term, 0 or more."""
-    ((name, value),) = named.items()
-    check_number(f"{type(owner).__name__}: {name}", value, low=0)
-    return value

@@ -95,13 +95,14 @@ class RNN(Recurrent):
     array([[0.4621]])
     """
 
+    axes = "N D, N H -> N H"
+
     def __init__(self, Wx: Any, Wh: Any, b: Any, activation: str = "tanh") -> None:
         super().__init__(Wx, Wh, b)
         self.activation = _activation(type(self).__name__, activation)
 
     def forward(self, x: Array, h_prev: Array) -> Array:
         """h = f(x Wx + h_prev Wh + b)."""
-        self._expect_step(x, h_prev=h_prev)
         a = self._input_product(x)  # x Wx + b
         (h,), saved = rnn_step(a, h_prev, self.Wh.value, self.activation)
         self.save_for_backward(x, h_prev, saved)
@@ -110,7 +111,6 @@ class RNN(Recurrent):
     def backward(self, dh: Array) -> tuple[Array, Array]:
         """(dx, dh_prev) from dh; dWx, dWh, db accumulate."""
         x, h_prev, saved = self.saved()
-        self._expect("dh", dh, "N H", N=x.shape[0], H=self.H)
         (da,), (dh_prev,) = rnn_step_backward(dh, saved, self.Wh.value, self.activation)
         # a = x Wx + h_prev Wh + b
         self.Wh.accumulate_product(h_prev.T, da)  # dWh

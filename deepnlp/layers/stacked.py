@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from deepnlp.backend import Array, Generator
-from deepnlp.layer import Layer, check_layers
+from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.dropout import TimeDropout
 from deepnlp.layers.lengths import check_lengths
@@ -63,6 +63,8 @@ class TimeStacked(Layer):
     [(2, 5), (2, 4)]
     """
 
+    axes = "N T D -> N T H"
+
     def __init__(
         self,
         *layers: TimeRecurrent | TimeBidirectional,
@@ -85,32 +87,24 @@ class TimeStacked(Layer):
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
         """The states of the last layer (N, T, H)."""
-        self._expect("x", x, "N T D", D=self.D)
         lengths = check_lengths("TimeStacked", lengths, *x.shape[:2])
-        self.save_for_backward(x.shape)
+        self.save_for_backward()
         for layer, dropout in self._with_dropout():
-            if dropout is not None:
-                x = dropout.forward(x)
-            x = layer.forward(x, lengths)
+            x = layer.forward(dropout.forward(x), lengths)
         return x
 
     def backward(self, dhs: Array, *dstate: States) -> Array:
         """dx (N, T, D) from the gradients of all outputs and of each layer's final state."""
-        ((N, T, _),) = self.saved()
-        self._expect("dhs", dhs, "N T H", N=N, T=T, H=self.H)
-        of_layers = dstate or [()] * len(self.layers)
-        for (layer, dropout), final in reversed(
-            [*zip(self._with_dropout(), of_layers, strict=True)]
-        ):
-            dhs = layer.backward(dhs, *final)
-            if dropout is not None:
-                dhs = dropout.backward(dhs)
+        self.saved()
+        final = dstate or [()] * len(self.layers)
+        for (layer, dropout), dlast in reversed([*zip(self._with_dropout(), final, strict=True)]):
+            dhs = dropout.backward(layer.backward(dhs, *dlast))
         return dhs
 
-    def _with_dropout(self) -> list[tuple[Any, TimeDropout | None]]:
-        """Each layer with the dropout before it."""
-        between: list[Any] = self.dropouts or [None] * (len(self.layers) - 1)
-        return list(zip(self.layers, [None, *between], strict=True))
+    def _with_dropout(self) -> list[tuple[Any, Layer]]:
+        """Each layer with what stands before it: dropout, or nothing, a Sequential of no layers."""
+        none_between = [Sequential() for _ in self.layers[1:]]
+        return [*zip(self.layers, [Sequential(), *(self.dropouts or none_between)], strict=True)]
 
     # --- The state, layer by layer ------------------------------------------------------------
 
@@ -148,7 +142,5 @@ class TimeStacked(Layer):
         """One step of every layer in turn: (N, D) to (N, H)."""
         state = list(self.start(len(x)) if state is None else state)
         for k, (layer, dropout) in enumerate(self._with_dropout()):
-            if dropout is not None:
-                x, _ = dropout.step(x)
-            x, state[k] = layer.step(x, state[k])
+            x, state[k] = layer.step(dropout.step(x)[0], state[k])
         return x, state

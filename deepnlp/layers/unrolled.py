@@ -51,6 +51,8 @@ class Unrolled(Layer):
     [[[0.0], [0.0], [0.0]]]
     """
 
+    axes = "N T D -> N T H"
+
     def __init__(
         self,
         cell: Layer,
@@ -63,7 +65,6 @@ class Unrolled(Layer):
 
     def forward(self, x: Array) -> Array:
         """All h (N, T, H) from all inputs (N, T, D)."""
-        self._expect("x", x, "N T D")
         check_steps(type(self).__name__, x)
         state = tuple(self.cell.start(x.shape[0]))
         hs, masks = [], [self._masks(state)]
@@ -73,18 +74,16 @@ class Unrolled(Layer):
                     masks.append(self._masks(state))
                 state = _states(self.cell.forward(x[:, t], *_times(state, masks[-1])))
                 hs.append(state[0])
-        y = xp.stack(hs, axis=1)
-        self.save_for_backward(masks, y.shape)
-        return y
+        self.save_for_backward(masks)
+        return xp.stack(hs, axis=1)
 
     def backward(self, dhs: Array) -> Array:
         """dx (N, T, D) from the gradients of all h (N, T, H)."""
-        masks, shape = self.saved()
-        self._expect_exactly("dhs", dhs, "N T H", shape)
+        (masks,) = self.saved()
         # dstate: gradients of the states that the next step read
         dstate: tuple[Array, ...] = tuple(xp.zeros_like(dhs[:, 0]) for _ in self.cell.start(1))
         dxs = []
-        for t in reversed(range(shape[1])):
+        for t in reversed(range(dhs.shape[1])):
             dh = dhs[:, t] + dstate[0]  # from above and from the next step
             dx, *dstate_read = self.cell.backward(dh, *dstate[1:])
             dstate = _times(tuple(dstate_read), masks[0 if self.locked else t])
@@ -103,7 +102,7 @@ class Unrolled(Layer):
 
     def _masks(self, state: tuple[Array, ...]) -> list[Any]:
         """A mask (N, H) for each state; 1 where there is no dropout."""
-        drawn = [one.forward(xp.ones_like(s)) for one, s in zip(self.noise, state, strict=False)]
+        drawn = [noise.forward(xp.ones_like(s)) for noise, s in zip(self.noise, state)]
         return drawn + [1] * (len(state) - len(drawn))
 
 

@@ -9,7 +9,7 @@ import deepnlp
 from deepnlp import backend, kernels, no_backward
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.examples import SINGLE, SIZES
-from deepnlp.layers import AffineSoftmaxWithLoss, Dropout
+from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Layer, TimeRNN, TimeStacked
 from tests.cases import by_layer, together
 from tests.layers.tools import (
     LAYERS,
@@ -288,3 +288,42 @@ def test_modes_and_snapshots(array_backend, case):
     assert layer.training
     with pytest.raises(ValueError, match=case.covers.__name__):
         layer.restore({**layer.snapshot(), "stranger": 1})
+
+
+def test_axes_may_name_the_input_alone_or_the_output_alone():
+    class Sum(Layer):
+        axes = "N D ->"
+
+        def forward(self, x):
+            self.save_for_backward(x.shape)
+            return np.sum(x)
+
+        def backward(self, dloss=1):
+            return np.full(*self.saved(), dloss)
+
+    class Ones(Layer):
+        axes = "-> N D"
+
+        def forward(self, sizes):
+            self.save_for_backward()
+            return np.ones(sizes)
+
+        def backward(self, dy):
+            self.saved()
+
+    total, ones = Sum(), Ones()
+    with pytest.raises(ValueError, match=r"Sum: x should have shape \(N, D\), got \(3,\)"):
+        total.forward(np.ones(3))
+    assert total.forward(np.ones((2, 3))) == 6
+    assert total.backward().shape == (2, 3)
+    ones.forward((2, 3))
+    with pytest.raises(ValueError, match=r"Ones: dy should have shape \(N, D\) = \(2, 3\), got"):
+        ones.backward(np.ones((3, 2)))
+
+
+def test_inputs_by_name_are_compared_with_their_own_axes():
+    layer = TimeStacked(TimeRNN.init(3, 5))
+    y = layer.forward(lengths=[2], x=np.ones((1, 4, 3)))
+    assert y.shape == (1, 4, 5)
+    with pytest.raises(ValueError, match="TimeStacked: x should have shape"):
+        layer.forward(lengths=[2], x=np.ones((1, 4, 2)))

@@ -27,6 +27,6 @@ def test_dropout_of_an_unrolled_cell_is_gone_in_evaluation_and_locked_where_aske
     np.testing.assert_allclose(noisy.eval().forward(x), Unrolled(step).forward(x))
     locked = Unrolled(step, (0.5,), True, np.random.default_rng(1))
     locked.forward(x)
-    masks, _ = locked.saved()
+    (masks,) = locked.saved()
     assert len(masks) == 1
     assert masks[0][1] == 1  # c is left alone

@@ -69,6 +69,11 @@ class Gpu:
 device: Any = Gpu()
 
 
+def pointers(*arrays: Array | None) -> tuple[int, ...]:
+    """The addresses of arrays on the device; 0 for None."""
+    return tuple(0 if array is None else device.pointer(array) for array in arrays)
+
+
 def is_dense(array: Any, letter: str) -> bool:
     """Whether a kernel can take an array: on the backend, of that number type, in C order."""
     return (

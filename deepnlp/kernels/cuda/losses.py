@@ -6,9 +6,7 @@ from typing import Any
 
 from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense, launch_over
-
-_NOWHERE = 0  # the pointer where there is no bias
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense, launch_over, pointers
 
 
 def softmax_nll(s: Array, b: Array | None, t: Array) -> Any:
@@ -20,9 +18,7 @@ def softmax_nll(s: Array, b: Array | None, t: Array) -> Any:
     n, V = s.shape
     nll, log_sum = xp.empty(n, s.dtype), xp.empty(n, s.dtype)
     t = xp.ascontiguousarray(t, dtype=xp.int64)
-    pointer = launching.device.pointer
-    bias = _NOWHERE if b is None else pointer(b)
-    arguments = (n, V, pointer(s), bias, pointer(t), pointer(nll), pointer(log_sum))
+    arguments = (n, V, *pointers(s, b, t, nll, log_sum))
     grid = (min(n, launching.most_blocks),)
     launching.device.launch("softmax_nll", letter, grid, BLOCK, arguments)
     return nll, (b, log_sum)
@@ -34,8 +30,5 @@ def softmax_nll_backward(s: Array, t: Array, saved: Any, dnll: Array) -> Any:
         return NotImplemented
     b, log_sum = saved
     t = xp.ascontiguousarray(t, dtype=xp.int64)
-    pointer = launching.device.pointer
-    bias = _NOWHERE if b is None else pointer(b)
-    arguments = (pointer(s), bias, pointer(t), pointer(log_sum))
-    launch_over(s.shape, "softmax_nll_backward", s.dtype.char, arguments)
+    launch_over(s.shape, "softmax_nll_backward", s.dtype.char, pointers(s, b, t, log_sum))
     return dnll

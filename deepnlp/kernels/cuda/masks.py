@@ -9,7 +9,7 @@ import numpy
 
 from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, is_dense, pointers
 
 MASK_LEVELS = 1 << 16  # a mask compares integers of 16 bits
 
@@ -44,9 +44,8 @@ def dropout(x: Array, mask_shape: tuple[int, ...], key: int, call: int, p: float
     y = xp.empty(x.shape, x.dtype)
     if x.size:
         entries = math.prod(mask_shape)
-        pointer = launching.device.pointer
         arguments = (
-            *(entries, *repeats, pointer(x), pointer(y)),
+            *(entries, *repeats, *pointers(x, y)),
             *(numpy.uint64(key), numpy.uint64(call), round(p * MASK_LEVELS), 1 / (1 - p)),
         )
         grid = (min(-(-entries // (4 * BLOCK)) * repeats[0], launching.most_blocks),)

@@ -16,7 +16,7 @@ import numpy
 
 from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import launching
-from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense
+from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense, pointers
 
 # The structures Weight and Weights of common.cuh.
 _WEIGHT = numpy.dtype(
@@ -64,7 +64,7 @@ class _Row(NamedTuple):
 
     W: int
     g: int
-    kept: tuple[int, int]
+    kept: tuple[int, ...]
     size: int
     scalars: tuple[float, ...]
 
@@ -135,8 +135,7 @@ def _row_of(update: Any, rule: Rule) -> _Row | None:
         return None
     if not all(is_dense(a, letter) and a.shape == W.shape for a in (W, g, *kept.values())):
         return None
-    pointer = launching.device.pointer
-    arrays = [pointer(kept[name]) for name in rule.kept]
+    first, second = (*(kept[name] for name in rule.kept), None, None)[:2]
     numbers = tuple(float(scalars[name]) for name in rule.scalars)
-    first, second = (*arrays, 0, 0)[:2]
-    return _Row(pointer(W), pointer(g), (first, second), W.size, numbers)
+    at_W, at_g = pointers(W, g)
+    return _Row(at_W, at_g, pointers(first, second), W.size, numbers)
