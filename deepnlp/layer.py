@@ -225,12 +225,7 @@ class Layer:
         return list(named.values())
 
     def parameters(self) -> list[Parameter]:
-        """Each Parameter once, by identity, in the order of the constructors.
-
-        Returns
-        -------
-        list of Parameter
-        """
+        """Each Parameter once, by identity, in the order of the constructors."""
         return [parameter for _, parameter in self.named_parameters()]
 
     def zero_grad(self) -> None:

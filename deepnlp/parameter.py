@@ -257,10 +257,6 @@ class Parameter(View):
         dtype : data-type
         name : str, optional
 
-        Returns
-        -------
-        Parameter
-
         Examples
         --------
         >>> Parameter.zeros(2, 3).value.shape

@@ -149,12 +149,7 @@ def use_module(module: Any) -> None:
 
 
 def name() -> str:
-    """Name of the array module in use, such as ``"numpy"`` or ``"cupy"``.
-
-    Returns
-    -------
-    str
-    """
+    """Name of the array module in use, such as ``"numpy"`` or ``"cupy"``."""
     return str(xp._module.__name__)
 
 
@@ -197,10 +192,6 @@ def float_type(dtype: Any) -> Any:
     Parameters
     ----------
     dtype : data-type
-
-    Returns
-    -------
-    numpy.dtype
 
     Raises
     ------

@@ -53,10 +53,6 @@ def host_generator(rng: Generator | None) -> Generator:
     ----------
     rng : numpy.random.Generator, optional
 
-    Returns
-    -------
-    numpy.random.Generator
-
     Raises
     ------
     TypeError

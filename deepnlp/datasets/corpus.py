@@ -106,10 +106,6 @@ class Corpus(Splits):
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes, for the log of a run.
 
-        Returns
-        -------
-        dict
-
         Examples
         --------
         >>> ids = (vocab := Vocabulary.build(["a"])).encode(["a", "a"])

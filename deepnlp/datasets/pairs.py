@@ -183,10 +183,6 @@ def load_pairs(
         Vocabularies of source and target, such as those of a trained model; ``vocab_size``,
         ``min_count`` and ``tokenizer`` are then not used.
 
-    Returns
-    -------
-    Pairs
-
     Raises
     ------
     FileNotFoundError

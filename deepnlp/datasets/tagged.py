@@ -138,10 +138,6 @@ def load_tagged(
     vocab : Vocabulary, optional
         That of a trained model; ``vocab_size`` and ``min_count`` are then not used.
 
-    Returns
-    -------
-    TaggedText
-
     Raises
     ------
     FileNotFoundError

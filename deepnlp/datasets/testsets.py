@@ -39,10 +39,6 @@ def load_similarity(
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
 
-    Returns
-    -------
-    WordPairs
-
     Raises
     ------
     FileNotFoundError
@@ -93,10 +89,6 @@ def load_analogies(
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
-
-    Returns
-    -------
-    Analogies
 
     Raises
     ------

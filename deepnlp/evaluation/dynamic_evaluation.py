@@ -50,10 +50,6 @@ def dynamic_perplexity(
     segment : int
         Steps of a segment; the state is carried from one to the next, and gradients are not.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError

@@ -124,10 +124,6 @@ def cache_perplexity(
     model, ids, size, flatness, share
         As for :func:`cache_surprisal`.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError

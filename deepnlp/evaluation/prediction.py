@@ -83,10 +83,6 @@ def perplexity(
     window : int, optional
         Steps at a time, which bounds memory and does not change the result.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ValueError
@@ -237,10 +233,6 @@ def score(model: RNNLM, text: str) -> Score:
         With its vocabulary in ``model.vocab``.
     text : str
 
-    Returns
-    -------
-    Score
-
     Raises
     ------
     ValueError
@@ -278,10 +270,6 @@ def exponential(mean: float) -> float:
     ----------
     mean : float
         In nats.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -156,10 +156,6 @@ def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
     tokens : sequence of str
         The translation, such as the tokens that :func:`translate` found.
 
-    Returns
-    -------
-    Alignment
-
     Raises
     ------
     ValueError

@@ -196,10 +196,6 @@ def generate_ids(
     **sampling
         See :class:`Sampling`.
 
-    Returns
-    -------
-    iterator of int
-
     Raises
     ------
     ValueError
@@ -271,10 +267,6 @@ def vocabulary_of(model: RNNLM) -> Vocabulary:
     Parameters
     ----------
     model : RNNLM
-
-    Returns
-    -------
-    Vocabulary
 
     Raises
     ------

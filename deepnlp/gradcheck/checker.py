@@ -76,10 +76,6 @@ def check_gradients(
     **named
         What forward takes by name, such as ``mask=mask``.
 
-    Returns
-    -------
-    Report
-
     Raises
     ------
     TypeError

@@ -34,10 +34,6 @@ def compare(
         Largest error that is ok.
     noise : float
         Rounding: where both gradients stay below it, they are zero.
-
-    Returns
-    -------
-    Row
     """
     if analytic.shape != numeric.shape:
         note = told_shapes(name, analytic.shape, numeric.shape)

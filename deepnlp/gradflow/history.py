@@ -119,10 +119,6 @@ class GradientHistory:
         ----------
         path : str or path
 
-        Returns
-        -------
-        GradientHistory
-
         Raises
         ------
         DeepNLPError

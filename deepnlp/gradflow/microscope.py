@@ -29,12 +29,7 @@ class GateUse:
     open: float
 
     def to_dict(self) -> dict[str, float]:
-        """Numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Numbers, for JSON."""
         return {"mean": self.mean, "below_0.1": self.shut, "above_0.9": self.open}
 
 
@@ -77,12 +72,7 @@ class LayerFlow:
         return rate(self.dh)
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON."""
         return {
             "name": self.name,
             "cell": self.cell,
@@ -112,21 +102,11 @@ class GradientFlow:
     layers: tuple[LayerFlow, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON."""
         return {**vars(self), "layers": [layer.to_dict() for layer in self.layers]}
 
     def table(self) -> str:
-        """What a person reads: for each layer norms and shares by step, gates, and spectra.
-
-        Returns
-        -------
-        str
-        """
+        """What a person reads: for each layer norms and shares by step, gates, and spectra."""
         head = (
             f"gradient of the loss at the last of {self.steps + 1} tokens, "
             f"{self.batch_size} windows side by side"
@@ -160,10 +140,6 @@ def gradient_flow(
     spectra : bool
         Whether to look at W_h and at step Jacobians, too: at their products along each window, of
         which the largest is kept, and at their mean.
-
-    Returns
-    -------
-    GradientFlow
 
     Raises
     ------
@@ -310,10 +286,6 @@ def shown_steps(last: int, steps: Sequence[int] = SHOWN_STEPS) -> list[int]:
     ----------
     last : int
     steps : sequence of int
-
-    Returns
-    -------
-    list of int
 
     Examples
     --------

@@ -51,10 +51,6 @@ class Observer:
     def observation(self) -> Observation:
         """The record of one backward pass.
 
-        Returns
-        -------
-        Observation
-
         Raises
         ------
         RuntimeError
@@ -112,10 +108,6 @@ def recurrent_layers(model: Layer) -> dict[str, Observer]:
     Parameters
     ----------
     model : Layer
-
-    Returns
-    -------
-    dict of str to Observer
 
     Raises
     ------

@@ -24,12 +24,7 @@ class Spectrum:
         return float(self.singular_values[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON."""
         return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
@@ -42,10 +37,6 @@ def spectrum(W: HostArray) -> Spectrum:
     Parameters
     ----------
     W : array (n, n)
-
-    Returns
-    -------
-    Spectrum
 
     Examples
     --------
@@ -65,10 +56,6 @@ def spectral_radius(W: HostArray) -> float:
     Parameters
     ----------
     W : array (n, n)
-
-    Returns
-    -------
-    float
     """
     return float(np.abs(np.linalg.eigvals(W)).max())
 
@@ -89,12 +76,7 @@ class Jacobians:
     rate: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Lists and numbers, for JSON."""
         return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
@@ -115,10 +97,6 @@ def jacobian_products(
         Size of h, which comes first in the state.
     lags : sequence of int
         Between 1 and the number of steps, rising.
-
-    Returns
-    -------
-    Jacobians
 
     Examples
     --------

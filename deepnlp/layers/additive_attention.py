@@ -70,10 +70,6 @@ class AdditiveAttention(Attention):
             Sizes of query, memory and the layer between.
         rng : numpy.random.Generator, optional
         dtype : data-type
-
-        Returns
-        -------
-        AdditiveAttention
         """
         shapes = (Hq, A), (H, A), (A,)
         return cls(*(uniform(shape, fan_in_bound(shape[0]), rng, dtype) for shape in shapes))
@@ -153,10 +149,6 @@ class ConcatAttention(AdditiveAttention):
             Sizes of query, memory and the layer between.
         rng : numpy.random.Generator, optional
         dtype : data-type
-
-        Returns
-        -------
-        ConcatAttention
         """
         check_shape((Hq, H, A))
         W = Parameter(uniform((Hq + H, A), fan_in_bound(Hq + H), rng, dtype), "W")

@@ -229,9 +229,5 @@ class GeneralAttention(DotAttention):
             Sizes of query and memory.
         rng : numpy.random.Generator, optional
         dtype : data-type
-
-        Returns
-        -------
-        GeneralAttention
         """
         return cls(Parameter(uniform((Hq, H), fan_in_bound(H), rng, dtype), "W"))

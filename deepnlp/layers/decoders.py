@@ -154,10 +154,6 @@ class ReadingDecoder(Decoder):
             Sizes of a place of the memory and of an output.
         rng : numpy.random.Generator, optional
         dtype : data-type
-
-        Returns
-        -------
-        decoder
         """
         check_layers(cls.__name__, recurrent=recurrent, attention=attention)
         check_shape((C, M))

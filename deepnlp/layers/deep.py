@@ -114,10 +114,6 @@ class TimeDeepTransition(TimeRecurrent):
             Whether there is an S.
         **options
             Other arguments of the constructor, such as ``stateful``.
-
-        Returns
-        -------
-        layer
         """
 
         def matrix() -> Array:

@@ -65,10 +65,6 @@ class MatMul(Layer):
             Sizes of input and output.
         rng : numpy.random.Generator, optional
         dtype : data-type
-
-        Returns
-        -------
-        MatMul
         """
         return cls(uniform((D, M), fan_in_bound(D), rng, dtype))
 
@@ -139,10 +135,6 @@ class Affine(Layer):
         dtype : data-type
         bias : bool
             Whether there is a b.
-
-        Returns
-        -------
-        Affine
         """
         W = uniform((D, M), fan_in_bound(D), rng, dtype)
         return cls(W, Parameter.zeros(M, dtype=dtype, name="b") if bias else None)

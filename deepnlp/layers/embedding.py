@@ -86,10 +86,6 @@ class Embedding(Layer):
         bound : float
         **options
             Other arguments of the constructor.
-
-        Returns
-        -------
-        Embedding
         """
         return cls(uniform((V, D), bound, rng, dtype), **options)
 

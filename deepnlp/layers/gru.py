@@ -143,10 +143,6 @@ class _GRUWeights(Recurrent):
             The form with bh.
         **options
             Other arguments of the constructor, such as ``stateful``.
-
-        Returns
-        -------
-        layer
         """
         bh = Parameter.zeros(3 * H, dtype=dtype, name="bh") if reset_after else None
         return super().init(D, H, rng, dtype, bh=bh, reset_after=reset_after, **options)

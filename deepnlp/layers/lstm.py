@@ -128,10 +128,6 @@ class _LSTMWeights(Recurrent):
             With 1 the gate starts mostly open, f about 0.73; with 0 it starts half open.
         **options
             Other arguments of the constructor, such as ``stateful``.
-
-        Returns
-        -------
-        layer
         """
         layer = super().init(D, H, rng, dtype, **options)
         if not abs(forget_bias) <= LARGEST_BIAS:

@@ -66,10 +66,6 @@ class Recurrent(Layer):
         dtype : data-type
         **options
             Other arguments of the constructor, such as ``stateful``.
-
-        Returns
-        -------
-        layer
         """
         bound, width = fan_in_bound(H), len(cls.gates) * H
         Wx = Parameter(uniform((D, width), bound, rng, dtype), "Wx")

@@ -88,10 +88,6 @@ class Model(Layer):
         side : {"input", "output"}
             As for :meth:`vectors`.
 
-        Returns
-        -------
-        WordVectors
-
         Raises
         ------
         ValueError
@@ -139,10 +135,6 @@ class Model(Layer):
     def config(self) -> dict[str, Any]:
         """Arguments that build a model of this shape: ``type(model)(**model.config())``.
 
-        Returns
-        -------
-        dict of str to JSON-able values
-
         Raises
         ------
         TypeError
@@ -163,12 +155,7 @@ class Model(Layer):
             self._config["dtype"] = float_type(dtype).name
 
     def size(self) -> int:
-        """Number of parameters, a tied weight counted once.
-
-        Returns
-        -------
-        int
-        """
+        """Number of parameters, a tied weight counted once."""
         return sum(parameter.value.size for parameter in self.parameters())
 
     def recurrent_numbers(self) -> int:
@@ -181,12 +168,7 @@ class Model(Layer):
         return sum(7 * H + 2 * gates for H, gates in (layer.Wh.shape for layer in layers))
 
     def summary(self) -> str:
-        """Options that differ from their defaults, and a table of the parameters and their ties.
-
-        Returns
-        -------
-        str
-        """
+        """Options that differ from their defaults, and a table of the parameters and their ties."""
         defaults = inspect.signature(type(self)).parameters
         options = ", ".join(
             f"{name}={f'<{len(value):,} ids>' if name.endswith('_ids') else repr(value)}"

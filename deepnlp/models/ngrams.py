@@ -237,10 +237,6 @@ class KneserNey:
     def size(self) -> int:
         """Number of counts: of n-grams of every order that the training text has.
 
-        Returns
-        -------
-        int
-
         Examples
         --------
         >>> KneserNey(order=2).fit([0, 1, 0, 1, 1], vocab_size=2).size()   # 0, 1, 01, 10, 11
@@ -249,12 +245,7 @@ class KneserNey:
         return sum(len(level.keys) for level in self._levels)
 
     def summary(self) -> str:
-        """The model in one line, for a log.
-
-        Returns
-        -------
-        str
-        """
+        """The model in one line, for a log."""
         counts = f": {self.size():,} counts" if self._levels else ""
         return f"{type(self).__name__}(order={self.order}){counts}"
 

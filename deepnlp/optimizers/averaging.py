@@ -110,12 +110,7 @@ class NTASGD(Optimizer):
                 parameter.value[...] = value
 
     def state(self) -> dict[str, Any]:
-        """As :meth:`Optimizer.state`, with the validations so far and what they led to.
-
-        Returns
-        -------
-        dict of str to array or number
-        """
+        """As :meth:`Optimizer.state`, with the validations so far and what they led to."""
         own = {"averaging": self.averaging, "averaged": self._averaged}
         return {**super().state(), **own, "losses": asarray(self._losses)}
 

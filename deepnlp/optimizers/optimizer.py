@@ -169,12 +169,7 @@ class Optimizer:
         }
 
     def most_steps(self) -> int:
-        """The number of updates of the parameter that has had most.
-
-        Returns
-        -------
-        int
-        """
+        """The number of updates of the parameter that has had most."""
         return max(self._steps.values(), default=0)
 
     def _scalars(self, t: int) -> dict[str, float]:

@@ -39,10 +39,6 @@ def attention_map(
     path : str or path, optional
         Where to save the figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

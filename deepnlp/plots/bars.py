@@ -42,10 +42,6 @@ def bars(
     path : str or path, optional
         Where to save the figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -80,10 +80,6 @@ def curves(
     path : str or path, optional
         Where to save the figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -45,10 +45,6 @@ def embeddings(
     path : str or path, optional
         Where to save the figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

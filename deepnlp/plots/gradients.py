@@ -48,10 +48,6 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     path : str or path, optional
         Where to save the figure; the suffix chooses the format (``.png``, ``.pdf``, ``.svg``).
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     >>> from deepnlp import gradflow
@@ -89,10 +85,6 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
         At least one measurement.
     path : str or path, optional
         Where to save the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------

@@ -49,10 +49,6 @@ def learning_curve(
     higher_is_better : bool
         Of the metric.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -117,10 +117,6 @@ def percent(share: float) -> str:
     ----------
     share : float
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> percent(0.25), percent(0.00125), percent(3e-9), percent(4200.0)

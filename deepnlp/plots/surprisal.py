@@ -65,10 +65,6 @@ class SurprisalText:
         ----------
         path : str or path, optional
             Where to save the figure.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
         """
         lines = self._lines()
         head = 0.34 + 0.19 * self.title.count("\n")

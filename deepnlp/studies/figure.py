@@ -57,10 +57,6 @@ def draw_table(of: FigureOf | CurvesOf, lines: Sequence[Line], path: Path | None
         The rows that are shown; those without runs are left out.
     path : path, optional
         Where to save it.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     lines = [line for line in lines if line.runs]
     if isinstance(of, CurvesOf):

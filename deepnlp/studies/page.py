@@ -63,10 +63,6 @@ def render(study: Table | Search, results: Path) -> str:
     results : path
         The folder of all results, such as ``docs/results``.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     DeepNLPError
@@ -82,10 +78,6 @@ def write_page(study: Table | Search, results: Path) -> Path:
     ----------
     study : Table or Search
     results : path
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

@@ -169,10 +169,6 @@ def load_table(name: str) -> Table:
     name : str
         A name that comes with deepnlp, or the path of a TOML file, whose name is the table's then.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     ValueError

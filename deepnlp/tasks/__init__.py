@@ -37,10 +37,6 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
     task : Task or Corpus
     **options
         Of :class:`LanguageModelling`, beside a corpus only.
-
-    Returns
-    -------
-    Task
     """
     if isinstance(task, Corpus):
         return LanguageModelling(task, **options)

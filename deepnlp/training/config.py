@@ -173,10 +173,6 @@ def configure(
     task : str, optional
         By default that of the recipe.
 
-    Returns
-    -------
-    TrainConfig
-
     Examples
     --------
     >>> config = configure("book-rnnlm", {"epochs": 1})
@@ -192,10 +188,6 @@ def configure(
 
 def recipe_names() -> list[str]:
     """Names of the recipes that come with deepnlp.
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------
@@ -215,10 +207,6 @@ def recipe(name: str) -> TrainConfig:
     ----------
     name : str
         One of :func:`recipe_names`, or the path of a TOML file.
-
-    Returns
-    -------
-    TrainConfig
 
     Raises
     ------
@@ -244,10 +232,6 @@ def recipe_text(name: str) -> str:
     Parameters
     ----------
     name : str
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -232,12 +232,7 @@ class RunFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def files(self) -> list[str]:
-        """Names of the files of the run that are there.
-
-        Returns
-        -------
-        list of str
-        """
+        """Names of the files of the run that are there."""
         return [name for name in self.FILES if (self.path / name).exists()]
 
     def _paths(self) -> list[Path]:
@@ -255,12 +250,7 @@ class RunFolder:
         _write(self.config, f"{MARK}\n{text}")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``, without one that a killed run left unfinished.
-
-        Returns
-        -------
-        list of dict
-        """
+        """The lines of ``metrics.jsonl``, without one that a killed run left unfinished."""
         if not self.metrics.exists():
             return []
         rows: list[dict[str, Any]] = []
@@ -298,12 +288,7 @@ class RunFolder:
         _write(self.result, to_json(result, indent=2) + "\n")
 
     def read_result(self) -> dict[str, Any] | None:
-        """What ``result.json`` says, or None where there is none.
-
-        Returns
-        -------
-        dict or None
-        """
+        """What ``result.json`` says, or None where there is none."""
         if not self.result.exists():
             return None
         try:

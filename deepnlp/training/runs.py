@@ -73,10 +73,6 @@ def resumed_config(
         larger number of epochs, for where the corpus and other files are now, and for what changes
         no weight.
 
-    Returns
-    -------
-    TrainConfig
-
     Raises
     ------
     FileNotFoundError
@@ -208,10 +204,6 @@ def plan(config: TrainConfig) -> Plan:
     Parameters
     ----------
     config : TrainConfig
-
-    Returns
-    -------
-    Plan
     """
     trainer = build_trainer(config, progress=False)
     size = sum(p.value.size for p in trainer.parameters)

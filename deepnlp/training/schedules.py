@@ -56,10 +56,6 @@ class Schedule:
         ----------
         step : int
             Updates made before this one.
-
-        Returns
-        -------
-        float
         """
         if step < self.warmup_steps:
             return (step + 1) / self.warmup_steps * self.shape(step)

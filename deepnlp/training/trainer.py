@@ -177,10 +177,6 @@ class Trainer:
             killed before the first one. The trainer must have been built in the same way; only
             ``epochs`` may be larger. For a finished run the result is read again.
 
-        Returns
-        -------
-        Result
-
         Raises
         ------
         DivergedError
@@ -242,12 +238,7 @@ class Trainer:
             return self._finish()
 
     def is_over(self) -> bool:
-        """Whether all epochs are done, or validation has been no better for too long.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether all epochs are done, or validation has been no better for too long."""
         stopped_early = 0 < self.early_stop <= self.state.epochs_without
         return stopped_early or self.state.epoch >= self.epochs
 
@@ -331,10 +322,6 @@ class Trainer:
         Parameters
         ----------
         what : str
-
-        Returns
-        -------
-        str
         """
         clipping = (
             f"clip the gradient below {self.max_norm:g}"

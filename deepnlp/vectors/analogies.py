@@ -131,10 +131,6 @@ def evaluate_analogies(
     restrict : int, optional
         Ask and answer with this many of the most frequent words only, as word2vec does with 30,000.
 
-    Returns
-    -------
-    AnalogyScores
-
     Raises
     ------
     ValueError

@@ -91,10 +91,6 @@ def evaluate_similarity(vectors: WordVectors, pairs: WordPairs) -> SimilaritySco
     pairs : WordPairs
         Such as ``deepnlp.datasets.load_similarity("simlex")`` gives.
 
-    Returns
-    -------
-    SimilarityScore
-
     Examples
     --------
     >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 2.0], [2.0, 3.0], [3.0, -1.0]])

@@ -232,10 +232,6 @@ class WordVectors:
         ----------
         a, b : str
 
-        Returns
-        -------
-        float
-
         Raises
         ------
         ValueError

@@ -41,10 +41,6 @@ def closing_brackets(
     groups : sequence of (int, int)
         The smallest and the largest distance of each; groups without brackets are left out.
 
-    Returns
-    -------
-    list of Group
-
     Examples
     --------
     >>> text = "f ( x ) and g ( ) but ( <eos> ) <eos>".split()

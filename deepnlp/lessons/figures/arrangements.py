@@ -32,10 +32,6 @@ def arrangements(*, title: str) -> Figure:
     title : str
         Line breaks are kept.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     >>> figure = arrangements(title="What waits for what")

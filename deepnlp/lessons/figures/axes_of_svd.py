@@ -27,10 +27,6 @@ def svd_plane(
         What the two numbers are.
     title : str
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError
@@ -98,10 +94,6 @@ def axis_words(
     title : str
     most : int
         Words on each side.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------

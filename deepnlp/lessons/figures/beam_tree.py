@@ -50,10 +50,6 @@ def beam_tree(
     title : str
         Line breaks are kept.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

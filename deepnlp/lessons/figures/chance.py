@@ -38,10 +38,6 @@ def against_chance(
         The contexts to name.
     title : str
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

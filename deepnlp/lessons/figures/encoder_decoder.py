@@ -38,10 +38,6 @@ def encoder_decoder(
         Whether the encoder's last state enters every step of the decoder (green).
     title : str, optional
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

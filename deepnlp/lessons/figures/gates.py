@@ -29,10 +29,6 @@ def gate_traces(
     units : int
         How many of the H units to show.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

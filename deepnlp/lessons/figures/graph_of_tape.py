@@ -107,10 +107,6 @@ def graph_of(
         as ``{"b + h_prev Wh + x Wx": "a"}``.
     dys : sequence of array, optional
         Gradients with respect to the outputs; ones by default.
-
-    Returns
-    -------
-    list of Node
     """
     subject = Subject(layer, tuple(inputs))
     ones = [np.ones_like(y) for y in subject.forward()]

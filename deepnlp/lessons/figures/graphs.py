@@ -53,10 +53,6 @@ def computation_graph(
     title : str, optional
         Instead of the graph's own message.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError
@@ -84,10 +80,6 @@ def memory_road(layer: TimeLSTM, x: Any) -> Figure:
         It reads x from a state of zeros.
     x : array (N, T, D)
         T inputs; with N = H = 1 the numbers are shown.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Examples
     --------

@@ -41,10 +41,6 @@ def layers_in_time(model: Any, tokens: Sequence[str], *, title: str) -> Figure:
     title : str
         Line breaks are kept.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

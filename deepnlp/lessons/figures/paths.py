@@ -32,10 +32,6 @@ def vector_paths(
     title : str
         What the figure says; line breaks are kept.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -26,10 +26,6 @@ def gradient_reach(norms: np.ndarray[Any, Any], window: int) -> Figure:
     window : int
         Steps in a window of truncated backpropagation through time.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -42,10 +42,6 @@ def decision_regions(
     title : str, optional
         By default how many points are on the wrong side.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

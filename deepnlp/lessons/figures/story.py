@@ -29,10 +29,6 @@ def long_link(
     distractor : int, optional
         Place of a word that might be taken for it.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -24,10 +24,6 @@ def unrolled(tokens: list[str], window: int | None = None) -> Figure:
     window : int, optional
         T, steps in a window; by default one window holds the whole text.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

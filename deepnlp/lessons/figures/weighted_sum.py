@@ -39,10 +39,6 @@ def weighted_sum(
         Places that count, from 1 to S; S by default. The others are drawn as padding.
     title : str
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -43,10 +43,6 @@ def moving_window(
     notes : sequence of str, optional
         A text below each row, such as the pairs that are counted there.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -38,10 +38,6 @@ def word_table(
     cell_width : float
         In inches.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError

@@ -35,10 +35,6 @@ def next_words(
     most : int
         Words to show by name.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ValueError
