@@ -116,6 +116,7 @@ class State:
 def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray], dict[str, Any]]:
     """Divide a mapping into arrays, named ``prefix/key``, and what JSON can hold.
 
+    >>> import numpy as np
     >>> split("optimizer", {"t": 3, "0.m": np.zeros(1)})
     ({'optimizer/0.m': array([0.])}, {'t': 3})
     """
@@ -131,6 +132,7 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
 def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping that :func:`split` divided; ``arrays`` may hold others too.
 
+    >>> import numpy as np
     >>> join("optimizer", {"optimizer/0.m": np.zeros(1), "W": np.ones(1)}, {"t": 3})
     {'t': 3, '0.m': array([0.])}
     """
