@@ -86,7 +86,7 @@ def option(
     """
     name, _, shown = spelled.partition(" ")
     if kind is bool:
-        more["action"] = "store_true"
+        more |= {"action": "store_true", "default": False if default is None else default}
     elif many:
         more |= {"action": "append", "default": []}
     else:
@@ -94,55 +94,51 @@ def option(
         more |= {"type": kind} if callable(kind) else {"choices": kind}
     if shown:
         more["metavar"] = shown
-    if default not in (None, "", argparse.SUPPRESS) and "default" not in what:
+    shown_default = kind is not bool and default not in (None, "", [], argparse.SUPPRESS)
+    if shown_default and "default" not in what:
         what += f" (default {default:g})" if isinstance(default, float) else f" (default {default})"
     parser.add_argument(name, help=what, **more)
 
 
 def add_backend(parser: argparse.ArgumentParser, default: str | None) -> None:
     """Add ``--backend`` and ``--traceback``, which every command has."""
-    parser.add_argument(
+    option(
+        parser,
         "--backend",
-        choices=["numpy", "cupy"],
-        default=default,
-        help="compute on the CPU (numpy) or on an NVIDIA GPU (cupy); by default what the "
+        "compute on the CPU (numpy) or on an NVIDIA GPU (cupy); by default what the "
         "environment variable DEEPNLP_BACKEND says, else numpy",
+        ["numpy", "cupy"],
+        default,
     )
-    parser.add_argument(
-        "--traceback",
-        action="store_true",
-        default=False if default is None else default,
-        help="after an error show where in the code it was raised",
+    option(
+        parser, "--traceback", "after an error show where in the code it was raised", bool, default
     )
 
 
 def add_json(parser: argparse._ActionsContainer, default: Any = False) -> None:
     """Add ``--json``, with which a command prints its figures for programs to read."""
-    parser.add_argument(
+    option(
+        parser,
         "--json",
-        action="store_true",
-        default=default,
-        help="print one JSON object on standard output, and everything else on standard error",
+        "print one JSON object on standard output, and everything else on standard error",
+        bool,
+        default,
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the model that a command works with."""
-    parser.add_argument(
-        "model", metavar="RUN_OR_CHECKPOINT", help="a run folder, or a checkpoint (.npz) of one"
-    )
+    option(parser, "model RUN_OR_CHECKPOINT", "a run folder, or a checkpoint (.npz) of one")
 
 
 def add_corpus(parser: argparse.ArgumentParser, split: str) -> None:
     """Add the text that a command measures a model on."""
-    parser.add_argument(
-        "--corpus",
-        metavar="NAME|PATH",
-        help="name of a corpus, or path of a text file or folder; by default the run's own",
+    option(
+        parser,
+        "--corpus NAME|PATH",
+        "name of a corpus, or path of a text file or folder; by default the run's own",
     )
-    parser.add_argument(
-        "--split", choices=["train", "valid", "test"], default=split, help=f"default {split}"
-    )
+    option(parser, "--split", f"default {split}", ["train", "valid", "test"], split)
 
 
 class Number:

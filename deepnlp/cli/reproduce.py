@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import aside, print_json, table
-from deepnlp.cli.parser import add_json
+from deepnlp.cli.parser import add_json, option
 
 if TYPE_CHECKING:
     from deepnlp.studies.logs import Logs
@@ -32,26 +32,19 @@ RUNS, RESULTS = "runs/reproduce", "docs/results"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument(
-        "name", nargs="?", metavar="TABLE", help="a table, or the path of a .toml file of one"
-    )
-    parser.add_argument(
-        "--only", nargs="+", default=[], metavar="ROW", help="only these rows, or runs (ROW-SEED)"
-    )
-    parser.add_argument("--runs", default=RUNS, metavar="DIR", help=f"run folders (default {RUNS})")
-    parser.add_argument(
-        "--results", default=RESULTS, metavar="DIR", help=f"logs and pages (default {RESULTS})"
-    )
+    option(parser, "name TABLE", "a table, or the path of a .toml file of one", nargs="?")
+    option(parser, "--only ROW", "only these rows, or runs (ROW-SEED)", default=[], nargs="+")
+    option(parser, "--runs DIR", f"run folders (default {RUNS})", default=RUNS)
+    option(parser, "--results DIR", f"logs and pages (default {RESULTS})", default=RESULTS)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--page", action="store_true", help="only write the page from the logs")
-    what.add_argument("--status", action="store_true", help="only say which runs have finished")
-    what.add_argument(
-        "--take", metavar="DIR", help="take in the finished runs in the run folders of a machine"
-    )
-    what.add_argument(
+    option(what, "--page", "only write the page from the logs", bool)
+    option(what, "--status", "only say which runs have finished", bool)
+    option(what, "--take DIR", "take in the finished runs in the run folders of a machine")
+    option(
+        what,
         "--rerun",
-        action="store_true",
-        help="replace runs that were made with other options than the table states",
+        "replace runs that were made with other options than the table states",
+        bool,
     )
     add_json(parser)
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import aside, print_json, table
-from deepnlp.cli.parser import Parser, add_json, at_least
+from deepnlp.cli.parser import Parser, add_json, at_least, option
 from deepnlp.cli.reproduce import RESULTS, list_studies, write_page
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
@@ -44,24 +44,17 @@ def configure(parser: Parser) -> None:
     from deepnlp.studies.search import PRUNERS, SAMPLERS
 
     parser.usage = "%(prog)s [SEARCH] [option ...]"
-    parser.add_argument(
-        "name", nargs="?", metavar="SEARCH", help="a search, or the path of a .toml file of one"
-    )
-    parser.add_argument(
-        "--study", metavar="DIR", help=f"the folder of the study (default {STUDIES}/SEARCH)"
-    )
-    parser.add_argument(
-        "--workers", type=at_least(1, 64), default=1, metavar="N", help="processes (default 1)"
-    )
+    option(parser, "name SEARCH", "a search, or the path of a .toml file of one", nargs="?")
+    option(parser, "--study DIR", f"the folder of the study (default {STUDIES}/SEARCH)")
+    option(parser, "--workers N", "processes", at_least(1, 64), 1)
     group = parser.add_argument_group("space")
     space = "OPTION=LOW:HIGH[:STEP|:log] or OPTION=VALUE,..."
-    group.add_argument(
-        "--space",
-        action="append",
-        default=[],
-        metavar="OPTION=VALUES",
-        help=f"an option of the training run to search, and its values: {space}; "
+    option(
+        group,
+        "--space OPTION=VALUES",
+        f"an option of the training run to search, and its values: {space}; "
         "OPTION+OPTION=... for options that have the same value; may be repeated",
+        many=True,
     )
     some, count = {"type": at_least(1, 1_000_000)}, {"type": at_least(0), "metavar": "N"}
     for name, kind, text in (
@@ -78,15 +71,11 @@ def configure(parser: Parser) -> None:
     ):
         group.add_argument(_flag(name), help=text, **kind)
     logs = parser.add_argument_group("logs")
-    logs.add_argument(
-        "--results", default=RESULTS, metavar="DIR", help=f"logs and pages (default {RESULTS})"
-    )
+    option(logs, "--results DIR", f"logs and pages (default {RESULTS})", default=RESULTS)
     what = logs.add_mutually_exclusive_group()
-    what.add_argument("--status", action="store_true", help="only list the trials")
-    what.add_argument(
-        "--take", metavar="DIR", help="take in the logs of a study of SEARCH, and write the page"
-    )
-    what.add_argument("--page", action="store_true", help="only write the page from the logs")
+    option(what, "--status", "only list the trials", bool)
+    option(what, "--take DIR", "take in the logs of a study of SEARCH, and write the page")
+    option(what, "--page", "only write the page from the logs", bool)
     add_json(parser)
     add_training_options(parser, add_task_and_recipe(parser))
 

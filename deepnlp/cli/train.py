@@ -18,7 +18,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Parser, add_json, at_least, file_name
+from deepnlp.cli.parser import Parser, add_json, at_least, file_name, option
 from deepnlp.cli.training_options import (
     add_task_and_recipe,
     add_training_options,
@@ -36,25 +36,22 @@ def configure(parser: Parser) -> None:
     parser.usage = "%(prog)s [option ...]"
     folder = parser.add_argument_group("run folder")
     defaults = add_task_and_recipe(parser, folder)
-    folder.add_argument(
-        "--name", type=file_name, help="NAME of a new folder; by default that of the corpus"
-    )
-    folder.add_argument(
+    option(folder, "--name", "NAME of a new folder; by default that of the corpus", file_name)
+    option(
+        folder,
         "--overwrite",
-        action="store_true",
-        help="replace the run in --out, when this one has its first checkpoint",
+        "replace the run in --out, when this one has its first checkpoint",
+        bool,
     )
-    folder.add_argument(
-        "--dry-run", action="store_true", help="show the model and its memory, and stop"
-    )
-    folder.add_argument(
-        "--watch-gradients",
-        type=at_least(1),
+    option(folder, "--dry-run", "show the model and its memory, and stop", bool)
+    option(
+        folder,
+        "--watch-gradients EVERY",
+        "every EVERY updates, record how far back gradients reach in gradients.npz and "
+        f"gradient_flow.png (default {WATCH_EVERY})",
+        at_least(1),
         nargs="?",
         const=WATCH_EVERY,
-        metavar="EVERY",
-        help="every EVERY updates, record how far back gradients reach in gradients.npz and "
-        f"gradient_flow.png (default {WATCH_EVERY})",
     )
     add_json(folder)
     add_training_options(parser, defaults)

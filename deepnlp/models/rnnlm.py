@@ -78,12 +78,12 @@ class RNNLM(LanguageModel):
         Beta, weight of the mean square of their changes from step to step, before dropout
         (:class:`~deepnlp.layers.TemporalActivationRegularisation`).
     augment : float
-        Gamma, weight of the augmented loss, as a fraction of its temperature (Inan et al. 2017;
-        :class:`~deepnlp.layers.AugmentedLoss`).
+        Gamma, weight of the augmented loss, as a fraction of its temperature (Inan et al. 2017).
+        See :class:`~deepnlp.layers.AugmentedLoss`.
     augment_temperature : float
         Tau of the augmented loss.
     output_bias : bool
-        A bias for each word's score.
+        Whether each word's score has a bias.
     locked_dropout : bool
         One dropout mask for all steps of a window (variational dropout).
     init : {"uniform", "book"}
