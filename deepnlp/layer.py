@@ -450,14 +450,14 @@ class Layer:
         """Compare inputs, by name, with the declared axes; a letter means one size."""
         sizes: dict[str, int] = {}
         for (name, array), letters in zip(inputs.items(), _declared(self.axes)[0]):
-            own = {letter: getattr(self, letter, None) for letter in letters.split()}
-            sizes |= {letter: size for letter, size in own.items() if isinstance(size, int)}
-            known = {letter: sizes[letter] for letter in own if letter in sizes}
+            named = letters.removeprefix("...").split()
+            own = {letter: getattr(self, letter) for letter in named if hasattr(self, letter)}
+            sizes |= own
+            known = {letter: sizes[letter] for letter in named if letter in sizes}
             self._expect_floats(name, array, letters, **known)
-            if 0 in known.values():
-                owner, sizes_known = type(self).__name__, ", ".join(known)
-                raise ValueError(f"{owner}: expected {sizes_known} of 1 or more, got {array.shape}")
-            named = [letter for letter in own if letter != "..."]
+            if 0 in own.values():
+                owner, letter = type(self).__name__, min(own, key=own.__getitem__)
+                raise ValueError(f"{owner}: {letter} should be 1 or more, got {name} {array.shape}")
             if named:
                 sizes |= zip(named, array.shape[-len(named) :])
 
