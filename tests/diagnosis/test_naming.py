@@ -73,10 +73,10 @@ def test_a_wrong_answer_to_an_exercise_is_named(case):
 
 
 def test_no_right_layer_is_accused():
-    """Every second one; their gradients are all checked in one shape elsewhere."""
+    """Every third one; their gradients are all checked in one shape elsewhere."""
     right = right_layers(read("museum"))
     assert len(right) > 90
-    sample = {name: right[name] for name in [*right][::2]}
+    sample = {name: right[name] for name in [*right][::3]}
     assert false_accusations(sample, len(sample)) == []
 
 

@@ -13,8 +13,7 @@ from deepnlp.models import LanguageModel, Model
 from tests.cases import by_layer, together
 from tests.layers.tools import QUICK, numbers_in
 
-
-LARGE = [example for example in EXAMPLES.values() if numbers_in(example) > 250]
+LARGE = [example for example in EXAMPLES.values() if numbers_in(example) > 150]
 """Models and decoders: the complex step costs a forward for each of their numbers."""
 
 
