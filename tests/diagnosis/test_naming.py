@@ -34,7 +34,7 @@ def test_the_museum_shows_every_cause_twice():
 
 
 @pytest.mark.parametrize(
-    ("name", "every", "seed"), [("museum", 1, 0), ("unseen", 2, 1), ("repaired", 6, 2)]
+    ("name", "every", "seed"), [("museum", 1, 0), ("unseen", 3, 1), ("repaired", 9, 2)]
 )
 def test_the_cause_is_named_first(name, every, seed):
     """Each of the museum, in one shape; a sample of the others."""
@@ -43,7 +43,7 @@ def test_the_cause_is_named_first(name, every, seed):
     assert [score for score in scores if score.right < 1] == []
 
 
-@pytest.mark.parametrize(("name", "every"), [("first", 50), ("second", 52)])
+@pytest.mark.parametrize(("name", "every"), [("first", 100), ("second", 104)])
 def test_a_sample_of_the_frozen_sets(name, every):
     """``python -m tests.broken --set first`` runs them whole."""
     verdicts = []
@@ -53,20 +53,17 @@ def test_a_sample_of_the_frozen_sets(name, every):
     assert [each for each in verdicts if each[0] != "right"] == []
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in read("repaired").cases if case.rows][::3],
-    ids=lambda case: case.name,
-)
-def test_two_mistakes_are_both_named(case):
+@pytest.mark.parametrize("name", ["GLUGateAndTranspose", "BilinearTwo"])
+def test_two_mistakes_are_both_named(name):
     """One each for the gradients that it spoils."""
+    (case,) = [case for case in read("repaired").cases if case.name == name]
     layer, inputs = example(case, 5)
     report = check_gradients(layer, *inputs)
     names = {row.name: row.causes[0].name for row in report.rows if not row.ok}
     assert {name: names[name] for name, _ in case.rows} == dict(case.rows), str(report)
 
 
-@pytest.mark.parametrize("case", read("exercise").cases, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", read("exercise").cases[::2], ids=lambda case: case.name)
 def test_a_wrong_answer_to_an_exercise_is_named(case):
     """The exercises gain from the diagnosis without a word of theirs."""
     found = check_exercise("6.4", load(case.family.layer, case.edits))
@@ -76,9 +73,11 @@ def test_a_wrong_answer_to_an_exercise_is_named(case):
 
 
 def test_no_right_layer_is_accused():
+    """Every third one; their gradients are all checked in one shape elsewhere."""
     right = right_layers(read("museum"))
     assert len(right) > 90
-    assert false_accusations(right, len(right)) == []
+    sample = {name: right[name] for name in [*right][::3]}
+    assert false_accusations(sample, len(sample)) == []
 
 
 def test_a_cause_that_coincides_counts_only_in_such_a_shape():

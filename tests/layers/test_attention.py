@@ -190,7 +190,7 @@ def test_steps_leave_a_waiting_forward_alone(array_backend, case):
 @by_layer(DECODERS)
 def test_more_and_fewer_steps_than_before(array_backend, case):
     """The caches of a loop are those of its own steps, however long the loop before was."""
-    for T in (4, 7, 2, 7):
+    for T in (7, 2):
         layer, _ = case.make()
         layer.eval()
         _, first = case.build(np.random.default_rng(5), SMALL._replace(N=3, T=5))

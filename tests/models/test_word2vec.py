@@ -77,7 +77,7 @@ def test_a_model_learns(array_backend, kind, tie, loss):
     batch = [asarray(a) for a in blocks(rng)]
     optimizer = SGD(model.parameters(), lr=0.5)
     losses = []
-    for _ in range(400):
+    for _ in range(150):
         losses.append(float(model.forward(*batch)))
         model.zero_grad()
         model.backward()

@@ -1,6 +1,7 @@
 """gensim reads what we write, we read what gensim writes, and both measure the same."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -94,13 +95,20 @@ def glove_file() -> Path:
     return Path(os.environ["DEEPNLP_DATA"]) / "glove/glove.6B.50d.subset9336.txt.gz"
 
 
+@cache
+def both_of_glove():
+    """The vectors of GloVe, read by both: ours and gensim's."""
+    theirs = models.KeyedVectors.load_word2vec_format(glove_file(), no_header=True)
+    return WordVectors.load(glove_file()), theirs
+
+
 @pytest.mark.parametrize("name", ["EN-SIMLEX-999.txt", "EN-WS-353-ALL.txt", "EN-MEN-TR-3k.txt"])
 @needs("glove/glove.6B.50d.subset9336.txt.gz")
 def test_rho_is_gensim_s(name):
     path = Path(os.environ["DEEPNLP_DATA"]) / "wordsim" / name
-    theirs = models.KeyedVectors.load_word2vec_format(glove_file(), no_header=True)
+    vectors, theirs = both_of_glove()
     _, (rho, _), missing = theirs.evaluate_word_pairs(path)
-    ours = evaluate_similarity(WordVectors.load(glove_file()), load_similarity(path))
+    ours = evaluate_similarity(vectors, load_similarity(path))
     assert ours.rho == pytest.approx(rho, abs=1e-5)
     assert 100 * (1 - ours.coverage) == pytest.approx(missing, abs=1e-9)
 
@@ -109,11 +117,9 @@ def test_rho_is_gensim_s(name):
 @needs("glove/glove.6B.50d.subset9336.txt.gz")
 def test_analogies_are_gensim_s(restrict):
     path = Path(os.environ["DEEPNLP_DATA"]) / "analogy/questions-words.txt"
-    theirs = models.KeyedVectors.load_word2vec_format(glove_file(), no_header=True)
+    vectors, theirs = both_of_glove()
     _, sections = theirs.evaluate_word_analogies(path, restrict_vocab=restrict)
-    ours = evaluate_analogies(
-        WordVectors.load(glove_file()), load_analogies("google"), restrict=restrict
-    )
+    ours = evaluate_analogies(vectors, load_analogies("google"), restrict=restrict)
     expected = {s["section"]: (len(s["correct"]), len(s["incorrect"])) for s in sections[:-1]}
     found = {s.section: (s.correct, s.covered - s.correct) for s in ours.sections}
     assert {name: counts for name, counts in found.items() if any(counts)} == {
