@@ -2,10 +2,13 @@
 
 import json
 import sys
+from dataclasses import asdict
 
 import pytest
 
+from benchmarks.contestant import perform
 from benchmarks.results import read
+from benchmarks.settings import Spec
 from benchmarks.suites import SUITES
 from tests.cli.conftest import contents
 
@@ -29,8 +32,16 @@ def check(result, suite, torch):
     assert ("PyTorch" in whose) is (torch and suite in ("lm", "layers", "generate", "scaling"))
 
 
+def perform_here(entry, settings):
+    """The work of a contestant in this process: a fresh one takes a second to begin."""
+    spec = json.loads(json.dumps(asdict(entry.spec(settings))))
+    return json.loads(json.dumps(perform(Spec(**spec))))
+
+
 @pytest.mark.parametrize("suite", SUITES)
-def test_a_suite_alone(deepnlp, tmp_path, suite):
+def test_a_suite_alone(deepnlp, tmp_path, monkeypatch, suite):
+    if suite != "soak":  # which weighs the whole process, and so has one of its own
+        monkeypatch.setattr("benchmarks.harness.start", perform_here)
     found = deepnlp("bench", suite, *QUICK, "--no-torch", "--out", tmp_path / "new" / "results")
     assert found.code == 0, found.err
     assert found.err == ""
