@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepnlp.datasets import TAGS, TaggedText, load_tagged
-from deepnlp.datasets.files import data_folder
-from deepnlp.datasets.tagged import restored, tag_of, written_words
+from deepnlp.datasets.tagged import WIKITEXT, restored, tag_of, written_words
 from deepnlp.text import TOKENISERS, Vocabulary
 from tests.datasets.conditions import needs
+from tests.datasets.parts import first_lines, sentences_of_a_part
 
 
 def write(path: Path, text: str) -> Path:
@@ -92,7 +90,8 @@ def test_unknown_names(tmp_path: Path) -> None:
         load_tagged(tmp_path / "a.txt")
 
 
-def test_the_documentation_of_python() -> None:
+def test_the_documentation_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepnlp.datasets.tagged.pydocs_sentences", sentences_of_a_part)
     text = load_tagged("pydocs")
     tags = np.concatenate([tags for _, tags in text.encoded("test")])
     assert 0.75 < (tags[tags >= 0] == 0).mean() < 0.95
@@ -100,8 +99,10 @@ def test_the_documentation_of_python() -> None:
 
 
 @needs("wikitext-2/wiki.train.tokens.gz")
-def test_wikitext_is_cut_into_sentences() -> None:
-    text = load_tagged("wikitext-2")
+def test_wikitext_is_cut_into_sentences(tmp_path: Path) -> None:
+    for file in WIKITEXT.values():
+        first_lines(file, 2_000, tmp_path)
+    text = load_tagged("wikitext-2", data=tmp_path)
     assert not any(words[0] == "=" for words in text.train)
     assert sum(words[-1] in ".!?" for words in text.train) > 0.95 * len(text.train)
     assert np.mean([len(words) for words in text.train]) < 40
@@ -110,10 +111,7 @@ def test_wikitext_is_cut_into_sentences() -> None:
 @needs("tatoeba/spa.txt.gz")
 def test_the_english_side_of_the_translations(tmp_path: Path) -> None:
     """Of the first translations, which repeat the most sentences."""
-    with gzip.open(data_folder() / "tatoeba/spa.txt.gz", "rt", encoding="utf-8") as lines:
-        some = "".join(islice(lines, 10_000))
-    (tmp_path / "tatoeba").mkdir()
-    write(tmp_path / "tatoeba/spa.txt", some)
+    first_lines("tatoeba/spa.txt", 10_000, tmp_path)
     text = load_tagged("tatoeba-en", data=tmp_path)
     sides = [{tuple(map(str.lower, words)) for words in part} for part in text.splits.values()]
     assert len(set().union(*sides)) == sum(map(len, sides))

@@ -1,28 +1,17 @@
-"""Lessons, their scripts and their experiments run on a part of the documentation of Python."""
+"""Lessons, scripts and experiments run on a part of pydocs and draw no learning curves."""
 
-import functools
-import itertools
+from collections.abc import Iterator
 
 import pytest
 
-from deepnlp.datasets import pydocs
-
-
-@functools.cache
-def sentences_of_a_part():
-    """The splits of pydocs with every fourth module: all of them take seconds to read."""
-    docstrings, numbers = pydocs.docstrings, itertools.count()
-
-    def of_some(source):
-        return docstrings(source) if next(numbers) % 4 == 0 else []
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pydocs, "docstrings", of_some)
-        return pydocs.pydocs_sentences.__wrapped__()
+from deepnlp.tasks import Task
+from tests.datasets.parts import sentences_of_a_part
+from tests.training.tools import quick_figure
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _part_of_pydocs():
+def _quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("deepnlp.datasets.loading.pydocs_sentences", sentences_of_a_part)
+        patch.setattr(Task, "draw", quick_figure)
         yield
