@@ -47,7 +47,7 @@ short = short_form()
 # %%
 corpus = load_corpus("pydocs", vocab_size=2000)
 if short:
-    corpus = replace(corpus, train=corpus.train[:20_000], valid=corpus.valid[:2_000])
+    corpus = replace(corpus, train=corpus.train[:6_000], valid=corpus.valid[:1_000])
 vocab, V = corpus.vocab, len(corpus.vocab)
 print(corpus.describe(), " ".join(vocab.decode(corpus.train[1000:1040])), sep="\n")
 

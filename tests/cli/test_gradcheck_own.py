@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.broken.museum import right_layers
+
 MUSEUM = Path(__file__).parents[1] / "broken" / "cases" / "museum"
 
 LAYERS = """
@@ -138,7 +140,13 @@ def test_a_file_that_cannot_be_loaded(deepnlp, tmp_path):
     assert "cannot be loaded" in done.err
 
 
-def test_the_museum(deepnlp, tmp_path):
+def test_the_museum(deepnlp, tmp_path, monkeypatch):
+    """With one right layer: that none of the others is accused is tested elsewhere."""
+
+    def only_one(collection):
+        return {"deepnlp Affine": right_layers(collection)["deepnlp Affine"]}
+
+    monkeypatch.setattr("tests.broken.museum.right_layers", only_one)
     text = (MUSEUM / "dense.toml").read_text(encoding="utf-8")
     (tmp_path / "dense.toml").write_text(text, encoding="utf-8")
     done = deepnlp("gradcheck", "--museum", tmp_path, "--shapes", 1, "--json")

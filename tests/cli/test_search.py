@@ -1,11 +1,14 @@
 """``search``: the list, a study from the command line, its state and page, what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from deepnlp.studies.declaration import declared_names
 from deepnlp.studies.sampling import DECLARED, JOURNAL
+from deepnlp.studies.training import run_trials
+from deepnlp.studies.worker import CODES
 from tests.studies.tools import OPTIONS
 
 
@@ -30,7 +33,13 @@ def test_the_list_of_searches(deepnlp, tmp_path):
     assert all(search["ended"] == 0 < search["trials"] for search in searches)
 
 
-def test_a_study_from_the_command_line(deepnlp, arguments, tmp_path):
+def run_here(_count, job, say, **_options):
+    """The work of a worker, without a process of its own, which takes a second to begin."""
+    return [CODES[run_trials(Path(job["study"]), lambda: False, say)]], [], False
+
+
+def test_a_study_from_the_command_line(deepnlp, arguments, tmp_path, monkeypatch):
+    monkeypatch.setattr("deepnlp.studies.running.run_workers", run_here)
     folder, given = arguments
     outcome = deepnlp("search", *given)
     assert outcome.code == 0, outcome.err

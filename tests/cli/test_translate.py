@@ -243,10 +243,13 @@ def test_info_shows_both_vocabularies(deepnlp, dates_run, tag_run):
 
 
 @pytest.mark.parametrize("task", ["seq2seq", "tag"])
-def test_help_and_plans(deepnlp, task):
+def test_help_and_plans(deepnlp, tmp_path, task):
     shown = deepnlp("train", "--task", task, "--help").out
     assert "--order-seed" in shown
     assert task in TASKS
-    done = deepnlp("train", "--task", task, "--dry-run", "--embed-size", "4", "--hidden-size", "4")
+    path = tmp_path / "names.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    corpus = ["--corpus", path] if task == "tag" else ["--examples", "120"]
+    done = deepnlp("train", "--task", task, "--dry-run", *corpus, *SMALL)
     assert done.code == 0
     assert "memory (estimate)" in done.out

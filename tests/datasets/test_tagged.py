@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepnlp.datasets import TAGS, TaggedText, load_tagged
-from deepnlp.datasets.tagged import restored, tag_of, written_words
+from deepnlp.datasets.tagged import WIKITEXT, restored, tag_of, written_words
 from deepnlp.text import TOKENISERS, Vocabulary
 from tests.datasets.conditions import needs
+from tests.datasets.parts import first_lines, sentences_of_a_part
 
 
 def write(path: Path, text: str) -> Path:
@@ -89,7 +90,8 @@ def test_unknown_names(tmp_path: Path) -> None:
         load_tagged(tmp_path / "a.txt")
 
 
-def test_the_documentation_of_python() -> None:
+def test_the_documentation_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepnlp.datasets.tagged.pydocs_sentences", sentences_of_a_part)
     text = load_tagged("pydocs")
     tags = np.concatenate([tags for _, tags in text.encoded("test")])
     assert 0.75 < (tags[tags >= 0] == 0).mean() < 0.95
@@ -97,15 +99,19 @@ def test_the_documentation_of_python() -> None:
 
 
 @needs("wikitext-2/wiki.train.tokens.gz")
-def test_wikitext_is_cut_into_sentences() -> None:
-    text = load_tagged("wikitext-2")
+def test_wikitext_is_cut_into_sentences(tmp_path: Path) -> None:
+    for file in WIKITEXT.values():
+        first_lines(file, 2_000, tmp_path)
+    text = load_tagged("wikitext-2", data=tmp_path)
     assert not any(words[0] == "=" for words in text.train)
     assert sum(words[-1] in ".!?" for words in text.train) > 0.95 * len(text.train)
     assert np.mean([len(words) for words in text.train]) < 40
 
 
 @needs("tatoeba/spa.txt.gz")
-def test_the_english_side_of_the_translations() -> None:
-    text = load_tagged("tatoeba-en")
+def test_the_english_side_of_the_translations(tmp_path: Path) -> None:
+    """Of the first translations, which repeat the most sentences."""
+    first_lines("tatoeba/spa.txt", 10_000, tmp_path)
+    text = load_tagged("tatoeba-en", data=tmp_path)
     sides = [{tuple(map(str.lower, words)) for words in part} for part in text.splits.values()]
     assert len(set().union(*sides)) == sum(map(len, sides))

@@ -128,7 +128,8 @@ def test_an_interruption_stops_all_processes_and_the_same_command_goes_on(whole,
     assert "interrupted; the same command goes on" in out
     assert "Traceback" not in err
     assert len(read_trials(search, folder)) < TRIALS
-    kill_and_go_on(whole[0], tmp_path, [0.7])
+    finish(search, tmp_path)
+    check(whole[0], folder)
 
 
 def test_the_error_of_a_process_is_that_of_the_search(tmp_path):
