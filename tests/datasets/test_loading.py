@@ -66,7 +66,7 @@ def test_gzip_is_read_in_place(tmp_path: Path) -> None:
 def test_a_folder_with_named_splits(tmp_path: Path) -> None:
     write(tmp_path / "latest-train.txt", "a b c\n")
     write(tmp_path / "my_val.txt", "a b\n")
-    (tmp_path / "TEST-1.txt.gz").write_bytes(gzip.compress(b"c\n"))
+    (tmp_path / "TEST-1.txt.gz").write_bytes(gzip.compress(b"c\n", mtime=0))
     write(tmp_path / "TEST-2.txt", "d\n")
     write(tmp_path / "notes.md", "not this")
     corpus = load_corpus(tmp_path)
@@ -81,7 +81,7 @@ def test_a_folder_with_named_splits(tmp_path: Path) -> None:
 def test_a_file_that_is_there_packed_and_unpacked_counts_once(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         write(tmp_path / f"x.{split}.txt", "a b\n")
-        (tmp_path / f"x.{split}.txt.gz").write_bytes(gzip.compress(b"c\n"))
+        (tmp_path / f"x.{split}.txt.gz").write_bytes(gzip.compress(b"c\n", mtime=0))
     assert load_corpus(tmp_path).tokens == {"train": 3, "valid": 3, "test": 3}
 
 
