@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deepnlp.backend import asarray, asnumpy, products, threads
-from deepnlp.backend.products import product, product_with
+from deepnlp.backend.products import product, product_with, product_with_transpose
 
 TOLERANCES = {"float32": 1e-5, "float64": 1e-13, "complex128": 1e-13}
 
@@ -144,3 +144,14 @@ def test_operands_that_do_not_fit(array_backend):
         product(A, B)
     with pytest.raises(ValueError, match="matmul"):
         product(A, B[:4], out=asarray(np.ones((3, 3))))
+
+
+@pytest.mark.parametrize("smallest", [1, 1 << 40])
+def test_a_product_with_a_transpose_equals_the_backends(monkeypatch, smallest):
+    monkeypatch.setattr(products, "SMALLEST_SHARED", smallest)
+    rng = np.random.default_rng(0)
+    for n, k, m in [(3, 5, 2), (7, 300, 40), (1, 129, 131)]:
+        A, W = draw(rng, n, m, "float64", "dense"), draw(rng, k, m, "float64", "dense")
+        out = np.empty((k, n)).T
+        product_with_transpose(W, n)(A, out)
+        assert_equal_product(out, A, W.T)
