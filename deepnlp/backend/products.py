@@ -75,16 +75,27 @@ def product_with(B: Array, n: int) -> Callable[[Array, Array], None]:
     return lambda A, out: in_parallel(lambda c: xp.matmul(A, c[1], out=out[:, c[0]]), columns)
 
 
-def product_with_transpose(W: Array, n: int) -> Callable[[Array, Array], None]:
-    """The same for A W^T, into an ``out`` (n, k) that is the transpose of an array in C order.
+def product_with_transpose(W: Array, n: int, dtype: Any) -> Callable[[Array], Array]:
+    """The same for A W^T: ``times_W_T(A)`` gives it (n, k), in memory that its next call reuses.
 
-    A small W is transposed once; a large one is read row by row, as A W^T = (W A^T)^T.
+    ``dtype`` is the number type of the result. On the GPU the product reads W as it is. Elsewhere
+    a small W is transposed once; a large one is read row by row, as A W^T = (W A^T)^T.
     """
     k, m = W.shape
+    if backend.name() == "cupy":
+        out = xp.empty((n, k), dtype=dtype)
+        return lambda A: xp.matmul(A, W.T, out=out)
+    out = xp.empty((k, n), dtype=dtype).T
     if not _is_shared(n, m, k):
-        return product_with(xp.ascontiguousarray(W.T), n)
+        W_T = xp.ascontiguousarray(W.T)
+        return lambda A: xp.matmul(A, W_T, out=out)
     rows = [(r, W[r]) for r in _pieces(k)]
-    return lambda A, out: in_parallel(lambda r: xp.matmul(r[1], A.T, out=out.T[r[0]]), rows)
+
+    def times_W_T(A: Array) -> Array:
+        in_parallel(lambda r: xp.matmul(r[1], A.T, out=out.T[r[0]]), rows)
+        return out
+
+    return times_W_T
 
 
 def _is_shared(n: int, k: int, m: int) -> bool:

@@ -157,14 +157,11 @@ class LSTMSteps(Steps):
     def begin_backward(self) -> None:
         """The slopes of all steps, in da and over tanh(c)."""
         super().begin_backward()
-        _, N, H = self._tanh_c.shape
         self._parts.slopes(self.a, self.states[1][:-1], self._tanh_c, self.da[0])
-        self._dh = xp.empty((H, N), dtype=self.a.dtype).T
-        self._times_Wh_T = product_with_transpose(self._Wh, N)
+        self._times_Wh_T = product_with_transpose(self._Wh, self.a.shape[1], self.a.dtype)
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """All that is element-wise, then the product da Wh^T."""
         da, (dc_prev,) = self.da[0][t], dc
         self._parts.step_backward(dh_above, dh_next, dc_prev, self.a[t], self._tanh_c[t], da)
-        self._times_Wh_T(da, self._dh)
-        return self._dh, dc_prev
+        return self._times_Wh_T(da), dc_prev

@@ -8,6 +8,7 @@ from deepnlp import backend, kernels, optimizers
 from deepnlp.kernels import cuda
 from deepnlp.kernels.cuda import launching, steps
 from deepnlp.kernels.cuda.weights import RULES
+from deepnlp.parameter import Parameter
 from tests.cases import by_layer, together
 from tests.kernels import cases, reference
 from tests.kernels.cases import LOOPS, MASKS, SIZES, STEPS, assert_all_close, launches_of, plain
@@ -189,7 +190,7 @@ def update(draw):
 
 def sparse_step(draw):
     """A lookup's gradient, clipping and an update, of sizes that the host knows beforehand."""
-    W = optimizers.Parameter(draw.normal(40, 5))
+    W = Parameter(draw.normal(40, 5))
     ids, rows = draw.ids(9, 40), draw.normal(9, 5)
     optimizer = optimizers.AdaGrad([W])
 
