@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Collection
 from itertools import islice
 from typing import Any
@@ -23,13 +24,14 @@ from deepnlp.gradcheck.shapes import reason_for_shape
 from deepnlp.gradcheck.subject import Subject
 from deepnlp.gradcheck.walking import HostArray
 
-"""The package that names the causes of wrong gradients; it is imported by name when needed."""
-
 METHODS = ("auto", "complex", "central", "direction")
 TOLERANCES = {"complex": 1e-10, "central": 1e-6}
 
 _MOVES = 3  # how often the variables are moved away from kinks
 _ENTRIES = 24  # of a wrong gradient, looked at for kinks
+
+
+_one_at_a_time = threading.RLock()  # the diagnosis exchanges the code of functions for a while
 
 
 def check_gradients(
@@ -83,6 +85,15 @@ def check_gradients(
     ValueError
         If the method is unknown, if there is no gradient to check, if forward gives something
         else each time, or if the complex step is requested and the forward is not analytic.
+    RuntimeError
+        If the code that is checked ends the program (``sys.exit``).
+
+    Notes
+    -----
+    The code that is checked runs as it is, a few dozen times for the numbers of the complex step
+    or the differences. Where a gradient is wrong, its backward may run in changed forms as well, if
+    all that it calls only computes (:mod:`deepnlp.diagnosis.rewriting.purity`). One check runs at a
+    time; others, in other threads, wait for it.
 
     Examples
     --------
@@ -94,16 +105,20 @@ def check_gradients(
     if method not in METHODS:
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
-    subject = Subject(layer, inputs, named, constants)
-    try:
-        subject.draw_states(rng)
-        subject.draw_weights(rng)
-        report = not_finite(subject, method) or _check(subject, method, rng, tolerance)
-        if reference is not None:
-            compare_forward(report, subject, reference)
-        return report
-    finally:
-        subject.restore()  # generators that are not the object's own are left as they were
+    with _one_at_a_time:
+        subject = Subject(layer, inputs, named, constants)
+        try:
+            subject.draw_states(rng)
+            subject.draw_weights(rng)
+            report = not_finite(subject, method) or _check(subject, method, rng, tolerance)
+            if reference is not None:
+                compare_forward(report, subject, reference)
+            return report
+        except SystemExit as error:
+            ended = f"its code ended the program with sys.exit({error.code!r})"
+            raise RuntimeError(f"{subject.name}: {ended}") from error
+        finally:
+            subject.restore()  # generators that are not the object's own are left as they were
 
 
 def _check(subject: Subject, method: str, rng: Generator, tolerance: float | None) -> Report:

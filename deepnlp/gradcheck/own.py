@@ -97,7 +97,7 @@ def _definitions(file: Path) -> dict[str, Any]:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         told = f"{file} cannot be loaded: {type(error).__name__}: {error}"
         raise ValueError(told) from error
     return {
@@ -158,7 +158,7 @@ def failures_in_one_line(own: Own) -> Iterator[None]:
     kind = own[0] if isinstance(own, tuple) else own
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         file = inspect.getfile(kind)
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == file]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -23,6 +23,9 @@ from deepnlp.gradcheck.subject import Subject
 
 UNKNOWN: Any = object()
 """The value of an expression that has none."""
+
+TICK = "_tick_of_diagnosis"
+"""The function that counts the rounds of loops, a global name while changes are tried."""
 
 _MOST_LINES = 80
 _LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
@@ -85,19 +88,32 @@ class Ran:
         """The name of the file, without its folder."""
         return Path(self.code.co_filename).name
 
+    @property
+    def loops(self) -> list[ast.While]:
+        """Its loops that may have no end."""
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.While)]
+
     def compiled(self) -> CodeType | None:
-        """The code of the tree as it is now; None if it cannot take the place of the first."""
+        """The code of the tree as it is now; None if it cannot take the place of the first.
+
+        Each round of a ``while`` calls :data:`TICK`, so that a change that makes it endless ends.
+        """
         free = self.code.co_freevars
         outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
         assert isinstance(outer, ast.FunctionDef)
         decorators, self.tree.decorator_list = self.tree.decorator_list, []
         outer.body = [self.tree]
+        loops = self.loops
+        for loop in loops:
+            loop.body.insert(0, ast.fix_missing_locations(ast.parse(f"{TICK}()").body[0]))
         try:
             module = compile(ast.Module([outer], []), self.code.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError):
             return None
         finally:
             self.tree.decorator_list = decorators
+            for loop in loops:
+                del loop.body[0]
         inside = next(c for c in module.co_consts if isinstance(c, CodeType))
         code = next(c for c in inside.co_consts if isinstance(c, CodeType))
         return code if code.co_freevars == free else None
@@ -115,20 +131,39 @@ class Ran:
                 function.__code__ = own
 
 
-def functions_run(subject: Subject) -> tuple[list[Ran], list[Ran]]:
-    """The learner's functions that backward runs and forward does not, and those of forward."""
+def codes_run(subject: Subject) -> tuple[Codes, Codes]:
+    """The learner's codes that backward runs and forward does not, and those of forward."""
     forward = _codes(subject.forward)
-    backward = _codes(subject.analytic_gradients)
-    own = {code: seen for code, seen in backward.items() if code not in forward}
+    both = _codes(subject.analytic_gradients)
+    return {code: seen for code, seen in both.items() if code not in forward}, forward
+
+
+def functions_of(own: Codes, forward: Codes) -> tuple[list[Ran], list[Ran]]:
+    """The functions with these codes, as far as their source is known."""
     found, of_forward = list(_ran(own)), list(_ran(forward))
     for one in found:
         one.others = [other.tree for other in of_forward]
     return found, of_forward
 
 
-def _ran(codes: dict[CodeType, Seen]) -> Iterator[Ran]:
+@contextmanager
+def names_in(modules: list[dict[str, Any]], **names: Any) -> Iterator[None]:
+    """Let functions of modules see other global names for a while."""
+    before = [{name: module[name] for name in names if name in module} for module in modules]
+    try:
+        for module in modules:
+            module.update(names)
+        yield
+    finally:
+        for module, own in zip(modules, before):
+            for name in names:
+                module.pop(name, None)
+            module.update(own)
+
+
+def _ran(codes: Codes) -> Iterator[Ran]:
     for code, seen in codes.items():
-        tree = _tree(code)
+        tree = tree_of(code)
         if seen.functions and tree is not None:
             yield Ran(code, seen.functions, tree, seen.scope, seen.locals)
 
@@ -142,9 +177,12 @@ class Seen:
     locals: dict[str, Any] = field(default_factory=dict)
 
 
-def _codes(call: Any) -> dict[CodeType, Seen]:
+Codes: TypeAlias = dict[CodeType, Seen]
+
+
+def _codes(call: Any) -> Codes:
     """The learner's codes that a call runs."""
-    found: dict[CodeType, Seen] = {}
+    found: Codes = {}
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
@@ -206,26 +244,38 @@ def _scope(frame: FrameType) -> dict[str, Any]:
     return found
 
 
-def _tree(code: CodeType) -> ast.FunctionDef | None:
-    """The source of a code object, as a tree of its own."""
-    node = _functions_in(code.co_filename).get((code.co_name, code.co_firstlineno))
-    return copy.deepcopy(node)
+def tree_of(code: CodeType) -> ast.FunctionDef | None:
+    """The source of a short function, as a tree of its own."""
+    for node in sources_of(code):
+        if isinstance(node, ast.FunctionDef) and _lines(node) <= _MOST_LINES:
+            return copy.deepcopy(node)
+    return None
 
 
 @cache
-def _functions_in(file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The short functions of a file, by name and first line."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if (node.end_lineno or first) - first <= _MOST_LINES:
-                found[node.name, first] = node
+def sources_of(code: CodeType) -> list[ast.FunctionDef | ast.Lambda]:
+    """The function of a code object in its file; for a lambda, all those of its line."""
+    found = []
+    for node in ast.walk(_parsed(code.co_filename)):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(one.lineno for one in decorators)])
+            name = getattr(node, "name", "<lambda>")
+            if (name, first) == (code.co_name, code.co_firstlineno):
+                found.append(node)
     return found
+
+
+@cache
+def _parsed(file: str) -> ast.Module:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _lines(node: ast.FunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

@@ -15,10 +15,18 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem, distance
-from deepnlp.diagnosis.rewriting.functions import Ran, functions_run, shape_of
+from deepnlp.diagnosis.rewriting.functions import (
+    TICK,
+    Ran,
+    codes_run,
+    functions_of,
+    names_in,
+    shape_of,
+)
 from deepnlp.diagnosis.rewriting.holes import Holes, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
 from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
+from deepnlp.diagnosis.rewriting.purity import only_compute
 from deepnlp.diagnosis.rewriting.slots import Change, Slot, is_misplaced, statements
 from deepnlp.diagnosis.rewriting.statements import (
     of_all_axes,
@@ -123,8 +131,12 @@ class Search:
         self.problem = problem
         self.until = time.process_time() + seconds
         subject = copy.deepcopy(problem.subject)
-        self.ran, forward = functions_run(subject)
+        own, of_forward = codes_run(subject)
+        self.ran, forward = functions_of(own, of_forward)
         self.trials = Trials(problem, subject)
+        repeated = own if self.trials.is_quick else own | of_forward
+        if not only_compute(repeated, own | of_forward):
+            self.ran = []  # nothing runs in another form than its own
         self.holes = [Holes(ran) for ran in self.ran]
         self._forward = forward
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
@@ -132,7 +144,15 @@ class Search:
 
     def run(self) -> list[Repair]:
         """The changes that repair something, of the first level at which one repairs all."""
+        functions = [*self.ran, *self._forward]
+        modules = {id(ran.globals): ran.globals for ran in functions}
+        silent = {TICK: self.trials.tick, "print": lambda *_, **__: None}
         with contextlib.ExitStack() as stack, contextlib.suppress(TimeIsUpError):
+            stack.enter_context(names_in([*modules.values()], **silent))
+            for ran in functions:
+                counted = ran.compiled() if ran.loops else None
+                if counted is not None:
+                    stack.enter_context(ran.replaced_by(counted))
             can = [stack.enter_context(holes.installed()) for holes in self.holes]
             for level in LEVELS:
                 for make in level:

@@ -16,6 +16,10 @@ CLOSE = 1e-6
 """Gradients this close, relative to the largest entry, are the same."""
 
 
+ROUNDS = 10_000
+"""So many rounds of ``while`` loops a changed form may run."""
+
+
 class Snapshot:
     """The attributes and the arrays of some objects, to be put back.
 
@@ -108,9 +112,16 @@ class Trials:
         subject = self.subject
         subject._hand_over(subject._backward(subject._output_gradients()))
 
+    def tick(self) -> None:
+        """Count a round of a loop of the learner's."""
+        self._rounds += 1
+        if self._rounds > ROUNDS:
+            raise RuntimeError("a loop without an end")
+
     def repaired(self) -> set[str]:
         """The wrong gradients that are right now; none if a right one is not."""
         found = set()
+        self._rounds = 0
         with contextlib.suppress(Exception):
             if self.is_quick:
                 self._run()
