@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from deepnlp.datasets.files import data_folder, located
 from deepnlp.datasets.manifest import DataFile, Download, data_set
-from deepnlp.datasets.transfer import (
-    CHUNK,
-    TIMEOUT,
-    Source,
-    TransferError,
-    discard,
-    download,
-    is_secure,
-)
+from deepnlp.datasets.transfer import CHUNK, TIMEOUT, Source, TransferError, download, is_secure
 from deepnlp.datasets.unpacking import unpack
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import unpacked
 from deepnlp.files.writing import locked
 
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
-FORMS = ("", ".gz", ".zip")
-FOR_EVER = float("inf")
+PACKED = (".gz", ".zip")
 SLACK = 1 << 20  # bytes by which packing may lengthen a file, and an archive holds more
 
 
@@ -87,7 +78,12 @@ def fetch(
     chosen, to = data_set(name), data_folder(folder)
     bases = _bases(mirrors)
     try:
-        with _alone(to, say):
+        to.mkdir(parents=True, exist_ok=True)
+        lock = to / ".fetch.lock"
+        with locked(lock, 0) as free:
+            if not free:
+                say(f"another process is fetching into {to}: waiting until it has ended")
+        with locked(lock, math.inf):
             origins = {file.path: "" for file in chosen.files}
             for offer in chosen.downloads:
                 wanted = [file for file in offer.files if _is_wanted(file, to, overwrite)]
@@ -95,7 +91,7 @@ def fetch(
                     _check_space(offer, wanted, to)
                     origins |= _fetch_files(name, offer, wanted, to, bases, timeout, say)
                 for partial in _partials(offer, to):
-                    discard(partial)  # also what another address had begun to send
+                    partial.unlink(missing_ok=True)  # also what another address had begun to send
             return origins
     except OSError as error:
         raise DeepNLPError(
@@ -175,35 +171,44 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
     return state != RIGHT
 
 
-def _sources(
-    offer: Download, folder: Path, bases: list[str]
-) -> Iterator[tuple[Source, tuple[DataFile, ...], Path]]:
-    """Where the files of a download may come from, in order; which files; the partial file."""
+def _check_space(offer: Download, wanted: list[DataFile], folder: Path) -> None:
+    """An error before anything is fetched that the disk cannot hold."""
+    unpacked_bytes = sum(file.bytes for file in wanted)
+    needed = unpacked_bytes + (offer.bytes or unpacked_bytes)
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise DeepNLPError(
+            f"{folder} has {free:,} bytes free, {wanted[0].path} needs {needed:,}: make room, or"
+            " choose another folder with --to"
+        )
+
+
+def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[DataFile, ...]]]:
+    """Where a download may come from, in order, and which of its files each address gives."""
     for base in bases:
         for file in offer.files:
-            plain = Source(base + file.path, "", file.bytes, file.bytes, file.sha256)
-            packed = Source(f"{base}{file.path}.gz", ".gz", file.bytes + SLACK)
-            for source in (plain, packed):
-                yield source, (file,), _partial(folder, file, source.form)
+            yield Source(base + file.path, file.bytes, file.bytes, file.sha256), (file,)
+            yield Source(f"{base}{file.path}.gz", file.bytes + SLACK), (file,)
     for address in offer.addresses:
-        form = next((form for form in FORMS[1:] if address.endswith(form)), "")
-        size, sha256 = offer.bytes, offer.sha256
-        if not form:
-            size, sha256 = offer.files[0].bytes, offer.files[0].sha256
-        limit = size or sum(file.bytes for file in offer.files) + SLACK
-        source = Source(address, form, limit, size, sha256)
-        yield source, offer.files, _partial(folder, offer.files[0], form)
+        served = offer if _packing(address) else offer.files[0]
+        limit = served.bytes or sum(file.bytes for file in offer.files) + SLACK
+        yield Source(address, limit, served.bytes, served.sha256), offer.files
 
 
-def _partial(folder: Path, file: DataFile, form: str) -> Path:
+def _packing(address: str) -> str:
+    """How what an address serves is packed: an ending, or nothing."""
+    return next((ending for ending in PACKED if address.endswith(ending)), "")
+
+
+def _partial(folder: Path, file: DataFile, packing: str) -> Path:
     """Where a transfer is kept while it is not complete: hidden, in the folder of the file."""
     path = folder / file.path
-    return path.with_name(f".{path.name}{form}.part")
+    return path.with_name(f".{path.name}{packing}.part")
 
 
 def _partials(offer: Download, folder: Path) -> list[Path]:
     """All partial files that a download may have left."""
-    return [_partial(folder, file, form) for file in offer.files for form in FORMS]
+    return [_partial(folder, file, packing) for file in offer.files for packing in ("", *PACKED)]
 
 
 def _fetch_files(
@@ -218,34 +223,27 @@ def _fetch_files(
     """Try one address after the other until all files of a download are there."""
     came: dict[str, str] = {}
     failures: list[str] = []
-    for source, gives, partial in _sources(offer, folder, bases):
+    for source, gives in _sources(offer, bases):
         files = [file for file in wanted if file in gives and file.path not in came]
         if not files:
             continue
+        packing = _packing(source.address)
+        partial = _partial(folder, gives[0], packing)
         partial.parent.mkdir(parents=True, exist_ok=True)
         say(f"{', '.join(file.path for file in files)} from {source.address}")
         try:
             download(source, partial, timeout=timeout)
-            _place(source, partial, files, folder)
+            for file in files:
+                unpack(partial, packing, file, folder / file.path)
         except TransferError as error:
             say(f"  {error}")
             failures.append(f"{urlsplit(source.address).netloc} {error}")
-            continue
-        came |= {file.path: source.address for file in files}
+        else:
+            came |= {file.path: source.address for file in files}
     left = [file for file in wanted if file.path not in came]
     if left:
         raise DeepNLPError(_by_hand(name, left[0], offer, folder, failures))
     return came
-
-
-def _place(source: Source, partial: Path, files: list[DataFile], folder: Path) -> None:
-    """Files out of a complete download; one that does not hold them is of no further use."""
-    try:
-        for file in files:
-            unpack(partial, source.form, file, folder / file.path)
-    except TransferError:
-        discard(partial)
-        raise
 
 
 def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures: list[str]) -> str:
@@ -263,27 +261,3 @@ def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures:
         f"{said}. By hand: fetch {offer.addresses[0]} and put {member} at {path}"
         f" (`deepnlp data list {name}` shows all addresses)"
     )
-
-
-def _check_space(offer: Download, wanted: list[DataFile], folder: Path) -> None:
-    """An error before anything is fetched that the disk cannot hold."""
-    unpacked_bytes = sum(file.bytes for file in wanted)
-    needed = unpacked_bytes + (offer.bytes or unpacked_bytes)
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise DeepNLPError(
-            f"{folder} has {free:,} bytes free, {wanted[0].path} needs {needed:,}: make room, or"
-            " choose another folder with --to"
-        )
-
-
-@contextmanager
-def _alone(folder: Path, say: Callable[[str], object]) -> Iterator[None]:
-    """Hold the lock of a data folder; wait for another process that has it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for patience in (0.0, FOR_EVER):
-        with locked(folder / ".fetch.lock", patience) as held:
-            if held:
-                yield
-                return
-        say(f"another process is fetching into {folder}: waiting until it has ended")

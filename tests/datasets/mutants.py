@@ -16,18 +16,16 @@ ROOT = Path(__file__).parents[2]
 TESTS = ["test_transfer.py", "test_unpacking.py", "test_fetching.py", "test_manifest.py"]
 SECONDS = 240  # a mutant that hangs is noticed
 
-RAISE = 'raise BrokenOffError("has another size'
-
 #: File, what stands there, what stands there instead.
 MUTANTS = [
     # checksums, and the order of checking and naming
     ("transfer", "source.sha256 in (None, sha256_of(partial))", "True"),
-    ("transfer", "not (resumed and remaining)", "not remaining"),
-    ("transfer", "        discard(partial)\n        # The two", "        # The two"),
+    ("transfer", "not (had and remaining)", "not remaining"),
+    ("transfer", "        partial.unlink()\n        # The two", "        # The two"),
     ("unpacking", "digest.hexdigest() != file.sha256", "False"),
     ("unpacking", "with replacing(path) as out", 'with path.open("wb") as out'),
     ("fetching", "digest.hexdigest() == file.sha256", "True"),
-    ("fetching", "        discard(partial)\n        raise", "        raise"),
+    ("unpacking", "        partial.unlink()\n        raise", "        raise"),
     # sizes
     ("transfer", "if have > source.limit", "if False"),
     ("transfer", "source.bytes not in (None, announced)", "False"),
@@ -38,44 +36,39 @@ MUTANTS = [
     ("unpacking", "size > file.bytes", "False"),
     ("unpacking", "info.compress_type not in ZIP_METHODS", "False"),
     ("fetching", "free < needed", "False"),
-    ("fetching", "sum(file.bytes for file in one.files) + SLACK", "1 << 60"),
+    ("fetching", "sum(file.bytes for file in offer.files) + SLACK", "1 << 60"),
     # parts
     ("transfer", 'f"bytes={have}-"', 'f"bytes={have + 1}-"'),
-    ("transfer", 'headers["Range"] =', 'headers["Ranges"] ='),
-    ("transfer", "if validator else {}", "if False else {}"),
-    ("transfer", 'if note["address"] == address', "if True"),
-    ("transfer", "tag.startswith('\"')", "True"),
-    ("transfer", "resumed = response.status == HTTPStatus.PARTIAL_CONTENT", "resumed = bool(have)"),
-    ("transfer", '"ab" if resumed else "wb"', '"ab"'),
-    ("transfer", '"ab" if resumed else "wb"', '"wb"'),
-    ("transfer", "                have = 0\n                _take", "                _take"),
+    ("transfer", '"Range": f', '"Ranges": f'),
+    ("transfer", '"ab" if have else "wb"', '"ab"'),
+    ("transfer", '"ab" if have else "wb"', '"wb"'),
+    ("transfer", "OK:\n        have = 0", "OK:\n        pass"),
     ("transfer", 'startswith(f"bytes {have}-")', 'startswith("bytes ")'),
     ("transfer", "have and response.headers", "response.headers"),
     ("transfer", "if have and have == source.bytes", "if False"),
-    ("transfer", f"discard(partial)\n            {RAISE}", RAISE),
-    ("transfer", "partial.is_symlink() or _note(partial).is_symlink()", "False"),
-    ("transfer", "partial.is_symlink() or _note(partial).is_symlink()", "partial.is_symlink()"),
+    ("transfer", "    partial.unlink(missing_ok=True)\n            raise", "    raise"),
+    ("transfer", "partial.is_symlink() or", ""),
     ("transfer", "file.flush()", "pass"),
     ("transfer", "TRIES = 4", "TRIES = 1"),
-    ("fetching", "discard(partial)  # also", "pass  # also"),
+    ("fetching", "partial.unlink(missing_ok=True)  # also", "pass  # also"),
     ("transfer", "if not _size(partial)", "if False"),
     # addresses and time
-    ("transfer", "not is_secure(newurl, loopback=self.loopback)", "False"),
-    ("transfer", "is_secure(newurl, loopback=self.loopback)", "is_secure(newurl, loopback=True)"),
+    ("transfer", "not is_secure(newurl, loopback=not is_secure(req.full_url))", "False"),
+    ("transfer", "loopback=not is_secure(req.full_url)", "loopback=True"),
     ("transfer", "not is_secure(address, loopback=True)", "False"),
     ("transfer", "=ssl.create_default_context()", "=ssl._create_unverified_context()"),
-    ("transfer", "{} if loopback else None", "None"),
+    ("transfer", "None if is_secure(address) else {}", "None"),
     ("transfer", ".is_loopback", ".is_private"),
-    ("transfer", "have - bytes_then < LEAST_SPEED * timeout", "False"),
-    ("transfer", "open(request, timeout=timeout)", "open(request)"),
+    ("transfer", "came < LEAST_SPEED * timeout", "False"),
+    ("transfer", "headers=headers), timeout=timeout)", "headers=headers))"),
     ("fetching", "not is_secure(base, loopback=True)", "False"),
     ("fetching", "list(mirrors) or", "list(mirrors) and"),
     # the lock, and what is there
-    ("fetching", "            if held:", "            if True:"),
-    ("fetching", "(0.0, FOR_EVER)", "(FOR_EVER,)"),
+    ("fetching", "with locked(lock, math.inf)", "if True"),
+    ("fetching", "locked(lock, 0)", "locked(lock, math.inf)"),
     ("fetching", "state == DAMAGED and not overwrite", "False"),
     ("fetching", "return state != RIGHT", "return state == MISSING"),
-    ("fetching", "            continue\n        came", "            raise\n        came"),
+    ("fetching", "{error}\")\n        else", "{error}\")\n            raise\n        else"),
 ]  # fmt: skip
 
 
