@@ -2,14 +2,21 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
+
+#: By kind and name, the files in the data folder and how they are read.
+SOURCES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
+)
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
@@ -32,6 +39,14 @@ def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
     'my-data'
     """
     return Path(data or os.environ.get("DEEPNLP_DATA") or "datasets")
+
+
+def source_files(
+    source: Mapping[str, Any], data: str | os.PathLike[str] | None
+) -> dict[str, list[Path]]:
+    """The files of a known source, by split."""
+    folder, splits = data_folder(data), source["files"].items()
+    return {split: [find_file(folder, file) for file in files] for split, files in splits}
 
 
 def find_file(folder: Path, relative: str) -> Path:

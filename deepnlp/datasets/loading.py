@@ -4,12 +4,11 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Corpus, divide, encode_corpus
-from deepnlp.datasets.files import data_folder, find_file, lines_of, read_text
+from deepnlp.datasets.files import SOURCES, lines_of, read_text, source_files
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Vocabulary, tokeniser
 
@@ -22,25 +21,7 @@ SPLIT_WORDS = {
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
 PYDOCS_VOCABULARY = 5000
-
-
-@dataclass(frozen=True)
-class Source:
-    """The files of a known corpus in the data folder, and its tokeniser."""
-
-    tokenizer: str
-    files: dict[str, str]
-
-
-#: The known corpora that are read from the data folder. One file alone is divided into splits.
-SOURCES: dict[str, Source] = {
-    "ptb": Source("whitespace", {split: f"ptb/ptb.{split}.txt" for split in SPLITS}),
-    "wikitext-2": Source(
-        "whitespace", {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
-    ),
-    "tinyshakespeare": Source("chars", {"all": "tinyshakespeare/input.txt"}),
-}
-CORPORA = ("pydocs", *SOURCES)
+CORPORA = ("pydocs", *SOURCES["corpora"])
 
 Tokens = Mapping[str, Sequence[str]]
 
@@ -112,21 +93,18 @@ def load_corpus(
         _check_alone(vocab, vocab_size, tokenizer)
         tokenizer = vocab.tokenizer
     name, note = str(name_or_path), ""
-    source = SOURCES.get(name, Source("words", {}))
-    tokenizer = tokenizer or source.tokenizer
+    source = SOURCES["corpora"].get(name)
+    tokenizer = tokenizer or (source["tokenizer"] if source else "words")
     if name == "pydocs":
         if vocab_size is None and tokenizer != "chars":
             vocab_size = PYDOCS_VOCABULARY
         note = f"Python {platform.python_version()}"
         tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
-    elif name in SOURCES:
-        folder = data_folder(data)
-        paths = {split: [find_file(folder, file)] for split, file in source.files.items()}
-        tokens = _file_tokens(paths, tokenizer, name)
+    elif source:
+        tokens = _file_tokens(source_files(source, data), tokenizer, name)
     else:
-        path = Path(name_or_path)
-        tokens = _file_tokens(_paths_of(path), tokenizer, name)
-        name = path.resolve().name
+        paths, name = _paths_of(Path(name_or_path)), Path(name_or_path).resolve().name
+        tokens = _file_tokens(paths, tokenizer, name)
     if vocab is None:
         vocab = Vocabulary.build(tokens["train"], vocab_size, min_count, tokenizer)
     return encode_corpus(name, tokens, vocab, note)
@@ -160,12 +138,13 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
             f"unknown corpus {str(path)!r}: expected one of {', '.join(CORPORA)},"
             " or the path of a text file or a folder"
         )
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
+    inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
+    files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
     files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in files:
-        words = set(re.split("[^a-z]+", str(file.relative_to(path)).lower()))
+        words = set(re.split("[^a-z]+", str(inside[file]).lower()))
         named = [split for split, marks in SPLIT_WORDS.items() if marks & words]
         if len(named) == 1:
             splits[named[0]].append(file)
@@ -181,10 +160,6 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
     if not texts:
         raise FileNotFoundError(f"the folder {path} holds no .txt file: expected UTF-8 text in it")
     return {"all": texts}
-
-
-def _hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tokens:

@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
-from deepnlp.datasets.files import data_folder, find_file, lines_of, path_of, read_text
+from deepnlp.datasets.files import SOURCES, lines_of, path_of, read_text, source_files
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
@@ -21,7 +21,6 @@ Words = tuple[str, ...]
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")
 SENTENCE_END = frozenset(".!?")
-WIKITEXT = {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
 TAGGED = ("pydocs", "wikitext-2", "tatoeba-en")
 
 LEAST_SENTENCES = 20
@@ -161,10 +160,8 @@ def load_tagged(
     if name == "pydocs":
         splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
     elif name == "wikitext-2":
-        splits = {
-            split: [*_wiki_sentences(read_text(find_file(data_folder(data), file)))]
-            for split, file in WIKITEXT.items()
-        }
+        files = source_files(SOURCES["corpora"][name], data)
+        splits = {split: [*_wiki_sentences(read_text(path))] for split, (path,) in files.items()}
     elif name == "tatoeba-en":
         pairs = load_pairs("tatoeba-en-es", data=data, data_seed=data_seed)
         splits = {s: [written_words(line) for line in pairs.references(s)] for s in SPLITS}

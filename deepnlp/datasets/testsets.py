@@ -4,21 +4,12 @@ import math
 import os
 from pathlib import Path
 
-from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
+from deepnlp.datasets.files import SOURCES, data_folder, find_file, numbered_lines, path_of
 from deepnlp.vectors import Analogies, WordPairs
 from deepnlp.vectors.text import is_number
 
-#: Similarity sets in the data folder.
-SIMILARITY = {
-    "simlex": "wordsim/SimLex-999.txt",
-    "men": "wordsim/MEN_dataset_natural_form_full",
-    "rw": "wordsim/rw.txt",
-    "wordsim353": "wordsim/wordsim353.combined.csv",
-    "wordsim353-sim": "wordsim/EN-WS-353-SIM.txt",
-    "wordsim353-rel": "wordsim/EN-WS-353-REL.txt",
-}
-#: Analogy sets in the data folder.
-ANALOGIES = {"google": "analogy/questions-words.txt"}
+#: Test sets in the data folder.
+SIMILARITY, ANALOGIES = SOURCES["similarity"], SOURCES["analogies"]
 
 
 def load_similarity(

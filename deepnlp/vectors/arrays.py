@@ -6,8 +6,6 @@ The vectors are memory-mapped: only what is used is read from the disk.
 from __future__ import annotations
 
 import json
-import tokenize
-import zipfile
 from collections.abc import Container, Sequence
 from pathlib import Path
 
@@ -16,24 +14,28 @@ import numpy as np
 from deepnlp.backend import HostArray
 from deepnlp.files.writing import replacing
 
-# What NumPy raises for bytes that are not what they should be.
-DAMAGE = (ValueError, EOFError, OSError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile)
-
 
 def read_arrays(
     path: Path, wanted: Container[str] | None, limit: int | None
 ) -> tuple[list[str], HostArray]:
     """Words, and vectors as they lie on the disk; where only some words are wanted, a copy."""
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path}: check the path")
+    beside = words_file(path)
+    for file in (path, beside):
+        if not file.is_file():
+            raise FileNotFoundError(
+                f"no file {file}: check the path; the words of a .npy file are in {beside.name}"
+            )
     try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(matrix, np.ndarray):
-            raise ValueError("an archive of several")
-    except DAMAGE as error:
+        matrix: HostArray = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # whatever NumPy makes of the bytes
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is damaged, or no array of NumPy ({reason})") from None
-    words = _words(words_file(path))
+    try:
+        words = json.loads(beside.read_bytes())
+    except (ValueError, RecursionError):
+        words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"{beside}: expected a JSON list of words")
     if wanted is not None and len(words) == len(matrix):
         rows = [row for row, word in enumerate(words) if word in wanted]
         words, matrix = [words[row] for row in rows], matrix[rows]
@@ -55,15 +57,3 @@ def words_file(path: Path) -> Path:
     'a.words.json'
     """
     return path.with_suffix(".words.json")
-
-
-def _words(path: Path) -> list[str]:
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path}: the words of a .npy file are expected there")
-    try:
-        words = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        words = None
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f"{path}: expected a JSON list of words")
-    return words

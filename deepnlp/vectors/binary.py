@@ -8,52 +8,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from deepnlp.backend import HostArray
-from deepnlp.files.reading import unpacked
-from deepnlp.vectors.rows import Rows
 
 HEADER = re.compile(rb"([1-9]\d{0,29}) ([1-9]\d{0,5}) ?\r?\n")
 LONGEST_WORD = 1 << 16  # bytes
 
 
-def read_binary_file(path: Path, rows: Rows) -> tuple[list[str], HostArray, list[str]]:
-    """Words, vectors and notes."""
-    with unpacked(path) as file:
-        line = file.readline(64)
-        match = HEADER.fullmatch(line)
-        if match is None:
-            raise rows.error(
-                "byte 0",
-                "expected a header of two whole numbers, count and D (at most 999,999), "
-                f"got {line[:20]!r}",
-            )
-        count, D = int(match[1]), int(match[2])
-        position = len(line)
-        for number in range(1, count + 1):
-            content, skipped = _word(file)
-            position += skipped
-            place = f"byte {position}, vector {number:,} of {count:,}"
-            numbers = file.read(4 * D)
-            if not content.endswith(b" ") or len(numbers) < 4 * D:
-                raise rows.error(place, _what_is_missing(content))
-            position += len(content) + len(numbers)
-            word = rows.word(content[:-1], place)
-            if rows.wants(word, place):
-                vector = np.frombuffer(numbers, dtype="<f4").astype(np.float32)
-                rows.add(word, vector, f"{place} ({word!r})")
-                if rows.full:
-                    return rows.gathered(D)
-        rest = file.read(LONGEST_WORD)
-        if rest.strip(b"\r\n"):
-            position += len(rest) - len(rest.lstrip(b"\r\n"))
-            what = f"the header says {count:,} vectors, but more follows: fetch it again"
-            raise rows.error(f"byte {position}", what)
-    return rows.gathered(D)
+def read_binary(file: BinaryIO) -> Iterator[tuple[str, bytes, HostArray]]:
+    """The place of each vector in the file, its word and its numbers (D,)."""
+    line = file.readline(64)
+    match = HEADER.fullmatch(line)
+    if match is None:
+        raise ValueError(
+            "byte 0: expected a header of two whole numbers, count and D (at most 999,999), "
+            f"got {line[:20]!r}"
+        )
+    count, D = int(match[1]), int(match[2])
+    position = len(line)
+    for number in range(1, count + 1):
+        content, skipped = _word(file)
+        position += skipped
+        place = f"byte {position}, vector {number:,} of {count:,}"
+        numbers = file.read(4 * D)
+        if not content.endswith(b" ") or len(numbers) < 4 * D:
+            raise ValueError(f"{place}: {_what_is_missing(content)}")
+        position += len(content) + len(numbers)
+        yield place, content[:-1], np.frombuffer(numbers, dtype="<f4")
+    rest = file.read(LONGEST_WORD)
+    if rest.strip(b"\r\n"):
+        position += len(rest) - len(rest.lstrip(b"\r\n"))
+        raise ValueError(
+            f"byte {position}: the header says {count:,} vectors, but more follows: fetch it again"
+        )
 
 
 def binary_rows(words: Sequence[str], matrix: HostArray) -> Iterator[bytes]:
@@ -77,8 +67,7 @@ def _word(file: BinaryIO) -> tuple[bytes, int]:
 
 def _what_is_missing(content: bytes) -> str:
     """Why a word and a vector cannot be read."""
-    if not content:
-        return "the file ends there: fetch it again, or read fewer vectors with limit"
     if len(content) >= LONGEST_WORD:
         return f"no space after a word within {LONGEST_WORD:,} bytes"
-    return "the file ends in the middle of it: fetch it again, or read fewer vectors with limit"
+    where = "in the middle of it" if content else "there"
+    return f"the file ends {where}: fetch it again, or read fewer vectors with limit"
