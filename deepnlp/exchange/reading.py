@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from deepnlp.backend import HostArray, asarray, asnumpy
+from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
-from deepnlp.exchange.described import Meta, from_text
+from deepnlp.exchange.described import from_text
 from deepnlp.exchange.inferring import options_of_tensors, with_all_biases
 from deepnlp.exchange.places import set_tensors
 from deepnlp.exchange.safetensors_files import read_safetensors
@@ -87,11 +87,13 @@ def read_model(
         return _with_vectors(path, like, side)
     tensors, text = read_torch(path) if format == "torch" else read_safetensors(path)
     try:
+        for name, x in tensors.items():
+            if not np.isfinite(x).all():
+                raise ValueError(f"the tensor {name} holds numbers that are not finite")
         meta = None if text is None or like is not None else from_text(text)
-        if meta is None:
-            tensors = with_all_biases(tensors)
-        elif format == "safetensors":
-            return _of_checkpoint(path, tensors, meta)
+        if meta is not None and format == "safetensors":
+            return cast(Model, unpack_model(path, tensors, meta))
+        tensors = with_all_biases(tensors)
         inferred = options_of_tensors(tensors)
         if like is not None:
             model: Any = load(like)
@@ -106,18 +108,13 @@ def read_model(
             model.vocab = vocab
         model.astype(inferred["dtype"])
         set_tensors(model, tensors)
-        _check_vocab(model)
+        if model.vocab is not None and len(model.vocab) != model.vocab_size:
+            raise ValueError(
+                f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
+                f"encoder.weight, got {len(model.vocab)}"
+            )
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
-    return model
-
-
-def _of_checkpoint(path: Path, tensors: dict[str, HostArray], meta: Meta) -> Model:
-    """The model of tensors that have the names of a checkpoint."""
-    model: Any = unpack_model(path, tensors, meta)
-    for name, x in tensors.items():
-        if not np.isfinite(x).all():
-            raise ValueError(f"the tensor {name} holds numbers that are not finite")
     return model
 
 
@@ -156,11 +153,3 @@ def _check_options(config: Any, inferred: dict[str, Any]) -> None:
         said = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
         if said not in (inferred[name], [inferred[name]] * inferred["layers"]):
             raise ValueError(f"the tensors have {name} {inferred[name]}, the model has {said}")
-
-
-def _check_vocab(model: Model) -> None:
-    if model.vocab is not None and len(model.vocab) != model.vocab_size:
-        raise ValueError(
-            f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
-            f"encoder.weight, got {len(model.vocab)}"
-        )
