@@ -102,8 +102,11 @@ def beam_search(
     searching, last = beams, np.full(N, start_id)
     for t in range(1, max_length + 1):
         scores, state = step(asarray(last), state)
-        only = end_id if t == max_length else None
-        log_p, ids = _likeliest(log_softmax(scores), 2 * width, forbidden, only)
+        V = scores.shape[1]
+        check_ids("beam_search", np.array([end_id]), V, "end_id")
+        if t == max_length:
+            forbidden = tuple(id_ for id_ in range(V) if id_ != end_id)
+        log_p, ids = _likeliest(log_softmax(scores), 2 * width, forbidden)
         parents: list[int] = []  # the row of the state that each kept beginning goes on from
         first = 0
         for beam in searching:
@@ -151,18 +154,12 @@ class _Beam:
         return [] if done else parents
 
 
-def _likeliest(
-    log_p: Array, k: int, banned: Sequence[int], only: int | None
-) -> tuple[HostArray, HostArray]:
+def _likeliest(log_p: Array, k: int, banned: Sequence[int]) -> tuple[HostArray, HostArray]:
     """The log-probabilities (B, k) of the k likeliest ids of each row and the ids, on the host."""
     B, V = log_p.shape
     check_banned(banned, V)
-    for id_ in banned:
-        log_p[:, id_] = -np.inf
-    if only is not None:
-        ids = np.full((B, 1), only)
-        check_ids("beam_search", ids, V, "end_id")
-    elif k < V:
+    log_p[:, asarray(np.array(banned, dtype=int))] = -np.inf
+    if k < V:
         # in the order of the ids, so that equal ones are not in the order of the partition
         ids = np.sort(asnumpy(xp.argpartition(-log_p, k - 1, axis=1)[:, :k]), axis=1)
     else:
