@@ -89,8 +89,10 @@ def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: st
     path = Path(name_or_path)
     if path.is_file():
         return path
+    if path.exists():
+        raise ValueError(f"{path} is no regular file: check the path of the {what}")
     if len(path.parts) > 1 or path.suffix:
-        raise FileNotFoundError(f"no file {path}: check the path of the {what}")
+        raise FileNotFoundError(f"no file or folder {path}: check the path of the {what}")
     names = ", ".join(known)
     raise ValueError(f"unknown {what} {str(path)!r}: expected {names} or a path")
 

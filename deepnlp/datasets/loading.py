@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Corpus, divide, encode_corpus
-from deepnlp.datasets.files import SOURCES, lines_of, read_text, source_files
+from deepnlp.datasets.files import SOURCES, lines_of, path_of, read_text, source_files
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Vocabulary, tokeniser
 
@@ -126,18 +126,8 @@ def _check_alone(vocab: Vocabulary, vocab_size: int | None, tokenizer: str | Non
 
 def _paths_of(path: Path) -> dict[str, list[Path]]:
     """Files of each split, or under ``all`` where their names do not say which it is."""
-    if path.is_file():
-        return {"all": [path]}
     if not path.is_dir():
-        if path.exists():
-            raise ValueError(f"{path} is no regular file: expected a text file or a folder of such")
-        looks_like_a_path = len(path.parts) > 1 or path.suffix in {".txt", ".gz", ".tokens"}
-        if looks_like_a_path:
-            raise FileNotFoundError(f"no file or folder {path}: check the path of the corpus")
-        raise ValueError(
-            f"unknown corpus {str(path)!r}: expected one of {', '.join(CORPORA)},"
-            " or the path of a text file or a folder"
-        )
+        return {"all": [path_of(path, CORPORA, "corpus")]}
     inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,23 +23,26 @@ def unpack(partial: Path, packing: str, file: DataFile, path: Path) -> None:
     The names inside an archive never become paths: one member is read, the one asked for. A
     download that does not hold the file is of no further use, and removed.
     """
-    size, digest = 0, hashlib.sha256()
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replacing(path) as out:
-            for block in _blocks(partial, packing, file.member):
-                size += len(block)
-                if size > file.bytes:
-                    raise TransferError(
-                        f"unpacks to more than the {file.bytes:,} bytes of {file.path}"
-                    )
-                digest.update(block)
-                out.write(block)
-            if digest.hexdigest() != file.sha256:
-                raise TransferError(f"its bytes are not those of {file.path} (SHA-256 differs)")
+            out.writelines(checked(_blocks(partial, packing, file.member), file))
     except TransferError:
         partial.unlink()
         raise
+
+
+def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
+    """The bytes of a file; an error at the first that is too many, or if they are not its own."""
+    size, digest = 0, hashlib.sha256()
+    for block in blocks:
+        size += len(block)
+        if size > file.bytes:
+            raise TransferError(f"unpacks to more than the {file.bytes:,} bytes of {file.path}")
+        digest.update(block)
+        yield block
+    if digest.hexdigest() != file.sha256:
+        raise TransferError(f"its bytes are not those of {file.path} (SHA-256 differs)")
 
 
 def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ MUTANTS = [
     ("transfer", "        partial.unlink()\n        # The two", "        # The two"),
     ("unpacking", "digest.hexdigest() != file.sha256", "False"),
     ("unpacking", "with replacing(path) as out", 'with path.open("wb") as out'),
-    ("fetching", "digest.hexdigest() == file.sha256", "True"),
+    ("fetching", "(ValueError, TransferError):", "ValueError:"),
     ("unpacking", "        partial.unlink()\n        raise", "        raise"),
     # sizes
     ("transfer", "if have > source.limit", "if False"),
@@ -50,7 +50,7 @@ MUTANTS = [
     ("transfer", "partial.is_symlink() or", ""),
     ("transfer", "file.flush()", "pass"),
     ("transfer", "TRIES = 4", "TRIES = 1"),
-    ("fetching", "partial.unlink(missing_ok=True)  # also", "pass  # also"),
+    ("fetching", "path.unlink(missing_ok=True)  # also", "pass  # also"),
     ("transfer", "if not _size(partial)", "if False"),
     # addresses and time
     ("transfer", "not is_secure(newurl, loopback=not is_secure(req.full_url))", "False"),
