@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deepnlp.datasets.files import SOURCES, data_folder, find_file, numbered_lines, path_of
 from deepnlp.vectors import Analogies, WordPairs
-from deepnlp.vectors.text import is_number
+from deepnlp.vectors.formats import is_number
 
 #: Test sets in the data folder.
 SIMILARITY, ANALOGIES = SOURCES["similarity"], SOURCES["analogies"]

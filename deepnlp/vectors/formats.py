@@ -1,28 +1,73 @@
-"""The file formats of word vectors by name."""
+"""The files of word vectors: text with a header or without, word2vec's binary format, NumPy's.
+
+A line of text is a word and D numbers with spaces between. GloVe's files have no header; word2vec's
+and fastText's begin with a line of two whole numbers, V and D. The count is not relied on, since
+shortened files keep the old one. The binary format has that line too, then for each word: the word,
+a space, D float32 numbers (little-endian) and, as word2vec's C code writes it, a line break, which
+gensim leaves out. NumPy's format is ``name.npy`` with the vectors, which are memory-mapped, so that
+only what is used is read from the disk, and ``name.words.json`` with the words.
+"""
 
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from array import array
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import count as numbers_from
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from deepnlp.backend import HostArray, check_number
 from deepnlp.files.reading import unpacked
 from deepnlp.files.writing import replacing
-from deepnlp.vectors.arrays import read_arrays, write_arrays
-from deepnlp.vectors.binary import binary_rows, read_binary
-from deepnlp.vectors.text import is_number, read_text, text_lines
 
 #: The end of a name that stands for each format; ``.gz`` may follow the first three.
 ENDINGS = {".txt": "glove", ".vec": "word2vec", ".bin": "word2vec-binary", ".npy": "npy"}
 FORMATS = tuple(ENDINGS.values())
+
 TEXT = re.compile(r"[^\n\0\ud800-\udfff]+")  # a word that UTF-8 can hold on a line
+TEXT_HEADER = re.compile(rb"(\d{1,30}) (\d{1,30})")
+LONGEST_LINE = 1 << 24  # bytes
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BINARY_HEADER = re.compile(rb"([1-9]\d{0,29}) ([1-9]\d{0,5}) ?\r?\n")
+LONGEST_WORD = 1 << 16  # bytes
+
+
+def format_of(
+    path: Path, format: str | None, endings: Mapping[str, str], default: str | None = None
+) -> str:
+    """The format that was asked for, or the one that the end of a name stands for.
+
+    >>> format_of(Path("vectors.vec.gz"), None, ENDINGS)
+    'word2vec'
+    """
+    formats = ", ".join(dict.fromkeys(endings.values()))
+    if format is not None and format not in endings.values():
+        raise ValueError(f"unknown format {format!r}: expected one of {formats}")
+    chosen = format or endings.get(Path(path.name.removesuffix(".gz")).suffix, default)
+    if chosen is None:
+        names = ", ".join(endings)
+        raise ValueError(f"{path}: expected a name that ends in {names}, or a format: {formats}")
+    return chosen
+
+
+def is_number(field: str | bytes) -> bool:
+    """Whether a field could be one of the numbers.
+
+    >>> is_number(b"1e-5"), is_number("nan"), is_number("cat")
+    (True, True, False)
+    """
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def read_file(
@@ -131,19 +176,164 @@ def _check_words(words: Sequence[str], format: str) -> None:
             )
 
 
-def format_of(
-    path: Path, format: str | None, endings: Mapping[str, str], default: str | None = None
-) -> str:
-    """The format that was asked for, or the one that the end of a name stands for.
+# --- Text ----------------------------------------------------------------------------------------
 
-    >>> format_of(Path("vectors.vec.gz"), None, ENDINGS)
-    'word2vec'
+
+def read_text(
+    file: BinaryIO, header: bool | None, notes: list[str]
+) -> Iterator[tuple[str, bytes, list[bytes]]]:
+    """The place of each vector in the file, its word and its numbers (D,).
+
+    ``header`` says whether there is one, None to look. A wrong count in it goes to the notes.
     """
-    formats = ", ".join(dict.fromkeys(endings.values()))
-    if format is not None and format not in endings.values():
-        raise ValueError(f"unknown format {format!r}: expected one of {formats}")
-    chosen = format or endings.get(Path(path.name.removesuffix(".gz")).suffix, default)
-    if chosen is None:
-        names = ", ".join(endings)
-        raise ValueError(f"{path}: expected a name that ends in {names}, or a format: {formats}")
-    return chosen
+    number, D, count = 0, 0, None
+    for number, line in _lines(file):
+        if number == 1 and header is not False:
+            match = TEXT_HEADER.fullmatch(line)
+            if match:
+                count, D = int(match[1]), int(match[2])
+                if D < 1:
+                    raise ValueError(f"line 1: expected a dimension of 1 or more, got {D}")
+                continue
+            if header:
+                raise ValueError(f"line 1: expected a header of two whole numbers, got {line!r}")
+        fields = line.split(b" ")
+        D = D or sum(1 for _ in takewhile(is_number, reversed(fields[1:])))
+        # A word may hold spaces, but nothing like a number after one.
+        if not D or len(fields) <= D or any(map(is_number, fields[1:-D])):
+            numbers = f"{D:,} numbers ({D + 1:,} fields)" if D else "one or more numbers"
+            got = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+            raise ValueError(f"line {number}: expected a word and {numbers}, got {got}")
+        yield f"line {number}", b" ".join(fields[:-D]), fields[-D:]
+    held = number if count is None else number - 1
+    if not held:
+        raise ValueError("which holds no vectors: expected a word and its numbers on each line")
+    if count not in (None, held):
+        notes.append(f"the header's count is {count:,}, the file holds {held:,} vectors")
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers, without what ends them; only a line feed ends a line."""
+    for number in numbers_from(1):
+        line = file.readline(LONGEST_LINE)
+        if number == 1:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        if not line:
+            return
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"line {number}: longer than {LONGEST_LINE:,} bytes")
+        if b"\0" in line:
+            raise ValueError(
+                f"line {number}: a NUL byte, which no text holds; a file of word2vec's binary "
+                "format is read with format='word2vec-binary', or under a name that ends in .bin"
+            )
+        yield number, line.rstrip(b" \r\n")
+
+
+def text_lines(words: Sequence[str], matrix: HostArray, header: bool) -> Iterator[bytes]:
+    """Lines of a text file; each number has the fewest digits that give back its float32."""
+    if header:
+        yield b"%d %d\n" % matrix.shape
+    for word, vector in zip(words, matrix, strict=True):
+        yield f"{word} {' '.join(map(str, vector))}\n".encode()
+
+
+# --- word2vec's binary format --------------------------------------------------------------------
+
+
+def read_binary(file: BinaryIO) -> Iterator[tuple[str, bytes, HostArray]]:
+    """The place of each vector in the file, its word and its numbers (D,)."""
+    line = file.readline(64)
+    match = BINARY_HEADER.fullmatch(line)
+    if match is None:
+        raise ValueError(
+            "byte 0: expected a header of two whole numbers, count and D (at most 999,999), "
+            f"got {line[:20]!r}"
+        )
+    count, D = int(match[1]), int(match[2])
+    position = len(line)
+    for number in range(1, count + 1):
+        content, skipped = _binary_word(file)
+        position += skipped
+        place = f"byte {position}, vector {number:,} of {count:,}"
+        numbers = file.read(4 * D)
+        if not content.endswith(b" ") or len(numbers) < 4 * D:
+            where = "in the middle of it" if content else "there"
+            missing = f"the file ends {where}: fetch it again, or read fewer vectors with limit"
+            if len(content) >= LONGEST_WORD:
+                missing = f"no space after a word within {LONGEST_WORD:,} bytes"
+            raise ValueError(f"{place}: {missing}")
+        position += len(content) + len(numbers)
+        yield place, content[:-1], np.frombuffer(numbers, dtype="<f4")
+    rest = file.read(LONGEST_WORD)
+    if rest.strip(b"\r\n"):
+        position += len(rest) - len(rest.lstrip(b"\r\n"))
+        raise ValueError(
+            f"byte {position}: the header says {count:,} vectors, but more follows: fetch it again"
+        )
+
+
+def _binary_word(file: BinaryIO) -> tuple[bytes, int]:
+    """A word with the space after it, if there is one, and how many line breaks stood before it."""
+    skipped = 0
+    while (byte := file.read(1)) == b"\n":
+        skipped += 1
+    word = bytearray(byte)
+    while byte and byte != b" " and len(word) < LONGEST_WORD:
+        byte = file.read(1)
+        word += byte
+    return bytes(word), skipped
+
+
+def binary_rows(words: Sequence[str], matrix: HostArray) -> Iterator[bytes]:
+    """Parts of a binary file, with line breaks as word2vec's C code writes them."""
+    yield b"%d %d\n" % matrix.shape
+    for word, vector in zip(words, matrix, strict=True):
+        yield word.encode() + b" " + vector.astype("<f4").tobytes() + b"\n"
+
+
+# --- NumPy's format ------------------------------------------------------------------------------
+
+
+def read_arrays(
+    path: Path, wanted: Container[str] | None, limit: int | None
+) -> tuple[list[str], HostArray]:
+    """Words, and vectors as they lie on the disk; where only some words are wanted, a copy."""
+    beside = words_file(path)
+    for file in (path, beside):
+        if not file.is_file():
+            raise FileNotFoundError(
+                f"no file {file}: check the path; the words of a .npy file are in {beside.name}"
+            )
+    try:
+        matrix: HostArray = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # whatever NumPy makes of the bytes
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is damaged, or no array of NumPy ({reason})") from None
+    try:
+        words = json.loads(beside.read_bytes())
+    except (ValueError, RecursionError):
+        words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"{beside}: expected a JSON list of words")
+    if wanted is not None and len(words) == len(matrix):
+        rows = [row for row, word in enumerate(words) if word in wanted]
+        words, matrix = [words[row] for row in rows], matrix[rows]
+    return words[:limit], matrix[:limit]
+
+
+def write_arrays(path: Path, words: Sequence[str], matrix: HostArray) -> None:
+    """Write both files."""
+    with replacing(words_file(path)) as file:
+        file.write(json.dumps(list(words)).encode("ascii"))
+    with replacing(path) as file:
+        np.lib.format.write_array(file, np.asarray(matrix), allow_pickle=False)
+
+
+def words_file(path: Path) -> Path:
+    """The file of the words.
+
+    >>> words_file(Path("vectors/a.npy")).name
+    'a.words.json'
+    """
+    return path.with_suffix(".words.json")
