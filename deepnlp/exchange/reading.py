@@ -11,11 +11,8 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
-from deepnlp.exchange.described import from_text
-from deepnlp.exchange.inferring import options_of_tensors, with_all_biases
-from deepnlp.exchange.places import set_tensors
-from deepnlp.exchange.safetensors_files import read_safetensors
-from deepnlp.exchange.torch_files import read_torch
+from deepnlp.exchange.files import from_text, read_safetensors, read_torch
+from deepnlp.exchange.places import options_of_tensors, set_tensors, with_all_biases
 from deepnlp.exchange.writing import ENDINGS
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES

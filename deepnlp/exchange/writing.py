@@ -6,10 +6,8 @@ from os import PathLike
 from pathlib import Path
 
 from deepnlp.checkpoint import pack_model
-from deepnlp.exchange.described import to_text
+from deepnlp.exchange.files import to_text, write_safetensors, write_torch
 from deepnlp.exchange.places import to_tensors
-from deepnlp.exchange.safetensors_files import write_safetensors
-from deepnlp.exchange.torch_files import write_torch
 from deepnlp.models import Model
 from deepnlp.vectors.formats import format_of
 
