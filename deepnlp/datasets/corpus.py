@@ -136,13 +136,15 @@ def encode_corpus(
     [0, 3]
     """
     for split in SPLITS:
-        if len(tokens[split]) < 2:
-            raise ValueError(
-                f"the {split} split of {name} has {len(tokens[split])} tokens, expected at least 2:"
-                " give it more text"
-            )
+        check_enough(f"the {split} split of {name}", len(tokens[split]), "tokens", 2)
     train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
     return Corpus(name, vocab, train, valid, test, note)
+
+
+def check_enough(name: str, count: int, what: str, least: int) -> None:
+    """An error if a text has too little to be learned from and divided into splits."""
+    if count < least:
+        raise ValueError(f"{name} has {count} {what}, expected at least {least}: give it more text")
 
 
 def divide(items: Sequence[Item]) -> dict[str, Sequence[Item]]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from deepnlp.datasets.files import data_folder, located
 from deepnlp.datasets.manifest import DataFile, Download, data_set
 from deepnlp.datasets.transfer import CHUNK, TIMEOUT, Source, TransferError, download, is_secure
-from deepnlp.datasets.unpacking import checked, unpack
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import unpacked
-from deepnlp.files.writing import locked
+from deepnlp.files.writing import locked, replacing
 
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
 PACKED = (".gz", ".zip")
@@ -137,7 +139,7 @@ def state_of(file: DataFile, folder: Path) -> str:
         return MISSING
     try:
         with unpacked(path) as opened:
-            for _ in checked(iter(partial(opened.read, CHUNK), b""), file):
+            for _ in checked(iter(lambda: opened.read(CHUNK), b""), file):
                 pass
     except (ValueError, TransferError):  # not a whole gzip file, or not its bytes
         return DAMAGED
@@ -258,3 +260,57 @@ def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures:
         f"{said}. By hand: fetch {offer.addresses[0]} and put {member} at {path}"
         f" (`deepnlp data list {name}` shows all addresses)"
     )
+
+
+# --- Files out of what was downloaded ------------------------------------------------------------
+
+
+#: Methods of .zip files whose decompressors give no more than they are asked for.
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def unpack(partial: Path, packing: str, file: DataFile, path: Path) -> None:
+    """Write a file of a download to its path, if its bytes are those of the manifest.
+
+    The names inside an archive never become paths: one member is read, the one asked for. A
+    download that does not hold the file is of no further use, and removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with replacing(path) as out:
+            out.writelines(checked(_blocks(partial, packing, file.member), file))
+    except TransferError:
+        partial.unlink()
+        raise
+
+
+def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
+    """The bytes of a file; an error at the first that is too many, or if they are not its own."""
+    size, digest = 0, hashlib.sha256()
+    for block in blocks:
+        size += len(block)
+        if size > file.bytes:
+            raise TransferError(f"unpacks to more than the {file.bytes:,} bytes of {file.path}")
+        digest.update(block)
+        yield block
+    if digest.hexdigest() != file.sha256:
+        raise TransferError(f"its bytes are not those of {file.path} (SHA-256 differs)")
+
+
+def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
+    """The bytes of a file, of what a .gz file holds, or of a member of a .zip file."""
+    try:
+        with ExitStack() as opened:
+            if packing == ".zip":
+                archive = opened.enter_context(zipfile.ZipFile(partial))
+                info = archive.getinfo(member or "")
+                if info.compress_type not in ZIP_METHODS:
+                    raise ValueError(f"{member} is packed in an unusual way")
+                file = opened.enter_context(archive.open(info))
+            else:
+                opener = gzip.open if packing == ".gz" else open
+                file = opened.enter_context(opener(partial, "rb"))
+            while block := file.read(CHUNK):
+                yield block
+    except Exception as error:  # whatever zipfile and gzip make of the bytes
+        raise TransferError(f"cannot be unpacked: {error}") from None

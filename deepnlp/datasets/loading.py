@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Corpus, divide, encode_corpus
+from deepnlp.datasets.corpus import SPLITS, Corpus, check_enough, divide, encode_corpus
 from deepnlp.datasets.files import SOURCES, lines_of, path_of, read_text, source_files
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Vocabulary, tokeniser
@@ -90,7 +90,9 @@ def load_corpus(
     {'train': 90, 'valid': 5, 'test': 5}
     """
     if vocab is not None:
-        _check_alone(vocab, vocab_size, tokenizer)
+        for option, value in {"vocab_size": vocab_size, "tokenizer": tokenizer}.items():
+            if value not in (None, vocab.tokenizer):
+                raise ValueError(f"{option}={value!r} was given beside vocab, which fixes it")
         tokenizer = vocab.tokenizer
     name, note = str(name_or_path), ""
     source = SOURCES["corpora"].get(name)
@@ -108,20 +110,6 @@ def load_corpus(
     if vocab is None:
         vocab = Vocabulary.build(tokens["train"], vocab_size, min_count, tokenizer)
     return encode_corpus(name, tokens, vocab, note)
-
-
-def _check_alone(vocab: Vocabulary, vocab_size: int | None, tokenizer: str | None) -> None:
-    """An error where options contradict a given vocabulary."""
-    if vocab_size is not None:
-        raise ValueError(
-            f"vocab_size={vocab_size} was given beside vocab, which has {len(vocab)} tokens:"
-            " leave one of them out"
-        )
-    if tokenizer not in (None, vocab.tokenizer):
-        raise ValueError(
-            f"tokenizer={tokenizer!r} was given beside vocab, whose tokenizer is"
-            f" {vocab.tokenizer!r}: leave tokenizer out"
-        )
 
 
 def _paths_of(path: Path) -> dict[str, list[Path]]:
@@ -161,11 +149,7 @@ def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tok
     }
     if "all" not in tokens:
         return tokens
-    if len(tokens["all"]) < LEAST_TOKENS:
-        raise ValueError(
-            f"{name} has {len(tokens['all'])} tokens, expected at least {LEAST_TOKENS} to divide"
-            " into train, valid and test: give it more text"
-        )
+    check_enough(name, len(tokens["all"]), "tokens", LEAST_TOKENS)
     return divide(tokens["all"])
 
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
+from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
 from deepnlp.datasets.files import SOURCES, numbered_lines, path_of, source_files
-from deepnlp.datasets.sums_and_dates import Pair, addition, dates
+from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
 from deepnlp.text.tokenisers import split_words
@@ -206,10 +206,6 @@ def _divide(pairs: Iterable[Pair], key: str, seed: int, name: str) -> dict[str, 
     groups: dict[Hashable, list[Pair]] = {}
     for pair in dict.fromkeys(pairs):
         groups.setdefault(KEYS[key](*pair), []).append(pair)
-    if len(groups) < LEAST_PAIRS:
-        raise ValueError(
-            f"{name} has {len(groups)} different pairs, expected at least {LEAST_PAIRS} to divide "
-            "into train, valid and test"
-        )
+    check_enough(name, len(groups), "different pairs", LEAST_PAIRS)
     parts = shuffle_and_divide(list(groups.values()), seed)
     return {split: [pair for group in part for pair in group] for split, part in parts.items()}

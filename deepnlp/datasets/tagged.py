@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
+from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
 from deepnlp.datasets.files import SOURCES, lines_of, path_of, read_text, source_files
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
@@ -171,10 +171,7 @@ def load_tagged(
         splits = shuffle_and_divide([*map(written_words, sentences(read_text(path)))], data_seed)
     splits = keep_once(splits, key=lambda words: tuple(word.lower() for word in words))
     count = sum(map(len, splits.values()))
-    if count < LEAST_SENTENCES:
-        raise ValueError(
-            f"{name} has {count} different sentences, expected at least {LEAST_SENTENCES}"
-        )
+    check_enough(name, count, "different sentences", LEAST_SENTENCES)
     if vocab is None:
         words = (word.lower() for sentence in splits["train"] for word in sentence)
         vocab = Vocabulary.build(words, vocab_size or None, min_count)

@@ -89,13 +89,9 @@ def beam_search(
     [((1,), 0.36), ((0, 1), 0.27)]
     """
     check_number("max_length", max_length, whole=True, low=1)
-    for name, number in (("width", width), ("n_best", n_best), ("N", N)):
-        check_number(name, number, whole=True)
-    if not 1 <= n_best <= width:
-        raise ValueError(
-            f"a beam search finds n_best of width hypotheses: expected 1 <= n_best <= width, got "
-            f"{n_best} and {width}"
-        )
+    check_number("N", N, whole=True)
+    check_number("width", width, whole=True, low=1)
+    check_number("n_best", n_best, whole=True, low=1, high=width)
     check_number("length_penalty", length_penalty, low=0, high=LARGEST_PENALTY)
     forbidden = never(banned, start_id, end_id)
     beams = [_Beam(width, length_penalty) for _ in range(N)]
