@@ -10,8 +10,7 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import evaluating
-from deepnlp.generation.beam import beam_search
-from deepnlp.generation.decoding import greedy_search
+from deepnlp.generation.decoding import beam_search, greedy_search
 from deepnlp.models import Seq2Seq
 from deepnlp.text import Vocabulary, pad
 
