@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import math
 import os
-import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -90,7 +89,6 @@ def fetch(
             for offer in chosen.downloads:
                 wanted = [file for file in offer.files if _is_wanted(file, to, overwrite)]
                 if wanted:
-                    _check_space(offer, wanted, to)
                     origins |= _fetch_files(name, offer, wanted, to, bases, timeout, say)
                 for path in _partials(offer, to):
                     path.unlink(missing_ok=True)  # also what another address had begun to send
@@ -168,18 +166,6 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
             " --overwrite (in Python overwrite=True) to replace it"
         )
     return state != RIGHT
-
-
-def _check_space(offer: Download, wanted: list[DataFile], folder: Path) -> None:
-    """An error before anything is fetched that the disk cannot hold."""
-    unpacked_bytes = sum(file.bytes for file in wanted)
-    needed = unpacked_bytes + (offer.bytes or unpacked_bytes)
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise DeepNLPError(
-            f"{folder} has {free:,} bytes free, {wanted[0].path} needs {needed:,}: make room, or"
-            " choose another folder with --to"
-        )
 
 
 def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[DataFile, ...]]]:

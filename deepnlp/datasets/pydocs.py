@@ -179,11 +179,9 @@ def keep_once(
     seen: set[Hashable] = set()
 
     def new(sentence: Words) -> bool:
-        if len(sentence) <= REPEATABLE:
-            return True
-        known = key(sentence) in seen
+        before = len(seen)
         seen.add(key(sentence))
-        return not known
+        return len(sentence) <= REPEATABLE or len(seen) > before
 
     kept = {split: [s for s in splits[split] if new(s)] for split in ("test", "valid", "train")}
     return {split: kept[split] for split in SPLITS}

@@ -35,7 +35,6 @@ MUTANTS = [
     ("transfer", "response.length or have < (source.bytes or 0)", "response.length"),
     ("fetching", "size > file.bytes", "False"),
     ("fetching", "info.compress_type not in ZIP_METHODS", "False"),
-    ("fetching", "free < needed", "False"),
     ("fetching", "sum(file.bytes for file in offer.files) + SLACK", "1 << 60"),
     # parts
     ("transfer", 'f"bytes={have}-"', 'f"bytes={have + 1}-"'),

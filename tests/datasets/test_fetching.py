@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -240,15 +239,6 @@ def test_verify(known, tmp_path, content, state):
 
 
 # --- The disk ------------------------------------------------------------------------------------
-
-
-def test_a_disk_that_is_too_small_is_noticed_before(server, known, tmp_path, monkeypatch):
-    known(plain_set(PATH, BODY))
-    usage = shutil.disk_usage(tmp_path)._replace(free=2 * len(BODY) - 1)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(DeepNLPError, match=r"20,479 bytes free, made/text\.txt needs 20,480"):
-        fetch("made", tmp_path, mirrors=[server.address])
-    assert server.requests == []
 
 
 @pytest.mark.parametrize("module", [transfer, fetching], ids=["transfer", "unpacking"])
