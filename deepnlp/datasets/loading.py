@@ -162,10 +162,8 @@ def _pydocs_tokens(
     ``<unk>``. So repeats are removed twice: as written, and as encoded.
     """
     cut = tokeniser(tokenizer)
-    as_written = {
-        s: [*map(tuple, map(cut.split, lines))] for s, lines in pydocs_sentences().items()
-    }
-    splits = keep_once(as_written)
+    lines = pydocs_sentences().items()
+    splits = keep_once({split: [tuple(cut.split(line)) for line in part] for split, part in lines})
     if vocab is None:
         train = _in_a_row(splits["train"], cut.eos)
         vocab = Vocabulary.build(train, vocab_size, min_count, tokenizer)

@@ -52,6 +52,7 @@ class Pairs(Splits):
     train: Sequence[Pair]
     valid: Sequence[Pair]
     test: Sequence[Pair]
+    unit = "pairs"
 
     def encoded(self, split: str) -> list[EncodedPair]:
         """Ids of the source and of the target of each pair, without marks for begin and end."""
@@ -68,13 +69,10 @@ class Pairs(Splits):
             targets_of.setdefault(source, []).append(target)
         return targets_of
 
-    def _tokens(self) -> list[list[str]]:
-        return [list(vocab.tokens) for vocab in (self.source_vocab, self.target_vocab)]
-
-    def _sizes(self) -> str:
-        counts = ", ".join(f"{len(pairs):,} {split}" for split, pairs in self.splits.items())
-        V, W = len(self.source_vocab), len(self.target_vocab)
-        return f": {counts} pairs; vocabularies {V:,} and {W:,}"
+    @property
+    def vocabs(self) -> tuple[Vocabulary, Vocabulary]:
+        """Those of source and target."""
+        return self.source_vocab, self.target_vocab
 
 
 #: What must not be on two sides of a split: a sum, whichever of its numbers comes first; a day,

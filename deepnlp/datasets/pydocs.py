@@ -52,9 +52,8 @@ def split_of(document: str) -> str:
     ('train', True)
     """
     place = zlib.crc32(document.encode("utf-8")) % 100
-    if place < TEST_SHARE:
-        return "test"
-    return "valid" if place < TEST_SHARE + VALID_SHARE else "train"
+    valid = "valid" if place < TEST_SHARE + VALID_SHARE else "train"
+    return "test" if place < TEST_SHARE else valid
 
 
 def documents() -> Iterator[tuple[str, str]]:

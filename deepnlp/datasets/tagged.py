@@ -20,7 +20,7 @@ Words = tuple[str, ...]
 
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")
-SENTENCE_END = frozenset(".!?")
+SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\S[.!?])\s+")  # behind a mark that stands apart
 TAGGED = ("pydocs", "wikitext-2", "tatoeba-en")
 
 LEAST_SENTENCES = 20
@@ -33,11 +33,8 @@ def tag_of(word: str) -> str:
     ['lower', 'lower', 'capital', 'capital', 'upper', 'mixed']
     """
     lower = word.lower()
-    if word == lower:
-        return "lower"
-    if word == lower.capitalize():
-        return "capital"
-    return "upper" if word == lower.upper() else "mixed"
+    forms = (lower, lower.capitalize(), lower.upper(), word)
+    return TAGS[forms.index(word)]
 
 
 def restored(word: str, tag: str) -> str:
@@ -77,14 +74,14 @@ class TaggedText(Splits):
     train: Sequence[Words]
     valid: Sequence[Words]
     test: Sequence[Words]
+    unit = "sentences"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
-        numbers = {tag: number for number, tag in enumerate(TAGS)}
 
         def tag(word: str) -> int:
             has_tag = LETTER.search(word) and word != UNK
-            return numbers[tag_of(word)] if has_tag else IGNORED
+            return TAGS.index(tag_of(word)) if has_tag else IGNORED
 
         return [
             (
@@ -93,16 +90,6 @@ class TaggedText(Splits):
             )
             for words in self.splits[split]
         ]
-
-    def _tokens(self) -> list[str]:
-        return list(self.vocab.tokens)
-
-    def _sizes(self) -> str:
-        counts = ", ".join(
-            f"{len(part):,} {split} ({sum(map(len, part)):,} tokens)"
-            for split, part in self.splits.items()
-        )
-        return f": {counts} sentences; vocabulary {len(self.vocab):,}"
 
 
 def load_tagged(
@@ -193,13 +180,5 @@ def written_words(text: str) -> Words:
 def _wiki_sentences(text: str) -> Iterator[Words]:
     """Sentences of WikiText, whose tokens stand apart already, without its titles."""
     for line in lines_of(text):
-        if line.startswith(" = "):
-            continue
-        sentence: list[str] = []
-        for token in line.split():
-            sentence.append(token)
-            if token in SENTENCE_END:
-                yield tuple(sentence)
-                sentence = []
-        if sentence:
-            yield tuple(sentence)
+        if not line.startswith(" = "):
+            yield from filter(None, (tuple(part.split()) for part in SENTENCE_END.split(line)))

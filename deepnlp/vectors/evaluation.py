@@ -253,14 +253,9 @@ def evaluate_analogies(
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}: expected one of {', '.join(METHODS)}")
     vectors = vectors if restrict is None else vectors.head(restrict)
-    return AnalogyScores(
-        questions.name,
-        method,
-        tuple(
-            _evaluate_section(vectors, name, section, method)
-            for name, section in questions.sections.items()
-        ),
-    )
+    sections = questions.sections.items()
+    scores = tuple(_evaluate_section(vectors, *section, method) for section in sections)
+    return AnalogyScores(questions.name, method, scores)
 
 
 def _evaluate_section(

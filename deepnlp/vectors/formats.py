@@ -253,8 +253,11 @@ def read_binary(file: BinaryIO) -> Iterator[tuple[str, bytes, HostArray]]:
     count, D = int(match[1]), int(match[2])
     position = len(line)
     for number in range(1, count + 1):
-        content, skipped = _binary_word(file)
-        position += skipped
+        word = bytearray()
+        while not word.endswith(b" ") and len(word) < LONGEST_WORD and (byte := file.read(1)):
+            word += byte
+        content = bytes(word).lstrip(b"\n")
+        position += len(word) - len(content)
         place = f"byte {position}, vector {number:,} of {count:,}"
         numbers = file.read(4 * D)
         if not content.endswith(b" ") or len(numbers) < 4 * D:
@@ -271,18 +274,6 @@ def read_binary(file: BinaryIO) -> Iterator[tuple[str, bytes, HostArray]]:
         raise ValueError(
             f"byte {position}: the header says {count:,} vectors, but more follows: fetch it again"
         )
-
-
-def _binary_word(file: BinaryIO) -> tuple[bytes, int]:
-    """A word with the space after it, if there is one, and how many line breaks stood before it."""
-    skipped = 0
-    while (byte := file.read(1)) == b"\n":
-        skipped += 1
-    word = bytearray(byte)
-    while byte and byte != b" " and len(word) < LONGEST_WORD:
-        byte = file.read(1)
-        word += byte
-    return bytes(word), skipped
 
 
 def binary_rows(words: Sequence[str], matrix: HostArray) -> Iterator[bytes]:
