@@ -3,7 +3,7 @@
 import os
 import shlex
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +41,6 @@ def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
     return Path(data or os.environ.get("DEEPNLP_DATA") or "datasets")
 
 
-def source_files(
-    source: Mapping[str, Any], data: str | os.PathLike[str] | None
-) -> dict[str, list[Path]]:
-    """The files of a known source, by split."""
-    folder, splits = data_folder(data), source["files"].items()
-    return {split: [find_file(folder, file) for file in files] for split, files in splits}
-
-
 def find_file(folder: Path, relative: str) -> Path:
     """Path of a file of a known data set, or of the same file with ``.gz`` added.
 
@@ -76,6 +68,18 @@ def located(plain: Path) -> Path | None:
     """
     paths = (plain, plain.with_name(plain.name + ".gz"))
     return next((path for path in paths if path.is_file()), None)
+
+
+def files_of(
+    name_or_path: str | os.PathLike[str], kind: str, what: str, data: str | os.PathLike[str] | None
+) -> tuple[str, dict[str, list[Path]]]:
+    """Name and files, by split, of a known source of a kind, or of the path of one file."""
+    name = str(name_or_path)
+    if name in SOURCES[kind]:
+        folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
+        return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
+    path = path_of(name_or_path, SOURCES[kind], what)
+    return path.name, {"all": [path]}
 
 
 def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Corpus, check_enough, divide, encode_corpus
-from deepnlp.datasets.files import SOURCES, lines_of, path_of, read_text, source_files
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Vocabulary, tokeniser
 
@@ -21,7 +21,7 @@ SPLIT_WORDS = {
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
 PYDOCS_VOCABULARY = 5000
-CORPORA = ("pydocs", *SOURCES["corpora"])
+CORPORA = tuple(SOURCES["corpora"])
 
 Tokens = Mapping[str, Sequence[str]]
 
@@ -95,27 +95,26 @@ def load_corpus(
                 raise ValueError(f"{option}={value!r} was given beside vocab, which fixes it")
         tokenizer = vocab.tokenizer
     name, note = str(name_or_path), ""
-    source = SOURCES["corpora"].get(name)
-    tokenizer = tokenizer or (source["tokenizer"] if source else "words")
+    tokenizer = tokenizer or SOURCES["corpora"].get(name, {}).get("tokenizer", "words")
     if name == "pydocs":
         if vocab_size is None and tokenizer != "chars":
             vocab_size = PYDOCS_VOCABULARY
         note = f"Python {platform.python_version()}"
         tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
-    elif source:
-        tokens = _file_tokens(source_files(source, data), tokenizer, name)
     else:
-        paths, name = _paths_of(Path(name_or_path)), Path(name_or_path).resolve().name
+        path = Path(name_or_path)
+        if path.is_dir() and name not in CORPORA:
+            name, paths = path.resolve().name, _files_in(path)
+        else:
+            name, paths = files_of(name_or_path, "corpora", "corpus", data)
         tokens = _file_tokens(paths, tokenizer, name)
     if vocab is None:
         vocab = Vocabulary.build(tokens["train"], vocab_size, min_count, tokenizer)
     return encode_corpus(name, tokens, vocab, note)
 
 
-def _paths_of(path: Path) -> dict[str, list[Path]]:
-    """Files of each split, or under ``all`` where their names do not say which it is."""
-    if not path.is_dir():
-        return {"all": [path_of(path, CORPORA, "corpus")]}
+def _files_in(path: Path) -> dict[str, list[Path]]:
+    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
     inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.

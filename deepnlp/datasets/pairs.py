@@ -10,7 +10,7 @@ import numpy as np
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, numbered_lines, path_of, source_files
+from deepnlp.datasets.files import SOURCES, files_of, numbered_lines
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
@@ -154,12 +154,9 @@ def load_pairs(
         parts = {"all": addition(examples, digits, data_seed)}
     elif name == "dates":
         parts = {"all": dates(examples, data_seed)}
-    elif name in PAIRS:
-        paths = source_files(source, data)
-        parts = {split: _read(files, source["separator"]) for split, files in paths.items()}
     else:
-        path = path_of(name_or_path, PAIRS, "pairs")
-        name, parts = path.name, {"all": _read([path], source["separator"])}
+        name, paths = files_of(name_or_path, "pairs", "pairs", data)
+        parts = {split: _read(files, source["separator"]) for split, files in paths.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
         cut = tokeniser(tokenizer or source["tokenizer"])

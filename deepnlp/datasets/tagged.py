@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, lines_of, path_of, read_text, source_files
+from deepnlp.datasets.files import files_of, lines_of, path_of, read_text
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
@@ -147,7 +147,7 @@ def load_tagged(
     if name == "pydocs":
         splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
     elif name == "wikitext-2":
-        files = source_files(SOURCES["corpora"][name], data)
+        _, files = files_of(name, "corpora", "corpus", data)
         splits = {split: [*_wiki_sentences(read_text(path))] for split, (path,) in files.items()}
     elif name == "tatoeba-en":
         pairs = load_pairs("tatoeba-en-es", data=data, data_seed=data_seed)

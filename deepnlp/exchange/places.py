@@ -82,18 +82,15 @@ def constructor(model: Model) -> str:
     """The call that makes the module of ``docs/exchange.md`` with the sizes of a model.
 
     >>> constructor(RNNLM(vocab_size=9, embed_size=4, hidden_size=4))
-    "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied')"
+    "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied', bias=True)"
     """
     config: dict[str, Any] = {"cell": "rnn", "layers": 1, "tie": "none", "output_bias": True}
     config |= model.config()
-    H = config["hidden_size"]
-    sizes = [config["vocab_size"], config["embed_size"], H[0] if isinstance(H, list) else H]
-    arguments = [repr(config["cell"].upper()), *map(str, sizes), str(config["layers"])]
-    arguments += [f"tie={config['tie']!r}"] * (config["tie"] != "none")
-    arguments += ["bias=False"] * (not config["output_bias"])
-    relu = config["cell"] == "rnn" and config.get("activation") == "relu"
-    arguments += ["nonlinearity='relu'"] * relu
-    return f"LanguageModel({', '.join(arguments)})"
+    V, D, H = (config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
+    cell, H = config["cell"], H[0] if isinstance(H, list) else H
+    relu = ", nonlinearity='relu'" if (cell, config.get("activation")) == ("rnn", "relu") else ""
+    sizes = f"{cell.upper()!r}, {V}, {D}, {H}, {config['layers']}"
+    return f"LanguageModel({sizes}, tie={config['tie']!r}, bias={config['output_bias']}{relu})"
 
 
 def to_tensors(model: Model) -> dict[str, HostArray]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.backend import asarray, asnumpy, check_number
+from deepnlp.backend import Array, asarray, asnumpy, check_number
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
@@ -396,8 +396,8 @@ def _continuations(
     fresh = state = model.start(len(prompts))
     layers = model._layers()
     for step in range(longest - 1 + length if length else 0):
-        beginning = [row for row, begin in enumerate(begins) if begin == step]
-        if step and beginning:
+        if step and step in begins:
+            beginning = asarray(np.array(begins) == step)
             state = map_state(partial(_with_rows, beginning), state, fresh)
         if step < longest:
             ids = padded[:, step]
@@ -427,9 +427,8 @@ def _read(
     return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state
 
 
-def _with_rows(rows: Sequence[int], array: Any, other: Any) -> Any:
-    """The array with some of its rows replaced by those of another."""
+def _with_rows(rows: Array, array: Array, other: Array) -> Array:
+    """The array with those of its rows replaced that a mask (B,) tells."""
     array = array.copy()
-    for row in rows:
-        array[row] = other[row]
+    array[rows] = other[rows]
     return array

@@ -6,10 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from deepnlp.datasets import CORPORA, PAIRS, TAGGED, fetch, manifest
+from deepnlp.datasets import ANALOGIES, CORPORA, PAIRS, SIMILARITY, TAGGED, fetch, manifest
 from deepnlp.datasets.files import SOURCES, find_file
 from deepnlp.datasets.manifest import data_set, set_with
-from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY
 from deepnlp.datasets.transfer import is_secure
 from tests.datasets.conditions import needs
 
@@ -22,10 +21,10 @@ ROOT = Path(__file__).parents[2]
 def test_every_file_that_a_loader_reads_can_be_fetched_by_a_name():
     by_name = {
         name: [file for files in source.get("files", {}).values() for file in files]
-        for name, source in (SOURCES["corpora"] | SOURCES["pairs"]).items()
+        for sources in SOURCES.values()
+        for name, source in sources.items()
     }
-    by_name |= {name: [file] for name, file in (SIMILARITY | ANALOGIES).items()}
-    assert {*by_name} >= {*CORPORA, *PAIRS, *TAGGED} - {
+    assert {*by_name} >= {*CORPORA, *PAIRS, *TAGGED, *SIMILARITY, *ANALOGIES} - {
         "pydocs", "dates", "addition", "tatoeba-en"
     }  # fmt: skip
     for name, files in by_name.items():
