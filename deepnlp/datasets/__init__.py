@@ -10,13 +10,8 @@ from deepnlp.datasets.loading import CORPORA, load_corpus
 from deepnlp.datasets.made_up import addition, dates, spiral
 from deepnlp.datasets.pairs import PAIRS, Pairs, load_pairs
 from deepnlp.datasets.tagged import TAGGED, TAGS, TaggedText, load_tagged
-from deepnlp.datasets.vectors import (
-    ANALOGIES,
-    SIMILARITY,
-    load_analogies,
-    load_similarity,
-    load_vectors,
-)
+from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY, load_analogies, load_similarity
+from deepnlp.datasets.vectors import load_vectors
 
 __all__ = [
     "ANALOGIES", "CORPORA", "PAIRS", "SIMILARITY", "TAGGED", "TAGS", "Corpus", "Pairs",

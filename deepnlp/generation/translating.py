@@ -118,12 +118,8 @@ def translate(
     translations = [[Translation("", [], 0.0, 0.0)] for _ in texts]
     order = sorted((k for k, ids in enumerate(sources) if len(ids)), key=lambda k: len(sources[k]))
     eos = target_vocab.eos_id
-    marks: dict[str, Any] = {
-        "start_id": eos,
-        "end_id": eos,
-        "max_length": max_length,
-        "banned": () if allow_unknown else (target_vocab.unk_id,),
-    }
+    marks: dict[str, Any] = {"start_id": eos, "end_id": eos, "max_length": max_length}
+    marks["banned"] = () if allow_unknown else (target_vocab.unk_id,)
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
     with evaluating(model), one_blas_thread():
         for first in range(0, len(order), batch_size):
