@@ -19,6 +19,8 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import unpacked
 from deepnlp.files.writing import locked, replacing
 
+Say = Callable[[str], object]
+
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
 PACKED = (".gz", ".zip")
 SLACK = 1 << 20  # bytes by which packing may lengthen a file, and an archive holds more
@@ -31,7 +33,7 @@ def fetch(
     mirrors: Sequence[str] = (),
     overwrite: bool = False,
     timeout: float = TIMEOUT,
-    say: Callable[[str], object] = lambda _: None,
+    say: Say = lambda _: None,
 ) -> dict[str, str]:
     """Fetch the files of a known data set that are not there yet.
 
@@ -88,8 +90,11 @@ def fetch(
             origins = {file.path: "" for file in chosen.files}
             for offer in chosen.downloads:
                 wanted = [file for file in offer.files if _is_wanted(file, to, overwrite)]
-                if wanted:
-                    origins |= _fetch_files(name, offer, wanted, to, bases, timeout, say)
+                came, failures = _fetch_files(offer, wanted, to, bases, timeout, say)
+                left = [file for file in wanted if file.path not in came]
+                if left:
+                    raise DeepNLPError(_by_hand(name, left[0], offer, to, failures))
+                origins |= came
                 for path in _partials(offer, to):
                     path.unlink(missing_ok=True)  # also what another address had begun to send
             return origins
@@ -197,15 +202,12 @@ def _partials(offer: Download, folder: Path) -> list[Path]:
 
 
 def _fetch_files(
-    name: str,
-    offer: Download,
-    wanted: list[DataFile],
-    folder: Path,
-    bases: list[str],
-    timeout: float,
-    say: Callable[[str], object],
-) -> dict[str, str]:
-    """Try one address after the other until all files of a download are there."""
+    offer: Download, wanted: list[DataFile], to: Path, bases: list[str], timeout: float, say: Say
+) -> tuple[dict[str, str], list[str]]:
+    """Try one address after the other until all files of a download are there.
+
+    Gives the address that each file came from, and what went wrong at others.
+    """
     came: dict[str, str] = {}
     failures: list[str] = []
     for source, gives in _sources(offer, bases):
@@ -213,22 +215,19 @@ def _fetch_files(
         if not files:
             continue
         packing = _packing(source.address)
-        path = _partial(folder, gives[0], packing)
+        path = _partial(to, gives[0], packing)
         path.parent.mkdir(parents=True, exist_ok=True)
         say(f"{', '.join(file.path for file in files)} from {source.address}")
         try:
             download(source, path, timeout=timeout)
             for file in files:
-                unpack(path, packing, file, folder / file.path)
+                unpack(path, packing, file, to / file.path)
         except TransferError as error:
             say(f"  {error}")
             failures.append(f"{urlsplit(source.address).netloc} {error}")
         else:
             came |= {file.path: source.address for file in files}
-    left = [file for file in wanted if file.path not in came]
-    if left:
-        raise DeepNLPError(_by_hand(name, left[0], offer, folder, failures))
-    return came
+    return came, failures
 
 
 def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures: list[str]) -> str:

@@ -52,10 +52,9 @@ def load_similarity(
     for number, line in numbered_lines(path):
         separator = next((mark for mark in "\t," if mark in line), None)
         fields = [field.strip() for field in line.split(separator)]
-        if not column:
-            column = next((k for k in range(2, len(fields)) if _is_rating(fields[k])), 0)
-            if not column and number == 1:
-                continue  # the header
+        column = column or next((k for k in range(2, len(fields)) if _is_rating(fields[k])), 0)
+        if not column and number == 1:
+            continue  # the header
         if not (2 <= column < len(fields) and _is_rating(fields[column]) and all(fields[:2])):
             expected = f" in column {column + 1}" if column else ""
             raise ValueError(

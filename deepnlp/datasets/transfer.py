@@ -12,7 +12,7 @@ import urllib.request
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
@@ -170,9 +170,7 @@ def _begin(source: Source, response: Any, have: int) -> int:
     return have
 
 
-def _copy(
-    source: Source, response: http.client.HTTPResponse, file: IO[bytes], have: int, timeout: float
-) -> None:
+def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: float) -> None:
     """Write what comes, no more than the limit and no slower than the least speed."""
     name = source.address.rpartition("/")[2]
     since, bytes_then = time.monotonic(), have
@@ -198,7 +196,7 @@ def _copy(
         raise BrokenOffError(f"broke off after {have:,}{expected} bytes")
 
 
-def _read(response: http.client.HTTPResponse, timeout: float) -> bytes:
+def _read(response: Any, timeout: float) -> bytes:
     """What has arrived, without waiting for a whole chunk."""
     try:
         return response.read1(CHUNK)

@@ -88,12 +88,7 @@ def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
     with _reading(path, "state_dict of PyTorch"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    if not isinstance(state, dict) or not state:
-        raise DeepNLPError(
-            f"{path} holds no state_dict but a {type(state).__name__}: expected a file that "
-            "torch.save(model.state_dict(), FILE) wrote"
-        )
-    _check_sizes(path, state, len(content))
+    _check_sizes(path, state if isinstance(state, dict) and state else {"": state}, len(content))
     arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.items()}
     try:
         text = state._metadata[""].get(KEY)  # type: ignore[attr-defined]
@@ -109,10 +104,10 @@ def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
     """
     torch, held = _library("torch"), 0
     for name, tensor in state.items():
-        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor):
+        if not isinstance(name, str) or not name or not isinstance(tensor, torch.Tensor):
+            kind = type(tensor).__name__
             raise DeepNLPError(
-                f"{path} holds no state_dict: expected tensors by name, got {name!r} with a "
-                f"{type(tensor).__name__}"
+                f"{path} holds no state_dict: expected tensors by name, got {name!r} with a {kind}"
             )
         if tensor.dtype not in (torch.float32, torch.float64) or tensor.layout != torch.strided:
             raise DeepNLPError(

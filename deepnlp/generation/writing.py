@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from deepnlp import backend
@@ -46,7 +47,7 @@ class Sampling(TypedDict, total=False):
     top_p: float | None
     greedy: bool
     seed: int | None
-    rng: np.random.Generator | None
+    rng: Generator | None
     allow_unknown: bool
 
 
@@ -350,10 +351,10 @@ def _sampler(
     model: RNNLM,
     length: int,
     seed: int | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     allow_unknown: bool = False,
     **choice: Any,
-) -> tuple[Sampler, np.random.Generator]:
+) -> tuple[Sampler, Generator]:
     """What chooses a word and where its randomness comes from, once all numbers are in range."""
     expect_language_model("generate", model)
     check_number("length", length, whole=True, low=0)
@@ -382,17 +383,13 @@ def _prompts(model: RNNLM, prompts: Iterable[Iterable[int]]) -> list[list[int]]:
 
 
 def _continuations(
-    model: RNNLM,
-    prompts: Sequence[Sequence[int]],
-    length: int,
-    sampler: Sampler,
-    rngs: Sequence[np.random.Generator],
+    model: RNNLM, prompts: list[list[int]], length: int, sampler: Sampler, rngs: list[Generator]
 ) -> Iterator[NDArray[np.int_]]:
     """The next id of every row, ``length`` times; the prompts end at the same step."""
     longest = max(map(len, prompts))
     begins = [longest - len(prompt) for prompt in prompts]
     # A row that has not begun reads id 0 without effect: it begins with a fresh state.
-    padded = np.array([[0] * begin + [*prompt] for begin, prompt in zip(begins, prompts)])
+    padded = np.array([[0] * begin + prompt for begin, prompt in zip(begins, prompts)])
     fresh = state = model.start(len(prompts))
     layers = model._layers()
     for step in range(longest - 1 + length if length else 0):

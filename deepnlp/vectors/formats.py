@@ -27,6 +27,9 @@ from deepnlp.backend import HostArray, check_number
 from deepnlp.files.reading import unpacked
 from deepnlp.files.writing import replacing
 
+#: The place of a vector in a file, its word, and its numbers (D,).
+Row = tuple[str, bytes, HostArray | list[bytes]]
+
 #: The end of a name that stands for each format; ``.gz`` may follow the first three.
 ENDINGS = {".txt": "glove", ".vec": "word2vec", ".bin": "word2vec-binary", ".npy": "npy"}
 FORMATS = tuple(ENDINGS.values())
@@ -87,7 +90,7 @@ def read_file(
     with unpacked(path) as file:
         header = None if format is None else format == "word2vec"
         binary = chosen == "word2vec-binary"
-        rows: Any = read_binary(file) if binary else read_text(file, header, notes)
+        rows = read_binary(file) if binary else read_text(file, header, notes)
         try:
             for place, content, numbers in rows:
                 D, word = len(numbers), _word(content, place)
@@ -179,10 +182,8 @@ def _check_words(words: Sequence[str], format: str) -> None:
 # --- Text ----------------------------------------------------------------------------------------
 
 
-def read_text(
-    file: BinaryIO, header: bool | None, notes: list[str]
-) -> Iterator[tuple[str, bytes, list[bytes]]]:
-    """The place of each vector in the file, its word and its numbers (D,).
+def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator[Row]:
+    """The vectors of a text file.
 
     ``header`` says whether there is one, None to look. A wrong count in it goes to the notes.
     """
@@ -241,8 +242,8 @@ def text_lines(words: Sequence[str], matrix: HostArray, header: bool) -> Iterato
 # --- word2vec's binary format --------------------------------------------------------------------
 
 
-def read_binary(file: BinaryIO) -> Iterator[tuple[str, bytes, HostArray]]:
-    """The place of each vector in the file, its word and its numbers (D,)."""
+def read_binary(file: BinaryIO) -> Iterator[Row]:
+    """The vectors of a binary file."""
     line = file.readline(64)
     match = BINARY_HEADER.fullmatch(line)
     if match is None:
