@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from deepnlp.datasets.files import data_folder, located
@@ -293,7 +294,7 @@ def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
                     raise ValueError(f"{member} is packed in an unusual way")
                 file = opened.enter_context(archive.open(info))
             else:
-                opener = gzip.open if packing == ".gz" else open
+                opener: Any = gzip.open if packing == ".gz" else open
                 file = opened.enter_context(opener(partial, "rb"))
             while block := file.read(CHUNK):
                 yield block

@@ -91,7 +91,7 @@ def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
     _check_sizes(path, state if isinstance(state, dict) and state else {"": state}, len(content))
     arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.items()}
     try:
-        text = state._metadata[""].get(KEY)  # type: ignore[attr-defined]
+        text = state._metadata[""].get(KEY)
     except (AttributeError, KeyError, TypeError):
         text = None
     return arrays, text

@@ -86,7 +86,9 @@ def read_file(
     if chosen == "npy":
         return *read_arrays(path, wanted, limit), []
     words: dict[str, None] = {}  # a set in the order of the file
-    vectors, notes, repeats = array("f"), [], []
+    vectors = array("f")
+    notes: list[str] = []
+    repeats: list[str] = []
     with unpacked(path) as file:
         header = None if format is None else format == "word2vec"
         binary = chosen == "word2vec-binary"
