@@ -22,7 +22,7 @@ import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.datasets import load_pairs
-from deepnlp.datasets.sums_and_dates import Pair
+from deepnlp.datasets.made_up import Pair
 from deepnlp.files.tables import table
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import Seq2Seq

@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     from deepnlp.checkpoint import load
     from deepnlp.exchange import write_model
+    from deepnlp.exchange.models import ENDINGS
     from deepnlp.exchange.places import constructor
-    from deepnlp.exchange.writing import ENDINGS
     from deepnlp.vectors.formats import format_of
 
     out = Path(arguments.out)

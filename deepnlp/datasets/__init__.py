@@ -7,11 +7,10 @@ from deepnlp.datasets.corpus import Corpus
 from deepnlp.datasets.fetching import fetch, verify
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.loading import CORPORA, load_corpus
+from deepnlp.datasets.made_up import addition, dates, spiral
 from deepnlp.datasets.pairs import PAIRS, Pairs, load_pairs
-from deepnlp.datasets.sums_and_dates import addition, dates
 from deepnlp.datasets.tagged import TAGGED, TAGS, TaggedText, load_tagged
 from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY, load_analogies, load_similarity
-from deepnlp.datasets.toy import spiral
 from deepnlp.datasets.vectors import load_vectors
 
 __all__ = [

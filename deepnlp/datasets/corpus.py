@@ -20,6 +20,14 @@ class Splits:
     """What data in three splits have in common: a fingerprint, and one line for a log."""
 
     name: str
+    vocab: Vocabulary
+    note: str = ""
+    unit = "tokens"
+
+    @property
+    def vocabs(self) -> tuple[Vocabulary, ...]:
+        """The vocabulary, or that of each side."""
+        return (self.vocab,)
 
     @property
     def splits(self) -> dict[str, Any]:
@@ -29,7 +37,9 @@ class Splits:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over texts and vocabulary, in hexadecimal: the same data, the same value."""
-        text = json.dumps([self._tokens(), [list(part) for part in self.splits.values()]])
+        tokens = [list(vocab.tokens) for vocab in self.vocabs]
+        parts = [list(part) for part in self.splits.values()]
+        text = json.dumps([tokens if len(tokens) > 1 else tokens[0], parts])
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def describe(self) -> str:
@@ -47,15 +57,12 @@ class Splits:
         >>> Corpus("tiny", vocab, ids, ids, ids).describe()
         'tiny: 2 train, 2 valid, 2 test tokens; vocabulary 3; fingerprint 93491ac9711f'
         """
-        return f"{self.name}{self._sizes()}; fingerprint {self.fingerprint[:12]}"
-
-    def _tokens(self) -> Any:
-        """The tokens of the vocabulary, or of each vocabulary, as lists."""
-        raise NotImplementedError
-
-    def _sizes(self) -> str:
-        """How much data there is, and the size of each vocabulary, in words."""
-        raise NotImplementedError
+        note = f" ({self.note})" if self.note else ""
+        counts = ", ".join(f"{len(part):,} {split}" for split, part in self.splits.items())
+        many = "vocabulary" if len(self.vocabs) == 1 else "vocabularies"
+        sizes = " and ".join(f"{len(vocab):,}" for vocab in self.vocabs)
+        sizes = f"{counts} {self.unit}; {many} {sizes}"
+        return f"{self.name}{note}: {sizes}; fingerprint {self.fingerprint[:12]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +127,6 @@ class Corpus(Splits):
             "vocabulary": len(self.vocab),
         }
 
-    def _sizes(self) -> str:
-        note = f" ({self.note})" if self.note else ""
-        counts = ", ".join(f"{count:,} {name}" for name, count in self.tokens.items())
-        return f"{note}: {counts} tokens; vocabulary {len(self.vocab):,}"
-
 
 def encode_corpus(
     name: str, tokens: Mapping[str, Sequence[str]], vocab: Vocabulary, note: str = ""
@@ -136,13 +138,15 @@ def encode_corpus(
     [0, 3]
     """
     for split in SPLITS:
-        if len(tokens[split]) < 2:
-            raise ValueError(
-                f"the {split} split of {name} has {len(tokens[split])} tokens, expected at least 2:"
-                " give it more text"
-            )
+        check_enough(f"the {split} split of {name}", len(tokens[split]), "tokens", 2)
     train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
     return Corpus(name, vocab, train, valid, test, note)
+
+
+def check_enough(name: str, count: int, what: str, least: int) -> None:
+    """An error if a text has too little to be learned from and divided into splits."""
+    if count < least:
+        raise ValueError(f"{name} has {count} {what}, expected at least {least}: give it more text")
 
 
 def divide(items: Sequence[Item]) -> dict[str, Sequence[Item]]:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import math
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from deepnlp.datasets.files import data_folder, located
 from deepnlp.datasets.manifest import DataFile, Download, data_set
-from deepnlp.datasets.transfer import (
-    CHUNK,
-    TIMEOUT,
-    Source,
-    TransferError,
-    discard,
-    download,
-    is_secure,
-)
-from deepnlp.datasets.unpacking import unpack
+from deepnlp.datasets.transfer import CHUNK, TIMEOUT, Source, TransferError, download, is_secure
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import unpacked
-from deepnlp.files.writing import locked
+from deepnlp.files.writing import locked, replacing
+
+Say = Callable[[str], object]
 
 MISSING, DAMAGED, RIGHT = "missing", "damaged", "right"
-FORMS = ("", ".gz", ".zip")
-FOR_EVER = float("inf")
+PACKED = (".gz", ".zip")
 SLACK = 1 << 20  # bytes by which packing may lengthen a file, and an archive holds more
 
 
@@ -39,7 +34,7 @@ def fetch(
     mirrors: Sequence[str] = (),
     overwrite: bool = False,
     timeout: float = TIMEOUT,
-    say: Callable[[str], object] = lambda _: None,
+    say: Say = lambda _: None,
 ) -> dict[str, str]:
     """Fetch the files of a known data set that are not there yet.
 
@@ -87,15 +82,22 @@ def fetch(
     chosen, to = data_set(name), data_folder(folder)
     bases = _bases(mirrors)
     try:
-        with _alone(to, say):
+        to.mkdir(parents=True, exist_ok=True)
+        lock = to / ".fetch.lock"
+        with locked(lock, 0) as free:
+            if not free:
+                say(f"another process is fetching into {to}: waiting until it has ended")
+        with locked(lock, math.inf):
             origins = {file.path: "" for file in chosen.files}
             for offer in chosen.downloads:
                 wanted = [file for file in offer.files if _is_wanted(file, to, overwrite)]
-                if wanted:
-                    _check_space(offer, wanted, to)
-                    origins |= _fetch_files(name, offer, wanted, to, bases, timeout, say)
-                for partial in _partials(offer, to):
-                    discard(partial)  # also what another address had begun to send
+                came, failures = _fetch_files(offer, wanted, to, bases, timeout, say)
+                left = [file for file in wanted if file.path not in came]
+                if left:
+                    raise DeepNLPError(_by_hand(name, left[0], offer, to, failures))
+                origins |= came
+                for path in _partials(offer, to):
+                    path.unlink(missing_ok=True)  # also what another address had begun to send
             return origins
     except OSError as error:
         raise DeepNLPError(
@@ -139,16 +141,13 @@ def state_of(file: DataFile, folder: Path) -> str:
     path = located(folder / file.path)
     if path is None:
         return MISSING
-    size, digest = 0, hashlib.sha256()
     try:
         with unpacked(path) as opened:
-            # What is longer than the file should be is not read to its end.
-            while size <= file.bytes and (block := opened.read(CHUNK)):
-                size += len(block)
-                digest.update(block)
-    except ValueError:  # not a whole gzip file
+            for _ in checked(iter(lambda: opened.read(CHUNK), b""), file):
+                pass
+    except (ValueError, TransferError):  # not a whole gzip file, or not its bytes
         return DAMAGED
-    return RIGHT if digest.hexdigest() == file.sha256 else DAMAGED
+    return RIGHT
 
 
 # --- What to fetch, and from where ---------------------------------------------------------------
@@ -175,84 +174,68 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
     return state != RIGHT
 
 
-def _sources(
-    offer: Download, folder: Path, bases: list[str]
-) -> Iterator[tuple[Source, tuple[DataFile, ...], Path]]:
-    """Where the files of a download may come from, in order; which files; the partial file."""
+def _sources(offer: Download, bases: list[str]) -> Iterator[tuple[Source, tuple[DataFile, ...]]]:
+    """Where a download may come from, in order, and which of its files each address gives."""
     for base in bases:
         for file in offer.files:
-            plain = Source(base + file.path, "", file.bytes, file.bytes, file.sha256)
-            packed = Source(f"{base}{file.path}.gz", ".gz", file.bytes + SLACK)
-            for source in (plain, packed):
-                yield source, (file,), _partial(folder, file, source.form)
+            yield Source(base + file.path, file.bytes, file.bytes, file.sha256), (file,)
+            yield Source(f"{base}{file.path}.gz", file.bytes + SLACK), (file,)
     for address in offer.addresses:
-        form = next((form for form in FORMS[1:] if address.endswith(form)), "")
-        size, sha256 = offer.bytes, offer.sha256
-        if not form:
-            size, sha256 = offer.files[0].bytes, offer.files[0].sha256
-        limit = size or sum(file.bytes for file in offer.files) + SLACK
-        source = Source(address, form, limit, size, sha256)
-        yield source, offer.files, _partial(folder, offer.files[0], form)
+        served = offer if _packing(address) else offer.files[0]
+        limit = served.bytes or sum(file.bytes for file in offer.files) + SLACK
+        yield Source(address, limit, served.bytes, served.sha256), offer.files
 
 
-def _partial(folder: Path, file: DataFile, form: str) -> Path:
+def _packing(address: str) -> str:
+    """How what an address serves is packed: an ending, or nothing."""
+    return next((ending for ending in PACKED if address.endswith(ending)), "")
+
+
+def _partial(folder: Path, file: DataFile, packing: str) -> Path:
     """Where a transfer is kept while it is not complete: hidden, in the folder of the file."""
     path = folder / file.path
-    return path.with_name(f".{path.name}{form}.part")
+    return path.with_name(f".{path.name}{packing}.part")
 
 
 def _partials(offer: Download, folder: Path) -> list[Path]:
     """All partial files that a download may have left."""
-    return [_partial(folder, file, form) for file in offer.files for form in FORMS]
+    return [_partial(folder, file, packing) for file in offer.files for packing in ("", *PACKED)]
 
 
 def _fetch_files(
-    name: str,
-    offer: Download,
-    wanted: list[DataFile],
-    folder: Path,
-    bases: list[str],
-    timeout: float,
-    say: Callable[[str], object],
-) -> dict[str, str]:
-    """Try one address after the other until all files of a download are there."""
+    offer: Download, wanted: list[DataFile], to: Path, bases: list[str], timeout: float, say: Say
+) -> tuple[dict[str, str], list[str]]:
+    """Try one address after the other until all files of a download are there.
+
+    Gives the address that each file came from, and what went wrong at others.
+    """
     came: dict[str, str] = {}
     failures: list[str] = []
-    for source, gives, partial in _sources(offer, folder, bases):
+    for source, gives in _sources(offer, bases):
         files = [file for file in wanted if file in gives and file.path not in came]
         if not files:
             continue
-        partial.parent.mkdir(parents=True, exist_ok=True)
+        packing = _packing(source.address)
+        path = _partial(to, gives[0], packing)
+        path.parent.mkdir(parents=True, exist_ok=True)
         say(f"{', '.join(file.path for file in files)} from {source.address}")
         try:
-            download(source, partial, timeout=timeout)
-            _place(source, partial, files, folder)
+            download(source, path, timeout=timeout)
+            for file in files:
+                unpack(path, packing, file, to / file.path)
         except TransferError as error:
             say(f"  {error}")
             failures.append(f"{urlsplit(source.address).netloc} {error}")
-            continue
-        came |= {file.path: source.address for file in files}
-    left = [file for file in wanted if file.path not in came]
-    if left:
-        raise DeepNLPError(_by_hand(name, left[0], offer, folder, failures))
-    return came
-
-
-def _place(source: Source, partial: Path, files: list[DataFile], folder: Path) -> None:
-    """Files out of a complete download; one that does not hold them is of no further use."""
-    try:
-        for file in files:
-            unpack(partial, source.form, file, folder / file.path)
-    except TransferError:
-        discard(partial)
-        raise
+        else:
+            came |= {file.path: source.address for file in files}
+    return came, failures
 
 
 def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures: list[str]) -> str:
     """What went wrong at each address, and what to do without a network."""
     said = f"could not fetch {file.path}"
     said += f" ({'; '.join(dict.fromkeys(failures))})" if failures else ""
-    if any(partial.exists() for partial in _partials(offer, folder)):
+    if any(path.exists() for path in _partials(offer, folder)):
         said += "; the same command goes on from what has come"
     if not offer.addresses:
         return f"{said}. It has no public address: give a --mirror that has it"
@@ -265,25 +248,55 @@ def _by_hand(name: str, file: DataFile, offer: Download, folder: Path, failures:
     )
 
 
-def _check_space(offer: Download, wanted: list[DataFile], folder: Path) -> None:
-    """An error before anything is fetched that the disk cannot hold."""
-    unpacked_bytes = sum(file.bytes for file in wanted)
-    needed = unpacked_bytes + (offer.bytes or unpacked_bytes)
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise DeepNLPError(
-            f"{folder} has {free:,} bytes free, {wanted[0].path} needs {needed:,}: make room, or"
-            " choose another folder with --to"
-        )
+# --- Files out of what was downloaded ------------------------------------------------------------
 
 
-@contextmanager
-def _alone(folder: Path, say: Callable[[str], object]) -> Iterator[None]:
-    """Hold the lock of a data folder; wait for another process that has it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for patience in (0.0, FOR_EVER):
-        with locked(folder / ".fetch.lock", patience) as held:
-            if held:
-                yield
-                return
-        say(f"another process is fetching into {folder}: waiting until it has ended")
+#: Methods of .zip files whose decompressors give no more than they are asked for.
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def unpack(partial: Path, packing: str, file: DataFile, path: Path) -> None:
+    """Write a file of a download to its path, if its bytes are those of the manifest.
+
+    The names inside an archive never become paths: one member is read, the one asked for. A
+    download that does not hold the file is of no further use, and removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with replacing(path) as out:
+            out.writelines(checked(_blocks(partial, packing, file.member), file))
+    except TransferError:
+        partial.unlink()
+        raise
+
+
+def checked(blocks: Iterable[bytes], file: DataFile) -> Iterator[bytes]:
+    """The bytes of a file; an error at the first that is too many, or if they are not its own."""
+    size, digest = 0, hashlib.sha256()
+    for block in blocks:
+        size += len(block)
+        if size > file.bytes:
+            raise TransferError(f"unpacks to more than the {file.bytes:,} bytes of {file.path}")
+        digest.update(block)
+        yield block
+    if digest.hexdigest() != file.sha256:
+        raise TransferError(f"its bytes are not those of {file.path} (SHA-256 differs)")
+
+
+def _blocks(partial: Path, packing: str, member: str | None) -> Iterator[bytes]:
+    """The bytes of a file, of what a .gz file holds, or of a member of a .zip file."""
+    try:
+        with ExitStack() as opened:
+            if packing == ".zip":
+                archive = opened.enter_context(zipfile.ZipFile(partial))
+                info = archive.getinfo(member or "")
+                if info.compress_type not in ZIP_METHODS:
+                    raise ValueError(f"{member} is packed in an unusual way")
+                file = opened.enter_context(archive.open(info))
+            else:
+                opener: Any = gzip.open if packing == ".gz" else open
+                file = opened.enter_context(opener(partial, "rb"))
+            while block := file.read(CHUNK):
+                yield block
+    except Exception as error:  # whatever zipfile and gzip make of the bytes
+        raise TransferError(f"cannot be unpacked: {error}") from None

@@ -2,14 +2,21 @@
 
 import os
 import shlex
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
+
+#: By kind and name, the files in the data folder and how they are read.
+SOURCES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
+)
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
@@ -63,6 +70,18 @@ def located(plain: Path) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def files_of(
+    name_or_path: str | os.PathLike[str], kind: str, what: str, data: str | os.PathLike[str] | None
+) -> tuple[str, dict[str, list[Path]]]:
+    """Name and files, by split, of a known source of a kind, or of the path of one file."""
+    name = str(name_or_path)
+    if name in SOURCES[kind]:
+        folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
+        return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
+    path = path_of(name_or_path, SOURCES[kind], what)
+    return path.name, {"all": [path]}
+
+
 def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:
     """The file that a path names, or an error that lists the known names; ``what`` it should be.
 
@@ -74,8 +93,10 @@ def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: st
     path = Path(name_or_path)
     if path.is_file():
         return path
+    if path.exists():
+        raise ValueError(f"{path} is no regular file: check the path of the {what}")
     if len(path.parts) > 1 or path.suffix:
-        raise FileNotFoundError(f"no file {path}: check the path of the {what}")
+        raise FileNotFoundError(f"no file or folder {path}: check the path of the {what}")
     names = ", ".join(known)
     raise ValueError(f"unknown {what} {str(path)!r}: expected {names} or a path")
 

@@ -4,12 +4,11 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Corpus, divide, encode_corpus
-from deepnlp.datasets.files import data_folder, find_file, lines_of, read_text
+from deepnlp.datasets.corpus import SPLITS, Corpus, check_enough, divide, encode_corpus
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Vocabulary, tokeniser
 
@@ -22,25 +21,7 @@ SPLIT_WORDS = {
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
 PYDOCS_VOCABULARY = 5000
-
-
-@dataclass(frozen=True)
-class Source:
-    """The files of a known corpus in the data folder, and its tokeniser."""
-
-    tokenizer: str
-    files: dict[str, str]
-
-
-#: The known corpora that are read from the data folder. One file alone is divided into splits.
-SOURCES: dict[str, Source] = {
-    "ptb": Source("whitespace", {split: f"ptb/ptb.{split}.txt" for split in SPLITS}),
-    "wikitext-2": Source(
-        "whitespace", {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
-    ),
-    "tinyshakespeare": Source("chars", {"all": "tinyshakespeare/input.txt"}),
-}
-CORPORA = ("pydocs", *SOURCES)
+CORPORA = tuple(SOURCES["corpora"])
 
 Tokens = Mapping[str, Sequence[str]]
 
@@ -109,63 +90,38 @@ def load_corpus(
     {'train': 90, 'valid': 5, 'test': 5}
     """
     if vocab is not None:
-        _check_alone(vocab, vocab_size, tokenizer)
+        for option, value in {"vocab_size": vocab_size, "tokenizer": tokenizer}.items():
+            if value not in (None, vocab.tokenizer):
+                raise ValueError(f"{option}={value!r} was given beside vocab, which fixes it")
         tokenizer = vocab.tokenizer
     name, note = str(name_or_path), ""
-    source = SOURCES.get(name, Source("words", {}))
-    tokenizer = tokenizer or source.tokenizer
+    tokenizer = tokenizer or SOURCES["corpora"].get(name, {}).get("tokenizer", "words")
     if name == "pydocs":
         if vocab_size is None and tokenizer != "chars":
             vocab_size = PYDOCS_VOCABULARY
         note = f"Python {platform.python_version()}"
         tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
-    elif name in SOURCES:
-        folder = data_folder(data)
-        paths = {split: [find_file(folder, file)] for split, file in source.files.items()}
-        tokens = _file_tokens(paths, tokenizer, name)
     else:
         path = Path(name_or_path)
-        tokens = _file_tokens(_paths_of(path), tokenizer, name)
-        name = path.resolve().name
+        if path.is_dir() and name not in CORPORA:
+            name, paths = path.resolve().name, _files_in(path)
+        else:
+            name, paths = files_of(name_or_path, "corpora", "corpus", data)
+        tokens = _file_tokens(paths, tokenizer, name)
     if vocab is None:
         vocab = Vocabulary.build(tokens["train"], vocab_size, min_count, tokenizer)
     return encode_corpus(name, tokens, vocab, note)
 
 
-def _check_alone(vocab: Vocabulary, vocab_size: int | None, tokenizer: str | None) -> None:
-    """An error where options contradict a given vocabulary."""
-    if vocab_size is not None:
-        raise ValueError(
-            f"vocab_size={vocab_size} was given beside vocab, which has {len(vocab)} tokens:"
-            " leave one of them out"
-        )
-    if tokenizer not in (None, vocab.tokenizer):
-        raise ValueError(
-            f"tokenizer={tokenizer!r} was given beside vocab, whose tokenizer is"
-            f" {vocab.tokenizer!r}: leave tokenizer out"
-        )
-
-
-def _paths_of(path: Path) -> dict[str, list[Path]]:
-    """Files of each split, or under ``all`` where their names do not say which it is."""
-    if path.is_file():
-        return {"all": [path]}
-    if not path.is_dir():
-        if path.exists():
-            raise ValueError(f"{path} is no regular file: expected a text file or a folder of such")
-        looks_like_a_path = len(path.parts) > 1 or path.suffix in {".txt", ".gz", ".tokens"}
-        if looks_like_a_path:
-            raise FileNotFoundError(f"no file or folder {path}: check the path of the corpus")
-        raise ValueError(
-            f"unknown corpus {str(path)!r}: expected one of {', '.join(CORPORA)},"
-            " or the path of a text file or a folder"
-        )
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file, path))
+def _files_in(path: Path) -> dict[str, list[Path]]:
+    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
+    inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
+    files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
     files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in files:
-        words = set(re.split("[^a-z]+", str(file.relative_to(path)).lower()))
+        words = set(re.split("[^a-z]+", str(inside[file]).lower()))
         named = [split for split, marks in SPLIT_WORDS.items() if marks & words]
         if len(named) == 1:
             splits[named[0]].append(file)
@@ -183,10 +139,6 @@ def _paths_of(path: Path) -> dict[str, list[Path]]:
     return {"all": texts}
 
 
-def _hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
-
-
 def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tokens:
     """Tokens of the files, by split."""
     cut = tokeniser(tokenizer)
@@ -196,11 +148,7 @@ def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tok
     }
     if "all" not in tokens:
         return tokens
-    if len(tokens["all"]) < LEAST_TOKENS:
-        raise ValueError(
-            f"{name} has {len(tokens['all'])} tokens, expected at least {LEAST_TOKENS} to divide"
-            " into train, valid and test: give it more text"
-        )
+    check_enough(name, len(tokens["all"]), "tokens", LEAST_TOKENS)
     return divide(tokens["all"])
 
 
@@ -213,10 +161,8 @@ def _pydocs_tokens(
     ``<unk>``. So repeats are removed twice: as written, and as encoded.
     """
     cut = tokeniser(tokenizer)
-    as_written = {
-        s: [*map(tuple, map(cut.split, lines))] for s, lines in pydocs_sentences().items()
-    }
-    splits = keep_once(as_written)
+    lines = pydocs_sentences().items()
+    splits = keep_once({split: [tuple(cut.split(line)) for line in part] for split, part in lines})
     if vocab is None:
         train = _in_a_row(splits["train"], cut.eos)
         vocab = Vocabulary.build(train, vocab_size, min_count, tokenizer)

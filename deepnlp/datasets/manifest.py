@@ -84,7 +84,7 @@ def set_with(path: str) -> DataSet | None:
     'multi30k'
     """
     sets = manifest().values()
-    return next((known for known in sets if any(file.path == path for file in known.files)), None)
+    return next((known for known in sets for file in known.files if file.path == path), None)
 
 
 def _data_set(name: str, stated: dict[str, Any]) -> DataSet:

@@ -9,17 +9,17 @@ from typing import Annotated
 import numpy as np
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
-from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
-from deepnlp.datasets.sums_and_dates import Pair, addition, dates
+from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
+from deepnlp.datasets.files import SOURCES, files_of, numbered_lines
+from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
-from deepnlp.text.tokenisers import TOKENISERS
+from deepnlp.text.tokenisers import split_words
 
 EncodedPair = tuple[np.ndarray, np.ndarray]
-Key = Callable[[Pair], Hashable]
 
 LEAST_PAIRS = 20
+DEFAULTS = {"tokenizer": "words", "separator": "\t", "key": "sentence"}  # of a file of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,7 @@ class Pairs(Splits):
     train: Sequence[Pair]
     valid: Sequence[Pair]
     test: Sequence[Pair]
+    unit = "pairs"
 
     def encoded(self, split: str) -> list[EncodedPair]:
         """Ids of the source and of the target of each pair, without marks for begin and end."""
@@ -68,71 +69,20 @@ class Pairs(Splits):
             targets_of.setdefault(source, []).append(target)
         return targets_of
 
-    def _tokens(self) -> list[list[str]]:
-        return [list(vocab.tokens) for vocab in (self.source_vocab, self.target_vocab)]
-
-    def _sizes(self) -> str:
-        counts = ", ".join(f"{len(pairs):,} {split}" for split, pairs in self.splits.items())
-        V, W = len(self.source_vocab), len(self.target_vocab)
-        return f": {counts} pairs; vocabularies {V:,} and {W:,}"
+    @property
+    def vocabs(self) -> tuple[Vocabulary, Vocabulary]:
+        """Those of source and target."""
+        return self.source_vocab, self.target_vocab
 
 
-# --- What must not be on two sides of a split ----------------------------------------------------
-
-
-def _sum_of(pair: Pair) -> Hashable:
-    """A sum, whichever of its numbers comes first."""
-    return tuple(sorted(int(number) for number in pair[0].split("+")))
-
-
-def _date_of(pair: Pair) -> Hashable:
-    """A day, however it is written."""
-    return pair[1]
-
-
-def _source_of(pair: Pair) -> Hashable:
-    """A source sentence, in whatever letters and with whatever spaces."""
-    return tuple(TOKENISERS["words"].split(pair[0]))
-
-
-# --- Known data sets -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PairSource:
-    """The files of a known data set in the data folder, and how they are read and divided.
-
-    One file holds source and target on each line, with a separator between; two files for each
-    split hold them line by line.
-    """
-
-    files: dict[str, tuple[str, ...]]
-    tokenizer: str = "words"
-    separator: str = "\t"
-    key: Key = _source_of
-
-
-def _multi30k(source: str, target: str) -> PairSource:
-    names = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
-    files = {
-        split: tuple(f"multi30k/{name}.{language}" for language in (source, target))
-        for split, name in names.items()
-    }
-    return PairSource(files)
-
-
-#: The known pairs; those without files are made up.
-PAIR_SOURCES: dict[str, PairSource] = {
-    "addition": PairSource({}, "chars", key=_sum_of),
-    "dates": PairSource({}, "chars", key=_date_of),
-    "book-addition": PairSource({"all": ("seq2seq-book/addition.txt",)}, "chars", "_", _sum_of),
-    "book-dates": PairSource({"all": ("seq2seq-book/date.txt",)}, "chars", "_", _date_of),
-    "tatoeba-en-es": PairSource({"all": ("tatoeba/spa.txt",)}),
-    "multi30k-en-de": _multi30k("en", "de"),
-    "multi30k-de-en": _multi30k("de", "en"),
-    "multi30k-fr-en": _multi30k("fr", "en"),
+#: What must not be on two sides of a split: a sum, whichever of its numbers comes first; a day,
+#: however it is written; a source sentence, in whatever letters and with whatever spaces.
+KEYS: dict[str, Callable[[str, str], Hashable]] = {
+    "sum": lambda source, _: tuple(sorted(map(int, source.split("+")))),
+    "date": lambda _, target: target,
+    "sentence": lambda source, _: tuple(split_words(source)),
 }
-PAIRS = tuple(PAIR_SOURCES)
+PAIRS = tuple(SOURCES["pairs"])
 
 
 def load_pairs(
@@ -198,20 +148,18 @@ def load_pairs(
     (('5+76', '81'), {'train': 900, 'valid': 50, 'test': 50})
     """
     name = str(name_or_path)
-    source = PAIR_SOURCES.get(name, PairSource({}))
-    if source.files:
-        splits = _read(source, data_folder(data), data_seed, name)
+    source = DEFAULTS | SOURCES["pairs"].get(name, {})
+    parts: dict[str, list[Pair]]
+    if name == "addition":
+        parts = {"all": addition(examples, digits, data_seed)}
+    elif name == "dates":
+        parts = {"all": dates(examples, data_seed)}
     else:
-        if name == "addition":
-            pairs = addition(examples, digits, data_seed)
-        elif name == "dates":
-            pairs = dates(examples, data_seed)
-        else:
-            path = path_of(name_or_path, PAIRS, "pairs")
-            name, pairs = path.name, _lines(path, source.separator)
-        splits = _divide(pairs, source.key, data_seed, name)
+        name, paths = files_of(name_or_path, "pairs", "pairs", data)
+        parts = {split: _read(files, source["separator"]) for split, files in paths.items()}
+    splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
-        cut = tokeniser(tokenizer or source.tokenizer)
+        cut = tokeniser(tokenizer or source["tokenizer"])
 
         def vocab_of(side: int) -> Vocabulary:
             tokens = (token for pair in splits["train"] for token in cut.split(pair[side]))
@@ -221,15 +169,17 @@ def load_pairs(
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
 
 
-def _read(source: PairSource, folder: Path, seed: int, name: str) -> dict[str, list[Pair]]:
-    """The pairs of a known data set, by split."""
-    splits = {}
-    for split, files in source.files.items():
-        paths = [find_file(folder, file) for file in files]
-        if len(paths) == 1:
-            return _divide(_lines(paths[0], source.separator), source.key, seed, name)
-        splits[split] = _aligned(*paths)
-    return splits
+def _read(paths: list[Path], separator: str) -> list[Pair]:
+    """Pairs from one file with both sides on each line, or from two whose lines belong together."""
+    if len(paths) == 1:
+        return _lines(paths[0], separator)
+    source, target = ([line.strip() for _, line in numbered_lines(path)] for path in paths)
+    if len(source) != len(target):
+        raise ValueError(
+            f"{paths[0]} has {len(source):,} lines and {paths[1]} {len(target):,}: they should "
+            "be aligned line by line"
+        )
+    return list(zip(source, target, strict=True))
 
 
 def _lines(path: Path, separator: str) -> list[Pair]:
@@ -246,26 +196,11 @@ def _lines(path: Path, separator: str) -> list[Pair]:
     return pairs
 
 
-def _aligned(source: Path, target: Path) -> list[Pair]:
-    """Pairs from two files whose lines belong together."""
-    sides = [[line.strip() for _, line in numbered_lines(path)] for path in (source, target)]
-    if len(sides[0]) != len(sides[1]):
-        raise ValueError(
-            f"{source} has {len(sides[0]):,} lines and {target} {len(sides[1]):,}: they should "
-            "be aligned line by line"
-        )
-    return list(zip(*sides, strict=True))
-
-
-def _divide(pairs: Iterable[Pair], key: Key, seed: int, name: str) -> dict[str, list[Pair]]:
+def _divide(pairs: Iterable[Pair], key: str, seed: int, name: str) -> dict[str, list[Pair]]:
     """90 % of the keys for training; the rest in halves. All pairs with one key stay together."""
     groups: dict[Hashable, list[Pair]] = {}
     for pair in dict.fromkeys(pairs):
-        groups.setdefault(key(pair), []).append(pair)
-    if len(groups) < LEAST_PAIRS:
-        raise ValueError(
-            f"{name} has {len(groups)} different pairs, expected at least {LEAST_PAIRS} to divide "
-            "into train, valid and test"
-        )
+        groups.setdefault(KEYS[key](*pair), []).append(pair)
+    check_enough(name, len(groups), "different pairs", LEAST_PAIRS)
     parts = shuffle_and_divide(list(groups.values()), seed)
     return {split: [pair for group in part for pair in group] for split, part in parts.items()}

@@ -52,9 +52,8 @@ def split_of(document: str) -> str:
     ('train', True)
     """
     place = zlib.crc32(document.encode("utf-8")) % 100
-    if place < TEST_SHARE:
-        return "test"
-    return "valid" if place < TEST_SHARE + VALID_SHARE else "train"
+    valid = "valid" if place < TEST_SHARE + VALID_SHARE else "train"
+    return "test" if place < TEST_SHARE else valid
 
 
 def documents() -> Iterator[tuple[str, str]]:
@@ -179,11 +178,9 @@ def keep_once(
     seen: set[Hashable] = set()
 
     def new(sentence: Words) -> bool:
-        if len(sentence) <= REPEATABLE:
-            return True
-        known = key(sentence) in seen
+        before = len(seen)
         seen.add(key(sentence))
-        return not known
+        return len(sentence) <= REPEATABLE or len(seen) > before
 
     kept = {split: [s for s in splits[split] if new(s)] for split in ("test", "valid", "train")}
     return {split: kept[split] for split in SPLITS}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Splits, shuffle_and_divide
-from deepnlp.datasets.files import data_folder, find_file, lines_of, path_of, read_text
+from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
+from deepnlp.datasets.files import files_of, lines_of, path_of, read_text
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
@@ -20,8 +20,7 @@ Words = tuple[str, ...]
 
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")
-SENTENCE_END = frozenset(".!?")
-WIKITEXT = {split: f"wikitext-2/wiki.{split}.tokens" for split in SPLITS}
+SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\S[.!?])\s+")  # behind a mark that stands apart
 TAGGED = ("pydocs", "wikitext-2", "tatoeba-en")
 
 LEAST_SENTENCES = 20
@@ -34,11 +33,8 @@ def tag_of(word: str) -> str:
     ['lower', 'lower', 'capital', 'capital', 'upper', 'mixed']
     """
     lower = word.lower()
-    if word == lower:
-        return "lower"
-    if word == lower.capitalize():
-        return "capital"
-    return "upper" if word == lower.upper() else "mixed"
+    forms = (lower, lower.capitalize(), lower.upper(), word)
+    return TAGS[forms.index(word)]
 
 
 def restored(word: str, tag: str) -> str:
@@ -78,14 +74,14 @@ class TaggedText(Splits):
     train: Sequence[Words]
     valid: Sequence[Words]
     test: Sequence[Words]
+    unit = "sentences"
 
     def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ids and tags of each sentence; -1, which no loss counts, where there is no tag."""
-        numbers = {tag: number for number, tag in enumerate(TAGS)}
 
         def tag(word: str) -> int:
             has_tag = LETTER.search(word) and word != UNK
-            return numbers[tag_of(word)] if has_tag else IGNORED
+            return TAGS.index(tag_of(word)) if has_tag else IGNORED
 
         return [
             (
@@ -94,16 +90,6 @@ class TaggedText(Splits):
             )
             for words in self.splits[split]
         ]
-
-    def _tokens(self) -> list[str]:
-        return list(self.vocab.tokens)
-
-    def _sizes(self) -> str:
-        counts = ", ".join(
-            f"{len(part):,} {split} ({sum(map(len, part)):,} tokens)"
-            for split, part in self.splits.items()
-        )
-        return f": {counts} sentences; vocabulary {len(self.vocab):,}"
 
 
 def load_tagged(
@@ -161,10 +147,8 @@ def load_tagged(
     if name == "pydocs":
         splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
     elif name == "wikitext-2":
-        splits = {
-            split: [*_wiki_sentences(read_text(find_file(data_folder(data), file)))]
-            for split, file in WIKITEXT.items()
-        }
+        _, files = files_of(name, "corpora", "corpus", data)
+        splits = {split: [*_wiki_sentences(read_text(path))] for split, (path,) in files.items()}
     elif name == "tatoeba-en":
         pairs = load_pairs("tatoeba-en-es", data=data, data_seed=data_seed)
         splits = {s: [written_words(line) for line in pairs.references(s)] for s in SPLITS}
@@ -174,10 +158,7 @@ def load_tagged(
         splits = shuffle_and_divide([*map(written_words, sentences(read_text(path)))], data_seed)
     splits = keep_once(splits, key=lambda words: tuple(word.lower() for word in words))
     count = sum(map(len, splits.values()))
-    if count < LEAST_SENTENCES:
-        raise ValueError(
-            f"{name} has {count} different sentences, expected at least {LEAST_SENTENCES}"
-        )
+    check_enough(name, count, "different sentences", LEAST_SENTENCES)
     if vocab is None:
         words = (word.lower() for sentence in splits["train"] for word in sentence)
         vocab = Vocabulary.build(words, vocab_size or None, min_count)
@@ -199,13 +180,5 @@ def written_words(text: str) -> Words:
 def _wiki_sentences(text: str) -> Iterator[Words]:
     """Sentences of WikiText, whose tokens stand apart already, without its titles."""
     for line in lines_of(text):
-        if line.startswith(" = "):
-            continue
-        sentence: list[str] = []
-        for token in line.split():
-            sentence.append(token)
-            if token in SENTENCE_END:
-                yield tuple(sentence)
-                sentence = []
-        if sentence:
-            yield tuple(sentence)
+        if not line.startswith(" = "):
+            yield from filter(None, (tuple(part.split()) for part in SENTENCE_END.split(line)))

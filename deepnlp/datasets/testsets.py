@@ -2,23 +2,13 @@
 
 import math
 import os
-from pathlib import Path
 
-from deepnlp.datasets.files import data_folder, find_file, numbered_lines, path_of
+from deepnlp.datasets.files import SOURCES, files_of, numbered_lines
 from deepnlp.vectors import Analogies, WordPairs
-from deepnlp.vectors.text import is_number
+from deepnlp.vectors.formats import is_number
 
-#: Similarity sets in the data folder.
-SIMILARITY = {
-    "simlex": "wordsim/SimLex-999.txt",
-    "men": "wordsim/MEN_dataset_natural_form_full",
-    "rw": "wordsim/rw.txt",
-    "wordsim353": "wordsim/wordsim353.combined.csv",
-    "wordsim353-sim": "wordsim/EN-WS-353-SIM.txt",
-    "wordsim353-rel": "wordsim/EN-WS-353-REL.txt",
-}
-#: Analogy sets in the data folder.
-ANALOGIES = {"google": "analogy/questions-words.txt"}
+#: Names of test sets in the data folder.
+SIMILARITY, ANALOGIES = tuple(SOURCES["similarity"]), tuple(SOURCES["analogies"])
 
 
 def load_similarity(
@@ -55,16 +45,16 @@ def load_similarity(
     ...     load_similarity(path).pairs
     (('tiger', 'cat', 7.35), ('book', 'paper', 7.46))
     """
-    name, path = _file_of(name_or_path, SIMILARITY, "similarity set", data)
+    name, files = files_of(name_or_path, "similarity", "similarity set", data)
+    (path,) = files["all"]
     pairs: list[tuple[str, str, float]] = []
     column = 0  # of the rating; 0 until the first row
     for number, line in numbered_lines(path):
         separator = next((mark for mark in "\t," if mark in line), None)
         fields = [field.strip() for field in line.split(separator)]
-        if not column:
-            column = next((k for k in range(2, len(fields)) if _is_rating(fields[k])), 0)
-            if not column and number == 1:
-                continue  # the header
+        column = column or next((k for k in range(2, len(fields)) if _is_rating(fields[k])), 0)
+        if not column and number == 1:
+            continue  # the header
         if not (2 <= column < len(fields) and _is_rating(fields[column]) and all(fields[:2])):
             expected = f" in column {column + 1}" if column else ""
             raise ValueError(
@@ -107,7 +97,8 @@ def load_analogies(
     ...     load_analogies(path).sections["family"][0]
     ('man', 'woman', 'king', 'queen')
     """
-    name, path = _file_of(name_or_path, ANALOGIES, "analogy set", data)
+    name, files = files_of(name_or_path, "analogies", "analogy set", data)
+    (path,) = files["all"]
     sections: dict[str, list[tuple[str, str, str, str]]] = {}
     section = ""
     for number, line in numbered_lines(path):
@@ -128,20 +119,6 @@ def load_analogies(
     if not any(sections.values()):
         raise ValueError(f"{path} holds no question: expected lines of four words")
     return Analogies(name, {key: tuple(questions) for key, questions in sections.items()})
-
-
-def _file_of(
-    name_or_path: str | os.PathLike[str],
-    known: dict[str, str],
-    what: str,
-    data: str | os.PathLike[str] | None,
-) -> tuple[str, Path]:
-    """Name and file of a set; ``what`` says in an error what was looked for."""
-    name = str(name_or_path)
-    if name in known:
-        return name, find_file(data_folder(data), known[name])
-    path = path_of(name_or_path, known, what)
-    return path.name, path
 
 
 def _is_rating(field: str) -> bool:

@@ -9,143 +9,174 @@ biases where an LSTM or an RNN here has one. The second is written as zeros, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.errors import DeepNLPError
-from deepnlp.layers import TimeAffine, WeightDrop
+from deepnlp.layers import TimeAffine
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models import RNNLM, Model, SimpleRNNLM
+from deepnlp.models.options import CELLS
 from deepnlp.parameter import View
-from deepnlp.views import MaskedView
 
 SHARED_ROWS = ("trained_ids", "output_ids")  # options
 OTHERWISE = "; --to safetensors holds every model"
+CELL_OF_GATES = {len(layer.gates): cell for cell, layer in CELLS.items()}
+FIRST, SECOND = "rnn.bias_ih_l", "rnn.bias_hh_l"
+RECURRENT = {"Wx": "rnn.weight_ih_l", "Wh": "rnn.weight_hh_l", "b": FIRST, "bh": SECOND}
 
 
-class Place(NamedTuple):
-    """A weight, the names that all hold it, and the name of a second bias that is added to it."""
-
-    weight: View
-    names: tuple[str, ...]
-    transposed: bool = False
-    added: str | None = None
-
-
-def places(model: Any) -> list[Place]:
-    """The place of every weight, in the order of the module in PyTorch."""
+def places(model: Any) -> dict[str, View]:
+    """Each weight by its name in PyTorch and as it is held there, in the order of the module."""
     check_has_places(model)
-    if isinstance(model, SimpleRNNLM):
-        recurrent: list[Any] = [model.rnn]
-        E, L, W, b = model.embed.W, None, model.affine.W, model.affine.b
-    else:
-        layers: list[Any] = [x.layer if isinstance(x, WeightDrop) else x for x in model.layers]
-        recurrent = [x for x in layers if isinstance(x, TimeRecurrent)]
-        L = layers[-1].W if isinstance(layers[-1], TimeAffine) else None
-        E, W, b = layers[0].W, model.output.W, model.output.b
-    tied = W.T is E
-    held = [Place(E, ("encoder.weight", "decoder.weight") if tied else ("encoder.weight",))]
-    for k, layer in enumerate(recurrent):
-        ih, hh = f"rnn.bias_ih_l{k}", f"rnn.bias_hh_l{k}"
-        bh = getattr(layer, "bh", None)  # a GRU that resets after the product has one
-        held += [
-            Place(layer.Wx, (f"rnn.weight_ih_l{k}",), transposed=True),
-            Place(_unmasked(layer.Wh), (f"rnn.weight_hh_l{k}",), transposed=True),
-            Place(layer.b, (ih,), added=hh if bh is None else None),
-        ]
-        held += [] if bh is None else [Place(bh, (hh,))]
-    if L is not None:
-        held.append(Place(L, ("projection.weight",), transposed=True))
-    if not tied:
-        held.append(Place(W, ("decoder.weight",), transposed=True))
-    if b is not None:
-        held.append(Place(b, ("decoder.bias",)))
-    return held
+    output = model.affine if isinstance(model, SimpleRNNLM) else model.output
+    E, decoder = model._tables()  # (V, D) and (V, H), the same weight where it is tied
+    held = {"encoder.weight": E}
+    layers = model._layers()
+    for k, layer in enumerate(x for x in layers if isinstance(x, TimeRecurrent)):
+        for attribute, name in RECURRENT.items():
+            weight = getattr(layer, attribute, None)  # only a GRU has bh
+            if weight is not None:
+                weight = weight.bases[0]  # without a mask
+                held[f"{name}{k}"] = weight.T if len(weight.shape) == 2 else weight
+    for layer in layers:
+        if isinstance(layer, TimeAffine) and layer is not output:
+            held["projection.weight"] = layer.W.T
+    held["decoder.weight"] = decoder
+    return held if output.b is None else held | {"decoder.bias": output.b}
 
 
-def _unmasked(weight: View) -> View:
-    """The weight itself where a layer reads it through a mask."""
-    return weight.W if isinstance(weight, MaskedView) else weight
+def second_biases(held: Mapping[str, View]) -> dict[str, str]:
+    """The names of biases that are added to a bias in PyTorch and not held here, and of those."""
+    pairs = {name.replace(FIRST, SECOND): name for name in held if name.startswith(FIRST)}
+    return {second: first for second, first in pairs.items() if second not in held}
 
 
 def check_has_places(model: Model) -> None:
     """An error where PyTorch has no layers that compute the same."""
-    config = model.config()
+    config, kind = model.config(), type(model).__name__
     H, shared = config.get("hidden_size"), [o for o in SHARED_ROWS if config.get(o) is not None]
-    reason = None
-    if not isinstance(model, RNNLM | SimpleRNNLM):
-        name = type(model).__name__
-        reason = f"the file in PyTorch's form is that of a language model, this is a {name}"
-    elif config.get("cell") == "gru" and not config["reset_after"]:
-        reason = (
-            "PyTorch's GRU resets after the recurrent product, this one before it "
-            "(reset_after=False)"
-        )
-    elif isinstance(H, list) and len({*H}) > 1:
-        reason = f"PyTorch's layers have one hidden size, these have {H}"
-    elif not config.get("input_matrix", True):
-        reason = "PyTorch's RNN has a matrix for its input, this one has none (input_matrix=False)"
-    elif shared:
-        reason = f"PyTorch has no weights whose rows are shared in part ({shared[-1]})"
-    if reason is not None:
-        raise DeepNLPError(f"PyTorch cannot hold this model: {reason}{OTHERWISE}")
+    reasons = {
+        f"the file in PyTorch's form is that of a language model, this is a {kind}": (
+            not isinstance(model, RNNLM | SimpleRNNLM)
+        ),
+        "PyTorch's GRU resets after the product, this one before it (reset_after=False)": (
+            config.get("cell") == "gru" and not config.get("reset_after")
+        ),
+        f"PyTorch's layers have one hidden size, these have {H}": (
+            isinstance(H, list) and len({*H}) > 1
+        ),
+        "PyTorch's RNN has a matrix for its input, this one has none (input_matrix=False)": (
+            not config.get("input_matrix", True)
+        ),
+        f"PyTorch has no weights whose rows are shared in part ({', '.join(shared)})": bool(shared),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise DeepNLPError(f"PyTorch cannot hold this model: {reason}{OTHERWISE}")
 
 
 def constructor(model: Model) -> str:
     """The call that makes the module of ``docs/exchange.md`` with the sizes of a model.
 
     >>> constructor(RNNLM(vocab_size=9, embed_size=4, hidden_size=4))
-    "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied')"
+    "LanguageModel('LSTM', 9, 4, 4, 2, tie='tied', bias=True)"
     """
     config: dict[str, Any] = {"cell": "rnn", "layers": 1, "tie": "none", "output_bias": True}
     config |= model.config()
-    H = config["hidden_size"]
-    sizes = [config["vocab_size"], config["embed_size"], H[0] if isinstance(H, list) else H]
-    arguments = [repr(config["cell"].upper()), *map(str, sizes), str(config["layers"])]
-    arguments += [f"tie={config['tie']!r}"] * (config["tie"] != "none")
-    arguments += ["bias=False"] * (not config["output_bias"])
-    relu = config["cell"] == "rnn" and config.get("activation") == "relu"
-    arguments += ["nonlinearity='relu'"] * relu
-    return f"LanguageModel({', '.join(arguments)})"
+    V, D, H = (config[name] for name in ("vocab_size", "embed_size", "hidden_size"))
+    cell, H = config["cell"], H[0] if isinstance(H, list) else H
+    relu = ", nonlinearity='relu'" if (cell, config.get("activation")) == ("rnn", "relu") else ""
+    sizes = f"{cell.upper()!r}, {V}, {D}, {H}, {config['layers']}"
+    return f"LanguageModel({sizes}, tie={config['tie']!r}, bias={config['output_bias']}{relu})"
 
 
 def to_tensors(model: Model) -> dict[str, HostArray]:
     """The arrays of a ``state_dict`` by name; a tied weight is the same array under both names."""
-    tensors: dict[str, HostArray] = {}
-    for weight, names, transposed, added in places(model):
-        value = asnumpy(weight.value)
-        value = np.ascontiguousarray(value.T if transposed else value)
-        tensors |= dict.fromkeys(names, value)
-        if added is not None:
-            tensors[added] = np.zeros_like(value)
-    return tensors
+    held = places(model)
+    arrays = {id(x): np.ascontiguousarray(asnumpy(x.value)) for x in held.values()}
+    tensors = {name: arrays[id(x)] for name, x in held.items()}
+    return tensors | {b: np.zeros_like(tensors[a]) for b, a in second_biases(held).items()}
 
 
 def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
     """Put the arrays of a ``state_dict`` into a model; where one does not fit, nothing changes."""
-    held, known = places(model), set()
-    for weight, names, transposed, added in held:
-        shape = weight.shape[::-1] if transposed else weight.shape
-        for name in [*names, added] if added else names:
-            known.add(name)
-            if name not in tensors:
-                raise ValueError(f"there is no tensor {name}")
-            if tensors[name].shape != shape:
-                raise ValueError(
-                    f"the tensor {name} should have shape {shape}, got {tensors[name].shape}"
-                )
-            if not np.isfinite(tensors[name]).all():
-                raise ValueError(f"the tensor {name} holds numbers that are not finite")
-        for other in names[1:]:
-            if not np.array_equal(tensors[other], tensors[names[0]]):
-                raise ValueError(f"the model is tied, but {other} differs from {names[0]}")
-    unknown = [name for name in tensors if name not in known]
+    held = places(model)
+    second = second_biases(held)
+    shapes = {name: held[second.get(name, name)].shape for name in [*held, *second]}
+    for name, shape in shapes.items():
+        if name not in tensors:
+            raise ValueError(f"there is no tensor {name}")
+        if tensors[name].shape != shape:
+            raise ValueError(
+                f"the tensor {name} should have shape {shape}, got {tensors[name].shape}"
+            )
+    unknown = [name for name in tensors if name not in shapes]
     if unknown:
         raise ValueError(f"the model has no place for the tensor {unknown[0]}")
-    for weight, names, transposed, added in held:
-        value = tensors[names[0]]
-        if added is not None and tensors[added].any():  # -0.0 + 0.0 would lose its sign
-            value = value + tensors[added]
-        weight.value[...] = asarray(value.T if transposed else value)
+    tied = held["decoder.weight"] is held["encoder.weight"]
+    if tied and not np.array_equal(tensors["decoder.weight"], tensors["encoder.weight"]):
+        raise ValueError("the model is tied, but decoder.weight differs from encoder.weight")
+    sums = {a: tensors[a] + tensors[b] for b, a in second.items() if tensors[b].any()}
+    for name, weight in held.items():  # where b is zero, a sum would lose the sign of -0.0
+        weight.value[...] = asarray(sums.get(name, tensors[name]))
+
+
+# --- What the tensors tell -----------------------------------------------------------------------
+
+
+def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
+    """Arguments of an :class:`~deepnlp.models.RNNLM` that the tensors of a ``state_dict`` fit.
+
+    >>> shapes = {"encoder": (9, 4), "rnn.weight_ih_l0": (20, 4), "rnn.weight_hh_l0": (20, 5)}
+    >>> tensors = {name: np.zeros(shape) for name, shape in shapes.items()}
+    >>> tensors["encoder.weight"] = tensors.pop("encoder")
+    >>> options = options_of_tensors(tensors | {"decoder.weight": np.ones((9, 5))})
+    >>> options["cell"], options["hidden_size"], options["tie"]
+    ('lstm', 5, 'none')
+    """
+    E, decoder = _matrix(tensors, "encoder.weight"), _matrix(tensors, "decoder.weight")
+    G, H = _matrix(tensors, "rnn.weight_hh_l0").shape
+    if not H or G % H or G // H not in CELL_OF_GATES:
+        raise ValueError(
+            f"rnn.weight_hh_l0 should have shape (4H, H) of an LSTM, (3H, H) of a GRU or (H, H) of "
+            f"an RNN, got {(G, H)}"
+        )
+    tie = "none"
+    if "projection.weight" in tensors:
+        tie = "tied+L"
+    elif decoder.shape == E.shape and np.array_equal(decoder, E):
+        tie = "tied"
+    options = {
+        "vocab_size": E.shape[0],
+        "embed_size": E.shape[1],
+        "hidden_size": H,
+        "layers": sum(name.startswith("rnn.weight_hh_l") for name in tensors),
+        "cell": CELL_OF_GATES[G // H],
+        "tie": tie,
+        "output_bias": "decoder.bias" in tensors,
+        "dtype": str(E.dtype),
+    }
+    return options | ({"reset_after": True} if options["cell"] == "gru" else {})
+
+
+def with_all_biases(tensors: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    """The tensors, and zeros for the biases of recurrent layers that have none (``bias=False``)."""
+    if any(name.startswith("rnn.bias_") for name in tensors):
+        return dict(tensors)
+    weights = {name: x for name, x in tensors.items() if name.startswith("rnn.weight_")}
+    biases = {name.replace("weight", "bias"): np.zeros_like(x[:, 0]) for name, x in weights.items()}
+    return {**tensors, **biases}
+
+
+def _matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:
+    if name not in tensors:
+        raise ValueError(
+            f"there is no tensor {name}: expected the names of docs/exchange.md, such as "
+            "encoder.weight, rnn.weight_ih_l0 and decoder.weight"
+        )
+    if tensors[name].ndim != 2:
+        raise ValueError(f"the tensor {name} should be a matrix, got shape {tensors[name].shape}")
+    return tensors[name]

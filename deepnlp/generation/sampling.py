@@ -103,9 +103,7 @@ def keep_top_k(probabilities: Probabilities, k: int) -> Probabilities:
     >>> keep_top_k(np.array([0.125, 0.5, 0.25, 0.125]), 2).round(3).tolist()
     [0.0, 0.667, 0.333, 0.0]
     """
-    check_number("top_k", k, whole=True)
-    if k < 1:
-        raise ValueError(f"top_k should be 1 or more, got {k}; leave it out to keep all words")
+    check_number("top_k", k, whole=True, low=1)
     return _keep(probabilities, _likeliest(probabilities, k))
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from deepnlp.backend import asarray, asnumpy
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import evaluating
-from deepnlp.generation.beam import beam_search
-from deepnlp.generation.decoding import greedy_search
+from deepnlp.generation.decoding import beam_search, greedy_search
 from deepnlp.models import Seq2Seq
 from deepnlp.text import Vocabulary, pad
 
@@ -119,12 +118,8 @@ def translate(
     translations = [[Translation("", [], 0.0, 0.0)] for _ in texts]
     order = sorted((k for k, ids in enumerate(sources) if len(ids)), key=lambda k: len(sources[k]))
     eos = target_vocab.eos_id
-    marks: dict[str, Any] = {
-        "start_id": eos,
-        "end_id": eos,
-        "max_length": max_length,
-        "banned": () if allow_unknown else (target_vocab.unk_id,),
-    }
+    marks: dict[str, Any] = {"start_id": eos, "end_id": eos, "max_length": max_length}
+    marks["banned"] = () if allow_unknown else (target_vocab.unk_id,)
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
     with evaluating(model), one_blas_thread():
         for first in range(0, len(order), batch_size):

@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.backend import asarray, asnumpy, check_number
+from deepnlp.backend import Array, asarray, asnumpy, check_number
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
@@ -46,7 +47,7 @@ class Sampling(TypedDict, total=False):
     top_p: float | None
     greedy: bool
     seed: int | None
-    rng: np.random.Generator | None
+    rng: Generator | None
     allow_unknown: bool
 
 
@@ -98,8 +99,7 @@ def generate(
     """
     vocab = vocabulary_of(model)
     tokens = tokenize_prompt(vocab, prompt)
-    prompt_ids = vocab.encode(tokens).tolist()
-    ids = generate_ids(model, prompt_ids, length, stop_at_eos=stop_at_eos, **sampling)
+    ids = generate_ids(model, vocab.encode(tokens), length, stop_at_eos=stop_at_eos, **sampling)
     return vocab.detokenize([*tokens, *vocab.decode(ids)])
 
 
@@ -158,12 +158,10 @@ def generate_many(
         )
     vocab = vocabulary_of(model)
     texts = [tokenize_prompt(vocab, prompt) for prompt in prompts]
-    prompt_ids = [vocab.encode(tokens).tolist() for tokens in texts]
-    steps = generate_batch(model, prompt_ids, length, **sampling)
     unfinished = set(range(len(texts)))
-    for ids in steps:
+    for ids in generate_batch(model, [*map(vocab.encode, texts)], length, **sampling):
         for row in sorted(unfinished):
-            texts[row].append(vocab.token(int(ids[row])))
+            texts[row].append(vocab.token(ids[row]))
             if stop_at_eos and ids[row] == vocab.eos_id:
                 unfinished.remove(row)
         if not unfinished:
@@ -210,8 +208,15 @@ def generate_ids(
     """
     sampler, rng = _sampler(model, length, **sampling)
     last = vocabulary_of(model).eos_id if stop_at_eos else None
-    steps = _continuations(model, [_prompt(model, prompt_ids)], length, sampler, [rng])
-    return _until((id_ for (id_,) in steps), last)
+    steps = _continuations(model, _prompts(model, [prompt_ids]), length, sampler, [rng])
+
+    def ids() -> Iterator[int]:
+        for (id_,) in steps:
+            yield int(id_)
+            if id_ == last:
+                return
+
+    return ids()
 
 
 def generate_batch(
@@ -255,9 +260,7 @@ def generate_batch(
     (5, (2,))
     """
     sampler, parent = _sampler(model, length, **sampling)
-    rows = [_prompt(model, ids) for ids in prompts]
-    if not rows:
-        raise ValueError("there is no prompt to continue: give one or more, each a list of ids")
+    rows = _prompts(model, prompts)
     return _continuations(model, rows, length, sampler, parent.spawn(len(rows)))
 
 
@@ -348,10 +351,10 @@ def _sampler(
     model: RNNLM,
     length: int,
     seed: int | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     allow_unknown: bool = False,
     **choice: Any,
-) -> tuple[Sampler, np.random.Generator]:
+) -> tuple[Sampler, Generator]:
     """What chooses a word and where its randomness comes from, once all numbers are in range."""
     expect_language_model("generate", model)
     check_number("length", length, whole=True, low=0)
@@ -364,53 +367,45 @@ def _sampler(
     return Sampler(**choice, banned=banned), rng or backend.rng()
 
 
-def _prompt(model: RNNLM, ids: Iterable[int]) -> list[int]:
-    if isinstance(ids, str) or not isinstance(ids, Iterable):
-        raise TypeError(f"a prompt should be a sequence of ids, got {ids!r:.60}")
-    prompt = [*ids] or [vocabulary_of(model).eos_id]
-    for id_ in prompt:
-        check_number("an id of a prompt", id_, whole=True)
-        if not 0 <= id_ < model.vocab_size:
-            raise ValueError(
-                f"ids of a prompt should be from 0 to {model.vocab_size - 1}, got {id_}; "
-                "model.vocab.encode gives the ids of words"
-            )
-    return [int(id_) for id_ in prompt]
+def _prompts(model: RNNLM, prompts: Iterable[Iterable[int]]) -> list[list[int]]:
+    """The ids of each prompt; an empty one is the end of a line."""
+    rows = []
+    for ids in prompts:
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise TypeError(f"a prompt should be a sequence of ids, got {ids!r:.60}")
+        row = [*ids] or [vocabulary_of(model).eos_id]
+        for id_ in row:
+            check_number("an id of a prompt", id_, whole=True, low=0, below=model.vocab_size)
+        rows.append([int(id_) for id_ in row])
+    if not rows:
+        raise ValueError("there is no prompt to continue: give one or more")
+    return rows
 
 
 def _continuations(
-    model: RNNLM,
-    prompts: Sequence[Sequence[int]],
-    length: int,
-    sampler: Sampler,
-    rngs: Sequence[np.random.Generator],
+    model: RNNLM, prompts: list[list[int]], length: int, sampler: Sampler, rngs: list[Generator]
 ) -> Iterator[NDArray[np.int_]]:
     """The next id of every row, ``length`` times; the prompts end at the same step."""
-    if length == 0:
-        return
-    longest = max(len(prompt) for prompt in prompts)
+    longest = max(map(len, prompts))
     begins = [longest - len(prompt) for prompt in prompts]
+    # A row that has not begun reads id 0 without effect: it begins with a fresh state.
+    padded = np.array([[0] * begin + prompt for begin, prompt in zip(begins, prompts)])
     fresh = state = model.start(len(prompts))
     layers = model._layers()
-    for step in range(longest):
-        # A row that has not begun reads id 0 without effect: it begins with a fresh state.
-        beginning = [row for row, begin in enumerate(begins) if begin == step]
-        if step and beginning:
+    for step in range(longest - 1 + length if length else 0):
+        if step and step in begins:
+            beginning = asarray(np.array(begins) == step)
             state = map_state(partial(_with_rows, beginning), state, fresh)
-        ids = [
-            prompt[step - begin] if step >= begin else 0
-            for prompt, begin in zip(prompts, begins, strict=True)
-        ]
+        if step < longest:
+            ids = padded[:, step]
         logits, state = _read(model, layers, ids, state)
-    for step in range(length):
-        if step:
-            logits, state = _read(model, layers, ids, state)
-        ids = [sampler.choose(row, rng) for row, rng in zip(logits, rngs, strict=True)]
-        yield np.array(ids)
+        if step >= longest - 1:
+            ids = np.array([sampler.choose(row, rng) for row, rng in zip(logits, rngs)])
+            yield ids.copy()
 
 
 def _read(
-    model: RNNLM, layers: Sequence[Layer], ids: Sequence[int], state: Any
+    model: RNNLM, layers: Sequence[Layer], ids: NDArray[np.int_], state: Any
 ) -> tuple[NDArray[Any], Any]:
     """Scores of the next words (B, V) on the host and the new state, after one id of each row.
 
@@ -421,7 +416,7 @@ def _read(
         for layer in layers:
             layer.training = False
         with one_blas_thread():
-            logits, state = model.step(asarray(np.array(ids)), state)
+            logits, state = model.step(asarray(ids), state)
     finally:
         for layer, training in zip(layers, modes):
             layer.training = training
@@ -429,17 +424,8 @@ def _read(
     return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state
 
 
-def _with_rows(rows: Sequence[int], array: Any, other: Any) -> Any:
-    """The array with some of its rows replaced by those of another."""
+def _with_rows(rows: Array, array: Array, other: Array) -> Array:
+    """The array with those of its rows replaced that a mask (B,) tells."""
     array = array.copy()
-    for row in rows:
-        array[row] = other[row]
+    array[rows] = other[rows]
     return array
-
-
-def _until(ids: Iterator[Any], last: int | None) -> Iterator[int]:
-    """Ids as Python's integers, up to and including the last."""
-    for id_ in ids:
-        yield int(id_)
-        if id_ == last:
-            return

@@ -61,10 +61,8 @@ def join_words(tokens: Iterable[str]) -> str:
         if not (glue or closes or contraction or token in NO_SPACE_BEFORE):
             pieces.append(" ")
         pieces.append(token)
-        opens = token in QUOTES and not closes
-        if token in QUOTES:
-            open_quotes.symmetric_difference_update([token])
-        glue = opens or token in NO_SPACE_AFTER
+        open_quotes ^= QUOTES & {token}
+        glue = token in open_quotes or token in NO_SPACE_AFTER
     return "".join(pieces)
 
 
@@ -74,13 +72,8 @@ def join_whitespace(tokens: Iterable[str]) -> str:
     >>> join_whitespace(["the", "company", "'s", "plan", "<eos>", "it"])
     "the company 's plan\nit"
     """
-    lines: list[list[str]] = [[]]
-    for token in tokens:
-        if token == EOS:
-            lines.append([])
-        else:
-            lines[-1].append(token)
-    return "\n".join(" ".join(line) for line in lines)
+    text = " ".join("\n" if token == EOS else token for token in tokens)
+    return re.sub(" ?\n ?", "\n", text)
 
 
 @dataclass(frozen=True)

@@ -109,11 +109,8 @@ class Vocabulary:
         >>> Vocabulary.build(["b", "a", "b", "c", "c"], max_size=4).tokens
         ('b', 'c', '<unk>', '<eos>')
         """
-        if max_size is not None and max_size < 3:
-            raise ValueError(
-                f"max_size is {max_size}, expected at least 3:"
-                " <unk>, the end of a line, and one token"
-            )
+        if max_size is not None:  # <unk>, the end of a line, and one token
+            check_number("max_size", max_size, whole=True, low=3)
         check_number("min_count", min_count, whole=True, low=1)
         seen = Counter(tokens)
         specials = {token: seen.pop(token, 0) for token in (UNK, tokeniser(tokenizer).eos)}

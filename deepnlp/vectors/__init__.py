@@ -1,12 +1,14 @@
 """Word vectors as objects: neighbours, analogies, similarity, and the files they are kept in."""
 
-from deepnlp.vectors.analogies import (
+from deepnlp.vectors.evaluation import (
     Analogies,
     AnalogyScore,
     AnalogyScores,
+    SimilarityScore,
+    WordPairs,
     evaluate_analogies,
+    evaluate_similarity,
 )
-from deepnlp.vectors.similarity import SimilarityScore, WordPairs, evaluate_similarity
 from deepnlp.vectors.word_vectors import WordVectors
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deepnlp.backend import HostArray, check_number
+from deepnlp.backend import HostArray, check_ids, check_number
 from deepnlp.backend.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -91,7 +91,13 @@ def cooccurrence(
     """
     from scipy.sparse import coo_array, csr_array
 
-    ids = _checked_ids(ids, vocab_size)
+    ids = np.asarray(ids)
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        raise ValueError(
+            f"cooccurrence: expected ids of shape (n,), whole numbers; got {ids.dtype} of shape"
+            f" {ids.shape}"
+        )
+    check_ids("cooccurrence", ids, vocab_size)
     check_number("window", window, whole=True, low=1)
     if weighting not in WEIGHTINGS:
         raise ValueError(
@@ -273,23 +279,6 @@ def svd_vectors(matrix: Any, size: int, *, power: float = 0.5) -> HostArray:
     check_number("power", power, low=0)
     U, S, _ = truncated_svd(matrix, size)
     return np.asarray(U * S**power)
-
-
-def _checked_ids(ids: HostArray, vocab_size: int) -> HostArray:
-    """The text as an array; a ValueError where it is not ids of a vocabulary of that size."""
-    array = np.asarray(ids)
-    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
-        raise ValueError(
-            f"cooccurrence: expected ids of shape (n,), whole numbers; got {array.dtype} of shape"
-            f" {array.shape}"
-        )
-    array = array.astype(np.int64, copy=False)
-    if len(array) and not 0 <= array.min() <= array.max() < vocab_size:
-        raise ValueError(
-            f"cooccurrence: ids run from {array.min()} to {array.max()}, expected 0 to"
-            f" {vocab_size - 1} for a vocabulary of {vocab_size}"
-        )
-    return array
 
 
 def _checked_matrix(matrix: Any, who: str) -> csr_array:

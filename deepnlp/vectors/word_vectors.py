@@ -322,13 +322,11 @@ class WordVectors:
         scores = analogy_scores(self.cosines(self.matrix[rows]), np.array([[0, 1, 2]]), method)
         return self._largest(scores[0], rows, k)
 
-    def _largest(
-        self, scores: HostArray, excluded: Sequence[int], k: int
-    ) -> list[tuple[str, float]]:
+    def _largest(self, scores: HostArray, excluded: list[int], k: int) -> list[tuple[str, float]]:
         """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
         check_number("k", k, whole=True, low=1)
         scores = scores.copy()
-        scores[list(excluded)] = -np.inf
+        scores[excluded] = -np.inf
         k = min(k, len(self) - len(set(excluded)))
         order = np.argsort(-scores, kind="stable")[:k]
         return [(self.words[row], float(scores[row])) for row in order]

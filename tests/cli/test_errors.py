@@ -47,7 +47,7 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         (["trian"], "invalid choice: 'trian'"),
         (["--no-such-option"], "see deepnlp --help"),
         # training
-        ([*TRAIN, "--corpus", "nonesuch"], "unknown corpus 'nonesuch': expected one of pydocs"),
+        ([*TRAIN, "--corpus", "nonesuch"], "unknown corpus 'nonesuch': expected pydocs"),
         ([*TRAIN, "--corpus", "missing.txt"], "no file or folder missing.txt"),
         ([*TRAIN, "--corpus", "short.txt"], "give it more text"),
         ([*TRAIN, "--corpus", "latin.txt"], "UTF-8"),

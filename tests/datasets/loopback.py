@@ -87,20 +87,18 @@ def running(tls=False) -> Iterator[Loopback]:
 # --- Behaviours ----------------------------------------------------------------------------------
 
 
-def whole(body: bytes, tag='"v1"', **headers) -> Answer:
+def whole(body: bytes, **headers) -> Answer:
     """The file as a good server gives it, also in part."""
 
     def answer(handler):
         first = int(handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
-        unchanged = handler.headers.get("If-Range", tag) == tag
-        marks = headers | ({"ETag": tag} if tag else {})
-        if first >= len(body) and unchanged:
-            handler.reply(416, **marks)
-        elif first and unchanged:
+        if first >= len(body):
+            handler.reply(416, **headers)
+        elif first:
             where = f"bytes {first}-{len(body) - 1}/{len(body)}"
-            handler.reply(206, body[first:], Content_Range=where, **marks)
+            handler.reply(206, body[first:], Content_Range=where, **headers)
         else:
-            handler.reply(200, body, **marks)
+            handler.reply(200, body, **headers)
 
     return answer
 
@@ -118,10 +116,9 @@ def redirect(address: str, code=302) -> Answer:
     return status(code, Location=address)
 
 
-def broken(body: bytes, after: int, tag='"v1"', **headers) -> Answer:
+def broken(body: bytes, after: int) -> Answer:
     """The connection ends early."""
-    marks = headers | ({"ETag": tag} if tag else {})
-    return lambda handler: handler.reply(200, body[:after], len(body), **marks)
+    return lambda handler: handler.reply(200, body[:after], len(body))
 
 
 def endless(body: bytes) -> Answer:
@@ -139,7 +136,7 @@ def stalled(body: bytes, after: int) -> Answer:
     """Some bytes, then nothing more."""
 
     def answer(handler):
-        handler.reply(200, body[:after], len(body), ETag='"v1"')
+        handler.reply(200, body[:after], len(body))
         handler.wfile.flush()
         handler.server.release.wait()
 

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from deepnlp.cli.main import main
-from deepnlp.datasets import fetch, transfer, unpacking, verify
+from deepnlp.datasets import fetch, fetching, transfer, verify
 from deepnlp.datasets.manifest import Download
 from deepnlp.errors import DeepNLPError
 from tests.datasets.fixtures import BODY, PATH, names_in
@@ -242,16 +241,7 @@ def test_verify(known, tmp_path, content, state):
 # --- The disk ------------------------------------------------------------------------------------
 
 
-def test_a_disk_that_is_too_small_is_noticed_before(server, known, tmp_path, monkeypatch):
-    known(plain_set(PATH, BODY))
-    usage = shutil.disk_usage(tmp_path)._replace(free=2 * len(BODY) - 1)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(DeepNLPError, match=r"20,479 bytes free, made/text\.txt needs 20,480"):
-        fetch("made", tmp_path, mirrors=[server.address])
-    assert server.requests == []
-
-
-@pytest.mark.parametrize("module", [transfer, unpacking], ids=["transfer", "unpacking"])
+@pytest.mark.parametrize("module", [transfer, fetching], ids=["transfer", "unpacking"])
 def test_a_disk_that_fills_up_loses_nothing(server, known, tmp_path, monkeypatch, module):
     known(plain_set(PATH, BODY))
     server.serve(f"/{PATH}", whole(BODY))
@@ -262,7 +252,7 @@ def test_a_disk_that_fills_up_loses_nothing(server, known, tmp_path, monkeypatch
     if module is transfer:
         monkeypatch.setattr(transfer.os, "fsync", full)
     else:
-        monkeypatch.setattr(unpacking, "replacing", full)
+        monkeypatch.setattr(fetching, "replacing", full)
     with pytest.raises(DeepNLPError, match="No space left on device; the same command goes on"):
         fetch("made", tmp_path, mirrors=[server.address])
     monkeypatch.undo()

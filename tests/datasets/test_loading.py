@@ -107,7 +107,7 @@ def test_limits_of_the_vocabulary(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", "a a a b b c\n" * 20)
     assert len(load_corpus(path, vocab_size=4).vocab) == 4
     assert "c" not in load_corpus(path, min_count=30).vocab
-    with pytest.raises(ValueError, match="max_size is 0, expected at least 3"):
+    with pytest.raises(ValueError, match="max_size should be 3 or more, got 0"):
         load_corpus(path, vocab_size=0)
 
 

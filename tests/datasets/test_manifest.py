@@ -6,13 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from deepnlp.datasets import CORPORA, PAIRS, TAGGED, fetch, manifest
-from deepnlp.datasets.files import find_file
-from deepnlp.datasets.loading import SOURCES
+from deepnlp.datasets import ANALOGIES, CORPORA, PAIRS, SIMILARITY, TAGGED, fetch, manifest
+from deepnlp.datasets.files import SOURCES, find_file
 from deepnlp.datasets.manifest import data_set, set_with
-from deepnlp.datasets.pairs import PAIR_SOURCES
-from deepnlp.datasets.tagged import WIKITEXT
-from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY
 from deepnlp.datasets.transfer import is_secure
 from tests.datasets.conditions import needs
 
@@ -23,14 +19,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_file_that_a_loader_reads_can_be_fetched_by_a_name():
-    by_name = {name: source.files.values() for name, source in SOURCES.items()}
-    by_name |= {
-        name: [file for files in source.files.values() for file in files]
-        for name, source in PAIR_SOURCES.items()
+    by_name = {
+        name: [file for files in source.get("files", {}).values() for file in files]
+        for sources in SOURCES.values()
+        for name, source in sources.items()
     }
-    by_name |= {name: [file] for name, file in (SIMILARITY | ANALOGIES).items()}
-    by_name |= {"wikitext-2": WIKITEXT.values()}
-    assert {*by_name} >= {*CORPORA, *PAIRS, *TAGGED} - {
+    assert {*by_name} >= {*CORPORA, *PAIRS, *TAGGED, *SIMILARITY, *ANALOGIES} - {
         "pydocs", "dates", "addition", "tatoeba-en"
     }  # fmt: skip
     for name, files in by_name.items():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deepnlp.datasets import PAIRS, Pairs, addition, dates, load_pairs
-from deepnlp.datasets.sums_and_dates import DATE_FORMS
+from deepnlp.datasets.made_up import DATE_FORMS
 from deepnlp.text import TOKENISERS, Vocabulary
 from tests.datasets.conditions import needs
 

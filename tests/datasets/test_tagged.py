@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepnlp.datasets import TAGS, TaggedText, load_tagged
-from deepnlp.datasets.tagged import WIKITEXT, restored, tag_of, written_words
+from deepnlp.datasets.files import SOURCES
+from deepnlp.datasets.tagged import restored, tag_of, written_words
 from deepnlp.text import TOKENISERS, Vocabulary
 from tests.datasets.conditions import needs
 from tests.datasets.parts import first_lines, sentences_of_a_part
@@ -100,7 +101,7 @@ def test_the_documentation_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs("wikitext-2/wiki.train.tokens.gz")
 def test_wikitext_is_cut_into_sentences(tmp_path: Path) -> None:
-    for file in WIKITEXT.values():
+    for (file,) in SOURCES["corpora"]["wikitext-2"]["files"].values():
         first_lines(file, 2_000, tmp_path)
     text = load_tagged("wikitext-2", data=tmp_path)
     assert not any(words[0] == "=" for words in text.train)

@@ -122,7 +122,9 @@ def test_names_and_formats():
         read_model("nowhere.pt")
 
 
-@pytest.mark.parametrize(("library", "ending"), [("torch", "pt"), ("safetensors", "safetensors")])
+@pytest.mark.parametrize(
+    ("library", "ending"), [("torch", "pt"), ("safetensors.numpy", "safetensors")]
+)
 def test_a_library_that_is_missing_is_named(library, ending, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, library, None)
     path = tmp_path / f"model.{ending}"

@@ -219,8 +219,8 @@ def test_a_language_model_can_be_searched_too() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 0}, "1 <= n_best <= width, got 1 and 0"),
-        ({"width": 3, "n_best": 4}, "1 <= n_best <= width, got 4 and 3"),
+        ({"width": 0}, "width should be 1 or more, got 0"),
+        ({"width": 3, "n_best": 4}, "n_best should be 1 or more and at most 3, got 4"),
         ({"length_penalty": -1.0}, "length_penalty should be 0 or more and at most 100, got -1.0"),
         (
             {"length_penalty": float("nan")},

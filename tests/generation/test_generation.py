@@ -248,9 +248,9 @@ def test_a_model_without_a_vocabulary_generates_ids_only():
 
 @pytest.mark.parametrize("id_", [-1, 11])
 def test_a_prompt_outside_the_vocabulary_is_an_error_at_once(model, id_):
-    with pytest.raises(ValueError, match=f"0 to {model.vocab_size - 1}, got {id_}"):
+    with pytest.raises(ValueError, match=f"0 or more and below {model.vocab_size}, got {id_}"):
         generate_ids(model, [1, id_])
-    with pytest.raises(ValueError, match=f"0 to {model.vocab_size - 1}, got {id_}"):
+    with pytest.raises(ValueError, match=f"0 or more and below {model.vocab_size}, got {id_}"):
         generate_batch(model, [[1], [id_, 1]])
 
 

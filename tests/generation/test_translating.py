@@ -120,7 +120,7 @@ def test_what_cannot_be_translated() -> None:
     bare.source_vocab = None
     with pytest.raises(ValueError, match="this model has no vocabularies"):
         translate(bare, ["abc"])
-    with pytest.raises(ValueError, match="1 <= n_best <= width, got 3 and 2"):
+    with pytest.raises(ValueError, match="n_best should be 1 or more and at most 2, got 3"):
         translate(model(), ["abc"], beam=2, n_best=3)
     with pytest.raises(ValueError, match="this model has no attention"):
         align(model(), "abc", ["v"])

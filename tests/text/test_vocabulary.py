@@ -45,7 +45,7 @@ def test_a_character_vocabulary_ends_lines_with_the_line_break() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"max_size": 2}, "max_size is 2, expected at least 3"),
+        ({"max_size": 2}, "max_size should be 3 or more, got 2"),
         ({"min_count": 0}, "min_count should be 1 or more, got 0"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from deepnlp.datasets import load_analogies
 from deepnlp.vectors import Analogies, AnalogyScore, WordVectors, evaluate_analogies
-from deepnlp.vectors import analogies as module
+from deepnlp.vectors import evaluation as module
 from tests.datasets.conditions import needs
 
 RNG = np.random.default_rng(5)

@@ -113,9 +113,12 @@ HOSTILE = {
     "a word with a space": (binary([("new york", (1, 2, 3)), *ROWS]), "byte "),
     "not a number": (
         binary([ROWS[0], ("dog", (1, float("nan"), 3))], end=b""),
-        f"byte {START + ROW}, vector 2 of 2 .'dog'.: expected 3 finite numbers",
+        f"byte {START + ROW}, vector 2 of 2: expected 3 finite numbers after 'dog'",
     ),
-    "infinity": (binary([("dog", (1, 2, float("inf")))]), "vector 1 of 1 .'dog'.: expected 3 fin"),
+    "infinity": (
+        binary([("dog", (1, 2, float("inf")))]),
+        "vector 1 of 1: expected 3 fin",
+    ),
     "text": (b"2 3\ncat 1 2 3\ndog 4 5 6\n", "byte "),
 }
 

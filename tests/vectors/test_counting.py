@@ -73,8 +73,8 @@ def test_the_counts_are_symmetric_and_nothing_is_lost(ids, window):
     [
         ({"ids": [[0, 1]]}, r"expected ids of shape \(n,\)"),
         ({"ids": [0.5, 1.0]}, "whole numbers; got float64"),
-        ({"ids": [0, 3]}, "ids run from 0 to 3, expected 0 to 2"),
-        ({"ids": [-1, 2]}, "ids run from -1 to 2"),
+        ({"ids": [0, 3]}, "ids should be from 0 to 2, got 3"),
+        ({"ids": [-1, 2]}, "ids should be from 0 to 2, got -1"),
         ({"window": 0}, "window should be 1 or more, got 0"),
         ({"weighting": "cubic"}, "'cubic'; there are flat, harmonic, linear"),
     ],

@@ -1,29 +1,82 @@
-"""Reading a model in the form of another program."""
+"""Models in the form of another program, written and read."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from deepnlp.backend import HostArray, asarray, asnumpy
-from deepnlp.checkpoint import load, rebuild, unpack_model
+from deepnlp.backend import asarray, asnumpy
+from deepnlp.checkpoint import load, pack_model, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
-from deepnlp.exchange.described import Meta, from_text
-from deepnlp.exchange.inferring import options_of_tensors, with_all_biases
-from deepnlp.exchange.places import set_tensors
-from deepnlp.exchange.safetensors_files import read_safetensors
-from deepnlp.exchange.torch_files import read_torch
-from deepnlp.exchange.writing import ENDINGS
+from deepnlp.exchange import files
+from deepnlp.exchange.places import options_of_tensors, set_tensors, to_tensors, with_all_biases
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
 from deepnlp.vectors.formats import format_of
 
+ENDINGS = {".pt": "torch", ".pth": "torch", ".safetensors": "safetensors", ".txt": "glove"}
+FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 SIZES = ("vocab_size", "embed_size", "hidden_size", "layers", "cell")
+
+
+def write_model(
+    path: str | PathLike[str], model: Model, format: str | None = None, side: str = "input"
+) -> None:
+    """Write a model to a file that another program reads, all of it or nothing.
+
+    The numbers in the file are those of the model, bit for bit.
+
+    Parameters
+    ----------
+    path : str or path
+        Its folder must exist.
+    model : Model
+        For ``"torch"`` a language model of which PyTorch has the layers, for ``"glove"`` one with
+        word vectors and a vocabulary.
+    format : {"torch", "safetensors", "glove"}, optional
+        ``"torch"``: the ``state_dict`` of the module in ``docs/exchange.md``. ``"safetensors"``:
+        the arrays of a checkpoint under their own names. Both hold the options and the vocabulary
+        too, from which :func:`read_model` builds the model again. ``"glove"``: a word and its
+        vector a line. By default the end of the name says it: ``.pt`` or ``.pth``,
+        ``.safetensors``, ``.txt``.
+    side : {"input", "output"}
+        Whose vectors a ``"glove"`` file holds.
+
+    Raises
+    ------
+    DeepNLPError
+        If PyTorch cannot hold the model, or a library is missing.
+    ValueError
+        If the format is not known, or the model has no vectors of this side to write.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from deepnlp.models import RNNLM
+    >>> from deepnlp.text import Vocabulary
+    >>> model = RNNLM(vocab_size=4, embed_size=2, hidden_size=2)
+    >>> model.vocab = Vocabulary.build(["the", "cat"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "vectors.txt")
+    ...     write_model(path, model)
+    ...     with open(path) as file:
+    ...         [line.split()[0] for line in file]
+    ['cat', 'the', '<eos>', '<unk>']
+    """
+    path, format = Path(path), format_of(Path(path), format, ENDINGS)
+    if format == "glove":
+        model.word_vectors(side).save(path, "glove")
+        return
+    arrays, meta = pack_model(model)
+    if format == "torch":
+        files.write_torch(path, to_tensors(model), files.to_text(meta))
+    else:
+        files.write_safetensors(path, arrays, files.to_text(meta))
 
 
 def read_model(
@@ -85,13 +138,15 @@ def read_model(
         raise FileNotFoundError(f"no file {path}: check the path")
     if format == "glove":
         return _with_vectors(path, like, side)
-    tensors, text = read_torch(path) if format == "torch" else read_safetensors(path)
+    tensors, text = files.read_torch(path) if format == "torch" else files.read_safetensors(path)
     try:
-        meta = None if text is None or like is not None else from_text(text)
-        if meta is None:
-            tensors = with_all_biases(tensors)
-        elif format == "safetensors":
-            return _of_checkpoint(path, tensors, meta)
+        for name, x in tensors.items():
+            if not np.isfinite(x).all():
+                raise ValueError(f"the tensor {name} holds numbers that are not finite")
+        meta = None if text is None or like is not None else files.from_text(text)
+        if meta is not None and format == "safetensors":
+            return cast(Model, unpack_model(path, tensors, meta))
+        tensors = with_all_biases(tensors)
         inferred = options_of_tensors(tensors)
         if like is not None:
             model: Any = load(like)
@@ -106,18 +161,13 @@ def read_model(
             model.vocab = vocab
         model.astype(inferred["dtype"])
         set_tensors(model, tensors)
-        _check_vocab(model)
+        if model.vocab is not None and len(model.vocab) != model.vocab_size:
+            raise ValueError(
+                f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
+                f"encoder.weight, got {len(model.vocab)}"
+            )
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
-    return model
-
-
-def _of_checkpoint(path: Path, tensors: dict[str, HostArray], meta: Meta) -> Model:
-    """The model of tensors that have the names of a checkpoint."""
-    model: Any = unpack_model(path, tensors, meta)
-    for name, x in tensors.items():
-        if not np.isfinite(x).all():
-            raise ValueError(f"the tensor {name} holds numbers that are not finite")
     return model
 
 
@@ -156,11 +206,3 @@ def _check_options(config: Any, inferred: dict[str, Any]) -> None:
         said = config.get(name, {"layers": 1, "cell": "rnn"}.get(name))
         if said not in (inferred[name], [inferred[name]] * inferred["layers"]):
             raise ValueError(f"the tensors have {name} {inferred[name]}, the model has {said}")
-
-
-def _check_vocab(model: Model) -> None:
-    if model.vocab is not None and len(model.vocab) != model.vocab_size:
-        raise ValueError(
-            f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
-            f"encoder.weight, got {len(model.vocab)}"
-        )
