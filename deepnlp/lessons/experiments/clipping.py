@@ -23,7 +23,7 @@ from deepnlp.lessons.experiments.result import Result
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 LOST = 1e9  # a loss or a norm above this is not coming back
 
@@ -86,12 +86,9 @@ class Outcome(Result):
         def entries(k: int, loss: HostArray, norm: HostArray) -> list[str]:
             return [f"{loss[k]:.4g}", f"{norm[k]:.3g}"] if k < len(loss) else ["-", "-"]
 
+        runs = (self.free_loss, self.free_norm), (self.clipped_loss, self.clipped_norm)
         rows = [
-            [
-                str(n),
-                *entries(n - 1, self.free_loss, self.free_norm),
-                *entries(n - 1, self.clipped_loss, self.clipped_norm),
-            ]
+            [str(n), *(text for run in runs for text in entries(n - 1, *run))]
             for n in shown
             if 0 < n <= updates
         ]
@@ -108,28 +105,25 @@ class Outcome(Result):
         figure, (norms, losses) = canvas_of(self._message(), (9.5, 7.0), *places)
         lost, level, start = len(self.free_loss), self.config.max_norm, self.clipped_loss[0]
         n = np.arange(1, len(self.clipped_norm) + 1)
-        norms.axhline(level, color=BLACK, lw=1, ls="--")
-        losses.axhline(start, color=GREY, lw=1, ls=":")
         for axes in (norms, losses):
             axes.set(xscale="log", xlim=(1, self.config.updates))
         norms.set_yscale("log")
         norms.tick_params(labelbottom=False)
         low = min(0.1, float(self.clipped_norm.min()))
         lines = [
+            Line((), level, BLACK, f"clipped to {level:g}", "--", 1),
             Line(n, self.clipped_norm, BLUE, "with clipping\n(norm before it)", width=1.0),
             Line(n[:lost], self.free_norm, VERMILLION, width=1.6),
         ]
-        clipped_to = Label(f"clipped to {level:g}", level, BLACK)
-        panel(
-            norms, lines, [clipped_to], height=0.12, ylim=(low, 1e5), ylabel="norm of the gradient"
-        )
+        panel(norms, lines, height=0.12, ylim=(low, 1e5), ylabel="norm of the gradient")
         lines = [
+            Line((), start, GREY, "all words alike", ":", 1),
             Line(n, self.clipped_loss, BLUE, "with clipping", width=1.2),
             Line(n[:lost], self.free_loss, VERMILLION, width=1.6),
         ]
         panel(
-            losses, lines, [Label("all words alike", start, GREY)], height=0.09,
-            ylim=(0, 2 * start), xlabel="update", ylabel="loss, nats per word",
+            losses, lines, height=0.09, ylim=(0, 2 * start), xlabel="update",
+            ylabel="loss, nats per word",
         )  # fmt: skip
         losses.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         if self.diverged:
