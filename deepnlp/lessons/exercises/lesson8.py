@@ -64,23 +64,16 @@ class Reader:
         after: str = "read",
         keep: bool = True,
         late: bool = False,
+        begin: int = 1,
         best: Callable[[HostArray], HostArray] = lambda scores: scores.argmax(axis=1),
     ) -> HostArray:
         """What is read where each choice is made after one thing, from a state that is kept."""
         inputs, read, state, own = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
-        for t in range(1, inputs.shape[1]):
-            last = {"read": read[:, t - 1], "target": inputs[:, t - 1], "mark": inputs[:, 0]}
-            scores, new = self.step(({"own": own} | last)[after], state)
-            state, before, own = (new if keep else state), own, best(scores)
-            read[:, t] = np.where(forced[:, t], inputs[:, t], before if late else own)
-        return read
-
-    def read_early(self, begin: int, mixing: bool) -> HostArray:
-        """The choice after input t in the place of input t."""
-        read, state = self.inputs.copy(), self.state
-        for t in range(begin, read.shape[1]):
-            scores, state = self.step((read if mixing else self.inputs)[:, t], state)
-            read[:, t] = np.where(self.forced[:, t], self.inputs[:, t], scores.argmax(axis=1))
+        for t in range(begin, inputs.shape[1]):
+            before = {"read": read[:, t - 1], "target": inputs[:, t - 1], "now": inputs[:, t]}
+            scores, new = self.step((before | {"mark": inputs[:, 0], "own": own})[after], state)
+            state, last, own = (new if keep else state), own, best(scores)
+            read[:, t] = np.where(forced[:, t], inputs[:, t], last if late else own)
         return read
 
 

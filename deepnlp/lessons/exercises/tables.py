@@ -40,8 +40,8 @@ the table itself, further ones in a list of tables, ``then``. The keys of a step
 ``ignores``
     ``"layer, dy"``: where a gradient is wrong, whether ``layer.backward`` uses ``dy`` at all. The
     layer is a copy from before its backward.
-``quiet``, ``empty``
-    No warnings of NumPy in this step; what shows that there is no answer.
+``empty``
+    What shows that there is no answer.
 
 The exercise as a whole may have ``cases``, assignments with each of which all steps are made, and
 ``says``, the sentence on a right answer. A choice has a ``right`` one and ``choices``, the comment
@@ -52,7 +52,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from contextlib import nullcontext
 from copy import deepcopy
 from functools import cache
 from importlib import import_module, resources, util
@@ -85,6 +84,7 @@ def names_of(lesson: int) -> Names:
     return vars(common) | (vars(import_module(module)) if util.find_spec(module) else {})
 
 
+@np.errstate(all="ignore")  # the verdict says what is wrong
 def check_table(name: str, answer: Any) -> Verdict:
     """Check an answer as the table of the exercise says."""
     table = _table(name)
@@ -121,17 +121,17 @@ def _mistakes(step: Table) -> dict[str, Table]:
 
 def _check_step(step: Table, names: Names, say: dict[str, str]) -> Verdict:
     """The verdict of a step; that of the steps before where it only asks for mistakes."""
-    with np.errstate(all="ignore") if step.get("quiet") else nullcontext():
-        _execute(step.get("given", ""), names)
-        verdict = names["verdict"] = _compare(step, names, say)
+    _execute(step.get("given", ""), names)
+    verdict = names["verdict"] = _compare(step, names, say)
     if verdict.ok and "right" in step:
         return verdict
-    if verdict.diagnosis not in (EMPTY, WRONG_TYPE):
-        mistakes = _mistakes(step)
-        with np.errstate(all="ignore"):
-            if made := next(_made(mistakes, step, names), None):
-                texts = (mistakes[key].get("says", say[key]).format_map(names) for key in made)
-                verdict = Verdict.wrong(made[0], "\n".join(texts))
+    mistakes = _mistakes(step)
+    made = (
+        [] if verdict.diagnosis in (EMPTY, WRONG_TYPE) else next(_made(mistakes, step, names), [])
+    )
+    if made:
+        texts = (mistakes[key].get("says", say[key]).format_map(names) for key in made)
+        verdict = Verdict.wrong(made[0], "\n".join(texts))
     if not verdict.ok and "ignores" in step:
         return if_ignored(*_evaluate(step["ignores"], names)) or verdict
     return verdict

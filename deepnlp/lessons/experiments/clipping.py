@@ -17,9 +17,8 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
-from deepnlp.files.tables import table
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.result import Result, number_table
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
@@ -30,10 +29,7 @@ LOST = 1e9  # a loss or a norm above this is not coming back
 
 @dataclass(frozen=True)
 class Config:
-    """A ReLU RNN of H units, N rows of T steps, ``updates`` of SGD, with ``max_norm`` or without.
-
-    ``Wh_scale`` multiplies the fresh W_h.
-    """
+    """A ReLU RNN of H units, N rows of T steps, ``updates`` of SGD, with ``max_norm`` or without."""
 
     seed: int = 0
     vocab_size: int = 500
@@ -43,7 +39,6 @@ class Config:
     updates: int = 300
     lr: float = 1.0
     max_norm: float = 0.5
-    Wh_scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -82,20 +77,19 @@ class Outcome(Result):
         """Loss and norm of both runs at some updates."""
         lost, updates = len(self.free_loss), self.config.updates
         shown = sorted({1, 2, 5, 10, 20, 50, 100, 200, 400, 800, lost - 1, lost, updates})
-
-        def entries(k: int, loss: HostArray, norm: HostArray) -> list[str]:
-            return [f"{loss[k]:.4g}", f"{norm[k]:.3g}"] if k < len(loss) else ["-", "-"]
-
-        runs = (self.free_loss, self.free_norm), (self.clipped_loss, self.clipped_norm)
-        rows = [
-            [str(n), *(text for run in runs for text in entries(n - 1, *run))]
+        columns = (
+            (self.free_loss, ".4g"), (self.free_norm, ".3g"),
+            (self.clipped_loss, ".4g"), (self.clipped_norm, ".3g"),
+        )  # fmt: skip
+        rows = {
+            n: [format(of[n - 1], form) if n <= len(of) else "-" for of, form in columns]
             for n in shown
             if 0 < n <= updates
-        ]
-        headings = [">update", ">loss without", ">norm", ">loss with", ">norm before clipping"]
+        }
+        headings = ["loss without", "norm", "loss with", "norm before clipping"]
         end = f"lost at update {lost}" if self.diverged else "it did not diverge"
         return (
-            f"{table(headings, rows)}\n\nwithout clipping: {end}; clipped at "
+            f"{number_table('>update', headings, rows, '')}\n\nwithout clipping: {end}; clipped at "
             f"{self.config.max_norm:g}: perplexity {self.final_perplexity:.1f} in the end"
         )
 
@@ -165,9 +159,6 @@ def _train(config: Config, ids: HostArray, V: int, max_norm: float) -> tuple[Hos
         V, config.H, config.H, layers=1, cell="rnn", activation="relu", tie="none", dropout=0.0,
         rng=rng,
     )  # fmt: skip
-    for parameter in model.parameters():
-        if parameter.name == "Wh":
-            parameter.value *= config.Wh_scale
     optimizer = SGD(model.parameters(), lr=config.lr)
     rows = ids[: len(ids) // config.N * config.N].reshape(config.N, -1)
     windows = (rows.shape[1] - 1) // config.T

@@ -100,23 +100,7 @@ class Outcome(Result):
         """Left the book's experiment, right the random matrices."""
         places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
         figure, (left, right) = canvas_of(self._message(), (12.0, 5.4), *places)
-        self._draw_norms(left)
         self._draw_matrices(right)
-        return figure
-
-    def _message(self) -> str:
-        sigma, rho = self.weights.largest, self.weights.spectral_radius
-        if self.norms[-1] > self.start:
-            return (
-                f"The gradient explodes because the spectral radius of $W_h$ is {rho:.2f};\n"
-                f"its largest singular value, {sigma:.2f}, would predict a much faster growth"
-            )
-        although = f"\nalthough its largest singular value is {sigma:.2f}, above 1"
-        return f"The gradient vanishes because the spectral radius of $W_h$ is {rho:.2f}" + (
-            although if sigma > 1 else ""
-        )
-
-    def _draw_norms(self, axes: Any) -> None:
         steps = np.arange(self.config.T + 1)
         bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
@@ -127,12 +111,22 @@ class Outcome(Result):
             Line(steps, predicted, BLACK, f"spectral radius\n{rho:.2f} at every step", ":"),
             Line(steps, measured, BLUE, text, "o-"),
         ]
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_yscale("log")
+        left.xaxis.set_major_locator(MaxNLocator(integer=True))
+        left.set_yscale("log")
         panel(
-            axes, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
+            left, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
             xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
         )  # fmt: skip
+        return figure
+
+    def _message(self) -> str:
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
+        because = f"because the spectral radius of $W_h$ is {rho:.2f}"
+        value = f"its largest singular value, {sigma:.2f}, would predict a much faster growth"
+        if self.norms[-1] > self.start:
+            return f"The gradient explodes {because};\n{value}"
+        although = f"\nalthough its largest singular value is {sigma:.2f}, above 1"
+        return f"The gradient vanishes {because}" + (although if sigma > 1 else "")
 
     def _draw_matrices(self, axes: Any) -> None:
         this = self.weights.largest, self.weights.spectral_radius

@@ -10,7 +10,7 @@ from deepnlp.lessons.exercises.tables import names_of, tables_of
 LESSONS = range(1, 10)
 OF_STEP = {
     "given", "got", "right", "name", "tolerance", "layer", "inputs", "weights", "lines", "wrong",
-    "borrows", "ignores", "quiet", "empty",
+    "borrows", "ignores", "empty",
 }  # fmt: skip
 OF_EXERCISE = OF_STEP | {"title", "stars", "says", "cases", "choices", "then"}
 EXPRESSIONS = ("got", "right", "layer", "inputs", "ignores")
