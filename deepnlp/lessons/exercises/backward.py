@@ -13,7 +13,7 @@ from deepnlp.backend import asarray
 from deepnlp.gradcheck import Report, check_gradients
 from deepnlp.gradcheck.causes import ZERO
 from deepnlp.gradcheck.report import NO_GRADIENT
-from deepnlp.lessons.exercises.verdict import ERROR, WRONG_TYPE, Verdict, is_empty
+from deepnlp.lessons.exercises.verdict import WRONG_TYPE, Verdict, is_empty
 
 IGNORED = "arriving gradient not used"
 ORDER = "gradients in another order"
@@ -150,7 +150,7 @@ def _diagnosis(report: Report, hints: dict[str, str]) -> Verdict:
     right = [name for name in gradients if name not in wrong]
     off = f"Wrong: {', '.join(names)}." + (f" Right: {', '.join(right)}." if right else "")
     if not found["causes"]:
-        return Verdict.wrong(ERROR, off)
+        return Verdict.wrong("error", off)
     name, evidence, sentence = map(found["causes"][0].get, ("name", "evidence", "sentence"))
     lines = [off, f"Likely cause: {name}: {evidence}.", sentence, hints.get(name)]
     return Verdict.wrong(name, "\n".join(filter(None, lines)))

@@ -13,14 +13,7 @@ import numpy as np
 
 import deepnlp
 from deepnlp.lessons.exercises.tables import check_table, tables_of
-from deepnlp.lessons.exercises.verdict import (
-    EMPTY,
-    ERROR,
-    WRONG_TYPE,
-    RefusedError,
-    Verdict,
-    is_empty,
-)
+from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, RefusedError, Verdict, is_empty
 
 
 @dataclass(frozen=True)
@@ -123,7 +116,7 @@ def _judge(name: str, answer: Any) -> Verdict:
         if isinstance(error, TypeError) and not callable(answer) and "not callable" in str(error):
             text = "Hand over the function or the class itself, not what it gives; got a "
             return Verdict.wrong(WRONG_TYPE, f"{text}{type(answer).__name__}.")
-        return Verdict.wrong(ERROR, _describe(error))
+        return Verdict.wrong("error", _describe(error))
 
 
 _LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]

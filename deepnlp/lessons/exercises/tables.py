@@ -126,10 +126,8 @@ def _check_step(step: Table, names: Names, say: dict[str, str]) -> Verdict:
     if verdict.ok and "right" in step:
         return verdict
     mistakes = _mistakes(step)
-    made = (
-        [] if verdict.diagnosis in (EMPTY, WRONG_TYPE) else next(_made(mistakes, step, names), [])
-    )
-    if made:
+    is_asked = verdict.diagnosis not in (EMPTY, WRONG_TYPE)
+    if is_asked and (made := next(_made(mistakes, step, names), None)):
         texts = (mistakes[key].get("says", say[key]).format_map(names) for key in made)
         verdict = Verdict.wrong(made[0], "\n".join(texts))
     if not verdict.ok and "ignores" in step:

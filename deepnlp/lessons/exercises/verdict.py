@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 EMPTY = "empty"
-ERROR = "error"
 WRONG_TYPE = "wrong type"
 """Diagnoses that are asked for; others are texts, and the names of deepnlp.gradcheck.CAUSES."""
 

@@ -29,7 +29,7 @@ LOST = 1e9  # a loss or a norm above this is not coming back
 
 @dataclass(frozen=True)
 class Config:
-    """A ReLU RNN of H units, N rows of T steps, ``updates`` of SGD, with ``max_norm`` or without."""
+    """A ReLU RNN of H units, ``updates`` of N rows of T steps, clipped at ``max_norm`` or not."""
 
     seed: int = 0
     vocab_size: int = 500

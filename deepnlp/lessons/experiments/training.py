@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, asarray
@@ -24,12 +23,7 @@ def update(
 
 
 def fit(
-    net: Any,
-    optimizer: Any,
-    inputs: Any,
-    answers: Any,
-    gradient: Callable[[Array, Array], Array],
-    max_norm: float = math.inf,
+    net: Any, optimizer: Any, inputs: Any, answers: Any, gradient: Any, max_norm: float = math.inf
 ) -> Array:
     """Learn from a batch by the gradient of a loss of scores and answers; the scores before it."""
     scores = net.forward(asarray(inputs))
