@@ -12,21 +12,9 @@ that the tables use.
 from deepnlp.lessons.exercises.backward import check_backward
 from deepnlp.lessons.exercises.registry import Exercise, check, exercises_of, short_form
 from deepnlp.lessons.exercises.values import compare_choice, compare_values
-from deepnlp.lessons.exercises.verdict import (
-    EMPTY,
-    ERROR,
-    NOT_SUMMED,
-    WRONG_CHOICE,
-    WRONG_SHAPE,
-    WRONG_TYPE,
-    WRONG_VALUE,
-    Verdict,
-    first_failure,
-    parts,
-)
+from deepnlp.lessons.exercises.verdict import EMPTY, Verdict, first_failure
 
 __all__ = [
-    "EMPTY", "ERROR", "NOT_SUMMED", "WRONG_CHOICE", "WRONG_SHAPE", "WRONG_TYPE",
-    "WRONG_VALUE", "Exercise", "Verdict", "check", "check_backward", "compare_choice",
-    "compare_values", "exercises_of", "first_failure", "parts", "short_form",
+    "EMPTY", "Exercise", "Verdict", "check", "check_backward", "compare_choice", "compare_values",
+    "exercises_of", "first_failure", "short_form",
 ]  # fmt: skip

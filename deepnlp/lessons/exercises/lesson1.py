@@ -21,16 +21,12 @@ def after_steps(step: Any, x: Any, t: Any, steps: int) -> tuple[np.ndarray, Any]
     return np.concatenate([np.asarray(p.value).ravel() for p in model.parameters()]), loss
 
 
-def train_step_without_reset(model: Any, loss: Any, x: Any, t: Any, lr: float) -> Any:
-    """A step that adds to the gradients of the step before."""
+def train_step(model: Any, loss: Any, x: Any, t: Any, lr: float, reset: bool = True) -> Any:
+    """A step of training; without ``reset`` it adds to the gradients of the step before."""
     value = loss.forward(model.forward(x), t)
+    if reset:
+        model.zero_grad()
     model.backward(loss.backward())
     for parameter in model.parameters():
         parameter.value -= lr * parameter.grad
     return value
-
-
-def train_step(model: Any, loss: Any, x: Any, t: Any, lr: float) -> Any:
-    """The right step."""
-    model.zero_grad()
-    return train_step_without_reset(model, loss, x, t, lr)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import stats as stats
 
 from deepnlp.backend import HostArray
 from deepnlp.lessons.exercises.verdict import is_empty
@@ -20,15 +21,6 @@ def count(
     for t, word in enumerate(ids):
         for u, other in enumerate(ids):
             C[word, other] += near(t, u) if near else 0 < abs(u - t) <= window
-    return C
-
-
-def repeated_pairs_lost(ids: HostArray, V: int, window: int) -> HostArray:
-    """C (V, V) where a pair counts once for each distance, as C[left, right] += 1 gives it."""
-    C = np.zeros((V, V), dtype=int)
-    for k in range(1, window + 1):
-        C[ids[:-k], ids[k:]] += 1
-        C[ids[k:], ids[:-k]] += 1
     return C
 
 
@@ -49,25 +41,6 @@ def settled(W: Any) -> Any:
     W = np.asarray(W)
     signs = np.sign(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])])
     return W * np.where(signs == 0, 1, signs)
-
-
-def ranks(x: HostArray) -> HostArray:
-    """Ranks from 1 on, equal values sharing the mean of theirs."""
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(x))
-
-
-def kendall(x: HostArray, y: HostArray) -> float:
-    """Kendall's tau."""
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(x, y).statistic)
-
-
-def correlation(x: HostArray, y: HostArray) -> float:
-    """Pearson's correlation."""
-    return float(np.corrcoef(x, y)[0, 1])
 
 
 def analogies(

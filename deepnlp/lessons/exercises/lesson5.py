@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.layers import TimeRNN
 from deepnlp.models import SimpleRNNLM
-from deepnlp.training import BPTTBatches
+from deepnlp.training import BPTTBatches as BPTTBatches
 
 Weights = tuple[HostArray, HostArray, HostArray]
 
@@ -22,47 +21,24 @@ def weights(D: int, H: int, seed: int) -> Weights:
     return rng.normal(size=(D, H)), 0.7 * rng.normal(size=(H, H)), rng.normal(size=H)
 
 
-def windows(ids: HostArray, N: int, T: int) -> list[HostArray]:
-    """The inputs (N, T) of all windows."""
-    return [x for x, _ in BPTTBatches(ids, N, T)]
-
-
-def all_equal(arrays: list[HostArray], others: list[HostArray]) -> bool:
-    """Whether these are the same arrays in the same order."""
-    return len(arrays) == len(others) and all(map(np.array_equal, arrays, others))
-
-
-def in_windows(
-    weights: Weights, x: HostArray, dhs: HostArray, starts: Sequence[int]
+def truncated(
+    weights: Weights, x: HostArray, dhs: HostArray, starts: Sequence[int], without: str = ""
 ) -> dict[str, HostArray]:
-    """States and gradients of a TimeRNN in windows with carried state."""
-    layer = TimeRNN(*weights, stateful=True)
-    h, dx = [], []
-    for start, stop in pairwise([*starts, x.shape[1]]):
-        h.append(asnumpy(layer.forward(asarray(x[:, start:stop]))))
-        dx.append(asnumpy(layer.backward(asarray(dhs[:, start:stop]))))
-    gradients = {f"d{name}": asnumpy(p.grad) for name, p in layer.named_parameters()}
-    return {"h": np.concatenate(h, axis=1), "dx": np.concatenate(dx, axis=1), **gradients}
+    """Gradients of a TimeRNN that stop at the starts of windows.
 
-
-def without_state(
-    weights: Weights, x: HostArray, dhs: HostArray, window: int, whole_step: bool
-) -> dict[str, HostArray]:
-    """The truncated gradient without what the states at the borders give to dWh, or the steps."""
-    T = x.shape[1]
-    right = in_windows(weights, x, dhs, range(0, T, window))
+    These steps may be taken ``without`` the state before them, or the whole "step" be left out.
+    """
     Wx, Wh, _ = weights
-    da = right["dx"] @ np.linalg.pinv(Wx.T)  # dx = da Wx^T, which can be undone as D > H
-    lost = np.zeros_like(Wh)
-    for t in range(window, T, window):
-        lost += right["h"][:, t - 1].T @ da[:, t]
-    gradients = {**right, "dWh": right["dWh"] - lost}
-    if whole_step:
-        first = da[:, ::window]
-        gradients["dWx"] = right["dWx"] - np.einsum("ntd,nth->dh", x[:, ::window], first)
-        gradients["db"] = right["db"] - first.sum(axis=(0, 1))
-        gradients["dx"] = np.where((np.arange(T) % window == 0)[:, None], 0.0, right["dx"])
-    return gradients
+    h = asnumpy(TimeRNN(*weights).forward(asarray(x)))
+    h_prev, da, dh = np.zeros_like(h), np.zeros_like(h), np.zeros_like(h[:, 0])
+    h_prev[:, 1:] = h[:, :-1]
+    for t in reversed(range(x.shape[1])):
+        da[:, t] = (dhs[:, t] + dh) * (1 - h[:, t] ** 2)
+        dh = (t not in starts) * da[:, t] @ Wh.T
+    if without:
+        (h_prev if without == "state" else da)[:, list(starts)] = 0
+    dWx, dWh = (np.einsum("nti,ntj->ij", inputs, da) for inputs in (x, h_prev))
+    return {"dx": da @ Wx.T, "dWx": dWx, "dWh": dWh, "db": da.sum(axis=(0, 1))}
 
 
 class CountingLM(SimpleRNNLM):

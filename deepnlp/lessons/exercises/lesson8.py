@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from deepnlp.backend import HostArray
-from deepnlp.layers import TimeLSTM
-from deepnlp.lessons.exercises.values import close, unpacked
-from deepnlp.lessons.exercises.verdict import parts
+from deepnlp.lessons.exercises.names import by_name
 
 Rows = Sequence[Sequence[int]]
 
 # --- Batches of rows (N, T) of different lengths ------------------------------------------------
-
-
-def whole_array(value: Any) -> HostArray | None:
-    """An array of integers, or None if it is none."""
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        return None
-    return array if array.dtype.kind in "iu" and array.ndim else None
 
 
 def padded(rows: Rows, fill: int, front: bool = False) -> HostArray:
@@ -45,40 +35,6 @@ def without_padding(got: HostArray, rows: Rows) -> HostArray:
     """The array with zeros where these rows have padding."""
     counts = padded([[1] * len(row) for row in rows], 0)
     return got * counts if got.shape == counts.shape else got
-
-
-# --- The joint between encoder and decoder ------------------------------------------------------
-
-
-class Joint:
-    """An encoder and a decoder whose states and gradients are handed over in any way."""
-
-    def __init__(self, weights: list[HostArray], x: HostArray, y: HostArray) -> None:
-        self.x, self.y, self.of_decoder = x, y, weights[3:]
-        Wx, Wh, b = weights[:3]
-        self.encoder = TimeLSTM(Wx, Wh, b)
-
-    def encode(self, lengths: HostArray | None) -> HostArray:
-        """The outputs of the encoder; its state is then in ``encoder.state``."""
-        return self.encoder.forward(self.x, lengths)
-
-    def encoded(self, lengths: HostArray, *gradients: Any) -> Any:
-        """The dx of an encoder that gets these gradients."""
-        self.encode(lengths)
-        return self.encoder.backward(*gradients)
-
-    def decoded(self, *state: Any, lengths: HostArray | None = None) -> HostArray:
-        """The outputs of a decoder that starts from this state, or from zeros."""
-        Wx, Wh, b = self.of_decoder
-        self.decoder = TimeLSTM(Wx, Wh, b)
-        if state:
-            self.decoder.set_state(*state)
-        return self.decoder.forward(self.y, lengths)
-
-    def back_through_decoder(self, h: HostArray, c: HostArray, dhs: HostArray) -> tuple[Any, ...]:
-        """dy, and the gradients of the state that the decoder started from."""
-        self.decoded(h, c)
-        return self.decoder.backward(dhs), *self.decoder.dstate0
 
 
 # --- Inputs of its own --------------------------------------------------------------------------
@@ -104,36 +60,20 @@ class Reader:
 
     def read(
         self,
-        pick: str = "right",
+        forced: HostArray,
         after: str = "read",
         keep: bool = True,
+        late: bool = False,
+        begin: int = 1,
         best: Callable[[HostArray], HostArray] = lambda scores: scores.argmax(axis=1),
     ) -> HostArray:
-        """What is read where each choice is made after one thing and picked in one way."""
-        inputs, forced = self.inputs, self.forced
-        read, state, own = inputs.copy(), self.state, inputs[:, 0]
-        for t in range(1, inputs.shape[1]):
-            last = {"read": read[:, t - 1], "target": inputs[:, t - 1], "mark": inputs[:, 0]}
-            scores, new = self.step(({"own": own} | last)[after], state)
-            state, before, own = (new if keep else state), own, best(scores)
-            given = inputs[:, t]
-            read[:, t] = {
-                "right": np.where(forced[:, t], given, own),
-                "inverted": np.where(forced[:, t], own, given),
-                "late": np.where(forced[:, t], given, before),
-                "decision before": np.where(forced[:, t - 1], given, own),
-                "one": np.where(forced[:, 1], given, own),
-                "row": np.where(forced[0, t], given, own),
-                "own": own,
-            }[pick]
-        return read
-
-    def read_early(self, begin: int, mixing: bool) -> HostArray:
-        """The choice after input t in the place of input t."""
-        read, state = self.inputs.copy(), self.state
-        for t in range(begin, read.shape[1]):
-            scores, state = self.step((read if mixing else self.inputs)[:, t], state)
-            read[:, t] = np.where(self.forced[:, t], self.inputs[:, t], scores.argmax(axis=1))
+        """What is read where each choice is made after one thing, from a state that is kept."""
+        inputs, read, state, own = self.inputs, self.inputs.copy(), self.state, self.inputs[:, 0]
+        for t in range(begin, inputs.shape[1]):
+            before = {"read": read[:, t - 1], "target": inputs[:, t - 1], "now": inputs[:, t]}
+            scores, new = self.step((before | {"mark": inputs[:, 0], "own": own})[after], state)
+            state, last, own = (new if keep else state), own, best(scores)
+            read[:, t] = np.where(forced[:, t], inputs[:, t], last if late else own)
         return read
 
 
@@ -152,29 +92,16 @@ def beams() -> list[tuple[Any, ...]]:
 
 def stepped(
     answer: Any, totals: HostArray, log_p: HostArray, state: Any, width: int
-) -> tuple[Any, ...]:
-    """The four parts of an answer; the state may be the error that it leads to.
-
-    Parents that are no rows of the state raise an IndexError in the answer. A longer state has
-    such rows, and shows what is kept.
-    """
+) -> dict[str, Any]:
+    """The parts of an answer; of one with more rows where parents are no rows of the state."""
     names = ("totals", "ids", "parents", "state")
     try:
-        return parts(answer(totals, log_p, state, width), *names)
-    except IndexError as error:
+        return by_name(answer(totals, log_p, state, width), *names)
+    except IndexError:
         longer = tuple(np.resize(array, (log_p.size, 3)) for array in state)
-        try:
-            *kept, _ = parts(answer(totals, log_p, longer, width), *names)
-        except IndexError:
-            raise error from None
-        return *kept, error
-
-
-def halves_of(state: Any) -> tuple[Any, ...]:
-    """h and c of a state that the answer gave."""
-    if isinstance(state, IndexError):
-        raise state
-    return parts(unpacked(state), "h", "c")
+        with suppress(IndexError):
+            return by_name(answer(totals, log_p, longer, width), *names)
+        raise
 
 
 def best_of(values: HostArray, width: int) -> HostArray:
@@ -182,16 +109,7 @@ def best_of(values: HostArray, width: int) -> HostArray:
     return np.argsort(-values, axis=None)[:width]
 
 
-def three(values: HostArray, places: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+def kept(values: HostArray, places: HostArray) -> dict[str, HostArray]:
     """Totals, ids and parents of these places."""
-    return values.ravel()[places], places % values.shape[1], places // values.shape[1]
-
-
-def is_three(kept: dict[str, Any], values: Sequence[HostArray]) -> bool:
-    """Whether totals, ids and parents are these."""
-    return all(map(close, kept.values(), values))
-
-
-def is_best_of(kept: dict[str, Any], values: HostArray, width: int) -> bool:
-    """Whether the best of these values are kept."""
-    return is_three(kept, three(values, best_of(values, width)))
+    parents, ids = np.divmod(places, values.shape[1])
+    return {"totals": values.ravel()[places], "ids": ids, "parents": parents}

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import copy
+# ruff: noqa: F401  what is only imported is for the expressions
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
 
 from deepnlp import layers, models
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.backend.functions import sigmoid, softmax, softmax_grad, softplus
 from deepnlp.gradcheck import CAUSES
-from deepnlp.lessons.exercises.values import close, compare_values, unpacked
-from deepnlp.lessons.exercises.verdict import RefusedError, Verdict, first_failure, is_empty, parts
+from deepnlp.lessons.exercises.values import close, unpacked
+from deepnlp.lessons.exercises.verdict import RefusedError, Verdict, is_empty, parts
 
 
 def draw(*shape: int, seed: int = 0) -> HostArray:
@@ -32,6 +35,11 @@ def gradient(layer: Any, name: str) -> Any:
     if is_empty(value):
         raise RefusedError(Verdict.empty(f"after backward there is no {name}"))
     return value
+
+
+def by_name(answer: Any, *names: str) -> dict[str, Any]:
+    """The parts of an answer by name."""
+    return dict(zip(names, parts(answer, *names), strict=True))
 
 
 def forwarded(layer: Any, *inputs: Any) -> Any:
@@ -55,42 +63,15 @@ def overwritten(like: HostArray, ids: HostArray, each: HostArray) -> HostArray:
 
 
 def whole_numbers(value: Any) -> HostArray | None:
-    """A flat array of integers, or None if it cannot be one."""
-    found = numbers(value, int)
-    return None if found is None else found.ravel()
+    """An array of integers, or None if it is none."""
+    found = numbers(value, None)
+    is_whole = found is not None and found.ndim and found.dtype.kind in "iu"
+    return found if is_whole else None
 
 
-def numbers(value: Any, kind: type = float) -> HostArray | None:
+def numbers(value: Any, kind: type | None = float) -> HostArray | None:
     """An array of numbers, or None if it cannot be one."""
     try:
         return np.asarray(value, dtype=kind)
     except (TypeError, ValueError):
         return None
-
-
-def compare_all(got: dict[str, Any], right: dict[str, Any]) -> Verdict:
-    """The first verdict on several values by name that is not right, or the last one."""
-    return first_failure(*(compare_values(got[name], right[name], name) for name in got))
-
-
-def all_close(got: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Whether all values by name are those that a mistake gives."""
-    return all(close(got[name], value[name]) for name in got)
-
-
-NAMES: dict[str, Any] = {
-    "np": np,
-    "CAUSES": CAUSES,
-    "layers": layers,
-    "models": models,
-    "default_rng": np.random.default_rng,
-    "deepcopy": copy.deepcopy,
-    **{
-        function.__name__: function
-        for function in (
-            asarray, asnumpy, sigmoid, softmax, softmax_grad, softplus, close, compare_values,
-            unpacked, parts, is_empty, draw, draws, gradient, forwarded, scattered, overwritten,
-            whole_numbers, numbers, compare_all, all_close,
-        )
-    },
-}  # fmt: skip

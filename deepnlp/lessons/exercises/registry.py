@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import numpy as np
 
 import deepnlp
 from deepnlp.lessons.exercises.tables import check_table, tables_of
-from deepnlp.lessons.exercises.verdict import ERROR, WRONG_TYPE, RefusedError, Verdict, is_empty
+from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, RefusedError, Verdict, is_empty
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,11 @@ class Exercise:
     stars : int
         1 to read off, 2 to work out, 3 to think about.
     title : str
-    checker : callable
-        Takes the answer, gives a Verdict.
     """
 
     name: str
     stars: int
     title: str
-    checker: Callable[[Any], Verdict]
 
     @property
     def heading(self) -> str:
@@ -55,10 +50,7 @@ def exercises_of(lesson: int) -> list[Exercise]:
     tables = tables_of(lesson)
     if not tables:
         raise ValueError(f"lesson {lesson} has no exercises")
-    return [
-        Exercise(name, table["stars"], table["title"], partial(check_table, name))
-        for name, table in tables.items()
-    ]
+    return [Exercise(name, table["stars"], table["title"]) for name, table in tables.items()]
 
 
 def check(name: str, answer: Any) -> Verdict:
@@ -82,7 +74,7 @@ def check(name: str, answer: Any) -> Verdict:
         If there is no exercise of that name.
     """
     exercise = _find(name)
-    verdict = _judge(exercise, answer)
+    verdict = _judge(name, answer)
     print(_report(exercise, verdict))
     return verdict
 
@@ -109,25 +101,22 @@ def _find(name: str) -> Exercise:
     return known[name]
 
 
-def _judge(exercise: Exercise, answer: Any) -> Verdict:
+def _judge(name: str, answer: Any) -> Verdict:
     if is_empty(answer):
         return Verdict.empty("there is no answer")
     try:
-        return exercise.checker(answer)
+        return check_table(name, answer)
     except RefusedError as refused:
         return refused.verdict
-    except TypeError as error:
-        if not callable(answer) and "not callable" in str(error):
-            given = type(answer).__name__
-            return Verdict.wrong(
-                WRONG_TYPE,
-                f"Hand over the function or the class itself, not what it gives; got a {given}.",
-            )
-        return Verdict.wrong(ERROR, _describe(error))
     except NotImplementedError:
         return Verdict.empty("it raises NotImplementedError")
     except Exception as error:  # whatever the reader's code may raise is part of the verdict
-        return Verdict.wrong(ERROR, _describe(error))
+        if isinstance(error, AttributeError) and error.name in ("forward", "backward"):
+            return Verdict.empty(f"{type(error.obj).__name__} has no {error.name}")
+        if isinstance(error, TypeError) and not callable(answer) and "not callable" in str(error):
+            text = "Hand over the function or the class itself, not what it gives; got a "
+            return Verdict.wrong(WRONG_TYPE, f"{text}{type(answer).__name__}.")
+        return Verdict.wrong("error", _describe(error))
 
 
 _LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]
@@ -145,10 +134,8 @@ def _describe(error: Exception) -> str:
 
 
 def _report(exercise: Exercise, verdict: Verdict) -> str:
-    if verdict.ok:
-        state = "right"
-    else:
-        state = "empty" if verdict.diagnosis == "empty" else f"wrong ({verdict.diagnosis})"
+    wrong = "empty" if verdict.diagnosis == EMPTY else f"wrong ({verdict.diagnosis})"
+    state = "right" if verdict.ok else wrong
     lines = [f"{exercise.heading}: {state}"]
     for paragraph in verdict.text.splitlines():
         lines += textwrap.wrap(paragraph, 92, initial_indent="  ", subsequent_indent="  ")

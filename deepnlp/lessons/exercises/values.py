@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asnumpy
-from deepnlp.gradcheck.causes import FACTOR, NOT_A_NUMBER, SIGN, TRANSPOSED, ZERO
-from deepnlp.lessons.exercises.relations import relation, where_right
-from deepnlp.lessons.exercises.verdict import (
-    NOT_SUMMED,
-    WRONG_CHOICE,
-    WRONG_SHAPE,
-    WRONG_TYPE,
-    WRONG_VALUE,
-    Verdict,
-    is_empty,
-)
+from deepnlp.backend import HostArray, asnumpy
+from deepnlp.gradcheck.causes import NOT_A_NUMBER, TRANSPOSED, ZERO
+from deepnlp.lessons.exercises.verdict import WRONG_TYPE, Verdict, first_failure, is_empty
 
-HostArray = np.ndarray
+_RELATIONS = tomllib.loads(Path(__file__).with_name("relations.toml").read_text(encoding="utf-8"))
 
 
 def compare_values(
-    got: Any,
-    expected: Any,
-    name: str = "the value",
-    tolerance: float = 1e-6,
-    alternatives: Mapping[str, tuple[Any, str]] | None = None,
+    got: Any, expected: Any, name: str = "the value", tolerance: float = 1e-6
 ) -> Verdict:
     """Compare a value with the right one, and describe the difference.
 
@@ -38,22 +28,21 @@ def compare_values(
     ----------
     got : array_like
         What the reader's code gave; None or an ellipsis is empty.
-    expected : array_like
+    expected : array_like, or dict of str to array_like
+        The right one; of several values by name the first that is wrong is described.
     name : str
         What it is called in the verdict, such as ``"dW"`` or ``"the perplexity"``.
     tolerance : float
         Relative to the largest entry of what is expected.
-    alternatives : dict of str to (array_like, str), optional
-        Typical mistakes: by diagnosis, the value that the mistake gives and a sentence that
-        explains it. Asked before the general ones (a shape, a sign, a factor, a transpose).
 
     Examples
     --------
     >>> compare_values([2.0, -4.0], [1.0, -2.0], "dx").text
     'dx is 2 times what it should be, in every entry.'
-    >>> compare_values(3.0, 5.0, "n", alternatives={"counted once": (3.0, "Count both.")}).text
-    'Count both.'
     """
+    if isinstance(expected, dict):
+        pairs = ((got[key], value, key) for key, value in expected.items())
+        return first_failure(*(compare_values(*pair, tolerance) for pair in pairs))
     if is_empty(got):
         return Verdict.empty(f"{name} is None")
     have, want = _numbers(got), np.asarray(asnumpy(expected))
@@ -63,12 +52,8 @@ def compare_values(
         )
     if _close(have, want, tolerance):
         return Verdict.right(f"{name} is right.")
-    for diagnosis, (value, text) in (alternatives or {}).items():
-        if _close(have, np.asarray(asnumpy(value)), tolerance):
-            return Verdict.wrong(diagnosis, text)
-    if have.shape != want.shape:
-        return _of_shape(have, want, name, tolerance)
-    return _of_value(have, want, name, tolerance)
+    describe = _of_value if have.shape == want.shape else _of_shape
+    return describe(have, want, name, tolerance)
 
 
 def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
@@ -91,16 +76,15 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
     """
     options = {option.casefold(): option for option in reasons}
     text = got.strip().casefold() if isinstance(got, str) else got
+    named = ", ".join(map(repr, reasons))
     if is_empty(got) or text == "":
-        return Verdict.empty(f"choose one of {', '.join(map(repr, reasons))}")
+        return Verdict.empty(f"choose one of {named}")
     if not isinstance(text, str) or text not in options:
-        return Verdict.wrong(
-            WRONG_TYPE, f"Choose one of {', '.join(map(repr, reasons))}; got {got!r}."
-        )
-    choice = options[text]
-    if choice == right:
-        return Verdict.right(reasons[choice])
-    return Verdict.wrong(WRONG_CHOICE, reasons[choice])
+        return Verdict.wrong(WRONG_TYPE, f"Choose one of {named}; got {got!r}.")
+    reason = reasons[options[text]]
+    return (
+        Verdict.right(reason) if options[text] == right else Verdict.wrong("wrong choice", reason)
+    )
 
 
 def unpacked(got: Any) -> Any:
@@ -109,7 +93,9 @@ def unpacked(got: Any) -> Any:
 
 
 def close(got: Any, value: Any, tolerance: float = 1e-6) -> bool:
-    """Whether a value is made of numbers and equal to another, up to the tolerance."""
+    """Whether a value is made of numbers and equal to another, or several values by name are."""
+    if isinstance(value, dict):
+        return all(close(got[key], one, tolerance) for key, one in value.items())
     have = _numbers(got)
     return have is not None and _close(have, np.asarray(asnumpy(value)), tolerance)
 
@@ -127,67 +113,71 @@ def _close(have: HostArray, want: HostArray, tolerance: float) -> bool:
     if have.shape != want.shape:
         return False
     scale = float(np.max(np.abs(want), initial=0.0)) or 1.0
-    return bool(np.all(np.abs(have - want) <= tolerance * scale))
+    return bool(np.isfinite(scale) and np.all(np.abs(have - want) <= tolerance * scale))
 
 
 def _of_shape(have: HostArray, want: HostArray, name: str, tolerance: float) -> Verdict:
+    """The verdict on a value of another shape."""
     shapes = f"{name} has shape {have.shape}, expected {want.shape}"
-    if have.ndim == 2 and _close(have.T, want, tolerance):
-        return Verdict.wrong(TRANSPOSED, f"{shapes}: it is the transpose of what it should be.")
+    for axes in itertools.permutations(range(have.ndim)) if have.ndim == want.ndim else ():
+        if _close(have.transpose(axes), want, tolerance):
+            other = "the numbers are right, the axes are in another order."
+            text = "it is the transpose of what it should be." if have.ndim == 2 else other
+            return Verdict.wrong(TRANSPOSED, f"{shapes}: {text}")
     if have.size == want.size and _close(have.reshape(want.shape), want, tolerance):
-        return Verdict.wrong(WRONG_SHAPE, f"{shapes}: the numbers are right, reshape them.")
-    if sorted(have.shape) == sorted(want.shape) and have.ndim > 2:
-        for axes in itertools.permutations(range(have.ndim)):
-            if _close(have.transpose(axes), want, tolerance):
-                return Verdict.wrong(
-                    TRANSPOSED, f"{shapes}: the numbers are right, the axes are in another order."
-                )
+        return Verdict.wrong("wrong shape", f"{shapes}: the numbers are right, reshape them.")
     for axis in range(have.ndim):
         if _close(have.sum(axis=axis), want, tolerance):
-            return Verdict.wrong(
-                NOT_SUMMED, f"{shapes}: its sum over axis {axis} is what it should be."
-            )
-    return Verdict.wrong(WRONG_SHAPE, f"{shapes}.")
+            summed = f"{shapes}: its sum over axis {axis} is what it should be."
+            return Verdict.wrong("not summed", summed)
+    return Verdict.wrong("wrong shape", f"{shapes}.")
 
 
 def _of_value(have: HostArray, want: HostArray, name: str, tolerance: float) -> Verdict:
+    """The verdict on a wrong value of the right shape."""
     if not np.all(np.isfinite(have)):
         return Verdict.wrong(NOT_A_NUMBER, f"{name} holds nan or infinity.")
     if not np.any(have):
         return Verdict.wrong(ZERO, f"{name} is zero everywhere.")
-    if _close(-have, want, tolerance):
-        return Verdict.wrong(SIGN, f"{name} has the wrong sign, in every entry.")
-    if have.ndim == 2 and _close(have.T, want, tolerance):
-        return Verdict.wrong(TRANSPOSED, f"{name} is the transpose of what it should be.")
-    if found := relation(have, want, tolerance):
-        return Verdict.wrong(found[0], f"{name} {found[1]}")
-    factor = _factor(have, want)
-    if factor is not None and _close(have / factor, want, tolerance):
-        return Verdict.wrong(
-            FACTOR, f"{name} is {_fraction(factor)} times what it should be, in every entry."
-        )
+    with np.errstate(all="ignore"):
+        names = {"np": np, "got": have, "right": want, **_amounts(have, want)}
+        for diagnosis, relation in _RELATIONS.items():
+            with suppress(IndexError, TypeError):  # of another number of axes
+                if _close(have, eval(relation["value"], names), tolerance):
+                    text = f"{name} {relation['says'].format_map(names)}"
+                    return Verdict.wrong(diagnosis.partition("|")[0], text)
     if not have.ndim:
-        return Verdict.wrong(WRONG_VALUE, f"{name} should not be {have:.6g}.")
+        return Verdict.wrong("wrong value", f"{name} should not be {have:.6g}.")
     worst = np.unravel_index(int(np.argmax(np.abs(have - want))), have.shape)
     place = f"[{', '.join(str(int(i)) for i in worst)}]"
     right = np.abs(have - want) <= tolerance * np.max(np.abs(want))
     return Verdict.wrong(
-        WRONG_VALUE,
+        "wrong value",
         f"{int(right.sum())} of {have.size} entries of {name} are right; at {place} it is "
-        f"{have[worst]:.6g}, expected {want[worst]:.6g}.{where_right(right)}",
+        f"{have[worst]:.6g}, expected {want[worst]:.6g}.{_where_right(right)}",
     )
 
 
-def _factor(have: HostArray, want: HostArray) -> float | None:
-    """The number by which ``have`` might be too large; None for a single entry."""
-    if want.size < 2 or have.dtype.kind == "c" or want.dtype.kind == "c":
-        return None
-    norm = float(np.sum(want * want, dtype=float))
-    factor = float(np.sum(have * want, dtype=float)) / norm if norm else 0.0
-    return factor or None
+def _amounts(have: HostArray, want: HostArray) -> dict[str, Any]:
+    """By what a value may be off, nan where that cannot be: for the relations."""
+    has_shares = want.ndim and want.shape[-1] > 1 and np.allclose(want.sum(axis=-1), 1)
+    offset = have[0] - want[0] if want.ndim == 2 and len(want) > 1 else np.full(1, np.nan)
+    factor = np.vdot(want, have) / np.vdot(want, want) if want.size > 1 else np.nan
+    return {
+        "row_sums": have.sum(axis=-1, keepdims=True) if has_shares else np.nan,
+        "offset": offset,
+        "offset_text": ", ".join([*(f"{one:.3g}" for one in offset[:4]), "..."][: len(offset)]),
+        "factor": factor,
+        "inverse": np.round(1 / factor),
+    }
 
 
-def _fraction(factor: float) -> str:
-    if abs(factor) < 1 and abs(1 / factor - round(1 / factor)) < 1e-6:
-        return f"1/{round(1 / factor)}"
-    return f"{factor:.6g}"
+def _where_right(right: HostArray) -> str:
+    """Where along one axis all entries are right, if they are so at some places of it only."""
+    for axis in range(right.ndim):
+        others = tuple(k for k in range(right.ndim) if k != axis)
+        whole, none = np.asarray(right.all(axis=others)), ~right.any(axis=others)
+        if 0 < whole.sum() < len(whole) and np.all(whole | none):
+            places = ", ".join(map(str, np.flatnonzero(whole).tolist()))
+            return f" All are right at {places} along axis {axis}, and none elsewhere."
+    return ""

@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 EMPTY = "empty"
-ERROR = "error"
 WRONG_TYPE = "wrong type"
-WRONG_SHAPE = "wrong shape"
-WRONG_VALUE = "wrong value"
-WRONG_CHOICE = "wrong choice"
-NOT_SUMMED = "not summed"
-"""Diagnoses that are not of a gradient; the others are the names of deepnlp.gradcheck.CAUSES."""
+"""Diagnoses that are asked for; others are texts, and the names of deepnlp.gradcheck.CAUSES."""
 
 
 @dataclass(frozen=True)

@@ -52,15 +52,12 @@ def closing_brackets(
     for place, token in enumerate(tokens):
         if token == ")" and opened is not None:
             found.append((place - opened, float(surprisals[place - 1])))
-        if token in (")", "<eos>"):
-            opened = None
-        if token == "(":
-            opened = place
+        if token in ("(", ")", "<eos>"):
+            opened = place if token == "(" else None
     gathered = []
     for low, high in groups:
         bits = np.array([one for distance, one in found if low <= distance <= high])
         if len(bits):
             error = bits.std(ddof=1) / np.sqrt(len(bits)) if len(bits) > 1 else np.inf
-            middle = (low + high) / 2
-            gathered.append(Group(middle, len(bits), float(bits.mean()), float(error)))
+            gathered.append(Group((low + high) / 2, len(bits), float(bits.mean()), float(error)))
     return gathered

@@ -19,11 +19,9 @@ from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow import gate_values
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, lines_of, panel
+from deepnlp.lessons.experiments.result import Result, number_table
 from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, log_scale
-
-Generator = np.random.Generator
 
 
 class Cell(NamedTuple):
@@ -33,15 +31,6 @@ class Cell(NamedTuple):
     options: dict[str, Any]
     colour: str
     memory: str = ""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The ways back in time."""
-        return ("both", "h", "memory") if self.memory else ("both",)
-
-    def fresh(self, H: int, rng: Generator) -> Any:
-        """A layer with H inputs and H units."""
-        return self.kind.init(H, H, rng, "float64", **self.options)
 
 
 CELLS = {
@@ -96,16 +85,14 @@ class Outcome(Result):
             for cell, paths in self.shares.items()
             for path, values in paths.items()
         ]
-        weights = [
-            [f"{scale:g}", *(f"{share:.2g}" for share in shares)]
-            for scale, shares in zip(self.config.scales, self.sweep.T, strict=True)
-        ]
         steps = [f">after {k} steps" for k in self.config.shown]
-        biases = [f">forget bias {bias:g}" for bias in self.config.forget_biases]
+        scales = [f"{scale:g}" for scale in self.config.scales]
+        biases = [f"forget bias {bias:g}" for bias in self.config.forget_biases]
+        sweep = dict(zip(scales, self.sweep.T, strict=True))
         return (
             f"{LEFT}\n\n{table(['cell', 'path', *steps], rows)}\n\n"
             "an LSTM with W_h = s randn / sqrt(H): what is left after "
-            f"{self.config.sweep_steps} steps\n\n{table(['>s', *biases], weights)}"
+            f"{self.config.sweep_steps} steps\n\n{number_table('>s', biases, sweep, '.2g')}"
         )
 
     def figure(self) -> Figure:
@@ -117,48 +104,37 @@ class Outcome(Result):
         )
         places = (0.06, 0.11, 0.35, 0.68), (0.665, 0.11, 0.235, 0.68)
         figure, (left, right) = canvas_of(message, (13.0, 5.8), *places)
-        self._draw_cells(left)
-        self._draw_sweep(right)
-        return figure
-
-    def _draw_cells(self, axes: Any) -> None:
         last = self.config.shown[-2]  # later shares are in the table: nobody tells them apart
         lines = []
         for name, paths in self.shares.items():
-            cell = CELLS[name]
-            for path in cell.paths[::2]:  # through h alone is told in the table
-                way = "" if path == "both" else f", {cell.memory} alone"
-                values = paths[path][: last + 1]
-                text = f"{name}{way}: {_power(values[last])}"
-                style = "-" if path == "both" else "--"
-                lines.append(Line(np.arange(last + 1), values, cell.colour, text, style))
-        low = min(float(paths["both"][last]) for paths in self.shares.values())
-        top = max(float(v.max()) for paths in self.shares.values() for v in paths.values())
-        log_scale(axes, low / 10, 10 * top, ticks=9)
+            for path, values in paths.items():
+                if path != "h":  # told in the table
+                    way = "" if path == "both" else f", {CELLS[name].memory} alone"
+                    text = f"{name}{way}: {_power(values[last])}"
+                    style = "-" if path == "both" else "--"
+                    shown = np.arange(last + 1), values[: last + 1]
+                    lines.append(Line(*shown, CELLS[name].colour, text, style))
+        low = min(float(line.y[-1]) for line in lines)
+        log_scale(left, low / 10, 10 * max(float(line.y.max()) for line in lines), ticks=9)
         title = (
             "Five cells with equal, small weights (solid: by all paths). With\n"
             "ReLU, half of whose units are shut, the gradient fades fastest"
         )
         panel(
-            axes, lines, title=title, height=0.06, xlim=(0, last), xlabel="steps back in time",
+            left, lines, title=title, height=0.06, xlim=(0, last), xlabel="steps back in time",
             ylabel=LEFT,
         )  # fmt: skip
-
-    def _draw_sweep(self, axes: Any) -> None:
-        colours = (ORANGE, VERMILLION, PURPLE, GREEN, SKY)
-        lines = [
-            Line(self.config.scales, values, colour, f"forget bias {bias:g}", "o-")
-            for values, bias, colour in zip(
-                self.sweep, self.config.forget_biases, colours, strict=False
-            )
-        ]
-        axes.axhline(1.0, color=BLACK, lw=0.9)
-        log_scale(axes, self.sweep.min() / 10, self.sweep.max() * 10, ticks=9)
+        looks = [(colour, "o-") for colour in (ORANGE, VERMILLION, PURPLE, GREEN, SKY)]
+        biases = [f"forget bias {bias:g}" for bias in self.config.forget_biases]
+        lines = lines_of(self.config.scales, dict(zip(biases, self.sweep, strict=True)), looks)
+        log_scale(right, self.sweep.min() / 10, self.sweep.max() * 10, ticks=9)
         panel(
-            axes, lines, title="The LSTM, by the size of $W_h$", height=0.06,
-            xlim=(0, max(self.config.scales)), xlabel=r"scale $s$ of $W_h = s$ randn$/\sqrt{H}$",
+            right, [Line((), 1.0, BLACK, width=0.9), *lines], height=0.06,
+            title="The LSTM, by the size of $W_h$", xlim=(0, max(self.config.scales)),
+            xlabel=r"scale $s$ of $W_h = s$ randn$/\sqrt{H}$",
             ylabel=f"share left after {self.config.sweep_steps} steps",
         )  # fmt: skip
+        return figure
 
 
 def run(config: Config) -> Outcome:
@@ -171,11 +147,18 @@ def run(config: Config) -> Outcome:
     ['both', 'h', 'memory']
     """
     shares = {}
-    xs, dh = _data(config, config.T)
+    data = _data(config, config.T)
     for name, cell in CELLS.items():
-        layer = cell.fresh(config.H, np.random.default_rng(config.seed))
-        shares[name] = {path: _share_left(cell, layer, xs, dh, path) for path in cell.paths}
-    return Outcome(config, shares, _sweep(config))
+        layer = _layer(config, cell.kind, **cell.options)
+        paths = ("both", "h", "memory") if cell.memory else ("both",)
+        shares[name] = {path: _share_left(layer, *data, path) for path in paths}
+    sweep = np.empty((len(config.forget_biases), len(config.scales)))
+    data = _data(config, config.sweep_steps)
+    for place in np.ndindex(sweep.shape):
+        bias, scale = config.forget_biases[place[0]], config.scales[place[1]]
+        layer = _layer(config, LSTM, scale, forget_bias=bias)
+        sweep[place] = _share_left(layer, *data)[-1]
+    return Outcome(config, shares, sweep)
 
 
 def _data(config: Config, T: int) -> tuple[list[Array], Array]:
@@ -185,23 +168,19 @@ def _data(config: Config, T: int) -> tuple[list[Array], Array]:
     return list(xs), asarray(rng.standard_normal((config.N, config.H)))
 
 
-def _sweep(config: Config) -> HostArray:
-    left = np.empty((len(config.forget_biases), len(config.scales)))
-    xs, dh = _data(config, config.sweep_steps)
-    for b, bias in enumerate(config.forget_biases):
-        for s, scale in enumerate(config.scales):
-            rng = np.random.default_rng(config.seed)
-            cell = Cell(LSTM, {"forget_bias": bias}, "", "c")
-            layer = cell.fresh(config.H, rng)
-            fresh = rng.standard_normal(layer.Wh.shape) / np.sqrt(config.H)
-            layer.Wh.value = asarray(scale * fresh)
-            left[b, s] = _share_left(cell, layer, xs, dh, "both")[-1]
-    return left
+def _layer(config: Config, kind: Any, scale: float | None = None, **options: Any) -> Any:
+    """A fresh layer with H inputs and units; W_h = scale randn / sqrt(H) where there is one."""
+    rng = np.random.default_rng(config.seed)
+    layer = kind.init(config.H, config.H, rng, "float64", **options)
+    if scale is not None:
+        fresh = rng.standard_normal(layer.Wh.shape) / np.sqrt(config.H)
+        layer.Wh.value = asarray(scale * fresh)
+    return layer
 
 
-def _share_left(cell: Cell, layer: Any, xs: list[Array], dh: Array, path: str) -> HostArray:
+def _share_left(layer: Any, xs: list[Array], dh: Array, path: str = "both") -> HostArray:
     """Norm of the gradient after 0 ... T steps back by one path, as a share, (T + 1,)."""
-    norms = np.array([_norm(one) for one in _gradients(cell, layer, xs, dh, path)])
+    norms = np.array([_norm(one) for one in _gradients(layer, xs, dh, path)])
     return norms / norms[0]
 
 
@@ -211,35 +190,34 @@ def _norm(gradient: Array) -> float:
     return float(size * xp.sqrt(xp.sum((gradient / size) ** 2)))
 
 
-def _gradients(cell: Cell, layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
+def _gradients(layer: Any, xs: list[Array], dh: Array, path: str) -> list[Array]:
     """Gradients with respect to the state, h or (h, c), from the last step to before the first.
 
     By one path alone, the gradient is cut off from the other one at each step.
     """
-    state, steps, zs = layer.start(len(dh)), [], []
+    state, steps = layer.start(len(dh)), []
     for x in xs:
         step = copy.copy(layer)  # the same weights, and what it saves is its own
-        zs.append(_update_gate(layer, x, state[0]) if cell.memory == "z" else 0.0)
+        steps.append((step, x, state[0]))
         after = step.forward(x, *state)
         state = after if isinstance(after, tuple) else (after,)
-        steps.append(step)
     nothing = xp.zeros_like(dh)
     ds = [dh, nothing][: len(state)]
-    if cell.memory == "c" and path == "memory":
+    if len(state) > 1 and path == "memory":
         ds = [nothing, dh]
     gradients = [dh]
-    for step, z in zip(reversed(steps), reversed(zs), strict=True):
+    for step, x, h_prev in reversed(steps):
         _, *back = step.backward(*ds)
-        # h = (1 - z) n + z h_prev, or c = f c_prev + i g
-        carried = [ds[0] * z] if cell.memory == "z" else [nothing, *back[1:]]
-        others = [one - kept for one, kept in zip(back, carried, strict=False)]
-        ds = {"both": back, "memory": carried, "h": others}[path]
+        if path != "both":  # h = (1 - z) n + z h_prev, or c = f c_prev + i g
+            carried = [nothing, *back[1:]]
+            if isinstance(layer, GRU):
+                gates = gate_values(TimeGRU(layer.Wx, layer.Wh, layer.b), x, h_prev)
+                carried = [ds[0] * gates["z"]]
+            others = [one - kept for one, kept in zip(back, carried, strict=True)]
+            back = carried if path == "memory" else others
+        ds = back
         gradients.append(xp.concatenate(ds))
     return gradients
-
-
-def _update_gate(layer: GRU, x: Array, h: Array) -> Array:
-    return gate_values(TimeGRU(layer.Wx, layer.Wh, layer.b), x, h)["z"]
 
 
 def _power(value: float) -> str:

@@ -17,23 +17,19 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
-from deepnlp.files.tables import table
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.result import Result, number_table
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Label
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 LOST = 1e9  # a loss or a norm above this is not coming back
 
 
 @dataclass(frozen=True)
 class Config:
-    """A ReLU RNN of H units, N rows of T steps, ``updates`` of SGD, with ``max_norm`` or without.
-
-    ``Wh_scale`` multiplies the fresh W_h.
-    """
+    """A ReLU RNN of H units, ``updates`` of N rows of T steps, clipped at ``max_norm`` or not."""
 
     seed: int = 0
     vocab_size: int = 500
@@ -43,7 +39,6 @@ class Config:
     updates: int = 300
     lr: float = 1.0
     max_norm: float = 0.5
-    Wh_scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -82,23 +77,19 @@ class Outcome(Result):
         """Loss and norm of both runs at some updates."""
         lost, updates = len(self.free_loss), self.config.updates
         shown = sorted({1, 2, 5, 10, 20, 50, 100, 200, 400, 800, lost - 1, lost, updates})
-
-        def entries(k: int, loss: HostArray, norm: HostArray) -> list[str]:
-            return [f"{loss[k]:.4g}", f"{norm[k]:.3g}"] if k < len(loss) else ["-", "-"]
-
-        rows = [
-            [
-                str(n),
-                *entries(n - 1, self.free_loss, self.free_norm),
-                *entries(n - 1, self.clipped_loss, self.clipped_norm),
-            ]
+        columns = (
+            (self.free_loss, ".4g"), (self.free_norm, ".3g"),
+            (self.clipped_loss, ".4g"), (self.clipped_norm, ".3g"),
+        )  # fmt: skip
+        rows = {
+            n: [format(of[n - 1], form) if n <= len(of) else "-" for of, form in columns]
             for n in shown
             if 0 < n <= updates
-        ]
-        headings = [">update", ">loss without", ">norm", ">loss with", ">norm before clipping"]
+        }
+        headings = ["loss without", "norm", "loss with", "norm before clipping"]
         end = f"lost at update {lost}" if self.diverged else "it did not diverge"
         return (
-            f"{table(headings, rows)}\n\nwithout clipping: {end}; clipped at "
+            f"{number_table('>update', headings, rows, '')}\n\nwithout clipping: {end}; clipped at "
             f"{self.config.max_norm:g}: perplexity {self.final_perplexity:.1f} in the end"
         )
 
@@ -108,28 +99,25 @@ class Outcome(Result):
         figure, (norms, losses) = canvas_of(self._message(), (9.5, 7.0), *places)
         lost, level, start = len(self.free_loss), self.config.max_norm, self.clipped_loss[0]
         n = np.arange(1, len(self.clipped_norm) + 1)
-        norms.axhline(level, color=BLACK, lw=1, ls="--")
-        losses.axhline(start, color=GREY, lw=1, ls=":")
         for axes in (norms, losses):
             axes.set(xscale="log", xlim=(1, self.config.updates))
         norms.set_yscale("log")
         norms.tick_params(labelbottom=False)
         low = min(0.1, float(self.clipped_norm.min()))
         lines = [
+            Line((), level, BLACK, f"clipped to {level:g}", "--", 1),
             Line(n, self.clipped_norm, BLUE, "with clipping\n(norm before it)", width=1.0),
             Line(n[:lost], self.free_norm, VERMILLION, width=1.6),
         ]
-        clipped_to = Label(f"clipped to {level:g}", level, BLACK)
-        panel(
-            norms, lines, [clipped_to], height=0.12, ylim=(low, 1e5), ylabel="norm of the gradient"
-        )
+        panel(norms, lines, height=0.12, ylim=(low, 1e5), ylabel="norm of the gradient")
         lines = [
+            Line((), start, GREY, "all words alike", ":", 1),
             Line(n, self.clipped_loss, BLUE, "with clipping", width=1.2),
             Line(n[:lost], self.free_loss, VERMILLION, width=1.6),
         ]
         panel(
-            losses, lines, [Label("all words alike", start, GREY)], height=0.09,
-            ylim=(0, 2 * start), xlabel="update", ylabel="loss, nats per word",
+            losses, lines, height=0.09, ylim=(0, 2 * start), xlabel="update",
+            ylabel="loss, nats per word",
         )  # fmt: skip
         losses.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         if self.diverged:
@@ -171,9 +159,6 @@ def _train(config: Config, ids: HostArray, V: int, max_norm: float) -> tuple[Hos
         V, config.H, config.H, layers=1, cell="rnn", activation="relu", tie="none", dropout=0.0,
         rng=rng,
     )  # fmt: skip
-    for parameter in model.parameters():
-        if parameter.name == "Wh":
-            parameter.value *= config.Wh_scale
     optimizer = SGD(model.parameters(), lr=config.lr)
     rows = ids[: len(ids) // config.N * config.N].reshape(config.N, -1)
     windows = (rows.shape[1] - 1) // config.T

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -12,7 +13,7 @@ from deepnlp.plots.style import LABEL_HEIGHT, Label, label_in_margin, plain
 
 
 class Line(NamedTuple):
-    """A line, and the text that stands at its end if there is one."""
+    """A line, level where y is a number, and the text that stands at its end if there is one."""
 
     x: Any
     y: Any
@@ -22,26 +23,36 @@ class Line(NamedTuple):
     width: float = 1.9
 
 
+def lines_of(
+    x: Any, values: Mapping[str, Sequence[float]], looks: Iterable[tuple[str, str]]
+) -> list[Line]:
+    """Lines over one x, by the text at their ends, each with its colour and style."""
+    pairs = zip(values.items(), looks, strict=False)
+    return [Line(x, y, colour, text, style) for (text, y), (colour, style) in pairs]
+
+
 def panel(
     axes: Axes,
     lines: Sequence[Line],
-    others: Sequence[Label] = (),
     *,
     title: str = "",
     height: float = LABEL_HEIGHT,
     **settings: Any,
 ) -> None:
-    """Draw lines, each named at its end, with other labels beside them; ``settings`` of the axes.
+    """Draw lines, each named at its end; ``settings`` are those of the axes.
 
     ``height`` is that of a label, as a part of the height of the axes.
     """
     for line in lines:
-        axes.plot(line.x, line.y, line.style, color=line.colour, lw=line.width, ms=5)
+        if np.ndim(line.y):
+            axes.plot(line.x, line.y, line.style, color=line.colour, lw=line.width, ms=5)
+        else:
+            axes.axhline(line.y, color=line.colour, lw=line.width, ls=line.style)
     axes.set(**settings)
     axes.set_title(title, loc="left", fontsize=10.5)
     plain(axes)
-    labels = [Label(one.text, float(one.y[-1]), one.colour) for one in lines if one.text]
-    label_in_margin(axes, [*labels, *others], height, 9.5 if height < 0.06 else 9)
+    labels = [Label(one.text, float(np.ravel(one.y)[-1]), one.colour) for one in lines if one.text]
+    label_in_margin(axes, labels, height, 9.5 if height < 0.06 else 9)
 
 
 def canvas_of(

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
-from deepnlp.files.tables import table
 from deepnlp.layer import Layer, Sequential
-from deepnlp.layers import Affine, Embedding, SoftmaxWithLoss, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
-from deepnlp.optimizers import Adam, clip_gradients
-from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Label
+from deepnlp.layers import Affine, Embedding, TimeGRU, TimeLSTM, TimeRNN
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, lines_of, panel
+from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.lessons.experiments.training import fit, gradient_of_choice
+from deepnlp.optimizers import Adam
+from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION
 
 Generator = np.random.Generator
 
@@ -84,85 +84,51 @@ class Outcome(Result):
     names: dict[str, list[float]]
     adding: dict[str, list[float]]
 
-    @property
-    def names_chance(self) -> float:
-        """Accuracy of a guess among the names but the last one heard."""
-        return 1 / (len(NAMES) - 1)
-
-    @property
-    def adding_chance(self) -> float:
-        """Share of sums of two uniform numbers that lie within 0.1 of their mean, 1."""
-        return 1 - (1 - CLOSE) ** 2
-
     def table(self) -> str:
         """Accuracy by distance for both tasks."""
         parts = [f"for example: {self.example}"]
-        for title, distances, found, chance in (
-            (
-                "names: which name was the first?",
-                self.config.names_distances, self.names, self.names_chance,
-            ),
-            (
-                f"adding: share of the sums within {CLOSE:g}",
-                self.config.adding_distances, self.adding, self.adding_chance,
-            ),
-        ):  # fmt: skip
-            all_rows = found | {"chance": [chance] * len(distances)}
-            rows = [[cell, *(f"{one:.1%}" for one in values)] for cell, values in all_rows.items()]
-            parts.append(table([title, *(f">distance {d}" for d in distances)], rows))
+        for name, task in TASKS.items():
+            distances, found = self._of(name)
+            headings = [f"distance {d}" for d in distances]
+            rows = found | {"chance": [task.chance] * len(distances)}
+            parts.append(number_table(task.heading, headings, rows, ".1%"))
         return "\n\n".join(parts)
 
     def figure(self) -> Figure:
         """Accuracy over the distance, a panel for each task."""
         places = (0.06, 0.15, 0.32, 0.61), (0.555, 0.15, 0.32, 0.61)
-        figure, (left, right) = canvas_of(self._message(), (12.5, 5.4), *places)
-        _draw(
-            left, self.config.names_distances, self.names, self.names_chance,
-            title='Names: "Tom was watching TV ... Mary said hi to ?"',
-            xlabel="words from the name to the question",
-        )  # fmt: skip
-        _draw(
-            right, self.config.adding_distances, self.adding, self.adding_chance,
-            title=f"Adding two marked numbers, within {CLOSE:g}",
-            xlabel="steps from the first number to the end",
-        )  # fmt: skip
+        figure, panels = canvas_of(self._message(), (12.5, 5.4), *places)
+        for axes, (name, task) in zip(panels, TASKS.items(), strict=True):
+            distances, found = self._of(name)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(distances, [str(d) for d in distances])
+            axes.minorticks_off()
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+            texts = {f"{cell}: {found[cell][-1]:.0%}": found[cell] for cell in CELLS}
+            chance = Line((), task.chance, GREY, f"chance: {task.chance:.0%}", "--", 1.2)
+            panel(
+                axes, [chance, *lines_of(distances, texts, CELLS.values())], title=task.title,
+                height=0.065, ylim=(0, 1.05), xlim=(distances[0] * 0.92, distances[-1] * 1.04),
+                xlabel=task.xlabel, ylabel="accuracy on fresh examples",
+            )  # fmt: skip
         note = "GRU and LSTM begin with the gate of their memory open, at a bias of log(distance)"
         figure.text(0.99, 0.015, note, fontsize=8.5, color=GREY, ha="right")
         return figure
 
     def _message(self) -> str:
-        won = {
-            "names": self._won(self.config.names_distances, self.names),
-            "adding": self._won(self.config.adding_distances, self.adding),
-        }
-        parts = [f"{task} at a distance of {max(solved)}" for task, solved in won.items() if solved]
-        if not parts:
+        won = []
+        for task in TASKS:
+            distances, found = self._of(task)
+            of_both = zip(distances, found["LSTM"], found["RNN"], strict=True)
+            if solved := [d for d, lstm, rnn in of_both if lstm > 0.95 and rnn < 0.5]:
+                won.append(f"{task} at a distance of {max(solved)}")
+        if not won:
             return "Accuracy falls with the distance to be remembered"
-        return "Where the RNN fails, the LSTM still remembers:\n" + ", and ".join(parts)
+        return "Where the RNN fails, the LSTM still remembers:\n" + ", and ".join(won)
 
-    def _won(self, distances: tuple[int, ...], found: dict[str, list[float]]) -> list[int]:
-        """Distances that the LSTM solves and the RNN does not."""
-        pairs = zip(distances, found["LSTM"], found["RNN"], strict=True)
-        return [distance for distance, lstm, rnn in pairs if lstm > 0.95 and rnn < 0.5]
-
-
-def _draw(
-    axes: Any, distances: tuple[int, ...], found: dict[str, list[float]], chance: float, **text: str
-) -> None:
-    axes.axhline(chance, color=GREY, ls="--", lw=1.2)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(distances, [str(d) for d in distances])
-    axes.minorticks_off()
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    lines = [
-        Line(distances, found[cell], colour, f"{cell}: {found[cell][-1]:.0%}", style)
-        for cell, (colour, style) in CELLS.items()
-    ]
-    panel(
-        axes, lines, [Label(f"chance: {chance:.0%}", chance, GREY)], height=0.065, ylim=(0, 1.05),
-        xlim=(distances[0] * 0.92, distances[-1] * 1.04), ylabel="accuracy on fresh examples",
-        **text,
-    )  # fmt: skip
+    def _of(self, task: str) -> tuple[tuple[int, ...], dict[str, list[float]]]:
+        """Distances of a task, and the accuracies there."""
+        return getattr(self.config, f"{task}_distances"), getattr(self, task)
 
 
 def run(config: Config) -> Outcome:
@@ -177,19 +143,12 @@ def run(config: Config) -> Outcome:
     True
     """
     ids, _ = names_batch(np.random.default_rng(config.seed), 1, config.names_distances[-1])
-    example = " ".join(VOCABULARY[word] for word in ids[0])
-    return Outcome(
-        config=config,
-        example=f"{example} {NAMES[ids[0, 0]]}",
-        names={
-            cell: [_accuracy(config, NAMES_TASK, cell, d) for d in config.names_distances]
-            for cell in CELLS
-        },
-        adding={
-            cell: [_accuracy(config, ADDING_TASK, cell, d) for d in config.adding_distances]
-            for cell in CELLS
-        },
-    )
+    words = [*(VOCABULARY[word] for word in ids[0]), NAMES[ids[0, 0]]]
+    found: dict[str, dict[str, list[float]]] = {task: {} for task in TASKS}
+    for task, cell in product(TASKS, CELLS):
+        distances = getattr(config, f"{task}_distances")
+        found[task][cell] = [_accuracy(config, task, cell, distance) for distance in distances]
+    return Outcome(config, " ".join(words), **found)
 
 
 # --- The tasks --------------------------------------------------------------------------------
@@ -288,7 +247,7 @@ class _LastStep(Layer):
 
 
 class Task(NamedTuple):
-    """What is to be learned: batches, the gradient of a loss, and the share of right answers.
+    """What is to be learned, and how it is called.
 
     Attributes
     ----------
@@ -296,42 +255,47 @@ class Task(NamedTuple):
         ``batch(rng, N, distance)`` gives inputs and answers.
     gradient, right : callable
         Of scores and answers.
+    chance : float
+        Share of right answers of a guess.
     words, outputs : int
         What an Embedding looks up, if anything, and the size of an answer.
-    updates : str
-        The name of an option.
+    heading, title, xlabel : str
+        Of the table and the figure.
     """
 
     batch: Callable[[Generator, int, int], tuple[HostArray, HostArray]]
     gradient: Callable[[Array, Array], Array]
     right: Callable[[HostArray, HostArray], Any]
+    chance: float
     words: int
     outputs: int
-    updates: str
+    heading: str
+    title: str
+    xlabel: str
 
 
-def _gradient_of_names(scores: Array, answers: Array) -> Array:
-    loss = SoftmaxWithLoss()
-    loss.forward(scores, answers)
-    return loss.backward()
-
-
-NAMES_TASK = Task(
-    names_batch, _gradient_of_names, lambda scores, answers: scores.argmax(axis=1) == answers,
-    len(VOCABULARY), len(NAMES), "names_updates",
-)  # fmt: skip
-ADDING_TASK = Task(
-    adding_batch, lambda y, sums: 2 * (y - sums) / len(y),  # of the mean of (y - sum)^2
-    lambda y, sums: np.abs(y - sums) < CLOSE, 0, 1, "adding_updates",
-)  # fmt: skip
+TASKS = {
+    "names": Task(
+        names_batch, gradient_of_choice, lambda scores, answers: scores.argmax(axis=1) == answers,
+        1 / (len(NAMES) - 1),  # any but the last one heard
+        len(VOCABULARY), len(NAMES), "names: which name was the first?",
+        'Names: "Tom was watching TV ... Mary said hi to ?"',
+        "words from the name to the question",
+    ),
+    "adding": Task(
+        adding_batch, lambda y, sums: 2 * (y - sums) / len(y),  # of the mean of (y - sum)^2
+        lambda y, sums: np.abs(y - sums) < CLOSE,
+        1 - (1 - CLOSE) ** 2,  # that the sum of two uniform numbers is so near its mean, 1
+        0, 1, f"adding: share of the sums within {CLOSE:g}",
+        f"Adding two marked numbers, within {CLOSE:g}",
+        "steps from the first number to the end",
+    ),
+}  # fmt: skip
 
 
 def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -> Sequential:
     """Layers that read a sequence and answer from its last state."""
     D, H, bias = (config.H // 2 if task.words else 2), config.H, float(np.log(distance))
-    below: list[Layer] = []
-    if task.words:
-        below = [Embedding(asarray(rng.standard_normal((task.words, D)).astype("float32")))]
     own = np.random.default_rng(config.seed)
     layer: Layer
     if cell == "RNN":
@@ -341,25 +305,23 @@ def _net(config: Config, task: Task, cell: str, distance: int, rng: Generator) -
         layer.b.value[H : 2 * H] = bias  # the update gate: near 1 it carries h over
     else:
         layer = TimeLSTM.init(D, H, own, forget_bias=1.0 if cell == "LSTM, bias 1" else bias)
-    return Sequential(*below, layer, _LastStep(), Affine.init(H, task.outputs, own))
+    layers: list[Layer] = [layer, _LastStep(), Affine.init(H, task.outputs, own)]
+    if task.words:
+        vectors = rng.standard_normal((task.words, D)).astype("float32")
+        layers.insert(0, Embedding(asarray(vectors)))
+    return Sequential(*layers)
 
 
-def _accuracy(config: Config, task: Task, cell: str, distance: int) -> float:
+def _accuracy(config: Config, name: str, cell: str, distance: int) -> float:
     """Share of right answers on fresh examples, after learning until it is solved."""
-    rng = np.random.default_rng(config.seed + distance)
+    rng, task = np.random.default_rng(config.seed + distance), TASKS[name]
     net = _net(config, task, cell, distance, rng)
-    optimizer = Adam(net.parameters(), lr=config.lr)
-    accuracies: list[float] = []
-    while len(accuracies) < getattr(config, task.updates):
+    optimizer, accuracies = Adam(net.parameters(), lr=config.lr), []
+    for _ in range(getattr(config, f"{name}_updates")):
         x, answers = task.batch(rng, config.N, distance)
-        y = net.forward(asarray(x))
-        net.zero_grad()
-        net.backward(task.gradient(y, asarray(answers)))
-        clip_gradients(net.parameters(), config.max_norm)
-        optimizer.step()
-        accuracies.append(float(np.mean(task.right(asnumpy(y), answers))))
-        last = accuracies[-LOOKED_AT:]
-        if len(last) == LOOKED_AT and np.mean(last) >= SOLVED:
+        y = fit(net, optimizer, x, answers, task.gradient, config.max_norm)
+        accuracies.append(np.mean(task.right(asnumpy(y), answers)))
+        if len(accuracies) >= LOOKED_AT and np.mean(accuracies[-LOOKED_AT:]) >= SOLVED:
             break
     x, answers = task.batch(rng, config.tested, distance)
     return float(np.mean(task.right(asnumpy(net.forward(asarray(x))), answers)))

@@ -7,6 +7,7 @@ each, the longer ago it was opened? Beside it stands how much of a gradient is l
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,9 @@ from matplotlib.figure import Figure
 from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity, surprisal
-from deepnlp.files.tables import table
 from deepnlp.gradflow import gradient_flow
 from deepnlp.lessons.experiments.brackets import Group, closing_brackets
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.result import Result, number_table
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import Adam
@@ -58,15 +58,14 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Both models, one beside the other."""
-        rows: list[list[str]] = [
-            ["validation perplexity", *(f"{value:.1f}" for value in self.perplexity.values())],
-            ["gradient left per step", *(f"{value:.3f}" for value in self.rate.values())],
-        ]
+        rows: dict[str, Iterable[float | str]] = {
+            "validation perplexity": (f"{value:.1f}" for value in self.perplexity.values()),
+            "gradient left per step": self.rate.values(),
+        }
         for groups in zip(*self.groups.values(), strict=True):
-            texts = (f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)
             name = f"bits of ')', {groups[0].distance:g} words after '(' ({groups[0].count})"
-            rows.append([name, *texts])
-        return table(["", *(f">{cell.upper()}" for cell in self.groups)], rows)
+            rows[name] = (f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)
+        return number_table("", [cell.upper() for cell in self.groups], rows, ".3f")
 
     def figure(self) -> Figure:
         """Surprisal of the closing bracket over the distance."""

@@ -14,10 +14,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.files.tables import table
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
+from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.plots import curves
 
 
 @dataclass(frozen=True)
@@ -86,50 +84,38 @@ class Outcome(Result):
         """Medians by scale, and where each passes 1."""
         shown = np.unique(np.linspace(0, len(self.g) - 1, 11).astype(int))
         columns = [self.largest, self.radius, self.linear, self.tanh]
-        rows = [
-            [f"{self.g[k]:.2f}", *(f"{np.median(values[k]):.3f}" for values in columns)]
-            for k in shown
-        ]
-        headings = [">scale g", ">largest singular value", ">spectral radius"]
-        headings += [">growth per step, linear", ">growth per step, tanh"]
-        passes = [f"{at:.2f}" for at in self._crossings().values()]
-        count = self.linear.size
+        rows: dict[str, list[Any]] = {
+            f"{self.g[k]:.2f}": [np.median(values[k]) for values in columns] for k in shown
+        }
+        rows["above 1 from g ="] = [f"{at:.2f}" for at in self._crossings().values()]
+        headings = ["largest singular value", "spectral radius"]
+        headings += ["growth per step, linear", "growth per step, tanh"]
+        H = self.config.H
         return (
-            f"{count:,} random matrices W_h = g randn({self.config.H}, {self.config.H}) / "
-            f"sqrt({self.config.H}); medians\n\n"
-            + table(headings, [*rows, ["above 1 from g =", *passes]])
+            f"{self.linear.size:,} random matrices W_h = g randn({H}, {H}) / sqrt({H}); medians\n\n"
+            + number_table(">scale g", headings, rows, ".3f")
         )
 
     def figure(self) -> Figure:
-        """Growth per step over g, a point for each matrix, with the two lines."""
+        """Growth per step over g, a dot for each matrix."""
         singular, radius = self.crossing(self.largest), self.crossing(self.radius)
+        values = {"linear": self.linear, "tanh": self.tanh}
+        g = np.repeat(self.g, self.config.matrices).tolist()
         message = (
             f"A gradient grows once the spectral radius of $W_h$ passes 1 ($g$ = {radius:.2f}),\n"
             f"not where its largest singular value does ($g$ = {singular:.2f}); tanh slows it down"
         )
-        figure, (axes,) = canvas_of(message, (9.5, 5.6), (0.08, 0.11, 0.70, 0.72))
-        lines = []
-        kinds = ((self.linear, "linear", VERMILLION, "^"), (self.tanh, "tanh", BLUE, "o"))
-        for values, name, colour, marker in kinds:
-            x = np.repeat(self.g, values.shape[1])
-            axes.plot(x, values.ravel(), marker, color=colour, ms=2.5, alpha=0.16, mew=0)
-            median = np.median(values, axis=1)
-            lines.append(Line(self.g, median, colour, f"{name}: {median[-1]:.2f} per step"))
-        axes.axhline(1.0, color=BLACK, lw=0.9)
-        top = 1.02 * float(np.quantile(self.linear[-1], 0.98))
-        for at, text, dash in (
-            (singular, "largest singular\nvalue passes 1", "--"),
-            (radius, "spectral radius\npasses 1", "-."),
-        ):
-            if np.isfinite(at):
-                axes.axvline(at, color=GREY, lw=1.3, ls=dash)
-                axes.text(at + 0.02, 0.97 * top, text, color=GREY, va="top", fontsize=9.5)
-        panel(
-            axes, lines, xlim=(self.g[0], self.g[-1]), ylim=(0, top),
+        return curves(
+            {
+                name: (self.g.tolist(), np.median(of, axis=1).tolist())
+                for name, of in values.items()
+            },
+            title=message,
             xlabel="scale $g$ of $W_h = g$ randn$(H, H)/\\sqrt{H}$",
-            ylabel="growth of the gradient, factor per step",
-        )  # fmt: skip
-        return figure
+            ylabel="growth per step",
+            levels={"stays as it is": 1.0},
+            dots={name: (g, of.ravel().tolist()) for name, of in values.items()},
+        )
 
 
 def run(config: Config) -> Outcome:

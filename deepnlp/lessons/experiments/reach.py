@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.gradflow import observe
 from deepnlp.layers.recurrent import TimeRecurrent
 
 
@@ -38,17 +39,11 @@ def gradient_norms(
     [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
     """
     N, T, _ = x.shape
-    norms = np.zeros((T, T))
-    slopes = rng.normal(size=(N, T, layer.H))
-
-    def watch(k: int, dh: Any) -> None:
-        norms[t, k] = float(np.linalg.norm(asnumpy(dh)))
-
-    layer.watch = lambda k, _x, _h, dh, *_: watch(k, dh)
+    norms, slopes = np.zeros((T, T)), rng.normal(size=(N, T, layer.H))
     for t in range(T):
-        only_t = np.zeros_like(slopes)
-        only_t[:, t] = slopes[:, t]
-        layer.forward(asarray(x))
-        layer.backward(asarray(only_t))
-    layer.watch = None
+        only_t = np.where(np.arange(T)[:, None] == t, slopes, 0.0)
+        with observe(layer) as observers:
+            layer.forward(asarray(x))
+            layer.backward(asarray(only_t))
+        norms[t] = [np.linalg.norm(asnumpy(dh)) for dh in observers[""].observation().dh]
     return norms

@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
+from deepnlp.files.tables import table
 
-class Result:
+
+class Result(ABC):
     """The outcome of a demonstration, a dataclass with a table and a figure."""
 
+    @abstractmethod
     def table(self) -> str:
         """The result as text."""
-        raise TypeError(f"{type(self).__name__} has no table")
 
+    @abstractmethod
     def figure(self) -> Figure:
         """The result as a figure."""
-        raise TypeError(f"{type(self).__name__} has no figure")
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as lists and numbers, for JSON."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {field.name: jsonable(getattr(self, field.name)) for field in fields}
+        fields = dataclasses.asdict(self)  # type: ignore[call-overload]
+        lists: dict[str, Any] = json.loads(json.dumps(fields, default=lambda array: array.tolist()))
+        return lists
 
 
-def jsonable(value: Any) -> Any:
-    """Dataclasses as dicts and arrays as lists, at any depth.
+def number_table(
+    first: str, others: Iterable[str], rows: Mapping[Any, Iterable[float | str]], form: str
+) -> str:
+    """A table with a named row each, under the headings of its columns; numbers in one form.
 
-    Examples
-    --------
-    >>> jsonable({"norms": np.array([1.0, 2.0]), "pair": (1, np.float32(0.5))})
-    {'norms': [1.0, 2.0], 'pair': [1, 0.5]}
+    >>> print(number_table("", ["D = 2", "D = 4"], {"tied": [0.25, 0.125]}, ".2f"))
+          D = 2  D = 4
+    ----  -----  -----
+    tied   0.25   0.12
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: jsonable(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [jsonable(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value
+    body = [
+        [str(name), *(value if isinstance(value, str) else format(value, form) for value in of)]
+        for name, of in rows.items()
+    ]
+    return table([first, *(f">{heading}" for heading in others)], body)

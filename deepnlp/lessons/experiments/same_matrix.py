@@ -15,10 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import HostArray
-from deepnlp.files.tables import table
 from deepnlp.gradflow.spectra import Spectrum, spectrum
 from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.result import Result, number_table
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 
@@ -77,22 +76,19 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Norms by step beside both predictions, and the shares among the random matrices."""
-        one, sigma, rho = self.config, self.weights.largest, self.weights.spectral_radius
+        one, alarms = self.config, self.stretching
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
         steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < one.T]
-        rows = [
-            [str(t), *(f"{v:.6g}" for v in (self.norms[t - 1], *self._predicted(t)))]
-            for t in [*steps, one.T]
-        ]
-        headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
-        alarms = self.stretching
-        shrank = np.mean(self.growth[alarms] < 1)
+        rows = {t: (self.norms[t - 1], *self._predicted(t)) for t in [*steps, one.T]}
+        headings = ["norm", "if each step were the largest sv", "the spectral radius"]
         return (
             f"W_h = {one.scale:g} randn({one.H}, {one.H}), seed {one.seed}: largest singular value "
-            f"{sigma:.4f}, spectral radius {rho:.4f}\n\n{table(headings, rows)}\n\n"
+            f"{sigma:.4f}, spectral radius {rho:.4f}\n\n"
+            f"{number_table('>step', headings, rows, '.6g')}\n\n"
             f"of {one.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
             "singular value above 1;\n"
             f"of those {self.share_of_false_alarms:.0%} have a spectral radius below 1, and in "
-            f"{shrank:.0%} the gradient was smaller after {one.T} steps"
+            f"{np.mean(self.growth[alarms] < 1):.0%} the gradient was smaller after {one.T} steps"
         )
 
     def _predicted(self, t: Any) -> tuple[Any, Any]:
@@ -104,23 +100,7 @@ class Outcome(Result):
         """Left the book's experiment, right the random matrices."""
         places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
         figure, (left, right) = canvas_of(self._message(), (12.0, 5.4), *places)
-        self._draw_norms(left)
         self._draw_matrices(right)
-        return figure
-
-    def _message(self) -> str:
-        sigma, rho = self.weights.largest, self.weights.spectral_radius
-        if self.norms[-1] > self.start:
-            return (
-                f"The gradient explodes because the spectral radius of $W_h$ is {rho:.2f};\n"
-                f"its largest singular value, {sigma:.2f}, would predict a much faster growth"
-            )
-        although = f"\nalthough its largest singular value is {sigma:.2f}, above 1"
-        return f"The gradient vanishes because the spectral radius of $W_h$ is {rho:.2f}" + (
-            although if sigma > 1 else ""
-        )
-
-    def _draw_norms(self, axes: Any) -> None:
         steps = np.arange(self.config.T + 1)
         bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
@@ -131,12 +111,22 @@ class Outcome(Result):
             Line(steps, predicted, BLACK, f"spectral radius\n{rho:.2f} at every step", ":"),
             Line(steps, measured, BLUE, text, "o-"),
         ]
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_yscale("log")
+        left.xaxis.set_major_locator(MaxNLocator(integer=True))
+        left.set_yscale("log")
         panel(
-            axes, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
+            left, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
             xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
         )  # fmt: skip
+        return figure
+
+    def _message(self) -> str:
+        sigma, rho = self.weights.largest, self.weights.spectral_radius
+        because = f"because the spectral radius of $W_h$ is {rho:.2f}"
+        value = f"its largest singular value, {sigma:.2f}, would predict a much faster growth"
+        if self.norms[-1] > self.start:
+            return f"The gradient explodes {because};\n{value}"
+        although = f"\nalthough its largest singular value is {sigma:.2f}, above 1"
+        return f"The gradient vanishes {because}" + (although if sigma > 1 else "")
 
     def _draw_matrices(self, axes: Any) -> None:
         this = self.weights.largest, self.weights.spectral_radius
@@ -146,16 +136,15 @@ class Outcome(Result):
             axes.plot(*found, marker, color=colour, ms=3, alpha=0.45, mew=0)
         axes.plot(*this, "*", color=BLACK, ms=13, mec="white")
         axes.axvline(1, color=BLACK, lw=0.9)
-        axes.axhline(1, color=BLACK, lw=0.9)
         title = (
             f"{self.config.matrices:,} random matrices: {self.stretching.mean():.0%} have a "
             f"singular value\nabove 1; {self.share_of_false_alarms:.0%} of those a spectral radius "
             "below 1"
         )
         panel(
-            axes, [], title=title, xlim=(0, 1.04 * self.largest.max()),
-            ylim=(0, 1.12 * self.radius.max()), xlabel="largest singular value of $W_h$",
-            ylabel="spectral radius of $W_h$",
+            axes, [Line((), 1.0, BLACK, width=0.9)], title=title,
+            xlim=(0, 1.04 * self.largest.max()), ylim=(0, 1.12 * self.radius.max()),
+            xlabel="largest singular value of $W_h$", ylabel="spectral radius of $W_h$",
         )  # fmt: skip
         behind = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.5}
         look: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "bbox": behind}

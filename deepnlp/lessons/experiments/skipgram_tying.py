@@ -17,14 +17,14 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.backend.functions import softmax
-from deepnlp.files.tables import table
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.drawing import Line, canvas_of, lines_of, panel
+from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.lessons.experiments.training import fit
 from deepnlp.optimizers import Adam
 from deepnlp.parameter import Parameter
-from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION, Label
+from deepnlp.plots.style import BLUE, GREY, ORANGE, VERMILLION
 
 TIES = {"none": "two matrices", "tied": "tied", "tied+L": "tied with L"}
 BESIDE = ("itself", "others of its kind", "other kinds")
@@ -66,36 +66,27 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Divergences by size, then what stands beside a word."""
-        first = [
-            [TIES[tie], *(f"{value:.3f}" for value in values)]
-            for tie, values in self.divergence.items()
-        ]
-        second = [
-            [name, *(f"{value:.4f}" for value in values)] for name, values in self.beside.items()
-        ]
+        sizes = [f"D = {D}" for D in self.config.sizes]
+        divergence = {TIES[tie]: values for tie, values in self.divergence.items()}
         return (
             "divergence from the true distribution, nats per context word (by frequency alone "
-            f"{self.frequency:.3f})\n\n"
-            + table(["", *(f">D = {D}" for D in self.config.sizes)], first)
-            + f"\n\nprobability that a context word is ..., with D = {self.config.sizes[-1]}\n\n"
-            + table(["", *(f">{name}" for name in BESIDE)], second)
+            f"{self.frequency:.3f})\n\n{number_table('', sizes, divergence, '.3f')}\n\n"
+            f"probability that a context word is ..., with {sizes[-1]}\n\n"
+            + number_table("", BESIDE, self.beside, ".4f")
         )
 
     def figure(self) -> Figure:
         """Above the divergence over the size, below what stands beside a word."""
         places = (0.09, 0.52, 0.66, 0.31), (0.09, 0.06, 0.88, 0.33)
         figure, (above, below) = canvas_of(self._message(), (8.0, 7.2), *places)
+        texts = {f"{TIES[tie]}: {of[-1]:.3f}": of for tie, of in self.divergence.items()}
         looks = ((BLUE, "o-"), (VERMILLION, "s--"), (ORANGE, "^-."))
-        lines = [
-            Line(self.config.sizes, values, colour, f"{TIES[tie]}: {values[-1]:.3f}", style)
-            for (tie, values), (colour, style) in zip(self.divergence.items(), looks, strict=True)
-        ]
-        above.axhline(self.frequency, color=GREY, lw=1, ls=":")
+        alone = Line((), self.frequency, GREY, "frequencies alone", ":", 1)
         above.set(xscale="log", xticks=self.config.sizes)
         above.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         above.minorticks_off()
         panel(
-            above, lines, [Label("frequencies alone", self.frequency, GREY)], height=0.08,
+            above, [alone, *lines_of(self.config.sizes, texts, looks)], height=0.08,
             title="Divergence from the true distribution", ylim=(0, None),
             xlabel="D, size of a vector", ylabel="divergence (nats per context word)",
         )  # fmt: skip
@@ -103,8 +94,8 @@ class Outcome(Result):
             places_of_bars = np.arange(len(BESIDE)) + 0.27 * (k - 1)
             colour = (GREY, VERMILLION, ORANGE)[k]
             found = below.bar(places_of_bars, values, 0.25, color=colour, label=name)
-            texts = [f"{one:.3f}" if one < 0.0995 else f"{one:.2f}" for one in values]
-            below.bar_label(found, texts, padding=2, fontsize=8.5)
+            texts_of_bars = [f"{one:.3f}" if one < 0.0995 else f"{one:.2f}" for one in values]
+            below.bar_label(found, texts_of_bars, padding=2, fontsize=8.5)
         below.set_xticks(range(len(BESIDE)), BESIDE)
         below.tick_params(axis="x", length=0)
         below.legend(frameon=False, loc="upper left")
@@ -136,7 +127,7 @@ def run(config: Config) -> Outcome:
     V, kind = config.words, np.arange(config.words) % config.kinds
     same = kind[:, None] == kind
     groups = [np.eye(V, dtype=bool), same & ~np.eye(V, dtype=bool), ~same]
-    found: dict[str, list[list[float]]] = {tie: [] for tie in TIES}
+    divergence: dict[str, list[list[float]]] = {tie: [] for tie in TIES}
     beside: dict[str, list[list[float]]] = {"true": [], TIES["tied"]: [], TIES["tied+L"]: []}
     frequency = []
     for world in range(config.worlds):
@@ -144,18 +135,16 @@ def run(config: Config) -> Outcome:
         joint = _world(config, kind, rng)
         share = joint.sum(axis=1, keepdims=True)
         frequency.append(_divergence(joint, np.broadcast_to(share.T, (V, V))))
-        beside["true"].append([float(joint[group].sum()) for group in groups])
+        pairs = {"true": joint}
         for tie in TIES:
             fits = [_fit(config, joint, D, tie, rng) for D in config.sizes]
-            found[tie].append([_divergence(joint, q) for q in fits])
-            if TIES[tie] in beside:
-                beside[TIES[tie]].append([float((share * fits[-1])[g].sum()) for g in groups])
-    return Outcome(
-        config=config,
-        divergence={tie: np.mean(values, axis=0).tolist() for tie, values in found.items()},
-        frequency=float(np.mean(frequency)),
-        beside={name: np.mean(values, axis=0).tolist() for name, values in beside.items()},
-    )
+            divergence[tie].append([_divergence(joint, q) for q in fits])
+            pairs[TIES[tie]] = share * fits[-1]
+        for name, found in beside.items():
+            found.append([float(pairs[name][group].sum()) for group in groups])
+    mean = {tie: np.mean(values, axis=0).tolist() for tie, values in divergence.items()}
+    mean_beside = {name: np.mean(values, axis=0).tolist() for name, values in beside.items()}
+    return Outcome(config, mean, float(np.mean(frequency)), mean_beside)
 
 
 def _world(config: Config, kind: HostArray, rng: np.random.Generator) -> HostArray:
@@ -183,13 +172,10 @@ def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Gene
     between: list[Layer] = [Affine(L)] if tie == "tied+L" else []
     model = Sequential(Embedding(E), *between, Affine(W.T))
     optimizer = Adam(model.parameters(), lr=config.lr)
-    words, truth = asarray(np.arange(V)), asarray(joint)
+    truth = asarray(joint)
     frequency = truth.sum(axis=1, keepdims=True)
     for step in range(config.steps):
         optimizer.lr = config.lr * (1 - step / config.steps)
-        q = softmax(model.forward(words))
-        model.zero_grad()
         # L = -sum_ij joint_ij log q(j|i): ds = frequency q - joint
-        model.backward(frequency * q - truth)
-        optimizer.step()
-    return asnumpy(q)
+        s = fit(model, optimizer, np.arange(V), joint, lambda s, _: frequency * softmax(s) - truth)
+    return asnumpy(softmax(s))

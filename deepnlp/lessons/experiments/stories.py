@@ -8,9 +8,10 @@ import numpy as np
 
 from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.layer import Layer, Sequential, no_backward
-from deepnlp.layers import Embedding, SoftmaxWithLoss, TimeAffine
+from deepnlp.layers import Embedding, TimeAffine
 from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY
-from deepnlp.optimizers import Adam, clip_gradients
+from deepnlp.lessons.experiments.training import fit, gradient_of_choice
+from deepnlp.optimizers import Adam
 
 Generator = np.random.Generator
 Stories = Callable[[Generator, int, int], tuple[HostArray, HostArray]]
@@ -74,17 +75,13 @@ def learn_stories(
 
     The loss counts at the last word alone. Adam, rate 0.01, gradients clipped to a norm of 1.
     """
-    rng, loss = np.random.default_rng(seed), SoftmaxWithLoss()
+    rng = np.random.default_rng(seed)
     optimizer = Adam(net.parameters(), lr=0.01)
     for _ in range(updates):
         ids, answers = stories(rng, N, distance)
         targets = np.full_like(ids, -1)  # ignored, but for the last
         targets[:, -1] = answers
-        loss.forward(net.forward(asarray(ids)), asarray(targets))
-        net.zero_grad()
-        net.backward(loss.backward())
-        clip_gradients(net.parameters(), 1.0)
-        optimizer.step()
+        fit(net, optimizer, ids, targets, gradient_of_choice, max_norm=1.0)
     ids, answers = stories(rng, 500, distance)
     net.eval()
     with no_backward():

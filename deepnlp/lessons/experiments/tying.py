@@ -15,13 +15,11 @@ from matplotlib.figure import Figure
 from deepnlp.backend import HostArray, asnumpy
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity
-from deepnlp.files.tables import table
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result
+from deepnlp.lessons.experiments.result import Result, number_table
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
-from deepnlp.plots.style import BLUE, ORANGE, VERMILLION
+from deepnlp.plots import curves
 from deepnlp.training import BPTTBatches
 
 KINDS = {"none": "untied", "tied": "tied"}
@@ -61,47 +59,29 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Sizes and perplexities, then the rows by frequency."""
-        epochs = [f">epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
-        first = [
-            [KINDS[kind], f"{self.parameters[kind]:,}", *(f"{value:.1f}" for value in values)]
-            for kind, values in self.perplexity.items()
-        ]
-        second = [
-            [f"{count:,.1f}", *(f"{values[group]:.2f}" for values in self.moved.values())]
-            for group, count in enumerate(self.counts)
-        ]
+        epochs = [f"epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
+        perplexity: dict[str, list[float | str]] = {
+            name: [f"{self.parameters[kind]:,}", *self.perplexity[kind]]
+            for kind, name in KINDS.items()
+        }
+        counts = (f"{count:,.1f}" for count in self.counts)
+        moved = dict(zip(counts, zip(*self.moved.values(), strict=True), strict=True))
         return (
             "validation perplexity\n\n"
-            + table(["", ">parameters", *epochs], first)
+            + number_table("", ["parameters", *epochs], perplexity, ".1f")
             + "\n\nhow far the rows of words moved in training, by how often the word occurs\n\n"
-            + table([">occurrences", *(f">{name}" for name in self.moved)], second)
+            + number_table(">occurrences", self.moved, moved, ".2f")
         )
 
     def figure(self) -> Figure:
-        """Left the perplexity, right the rows."""
-        places = (0.06, 0.13, 0.27, 0.62), (0.56, 0.13, 0.28, 0.62)
-        figure, (left, right) = canvas_of(self._message(), (12.5, 5.2), *places)
-        epochs = np.arange(1, self.config.epochs + 1)
-        looks = ((VERMILLION, "s--"), (BLUE, "o-"))
-        lines = []
-        for (kind, values), (colour, style) in zip(self.perplexity.items(), looks, strict=True):
-            text = f"{KINDS[kind]}: {values[-1]:.0f} with\n{self.parameters[kind]:,} parameters"
-            lines.append(Line(epochs, values, colour, text, style))
-        panel(
-            left, lines, title="Perplexity", height=0.12, xticks=epochs, xlabel="epoch",
-            ylabel="validation perplexity",
-        )  # fmt: skip
-        three = ((VERMILLION, "s--"), (ORANGE, "^-."), (BLUE, "o-"))
-        lines = [
-            Line(self.counts, values, colour, name, style)
-            for (name, values), (colour, style) in zip(self.moved.items(), three, strict=True)
-        ]
-        panel(
-            right, lines, title="What rows of rare and frequent words learn", height=0.08,
-            xscale="log", ylim=(0, None), xlabel="occurrences of the word in the training text",
-            ylabel="distance of its row from its first value",
-        )  # fmt: skip
-        return figure
+        """How far the rows moved, by how often the word occurs."""
+        return curves(
+            {name: (self.counts, values) for name, values in self.moved.items()},
+            title=self._message(),
+            xlabel="occurrences of the word in the training text",
+            ylabel="how far its row moved",
+            logx=True,
+        )
 
     def _message(self) -> str:
         untied, tied = (self.perplexity[kind][-1] for kind in KINDS)
@@ -110,7 +90,7 @@ class Outcome(Result):
         return (
             f"Tying saves {saved:.0%} of the parameters and takes the perplexity from "
             f"{untied:.0f} to {tied:.0f};\nthe rows of the rarest words move "
-            f"{rare_tied / rare:.1f} times as far as those of an untied embedding"
+            f"{rare_tied / rare:.1f} times as far as untied"
         )
 
 
@@ -127,17 +107,6 @@ def run(config: Config) -> Outcome:
     corpus = load_corpus("pydocs", vocab_size=config.vocab_size)
     V = len(corpus.vocab)
     ids, valid = corpus.train[: config.tokens], corpus.valid[: config.valid_tokens]
-    sizes, perplexities, rows = {}, {}, {}
-    for tie in KINDS:
-        rng = np.random.default_rng(config.seed)
-        model = RNNLM(V, config.H, config.H, layers=1, tie=tie, dropout=config.dropout, rng=rng)
-        before = _word_rows(model)
-        sizes[tie] = model.size()
-        perplexities[tie] = _train(config, model, ids, valid)
-        rows[tie] = [
-            np.linalg.norm(after - first, axis=1)
-            for first, after in zip(before, _word_rows(model), strict=True)
-        ]
     counts = np.bincount(ids, minlength=V)
     seen = np.argsort(counts, kind="stable")[int(np.sum(counts == 0)) :]  # rarest first
     groups = np.array_split(seen, config.groups)
@@ -145,8 +114,16 @@ def run(config: Config) -> Outcome:
     def means(values: HostArray) -> list[float]:
         return [float(np.mean(values[group])) for group in groups]
 
-    names = ("embedding, untied", "output, untied", "both, tied")
-    moved = dict(zip(names, map(means, (*rows["none"], *rows["tied"])), strict=True))
+    matrices = {"none": ["embedding, untied", "output, untied"], "tied": ["both, tied"]}
+    sizes, perplexities, moved = {}, {}, {}
+    for tie, names in matrices.items():
+        rng = np.random.default_rng(config.seed)
+        model = RNNLM(V, config.H, config.H, layers=1, tie=tie, dropout=config.dropout, rng=rng)
+        before = _word_rows(model)
+        sizes[tie] = model.size()
+        perplexities[tie] = _train(config, model, ids, valid)
+        for name, first, after in zip(names, before, _word_rows(model), strict=True):
+            moved[name] = means(np.linalg.norm(after - first, axis=1))
     return Outcome(config, sizes, perplexities, means(counts), moved)
 
 

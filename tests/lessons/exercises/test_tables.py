@@ -2,27 +2,23 @@
 
 import ast
 import builtins
-from importlib import import_module, util
 
 import pytest
 
-from deepnlp.lessons.exercises.names import NAMES
-from deepnlp.lessons.exercises.tables import tables_of
+from deepnlp.lessons.exercises.tables import names_of, tables_of
 
 LESSONS = range(1, 10)
 OF_STEP = {
-    "given", "got", "right", "name", "tolerance", "layer", "inputs", "weights", "verdict", "wrong",
-    "borrows", "ignores", "quiet", "empty",
+    "given", "got", "right", "name", "tolerance", "layer", "inputs", "weights", "lines", "wrong",
+    "borrows", "ignores", "empty",
 }  # fmt: skip
 OF_EXERCISE = OF_STEP | {"title", "stars", "says", "cases", "choices", "then"}
-EXPRESSIONS = ("got", "right", "layer", "inputs", "verdict", "ignores")
-GIVEN = {"answer", "say", "values_of", "verdict", "got"}
+EXPRESSIONS = ("got", "right", "layer", "inputs", "ignores")
+GIVEN = {"answer", "verdict", "got", "right"}
 
 
 def known_names(lesson):
-    module = f"deepnlp.lessons.exercises.lesson{lesson}"
-    of_lesson = vars(import_module(module)) if util.find_spec(module) else {}
-    return {*vars(builtins), *NAMES, *of_lesson, *GIVEN}
+    return {*vars(builtins), *names_of(lesson), *GIVEN}
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -41,7 +37,7 @@ def check_keys(table):
     said = {key for key, mistake in mistakes if "says" in mistake}
     assert said == {key for key, _ in mistakes}
     assert all(step.keys() <= OF_STEP for step in steps[1:])
-    assert all(mistake.keys() <= {"value", "when", "says"} for _, mistake in mistakes)
+    assert all(mistake.keys() <= {"value", "when", "line", "says"} for _, mistake in mistakes)
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -60,7 +56,9 @@ def check_names(table, known):
             texts += [value] if isinstance(value, str) else value
             texts += [mistake["when"]] if "when" in mistake else []
         trees = [ast.parse(text, mode="eval") for text in texts]
-        for text in [*table.get("cases", []), step.get("given", "")]:
+        lines = [mistake.get("line", []) for mistake in step.get("wrong", {}).values()]
+        lines = [text for of in lines for text in ([of] if isinstance(of, str) else of)]
+        for text in [*table.get("cases", []), step.get("given", ""), step.get("lines", ""), *lines]:
             trees.append(ast.parse(text))
             assert all(isinstance(line, ast.Assign) for line in trees[-1].body), text
         for node in (node for tree in trees for node in ast.walk(tree)):
@@ -68,4 +66,4 @@ def check_names(table, known):
                 (used if isinstance(node.ctx, ast.Load) else known).add(node.id)
             elif isinstance(node, ast.arg):
                 known.add(node.arg)
-    assert used <= known | {"right"}
+    assert used <= known
