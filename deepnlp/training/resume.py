@@ -18,7 +18,7 @@ from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.models import Model
 from deepnlp.options import arguments_of, kept_at_resume, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.schema import check_contents, check_pieces, state_of
+from deepnlp.training.schema import check_contents, check_pieces
 from deepnlp.training.state import join, split
 from deepnlp.training.strict_json import finite
 
@@ -54,8 +54,7 @@ def setup_of(trainer: Any) -> dict[str, Any]:
     options = options_of(type(trainer.task)) | options_of(type(trainer))
     same = kept_at_resume(describe(trainer), options)
     del same["corpus"]  # its fingerprint is compared instead
-    table: dict[str, Any] = json.loads(json.dumps(same))
-    return table
+    return dict(json.loads(json.dumps(same)))
 
 
 def write_checkpoint(trainer: Any, path: Path) -> None:
@@ -108,8 +107,7 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
     _check_same(training["options"], fixed_options(trainer))
     rows = folder.read_metrics()
     with wrong_pieces_of(path):
-        state = state_of(trainer, training)
-        check_contents(trainer, arrays, meta, state)
+        state = check_contents(trainer, arrays, meta)
         # which checks all of it before it takes any
         trainer.optimizer.load_state(join("optimizer", arrays, training["optimizer"]))
     set_parameters(trainer.model, {n: a for n, a in arrays.items() if "/" not in n})
@@ -124,8 +122,7 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
 
 def _with_times(row: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """A row of figures in the order of the one that was written, and with its times."""
-    known = {n: row.get(n, value) for n, value in written.items() if n in row or n in TIMES}
-    return {**known, **row}
+    return {**{n: value for n, value in written.items() if n in row or n in TIMES}, **row}
 
 
 @contextmanager
@@ -143,7 +140,7 @@ def wrong_pieces_of(path: Path) -> Iterator[None]:
 def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     if now["fingerprint"] == then["fingerprint"]:
         return
-    keys = [key for key in now if key != "fingerprint"] + ["fingerprint"]
+    keys = sorted(now, key="fingerprint".__eq__)  # what follows from others comes last
     changes = [f"{k} was {then.get(k)}, is {now[k]}" for k in keys if then.get(k) != now[k]]
     raise ValueError(
         f"the corpus is not the one the run began with ({'; '.join(changes)}): bring back the "

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from deepnlp.backend import HostArray, asnumpy
+from deepnlp.options import Option, check_options
 
-KINDS: dict[Any, tuple[type, ...]] = {  # by what the fields of a State are annotated with
-    "int": (int,),
-    "float": (int, float),
-    "int | None": (int, type(None)),
-    "float | None": (int, float, type(None)),
-}
+Count = Annotated[int, Option(low=0)]
 
 
 @dataclass
@@ -44,51 +39,23 @@ class State:
     0.5
     """
 
-    epoch: int = 0
-    batch: int = 0
-    step: int = 0
-    loss_sum: float = 0.0
-    targets: int = 0
-    norm_sum: float = 0.0
-    best: float | None = None
-    best_epoch: int | None = None
-    epochs_without: int = 0
+    epoch: Count = 0
+    batch: Count = 0
+    step: Count = 0
+    loss_sum: Annotated[float, Option()] = 0.0
+    targets: Count = 0
+    norm_sum: Annotated[float, Option(low=0)] = 0.0
+    best: Annotated[float | None, Option()] = None
+    best_epoch: Annotated[int | None, Option(low=1)] = None
+    epochs_without: Count = 0
+
+    def __post_init__(self) -> None:
+        check_options(State, vars(self))
 
     @property
     def mean_loss(self) -> float:
         """Mean loss of the current epoch, in nats."""
         return self.loss_sum / max(1, self.targets)
-
-    def check(self, epochs: int, batches: Callable[[int], int]) -> None:
-        """A ValueError unless a run of so many epochs, of so many batches each, can be here."""
-        for field in fields(self):
-            value, kinds = getattr(self, field.name), KINDS[field.type]
-            if type(value) not in kinds or not (value is None or 0 <= abs(value) < math.inf):
-                raise ValueError(f"{field.name} should be {field.type} and finite, is {value!r}")
-        for name in ("epoch", "batch", "step", "targets", "norm_sum", "epochs_without"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} should be 0 or more, is {getattr(self, name)!r}")
-        if self.epoch > epochs:
-            raise ValueError(f"epoch should be at most {epochs}, is {self.epoch}")
-        length = batches(self.epoch) if self.epoch < epochs else 0
-        if self.batch > length:
-            raise ValueError(f"batch should be at most {length}, is {self.batch}")
-        steps = sum(map(batches, range(self.epoch))) + self.batch
-        if self.step != steps:
-            raise ValueError(
-                f"step should be {steps} after {self.epoch} epochs and {self.batch} batches, is "
-                f"{self.step}"
-            )
-        if not self.batch and (self.loss_sum, self.targets, self.norm_sum) != (0, 0, 0):
-            raise ValueError("sums of an epoch should be 0 at its beginning")
-        validated = self.epoch > 0
-        if (self.best is not None) != validated or (self.best_epoch is not None) != validated:
-            raise ValueError(f"best and best_epoch should {'be' if validated else 'not be'} there")
-        if self.epochs_without != self.epoch - (self.best_epoch or 0):
-            raise ValueError(
-                f"epochs_without should be {self.epoch} - best_epoch, is {self.epochs_without} "
-                f"with best_epoch {self.best_epoch}"
-            )
 
     def begin_epoch(self) -> None:
         """Set the sums of the epoch to zero."""
