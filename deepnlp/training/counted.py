@@ -10,7 +10,7 @@ from typing import Any, Literal
 from deepnlp.options import to_toml
 from deepnlp.tasks import Task
 from deepnlp.training.progress import Clock, Progress
-from deepnlp.training.result import Result, peak_memory_mb, versions
+from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 
 
@@ -53,17 +53,12 @@ class CountedRun:
             steps=0,
             best_epoch=1,
             figures=figures,
-            seconds=clock.seconds,
-            cpu_seconds=clock.cpu_seconds,
-            peak_memory_mb=peak_memory_mb(),
             parameters=self.model.size(),
-            corpus=task.facts(),
-            versions=versions(),
+            **clock.times(),
         )
         if folder is not None:
             folder.clear()  # of a run that is replaced, or counted again
             folder.write_config(to_toml(self.config))
             row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
-            times = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
-            folder.write_metrics([{**row, **times}])
-        return result.keep(folder)
+            folder.write_metrics([{**row, **clock.times()}])
+        return result.keep(task, folder)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from types import TracebackType
 from typing import Any
 
 import tqdm.notebook
@@ -37,12 +37,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._bar.close()
 
     def expect(self, total: int) -> None:
@@ -64,57 +59,35 @@ class Progress:
 
 
 class Clock:
-    """Time until it is stopped: on the wall, and of the processor in all threads of the process."""
+    """Time until it is stopped, on the wall and of the processor in all threads; and speed."""
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter(), time.process_time()
-        self._end: tuple[float, float] | None = None
+        self._begin, self._end = _now(), {}
+        self.tokens = 0  # targets trained in this time
 
     def stop(self) -> None:
         """What it shows stays from now on."""
-        self._end = time.perf_counter(), time.process_time()
+        self._end = _now()
 
-    @property
-    def seconds(self) -> float:
-        """On the wall."""
-        return (self._end[0] if self._end else time.perf_counter()) - self._begin[0]
+    def add(self, times: Iterable[Mapping[str, Any]]) -> None:
+        """Count times that have passed before."""
+        for row in times:
+            for name in self._begin:
+                self._begin[name] -= row.get(name, 0.0)
 
-    @property
-    def cpu_seconds(self) -> float:
-        """Of the processor."""
-        return (self._end[1] if self._end else time.process_time()) - self._begin[1]
-
-
-class Speed:
-    """Targets per second of training; validation and figures do not count."""
-
-    def __init__(self) -> None:
-        self._all_tokens, self._all_seconds = 0, 0.0
-        self.begin()
-
-    def begin(self) -> None:
-        """An epoch begins."""
-        self._tokens, self.clock = 0, Clock()
-
-    def add(self, tokens: int) -> None:
-        """Count the targets of a batch."""
-        self._tokens += tokens
-
-    def end(self) -> None:
-        """The epoch's last batch is done."""
-        self.clock.stop()
-        self._all_tokens += self._tokens
-        self._all_seconds += self.clock.seconds
+    def times(self) -> dict[str, float]:
+        """``seconds`` on the wall and ``cpu_seconds`` of the processor."""
+        end = self._end or _now()
+        return {name: end[name] - begin for name, begin in self._begin.items()}
 
     @property
     def tokens_per_second(self) -> float:
-        """In this epoch."""
-        return self._tokens / max(self.clock.seconds, 1e-9)
+        """Targets per second of training."""
+        return self.tokens / max(self.times()["seconds"], 1e-9)
 
-    @property
-    def overall(self) -> float | None:
-        """In all epochs; None if nothing was trained."""
-        return self._all_tokens / self._all_seconds if self._all_tokens else None
+
+def _now() -> dict[str, float]:
+    return {"seconds": time.perf_counter(), "cpu_seconds": time.process_time()}
 
 
 def _has_widgets() -> bool:

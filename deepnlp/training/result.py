@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from deepnlp import __version__, backend
+from deepnlp.tasks import Task
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.strict_json import finite
 
@@ -94,8 +95,12 @@ class Result:
         except KeyError:
             raise AttributeError(f"this result has no {name}") from None
 
-    def keep(self, folder: RunFolder | None) -> Result:
-        """Write ``result.json``, where there is a folder; the result as it is read again."""
+    def keep(self, task: Task, folder: RunFolder | None) -> Result:
+        """Add what the result depends on besides the options, and write ``result.json``.
+
+        Gives the result as it is read again. Without a folder nothing is written.
+        """
+        self.peak_memory_mb, self.corpus, self.versions = peak_memory_mb(), task.facts(), versions()
         if folder is not None:
             names = {*folder.files(), folder.result.name}
             self.folder = str(folder.path)
@@ -129,9 +134,8 @@ class Result:
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
         """A result from what :meth:`to_dict` gave."""
         own = {field.name: str(field.type) for field in dataclasses.fields(cls)}
-        for name in ("status", "epochs"):
-            if name not in table:
-                raise ValueError(f"it has no {name!r}")
+        if missing := {"status", "epochs"} - table.keys():
+            raise ValueError(f"it has no {min(missing)!r}")
         for name in own.keys() & table.keys():  # "float | None" may be an int too
             expected = own[name].replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):

@@ -25,8 +25,8 @@ from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
-from deepnlp.training.progress import Clock, Progress, Speed
-from deepnlp.training.result import Result, figure_text, peak_memory_mb, versions
+from deepnlp.training.progress import Clock, Progress
+from deepnlp.training.result import Result, figure_text
 from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import Constant, Schedule
@@ -160,8 +160,6 @@ class Trainer:
         self.baselines: dict[str, dict[str, float]] = {}
         self.folder: RunFolder | None = None
         self._ended_by_hook = False
-        self._clock, self._speed = Clock(), Speed()
-        self._earlier: dict[str, float] = {}  # times of the epochs that earlier sessions finished
 
     def fit(self, resume: bool = False) -> Result:
         """Train until the last epoch, an early stop, a hook that ends the run, or Ctrl-C.
@@ -195,14 +193,15 @@ class Trainer:
             raise DeepNLPError(
                 "this trainer has trained already: go on with fit(resume=True), or build another"
             )
-        self._clock, self._speed = Clock(), Speed()
+        self._clock = self._epoch_clock = Clock()
+        self._epoch_clocks: list[Clock] = []  # of the epochs, and parts of them, that are done
         if self.out is False:
             self._seed()
             return self._train()
         folder = self.folder or RunFolder.of(self.out, self.name)
         with folder.held(resume=resume, overwrite=self.overwrite and not resume):
             self._begin_in(folder, resume)
-            result = self._result_of_finished_run() if resume else None
+            result = self._result_of_finished_run(folder) if resume else None
             return self._train() if result is None else result
 
     def _train(self) -> Result:
@@ -220,8 +219,6 @@ class Trainer:
             self.model.train()
             try:
                 while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
-                    if self.state.batch == 0:
-                        self._begin_epoch()
                     self._train_epoch(interrupt, progress)
                     if self.state.batch == len(self.batches):
                         self._end_epoch(progress)
@@ -255,33 +252,32 @@ class Trainer:
 
     # --- An epoch ----------------------------------------------------------------------------
 
-    def _begin_epoch(self) -> None:
-        self.state.begin_epoch()
-        self.task.begin_epoch(self.model)
-
     def _train_epoch(self, interrupt: Interrupt, progress: Progress) -> None:
         """The remaining batches of the epoch, or those until Ctrl-C."""
         state = self.state
+        if state.batch == 0:
+            self.task.begin_epoch(self.model)
         self.batches = self.task.batches(state.epoch)
         progress.expect(state.step - state.batch + (self.epochs - state.epoch) * len(self.batches))
-        self._speed.begin()
+        self._epoch_clock = clock = Clock()
         for k in range(state.batch, len(self.batches)):
             batch = self.batches[k]
             loss, norm = self.train_step(*batch)
             targets = self.task.count(batch)
             state.add(loss, norm, targets)
-            self._speed.add(targets)
+            clock.tokens += targets
             name, figure = self.task.training_figure(state.mean_loss)
             progress.step(
                 f"epoch {state.epoch + 1}/{self.epochs}",
                 f", {name} {figure_text(figure)}, norm {norm:.2f}, "
-                f"{self._speed.tokens_per_second:,.0f} tokens/s",
+                f"{clock.tokens_per_second:,.0f} tokens/s",
             )
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
                 self._save_checkpoint()
             if interrupt.requested:
                 break
-        self._speed.end()
+        clock.stop()
+        self._epoch_clocks.append(clock)
 
     def train_step(self, *batch: Any) -> tuple[float, float]:
         """Learn from one batch.
@@ -360,9 +356,8 @@ class Trainer:
             "best": is_best,
             "lr": self.optimizer.lr,
             "gradient_norm": state.norm_sum / len(self.batches),
-            "tokens_per_second": self._speed.tokens_per_second,
-            "seconds": self._speed.clock.seconds,
-            "cpu_seconds": self._speed.clock.cpu_seconds,
+            "tokens_per_second": self._epoch_clock.tokens_per_second,
+            **self._epoch_clock.times(),
         }
         self.history.append(row)
         progress.line(
@@ -392,23 +387,21 @@ class Trainer:
         return self._write_result(self._status(), figures)
 
     def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
+        tokens = sum(clock.tokens for clock in self._epoch_clocks)
+        seconds = sum(clock.times()["seconds"] for clock in self._epoch_clocks)
         result = Result(
             status=status,
             epochs=self.state.epoch,
             steps=self.state.step,
             best_epoch=self.state.best_epoch,
             figures=figures,
-            baselines={name: {**levels} for name, levels in self.baselines.items()},
-            tokens_per_second=self._speed.overall,
-            seconds=self._clock.seconds + self._earlier.get("seconds", 0.0),
-            cpu_seconds=self._clock.cpu_seconds + self._earlier.get("cpu_seconds", 0.0),
-            peak_memory_mb=peak_memory_mb(),
+            baselines=self.baselines,
+            tokens_per_second=tokens / seconds if tokens else None,
             parameters=sum(p.value.size for p in self.parameters),
-            corpus=self.task.facts(),
-            versions=versions(),
+            **self._clock.times(),
         )
         is_ours = self.folder is not None and not self.folder.replaces
-        return result.keep(self.folder if is_ours else None)
+        return result.keep(self.task, self.folder if is_ours else None)
 
     def _load_best(self) -> None:
         if self.best is not None:
@@ -469,8 +462,7 @@ class Trainer:
 
     def _load_checkpoint(self, folder: RunFolder) -> None:
         load_checkpoint(self, folder)
-        for name in ("seconds", "cpu_seconds"):
-            self._earlier[name] = sum(row.get(name, 0.0) for row in self.history)
+        self._clock.add(self.history)
         for hook in self.hooks:
             hook.go_on(folder, self.state.step)
 
@@ -485,12 +477,11 @@ class Trainer:
         for hook in self.hooks:
             hook.draw(folder)
 
-    def _result_of_finished_run(self) -> Result | None:
+    def _result_of_finished_run(self, folder: RunFolder) -> Result | None:
         """The result of a run that is finished, else None."""
-        written = self.folder.read_result() if self.folder is not None else None
-        if not self.is_over() or written is None or written["status"] != "finished":
+        result = Result.of(folder)
+        if not self.is_over() or result is None or result.status != "finished":
             return None
-        result = Result.from_dict(written)
         if result.epochs != self.state.epoch:  # killed between its last checkpoint and its result
             return None
         self._load_best()
