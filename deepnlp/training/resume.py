@@ -18,8 +18,7 @@ from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.models import Model
 from deepnlp.options import arguments_of, kept_at_resume, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.schema import check_contents, check_pieces
-from deepnlp.training.state import join, split
+from deepnlp.training.schema import check_contents, check_pieces, join, split
 from deepnlp.training.strict_json import finite
 
 CAUSES = {"total_steps": " (its schedule ends with the last epoch, so epochs must be the same)"}

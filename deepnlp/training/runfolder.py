@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from os import PathLike
@@ -12,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.archives import DAMAGE
 from deepnlp.files.reading import content_of, read_json
 from deepnlp.files.writing import left_by_writers, locked, replacing
-from deepnlp.training.ownership import MARK, check_files
+from deepnlp.tasks import TASKS
 from deepnlp.training.strict_json import to_json
+
+MARK = "# Options of a run of deepnlp"
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class RunFolder:
@@ -133,7 +139,7 @@ class RunFolder:
             raise ValueError("resume goes on with a run and overwrite removes it: choose one")
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"{self.path} is a file: name a folder for the run")
-        check_files(self._paths())
+        _check_files(self._paths())
         made = [path for path in (self.path, *self.path.parents) if not path.exists()]
         is_new = not self.lock.exists()
         self.path.mkdir(parents=True, exist_ok=True)
@@ -180,14 +186,9 @@ class RunFolder:
 
     def check_checkpoint(self) -> None:
         """An error where a run that is to be resumed has lost its checkpoint."""
-        if self.checkpoint.exists():
-            return
-        result = self.read_result() or {}
-        if (
-            self.best.exists()
-            or self.read_metrics()
-            or result.get("status", "diverged") != "diverged"
-        ):
+        status = (self.read_result() or {}).get("status", "diverged")
+        begun = self.best.exists() or self.read_metrics() or status != "diverged"
+        if begun and not self.checkpoint.exists():
             raise DeepNLPError(
                 f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
                 "the file back, or begin again (--overwrite)"
@@ -254,8 +255,8 @@ class RunFolder:
         if not self.metrics.exists():
             return []
         rows: list[dict[str, Any]] = []
-        *lines, unfinished = content_of(self.metrics).split(b"\n")
-        for number, line in enumerate([*lines, *([unfinished] if unfinished else [])], start=1):
+        *lines, last = content_of(self.metrics).split(b"\n")
+        for number, line in enumerate([*lines, last] if last else lines, start=1):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
@@ -300,3 +301,57 @@ class RunFolder:
 def _write(path: Path, text: str) -> None:
     with replacing(path) as file:
         file.write(text.encode("utf-8"))
+
+
+# --- Which files of a folder are those of a run, and so may be written over --------------------
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    """An error unless the files that are there are those of a run.
+
+    No path may be a link, through which a run would write elsewhere. A file that cannot be read as
+    what its name says is taken for a damaged one of the run if another file is certainly the run's.
+    """
+    for path in paths:
+        if path.is_symlink():
+            raise DeepNLPError(
+                f"{path} is a symbolic link, through which a run would write elsewhere: replace it "
+                "by the file itself, or choose another folder"
+            )
+        if path.exists() and not path.is_file():
+            raise DeepNLPError(f"{path} is no file: move it away, or choose another folder")
+    there = [path for path in paths if path.suffix in LOOKS and path.exists()]
+    own = {path: _is_ours(path) for path in there if path.stat().st_size}
+    for path, is_ours in own.items():
+        if is_ours is False or True not in own.values():
+            raise DeepNLPError(
+                f"{path} is not a file of a run of deepnlp: move it away, or choose another folder"
+            )
+
+
+def _is_ours(path: Path) -> bool | None:
+    """Whether a file is one of a run, or None where nobody can say."""
+    try:
+        return LOOKS[path.suffix](path)
+    except DAMAGE:
+        return None
+
+
+def _is_config(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return text.startswith(MARK) or tomllib.loads(text).get("task") in TASKS
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether it has one of the members that deepnlp writes."""
+    with zipfile.ZipFile(path) as archive:
+        return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
+
+
+LOOKS: dict[str, Callable[[Path], bool | None]] = {
+    ".toml": _is_config,
+    ".jsonl": lambda path: "epoch" in json.loads(path.read_bytes().partition(b"\n")[0]),
+    ".json": lambda path: "status" in json.loads(path.read_bytes()),
+    ".npz": _is_archive,
+    ".png": lambda path: None if PNG.startswith(path.read_bytes()[: len(PNG)]) else False,
+}

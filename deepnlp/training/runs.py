@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from typing import Any, Literal
 
 from deepnlp import backend
 from deepnlp.models import Model
 from deepnlp.optimizers import OPTIMIZERS
-from deepnlp.options import Option, fill
-from deepnlp.tasks import TASKS
+from deepnlp.options import Option, fill, to_toml
+from deepnlp.tasks import TASKS, Task
 from deepnlp.training.config import TrainConfig, all_options
-from deepnlp.training.counted import CountedRun
+from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
@@ -54,9 +55,8 @@ def train(
         As :meth:`Trainer.fit` and :func:`deepnlp.datasets.load_corpus` do; nothing was written
         or removed if an option is wrong.
     """
-    if out is None:
-        return build_run(config, overwrite=overwrite, **options).fit(resume=resume)
-    with RunFolder.of(out).held(resume=resume, overwrite=overwrite) as folder:
+    use = {"resume": resume, "overwrite": overwrite}
+    with nullcontext() if out is None else RunFolder.of(out).held(**use) as folder:
         return build_run(config, folder, **options).fit(resume=resume)
 
 
@@ -165,6 +165,55 @@ def build_run(
         raise ValueError(f"task {config.task!r} has no gradients to watch")
     task = task_type.load(config)
     return CountedRun(task.build_model(config), task, out=out, config=config, **options)
+
+
+@dataclass
+class CountedRun:
+    """A run of a model that is counted in one pass over its text, with the files of others.
+
+    There are no updates, so there are no checkpoints: a run that was stopped is counted again.
+    """
+
+    model: Any
+    task: Task
+    _: KW_ONLY
+    config: Mapping[str, Any]
+    out: RunFolder | str | PathLike[str] | Literal[False] | None = None
+    name: str | None = None
+    progress: bool = True
+    test: bool = True
+
+    def fit(self, resume: bool = False) -> Result:
+        """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
+        if self.out is False:
+            return self._count(None)
+        folder = RunFolder.of(self.out, self.name or self.task.name)
+        with folder.held(resume=resume):
+            return self._count(folder)
+
+    def _count(self, folder: RunFolder | None) -> Result:
+        clock, task = Clock(), self.task
+        task.fit(self.model)
+        figures = (task.final if self.test else task.on_validation)(self.model)
+        clock.stop()
+        valid = figures[task.metric]["valid"]
+        with Progress(0, 0, self.progress) as progress:
+            progress.line(f"{task.describe()}\ncounted: validation {task.metric} {valid:,.2f}")
+        result = Result(
+            status="finished",
+            epochs=1,
+            steps=0,
+            best_epoch=1,
+            figures=figures,
+            parameters=self.model.size(),
+            **clock.times(),
+        )
+        if folder is not None:
+            folder.clear()  # of a run that is replaced, or counted again
+            folder.write_config(to_toml(self.config))
+            row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
+            folder.write_metrics([{**row, **clock.times()}])
+        return result.keep(task, folder)
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:

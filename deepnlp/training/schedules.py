@@ -13,18 +13,10 @@ from typing import Annotated, Any
 
 from deepnlp.options import Choice, Option, check_options
 
-# Help texts of options.
 CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
-THRESHOLD = "relative improvement below which an epoch does not count as better"
-PATIENCE = "epochs without a better validation to tolerate before a cut"
-HOLD = "epochs before the first cut; by default as between cuts"
 
 Warmup = Annotated[int, Option("updates in which the rate rises in a straight line", low=0)]
 Factor = Annotated[float, Option(CUT, above=0, high=1, name="lr_factor")]
-Patience = Annotated[int, Option(PATIENCE, low=0, name="lr_patience")]
-Threshold = Annotated[float, Option(THRESHOLD, low=0, below=1, name="lr_threshold")]
-Every = Annotated[int, Option("epochs between cuts", low=1, name="lr_every")]
-Hold = Annotated[int | None, Option(HOLD, low=1, name="lr_hold")]
 Floor = Annotated[
     float, Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor")
 ]
@@ -107,7 +99,7 @@ class Plateau(Schedule):
         0.25 in the word_language_model example of PyTorch, 0.5 in Gulordava, Aina and Boleda
         (2018).
     patience : int
-        Epochs without a better validation to tolerate before each cut.
+        Epochs without a better validation to tolerate before a cut.
     threshold : float
         Relative improvement below which an epoch does not count as better.
     floor : float
@@ -124,8 +116,8 @@ class Plateau(Schedule):
     """
 
     factor: Factor = 0.25
-    patience: Patience = 0
-    threshold: Threshold = 0.0
+    patience: Annotated[int, Option(low=0, name="lr_patience")] = 0
+    threshold: Annotated[float, Option(low=0, below=1, name="lr_threshold")] = 0.0
     floor: Floor = 0.0
     level: float = field(default=1.0, init=False)
     best: float | None = field(default=None, init=False)
@@ -163,7 +155,7 @@ class Step(Schedule):
         Epochs between cuts.
     factor : float
     hold : int, optional
-        Epochs before the first cut; ``every`` by default.
+        Epochs before the first cut; by default as between cuts.
     warmup_steps : int
 
     Notes
@@ -180,9 +172,9 @@ class Step(Schedule):
     1.0 1.0 1.0 1.0 0.5 0.25
     """
 
-    every: Every = 1
+    every: Annotated[int, Option(low=1, name="lr_every")] = 1
     factor: Factor = 0.5
-    hold: Hold = None
+    hold: Annotated[int | None, Option(low=1, name="lr_hold")] = None
     epochs: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:

@@ -30,7 +30,7 @@ from deepnlp.training.result import Result, figure_text
 from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import Constant, Schedule
-from deepnlp.training.state import State
+from deepnlp.training.schema import State
 from deepnlp.training.strict_json import finite
 from deepnlp.training.watching import GradientWatch, Hook
 
