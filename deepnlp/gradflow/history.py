@@ -5,14 +5,14 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from deepnlp.backend import HostArray
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.archives import DAMAGE
 from deepnlp.files.writing import replacing
-from deepnlp.gradflow.microscope import GradientFlow
+from deepnlp.gradflow.microscope import GradientFlow, share
 
 
 class GradientHistory:
@@ -56,8 +56,7 @@ class GradientHistory:
     @property
     def dh_share(self) -> HostArray:
         """The norms of dL/dh as shares of those at the last step, (M, layers, T)."""
-        dh, first = self.dh, self.dh[:, :, :1]
-        return np.divide(dh, first, out=np.zeros_like(dh), where=first > 0)
+        return share(self.dh)
 
     def add(self, update: int, flow: GradientFlow) -> None:
         """Keep a measurement.
@@ -124,15 +123,14 @@ class GradientHistory:
         DeepNLPError
             If the file is not what :meth:`save` wrote.
         """
-        try:
-            with Path(path).open("rb") as file, np.load(file) as archive:
-                arrays = dict(archive)
-            history = cls(tuple(str(name) for name in arrays.pop("layers")))
-            rows = zip(*arrays.values(), strict=True)
-            history._rows = [dict(zip(arrays, row, strict=True)) for row in rows]
-            history.drop_after(int(max(history.updates, default=0)))
-        except FileNotFoundError:
-            raise
-        except (BadZipFile, ValueError, TypeError, KeyError, EOFError, OSError) as error:
-            raise DeepNLPError(f"{path} is damaged ({error}): remove it") from error
+        with Path(path).open("rb") as file:
+            try:
+                with np.load(file) as archive:
+                    arrays = dict(archive)
+                history = cls(tuple(str(name) for name in arrays.pop("layers")))
+                rows = zip(*arrays.values(), strict=True)
+                history._rows = [dict(zip(arrays, row, strict=True)) for row in rows]
+                history.drop_after(int(max(history.updates, default=0)))
+            except DAMAGE as error:
+                raise DeepNLPError(f"{path} is damaged ({error}): remove it") from error
         return history

@@ -102,9 +102,8 @@ class Result:
         """
         self.peak_memory_mb, self.corpus, self.versions = peak_memory_mb(), task.facts(), versions()
         if folder is not None:
-            names = {*folder.files(), folder.result.name}
-            self.folder = str(folder.path)
-            self.files = [name for name in folder.FILES if name in names]
+            there = {*folder.files(), folder.result.name}
+            self.folder, self.files = str(folder.path), [n for n in folder.FILES if n in there]
             folder.write_result(self.to_dict())
         return Result.from_dict(finite(self.to_dict()))
 
@@ -140,16 +139,14 @@ class Result:
             expected = own[name].replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
-        baselines = table.get("baselines", {})
-        for name, value in baselines.items():
-            if not isinstance(value, dict):
-                raise ValueError(f"its {name!r} is {value!r}")
-        for name, value in [*baselines.items(), *table.items()]:
-            splits = value if isinstance(value, dict) and "valid" in value else {}
-            if any(type(splits.get(split)) not in NUMBERS for split in ("valid", "test")):
-                raise ValueError(f"its {name!r} is {value!r}")
+        known = {name: value for name, value in table.items() if name in own}
         figures = {name: value for name, value in table.items() if name not in own}
-        known = {name: table[name] for name in table if name in own}
+        baselines = known.get("baselines", {})
+        for name, value in [*baselines.items(), *figures.items()]:
+            is_table = isinstance(value, dict)
+            splits = [value.get(split) for split in ("valid", "test")] if is_table else []
+            if (name in baselines and not is_table) or any(type(x) not in NUMBERS for x in splits):
+                raise ValueError(f"its {name!r} is {value!r}")
         return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})
 
     @property
@@ -187,17 +184,14 @@ class Result:
         return f"{self.status} after {self.epochs} epoch{plural}, {self.steps:,} steps; {best}"
 
     def _costs(self) -> list[str]:
-        costs = [
-            text.format(value)
-            for text, value in [
-                ("{:,} parameters", self.parameters),
-                ("{:,.0f} tokens/s", self.tokens_per_second),
-                ("{:,.0f} s", self.seconds),
-                ("peak memory {:,.0f} MB", self.peak_memory_mb),
-            ]
-            if value is not None
-        ]
-        return [", ".join(costs)] if costs else []
+        costs = {
+            "{:,} parameters": self.parameters,
+            "{:,.0f} tokens/s": self.tokens_per_second,
+            "{:,.0f} s": self.seconds,
+            "peak memory {:,.0f} MB": self.peak_memory_mb,
+        }
+        known = [text.format(cost) for text, cost in costs.items() if cost is not None]
+        return [", ".join(known)] if known else []
 
 
 def peak_memory_mb() -> float | None:

@@ -184,15 +184,16 @@ class RunFolder:
                 "another folder"
             )
 
-    def check_checkpoint(self) -> None:
-        """An error where a run that is to be resumed has lost its checkpoint."""
+    def has_checkpoint(self) -> bool:
+        """Whether there is one to resume from; an error where a run has lost its own."""
         status = (self.read_result() or {}).get("status", "diverged")
-        begun = self.best.exists() or self.read_metrics() or status != "diverged"
-        if begun and not self.checkpoint.exists():
+        is_begun = self.best.exists() or self.read_metrics() or status != "diverged"
+        if is_begun and not self.checkpoint.exists():
             raise DeepNLPError(
                 f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
                 "the file back, or begin again (--overwrite)"
             )
+        return self.checkpoint.exists()
 
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any, Literal
@@ -195,14 +196,11 @@ class Trainer:
             )
         self._clock = self._epoch_clock = Clock()
         self._epoch_clocks: list[Clock] = []  # of the epochs, and parts of them, that are done
-        if self.out is False:
-            self._seed()
-            return self._train()
-        folder = self.folder or RunFolder.of(self.out, self.name)
-        with folder.held(resume=resume, overwrite=self.overwrite and not resume):
+        folder = None if self.out is False else self.folder or RunFolder.of(self.out, self.name)
+        use = {"resume": resume, "overwrite": self.overwrite and not resume}
+        with nullcontext() if folder is None else folder.held(**use):
             self._begin_in(folder, resume)
-            result = self._result_of_finished_run(folder) if resume else None
-            return self._train() if result is None else result
+            return self._result_of_finished_run(folder) or self._train()
 
     def _train(self) -> Result:
         """What is left of the run, and its result."""
@@ -319,18 +317,14 @@ class Trainer:
         ----------
         what : str
         """
-        clipping = (
-            f"clip the gradient below {self.max_norm:g}"
-            if self.max_norm
-            else "clip the gradient (max_norm=0.25)"
-        )
+        limit = f"below {self.max_norm:g}" if self.max_norm else "(max_norm=0.25)"
         if self.folder is None or not self.folder.checkpoint.exists():
             kept = "nothing was saved before"
         else:
             kept = f"the {'old run' if self.folder.replaces else 'last checkpoint'} is kept"
         return (
             f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
-            f"than {self.optimizer.lr:g}, or {clipping}; {kept}"
+            f"than {self.optimizer.lr:g}, or clip the gradient {limit}; {kept}"
         )
 
     def _end_epoch(self, progress: Progress) -> None:
@@ -419,19 +413,20 @@ class Trainer:
 
     # --- The folder: writing it, and resuming a run -----------------------------------------------
 
-    def _begin_in(self, folder: RunFolder, resume: bool) -> None:
+    def _begin_in(self, folder: RunFolder | None, resume: bool) -> None:
         """Begin a new run in a folder that is held, or restore the one that it holds.
 
         A run that replaces another writes nothing before its first checkpoint.
         """
         self.folder = folder
-        if resume:
-            folder.check_checkpoint()
-        if resume and folder.checkpoint.exists():
-            self._load_checkpoint(folder)
-        else:
-            self._seed()
-        if not folder.replaces:
+        if folder is not None and resume and folder.has_checkpoint():
+            load_checkpoint(self, folder)
+            self._clock.add(self.history)
+            for hook in self.hooks:
+                hook.go_on(folder, self.state.step)
+        elif self.seed is not None:
+            backend.seed(self.seed)
+        if folder is not None and not folder.replaces:
             folder.write_config(self._config_text())
             folder.write_metrics(self.history)
             if self.best is not None:
@@ -442,10 +437,6 @@ class Trainer:
         if self.config is not None:
             return to_toml(self.config)
         return f"# It was built in Python; fit(resume=True) resumes it.\n{to_toml(describe(self))}"
-
-    def _seed(self) -> None:
-        if self.seed is not None:
-            backend.seed(self.seed)
 
     def _save_checkpoint(self) -> None:
         folder = self.folder
@@ -460,12 +451,6 @@ class Trainer:
         folder.result.unlink(missing_ok=True)  # it is that of an earlier step
         write_checkpoint(self, folder.checkpoint)
 
-    def _load_checkpoint(self, folder: RunFolder) -> None:
-        load_checkpoint(self, folder)
-        self._clock.add(self.history)
-        for hook in self.hooks:
-            hook.go_on(folder, self.state.step)
-
     def _save_best(self, folder: RunFolder) -> None:
         _, meta = pack_model(self.model)
         meta["epoch"] = self.state.best_epoch
@@ -477,12 +462,13 @@ class Trainer:
         for hook in self.hooks:
             hook.draw(folder)
 
-    def _result_of_finished_run(self, folder: RunFolder) -> Result | None:
+    def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
         """The result of a run that is finished, else None."""
-        result = Result.of(folder)
-        if not self.is_over() or result is None or result.status != "finished":
+        if folder is None or not self.state.epoch or not self.is_over():
             return None
-        if result.epochs != self.state.epoch:  # killed between its last checkpoint and its result
+        result = Result.of(folder)
+        # it may have been killed between its last checkpoint and its result
+        if result is None or (result.status, result.epochs) != ("finished", self.state.epoch):
             return None
         self._load_best()
         with Progress(0, 0, self.progress) as progress:
