@@ -39,16 +39,11 @@ class Interrupt:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._put_back()
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
-            self._put_back()
-            raise KeyboardInterrupt
-        self.requested = True
-
-    def _put_back(self) -> None:
         for number, handler in self._before.items():
             # None stands for a handler that was not set from Python and cannot be put back
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        self._before = {}
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True

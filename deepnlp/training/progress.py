@@ -13,7 +13,17 @@ import tqdm.notebook
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 
 
-class Progress:
+def _has_widgets() -> bool:
+    """Whether this is a notebook that can draw a bar."""
+    ipython = sys.modules.get("IPython")
+    live = ipython is not None and ipython.get_ipython() is not None
+    return live and "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+
+
+BAR_KIND: Any = tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm
+
+
+class Progress(BAR_KIND):
     """A bar over all steps of a run, on standard error; without a terminal only the lines.
 
     ``done`` steps were made before, in a run that is resumed.
@@ -25,7 +35,7 @@ class Progress:
 
     def __init__(self, total: int, done: int = 0, enabled: bool = True) -> None:
         self.enabled = enabled
-        self._bar: Any = (tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm)(
+        super().__init__(
             total=total,
             initial=done,
             disable=not (enabled and (_has_widgets() or sys.stderr.isatty())),
@@ -34,23 +44,12 @@ class Progress:
             leave=False,
         )
 
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.close()
-
-    def expect(self, total: int) -> None:
-        """How many steps there are now thought to be: epochs need not have as many each."""
-        self._bar.total = total
-
     def step(self, title: str, figures: str) -> None:
         """One step further, in the epoch of the title; figures such as speed and perplexity."""
-        if self._bar.disable:
-            return
-        self._bar.set_description_str(title, refresh=False)
-        self._bar.set_postfix_str(figures, refresh=False)
-        self._bar.update()
+        if not self.disable:
+            self.set_description_str(title, refresh=False)
+            self.set_postfix_str(figures, refresh=False)
+            self.update()
 
     def line(self, text: str) -> None:
         """A line of its own, above the bar."""
@@ -88,10 +87,3 @@ class Clock:
 
 def _now() -> dict[str, float]:
     return {"seconds": time.perf_counter(), "cpu_seconds": time.process_time()}
-
-
-def _has_widgets() -> bool:
-    """Whether this is a notebook that can draw a bar."""
-    ipython = sys.modules.get("IPython")
-    live = ipython is not None and ipython.get_ipython() is not None
-    return live and "ipykernel" in sys.modules and find_spec("ipywidgets") is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
@@ -20,7 +20,6 @@ from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
-from deepnlp.training.watching import Hook
 
 
 def train(
@@ -147,9 +146,6 @@ def build_trainer(
 def build_run(
     config: TrainConfig,
     out: RunFolder | str | PathLike[str] | None = None,
-    *,
-    watch_gradients: int | None = None,
-    hooks: Sequence[Hook] = (),
     **options: Any,
 ) -> Trainer | CountedRun:
     """A trainer, or for a task whose model is counted what takes its place.
@@ -159,10 +155,10 @@ def build_run(
     """
     task_type = TASKS[config.task]
     if not task_type.counted:
-        options |= {"watch_gradients": watch_gradients, "hooks": hooks}
         return build_trainer(config, out, **options)
-    if watch_gradients is not None:
+    if options.pop("watch_gradients", None) is not None:
         raise ValueError(f"task {config.task!r} has no gradients to watch")
+    options.pop("hooks", None)
     task = task_type.load(config)
     return CountedRun(task.build_model(config), task, out=out, config=config, **options)
 

@@ -256,7 +256,8 @@ class Trainer:
         if state.batch == 0:
             self.task.begin_epoch(self.model)
         self.batches = self.task.batches(state.epoch)
-        progress.expect(state.step - state.batch + (self.epochs - state.epoch) * len(self.batches))
+        left = (self.epochs - state.epoch) * len(self.batches)
+        progress.total = state.step - state.batch + left  # epochs need not have as many steps each
         self._epoch_clock = clock = Clock()
         for k in range(state.batch, len(self.batches)):
             batch = self.batches[k]
