@@ -137,8 +137,7 @@ def check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, A
     """The position of the run, or an error that names the first piece that cannot be its own."""
     training, model = meta["training"], trainer.model
     state = State(**training["state"])
-    _check_position(state, trainer)
-    _check_history(training["history"], state)
+    _check_position(state, training["history"], trainer)
     check_vocabularies(model, meta)
     for name, value in json.loads(json.dumps(pack_model(model)[1])).items():
         _expect(f"{name} of the model", meta.get(name) == value, "the trainer's", meta.get(name))
@@ -152,24 +151,34 @@ def check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, A
         _expect("weights of the best epoch", not best, "missing before the first epoch", [*best])
     else:
         check_parameters(model, best, what="best weight")
-    _check_counts(trainer, training, state)
-    _check_random(training["random"])
-    if hasattr(model, "check_snapshot"):
-        model.check_snapshot(join("carried", arrays, training["carried"]))
-    if state.batch:
-        _check_rows(trainer, join("carried", arrays, {}), state)
+    _check_schedule(training["schedule"], trainer.schedule.state(), state.epoch)
+    generator = type(backend.rng().bit_generator)()
+    with suppress(KeyError, TypeError, ValueError, OverflowError):
+        generator.state = training["random"]
+    name = type(generator).__name__
+    _expect("random", generator.state == training["random"], f"a state of {name}", "another")
+    model.check_snapshot(join("carried", arrays, training["carried"]))
     return state
 
 
-def _check_position(state: State, trainer: Any) -> None:
-    """The counters agree with each other and with the batches of each epoch."""
-    epochs, batches = trainer.epochs, trainer.task.batches
+def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
+    """Each epoch has a row of figures, whose steps rise to those of the run; the counters agree."""
+    epochs, steps = trainer.epochs, 0
     _expect("epoch", state.epoch <= epochs, f"at most {epochs}", state.epoch)
-    length = len(batches(state.epoch)) if state.epoch < epochs else 0
+    length = len(trainer.task.batches(state.epoch)) if state.epoch < epochs else 0
     _expect("batch", state.batch <= length, f"at most {length}", state.batch)
-    step = sum(len(batches(epoch)) for epoch in range(state.epoch)) + state.batch
-    expected = f"{step} after {state.epoch} epochs and {state.batch} batches"
-    _expect("step", state.step == step, expected, state.step)
+    for epoch, row in enumerate(history, start=1):
+        what = f"row {epoch} of the figures"
+        _expect(what, isinstance(row, dict), "a table", row)
+        for name, value in row.items():
+            is_number = value is None or isinstance(value, int | float)
+            _expect(f"{name} in {what}", is_number, "a number", value)
+        _expect(f"epoch in {what}", row.get("epoch") == epoch, epoch, row.get("epoch"))
+        step = row.get("step")
+        _expect(f"step in {what}", type(step) is int and step > steps, "larger than before", step)
+        steps = step
+    _expect("the number of rows of figures", len(history) == state.epoch, state.epoch, len(history))
+    _expect("step", state.step == steps + state.batch, steps + state.batch, state.step)
     sums = (state.loss_sum, state.targets, state.norm_sum)
     _expect("sums of an epoch", state.batch or not any(sums), "0 at its beginning", sums)
     best = (state.best, state.best_epoch)
@@ -179,62 +188,16 @@ def _check_position(state: State, trainer: Any) -> None:
     _expect("epochs_without", state.epochs_without == without, without, state.epochs_without)
 
 
-def _check_history(history: Sequence[Any], state: State) -> None:
-    """There is a row of figures for each epoch, whose steps rise to those of the run."""
-    before = 0
-    for epoch, row in enumerate(history, start=1):
-        what = f"row {epoch} of the figures"
-        _expect(what, isinstance(row, dict), "a table", row)
-        for name, value in row.items():
-            is_number = value is None or isinstance(value, int | float)
-            _expect(f"{name} in {what}", is_number, "a number", value)
-        _expect(f"epoch in {what}", row.get("epoch") == epoch, epoch, row.get("epoch"))
-        step = row.get("step")
-        _expect(f"step in {what}", type(step) is int and step > before, "larger than before", step)
-        before = step
-    _expect("the number of rows of figures", len(history) == state.epoch, state.epoch, len(history))
-    _expect("step", state.step == before + state.batch, before + state.batch, state.step)
-
-
-def _check_counts(trainer: Any, training: Mapping[str, Any], state: State) -> None:
-    """No parameter has had more updates, and no schedule counts more epochs, than the run."""
-    updates = Option(kind=int, low=1, high=trainer.first_steps + state.step)
-    for name, value in training["optimizer"].items():
-        if name.endswith(".steps"):
-            updates.check(value, f"optimizer {name}")
-    epochs = Option(kind=int, low=0, high=state.epoch)
-    remembered = {
+def _check_schedule(found: Mapping[str, Any], now: Mapping[str, Any], epoch: int) -> None:
+    """The schedule remembers numbers by the names it has, and counts no more epochs than were."""
+    _same_names("schedule", found, now)
+    numbers = {
         "level": Option(kind=float, low=0, high=1),
         "best": Option(kind=float, optional=True),
-        "epochs": epochs,
-        "epochs_without": epochs,
     }
-    _same_names("schedule", training["schedule"], trainer.schedule.state())
-    for name, value in training["schedule"].items():
-        if name in remembered:  # else it is of a schedule of somebody's own
-            remembered[name].check(value, f"schedule {name}")
-
-
-def _check_random(found: Mapping[str, Any]) -> None:
-    """A state that the generator in use takes, and gives back as it is."""
-    kind = type(backend.rng().bit_generator)
-    twin = kind()
-    with suppress(KeyError, TypeError, ValueError, OverflowError):
-        twin.state = found
-    right = twin.state == found and found.get("has_uint32", 0) in (0, 1)
-    _expect("random", right, f"a state of {kind.__name__}", "another")
-
-
-def _check_rows(trainer: Any, carried: Mapping[str, Any], state: State) -> None:
-    """A state that is carried into the next batch has as many rows as the batch."""
-    batches = trainer.task.batches(state.epoch)
-    N = len(batches[min(state.batch, len(batches) - 1)][0])
-    for path, layer in getattr(trainer.model, "_named_layers", list)():
-        if getattr(layer, "stateful", False):
-            for name in getattr(layer, "_states", ()):
-                h = carried.get(f"{path}.{name}" if path else name)
-                rows = N if h is None else len(h)
-                _expect(f"carried {path}.{name}", rows == N, f"{N} rows", rows)
+    numbers |= dict.fromkeys(("epochs", "epochs_without"), Option(kind=int, low=0, high=epoch))
+    for name in numbers.keys() & found.keys():  # others are of a schedule of somebody's own
+        numbers[name].check(found[name], f"schedule {name}")
 
 
 def _same_names(what: str, found: Mapping[str, Any], expected: Any) -> None:

@@ -144,7 +144,6 @@ class Trainer:
                 "the optimizer updates no parameter of this model: build it with model.parameters()"
             )
         self.first_lr = self.optimizer.lr
-        self.first_steps = self.optimizer.most_steps()
         self.schedule = Constant() if schedule is None else schedule
         self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
         self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
