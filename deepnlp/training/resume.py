@@ -11,7 +11,7 @@ from typing import Any
 
 from deepnlp import backend
 from deepnlp.checkpoint import pack_model, set_parameters
-from deepnlp.errors import DeepNLPError, DivergedError
+from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import read_npz, write_npz
 from deepnlp.models import Model
 from deepnlp.options import arguments_of, kept_at_resume, options_of, values_of
@@ -74,7 +74,7 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
     try:
         write_npz(path, arrays, meta)
     except ValueError as error:
-        raise DivergedError(trainer.diverged(str(error))) from error
+        raise trainer.diverged(str(error)) from error
 
 
 def load_checkpoint(trainer: Any, folder: RunFolder) -> None:

@@ -64,9 +64,9 @@ class RunFolder:
         if any("\ud800" <= letter <= "\udfff" for letter in str(path)):  # bytes that are no text
             raise ValueError(f"the name of a folder should be text in UTF-8, got {str(path)!r}")
         self.path = Path(path)
-        paths = [self.path / name for name in self.FILES]
-        self.config, self.metrics, self.checkpoint, self.best = paths[:4]
-        self.figure, self.result, self.gradients, self.gradient_figure = paths[4:]
+        self._own = [self.path / name for name in self.FILES]
+        self.config, self.metrics, self.checkpoint, self.best = self._own[:4]
+        self.figure, self.result, self.gradients, self.gradient_figure = self._own[4:]
         self.lock = self.path / ".lock"
         # The first checkpoint of a run that replaces another, and its options
         self._next_config, self._next_checkpoint = (
@@ -172,10 +172,8 @@ class RunFolder:
         if resume and not self.config.exists():
             advice = "expected a folder with a config.toml, which training writes"
             if there:
-                advice += (
-                    f"; {there[0]} is there: begin again with --overwrite, or bring config.toml "
-                    "back"
-                )
+                back = "begin again with --overwrite, or bring config.toml back"
+                advice += f"; {there[0]} is there: {back}"
             raise FileNotFoundError(f"no run to resume in {self.path}: {advice}")
         if there and not (resume or overwrite):
             resumed = "go on with it (--resume), " if self.config.exists() else ""
@@ -208,12 +206,8 @@ class RunFolder:
         write_checkpoint : callable
             Writes the new checkpoint to a path.
         """
-        try:
-            _write(self._next_config, f"{MARK}\n{config}")
-            write_checkpoint(self._next_checkpoint)
-        except BaseException:
-            self._next_config.unlink(missing_ok=True)
-            raise
+        _write(self._next_config, f"{MARK}\n{config}")
+        write_checkpoint(self._next_checkpoint)
         self._roll_forward()
         self.replaces = False
 
@@ -223,24 +217,23 @@ class RunFolder:
             return
         if self._next_config.exists():
             self._next_config.replace(self.config)
-        for path in (self.path / name for name in self.FILES):
+        for path in self._own:
             if path not in (self.config, self.checkpoint):
                 path.unlink(missing_ok=True)
         self._next_checkpoint.replace(self.checkpoint)
 
     def clear(self) -> None:
         """Remove the files of the run, and no others."""
-        for name in self.FILES:
-            (self.path / name).unlink(missing_ok=True)
+        for path in self._own:
+            path.unlink(missing_ok=True)
 
     def files(self) -> list[str]:
         """Names of the files of the run that are there."""
-        return [name for name in self.FILES if (self.path / name).exists()]
+        return [path.name for path in self._own if path.exists()]
 
     def _paths(self) -> list[Path]:
         """All paths that may be written."""
-        own = [self.path / name for name in self.FILES]
-        return [*own, self.lock, self._next_config, self._next_checkpoint]
+        return [*self._own, self.lock, self._next_config, self._next_checkpoint]
 
     def write_config(self, text: str) -> None:
         """Write ``config.toml``.
@@ -256,19 +249,18 @@ class RunFolder:
         if not self.metrics.exists():
             return []
         rows: list[dict[str, Any]] = []
-        *lines, last = content_of(self.metrics).split(b"\n")
-        for number, line in enumerate([*lines, last] if last else lines, start=1):
+        lines = content_of(self.metrics).splitlines(keepends=True)
+        for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
-                if number > len(lines):
-                    break
                 row = None
-            if not isinstance(row, dict) or type(row.get("epoch")) is not int:
+            if isinstance(row, dict) and type(row.get("epoch")) is int:
+                rows.append(row)
+            elif row is not None or line.endswith(b"\n"):
                 raise DeepNLPError(
                     f"{self.metrics} is damaged in line {number}: expected the figures of an epoch"
                 )
-            rows.append(row)
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:

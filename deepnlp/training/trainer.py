@@ -193,8 +193,8 @@ class Trainer:
             raise DeepNLPError(
                 "this trainer has trained already: go on with fit(resume=True), or build another"
             )
-        self._clock = self._epoch_clock = Clock()
-        self._epoch_clocks: list[Clock] = []  # of the epochs, and parts of them, that are done
+        self._clock = Clock()
+        self._epoch_clocks: list[Clock] = []  # of training in each epoch, or part of one
         folder = None if self.out is False else self.folder or RunFolder.of(self.out, self.name)
         use = {"resume": resume, "overwrite": self.overwrite and not resume}
         with nullcontext() if folder is None else folder.held(**use):
@@ -221,14 +221,13 @@ class Trainer:
                         self._end_epoch(progress)
                 if not self.is_over():
                     self._save_checkpoint()
+                    progress.line(
+                        f"{self._status()} at step {self.state.step}; now the best weights are "
+                        "evaluated (interrupt again to stop at once)"
+                    )
             except DivergedError:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
-            if not self.is_over():
-                progress.line(
-                    f"{self._status()} at step {self.state.step}; now the best weights are "
-                    "evaluated (interrupt again to stop at once)"
-                )
             return self._finish()
 
     def is_over(self) -> bool:
@@ -257,7 +256,8 @@ class Trainer:
         self.batches = self.task.batches(state.epoch)
         left = (self.epochs - state.epoch) * len(self.batches)
         progress.total = state.step - state.batch + left  # epochs need not have as many steps each
-        self._epoch_clock = clock = Clock()
+        clock = Clock()
+        self._epoch_clocks.append(clock)
         for k in range(state.batch, len(self.batches)):
             batch = self.batches[k]
             loss, norm = self.train_step(*batch)
@@ -275,7 +275,6 @@ class Trainer:
             if interrupt.requested:
                 break
         clock.stop()
-        self._epoch_clocks.append(clock)
 
     def train_step(self, *batch: Any) -> tuple[float, float]:
         """Learn from one batch.
@@ -305,13 +304,13 @@ class Trainer:
         lr = self.first_lr * self.schedule.scale(self.state.step)
         self.optimizer.lr = lr * self.task.lr_scale(batch)
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise DivergedError(self.diverged(f"loss {loss:g}, gradient norm {norm:g}"))
+            raise self.diverged(f"loss {loss:g}, gradient norm {norm:g}")
         self.optimizer.step()
         self.optimizer.lr = lr
         return loss, norm
 
-    def diverged(self, what: str) -> str:
-        """The message of an error that says what is not finite, and what may help.
+    def diverged(self, what: str) -> DivergedError:
+        """The error that says what is not finite, and what may help.
 
         Parameters
         ----------
@@ -322,7 +321,7 @@ class Trainer:
             kept = "nothing was saved before"
         else:
             kept = f"the {'old run' if self.folder.replaces else 'last checkpoint'} is kept"
-        return (
+        return DivergedError(
             f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
             f"than {self.optimizer.lr:g}, or clip the gradient {limit}; {kept}"
         )
@@ -335,7 +334,7 @@ class Trainer:
                 figures = task.evaluate(self.model)
             valid = figures[task.metric]
             if not math.isfinite(valid):
-                raise DivergedError(self.diverged(f"validation {task.metric} {valid:g}"))
+                raise self.diverged(f"validation {task.metric} {valid:g}")
             is_best = state.judge(valid, task.higher_is_better)
             if is_best:
                 self.best = get_parameters(self.model)
@@ -350,8 +349,8 @@ class Trainer:
             "best": is_best,
             "lr": self.optimizer.lr,
             "gradient_norm": state.norm_sum / len(self.batches),
-            "tokens_per_second": self._epoch_clock.tokens_per_second,
-            **self._epoch_clock.times(),
+            "tokens_per_second": self._epoch_clocks[-1].tokens_per_second,
+            **self._epoch_clocks[-1].times(),
         }
         self.history.append(row)
         progress.line(
@@ -373,11 +372,15 @@ class Trainer:
     def _finish(self) -> Result:
         """Evaluate the best weights, and write ``result.json``."""
         self._load_best()
-        metric = self.task.metric
+        metric, state = self.task.metric, self.state
         with evaluating(self.model):
             measure = self.task.final if self.test else self.task.on_validation
             figures = measure(self.model)
-        figures = {metric: {**self._last_training(), **figures.pop(metric)}, **figures}
+        name, train = self.task.training_figure(state.mean_loss)
+        if self.history:
+            train = self.history[-1][f"train_{name}"]
+        measured = {"train": train if state.step else None} if name == metric else {}
+        figures = {metric: {**measured, **figures.pop(metric)}, **figures}
         return self._write_result(self._status(), figures)
 
     def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
@@ -401,15 +404,6 @@ class Trainer:
         if self.best is not None:
             set_parameters(self.model, self.best)
         self.model.reset_state()
-
-    def _last_training(self) -> dict[str, float | None]:
-        """The deciding metric on the training split, if it was measured there."""
-        name, running = self.task.training_figure(self.state.mean_loss)
-        if name != self.task.metric:
-            return {}
-        if self.history:
-            return {"train": self.history[-1][f"train_{name}"]}
-        return {"train": running if self.state.targets else None}
 
     # --- The folder: writing it, and resuming a run -----------------------------------------------
 
