@@ -140,7 +140,7 @@ class View(ABC):
     @property
     def dtype(self) -> Any:
         """Number type of the weight."""
-        return self.bases[0].dtype
+        return self.bases[0].value.dtype
 
     @property
     def name(self) -> str | None:
@@ -243,7 +243,7 @@ class Parameter(View):
                 f"a Parameter is made of floating-point numbers (1.0, not 1), got an array of "
                 f"{value.dtype}"
             )
-        self._value = value.copy()
+        self._value, self.shape = value.copy(), tuple(value.shape)
         self._grad: Array | None = None
         self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
         self.name = name
@@ -298,16 +298,6 @@ class Parameter(View):
         self._expect_own_shape(grad)
         if grad is not self._grad:
             self._grad, self.sparse_grad = grad.copy(), None
-
-    @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Shape of the weight."""
-        return tuple(self._value.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """Number type of the weight."""
-        return self._value.dtype
 
     @property
     def bases(self) -> tuple[Parameter, ...]:  # type: ignore[override]

@@ -1,16 +1,21 @@
-"""Files written so that nothing is lost: the old one is kept until the new one is whole; locks."""
+"""Files written so that nothing is lost, the old one being kept until the new one is whole.
+
+Also locks, and JSON in which every number is finite.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 @contextmanager
@@ -90,3 +95,27 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
             except OSError:  # a file system without locks
                 break
         yield True
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Strictly valid JSON: a number that is not finite becomes null.
+
+    >>> to_json({"perplexity": float("inf"), "epoch": 1})
+    '{"perplexity": null, "epoch": 1}'
+    """
+    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def finite(value: Any) -> Any:
+    """The same value with None for every number that is not finite, at any depth.
+
+    >>> finite([1.5, float("nan")])
+    [1.5, None]
+    """
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -99,9 +99,6 @@ class TrainConfig(dict[str, Any]):
         except KeyError:
             raise AttributeError(f"a TrainConfig has no {name}") from None
 
-    def __repr__(self) -> str:
-        return f"TrainConfig({', '.join(f'{name}={value!r}' for name, value in self.items())})"
-
     def replace(self, **changes: Any) -> TrainConfig:
         """The same options with some of them changed.
 

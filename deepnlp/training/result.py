@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from deepnlp import __version__, backend
+from deepnlp.files.writing import finite
 from deepnlp.tasks import Task
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.strict_json import finite
 
 NUMBERS = (int, float, type(None))
 
@@ -123,8 +123,8 @@ class Result:
         ValueError
             If ``result.json`` is not what :meth:`to_dict` gave: the text names what is wrong.
         """
-        table = folder.read_result()
         try:
+            table = folder.read_result()
             return None if table is None else cls.from_dict(table)
         except ValueError as error:
             raise ValueError(f"{folder.result} is damaged ({error}): remove it") from error

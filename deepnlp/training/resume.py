@@ -13,11 +13,11 @@ from deepnlp import backend
 from deepnlp.checkpoint import pack_model, set_parameters
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import read_npz, write_npz
+from deepnlp.files.writing import finite
 from deepnlp.models import Model
 from deepnlp.options import arguments_of, kept_at_resume, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schema import check_contents, check_pieces, join, split
-from deepnlp.training.strict_json import finite
 
 CAUSES = {"total_steps": " (its schedule ends with the last epoch, so epochs must be the same)"}
 TIMES = ("tokens_per_second", "seconds", "cpu_seconds")  # in the figures of an epoch

@@ -16,9 +16,8 @@ from typing import Any
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import DAMAGE
 from deepnlp.files.reading import content_of, read_json
-from deepnlp.files.writing import left_by_writers, locked, replacing
+from deepnlp.files.writing import left_by_writers, locked, replacing, to_json
 from deepnlp.tasks import TASKS
-from deepnlp.training.strict_json import to_json
 
 MARK = "# Options of a run of deepnlp"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -184,14 +183,15 @@ class RunFolder:
 
     def has_checkpoint(self) -> bool:
         """Whether there is one to resume from; an error where a run has lost its own."""
+        if self.checkpoint.exists():
+            return True
         status = (self.read_result() or {}).get("status", "diverged")
-        is_begun = self.best.exists() or self.read_metrics() or status != "diverged"
-        if is_begun and not self.checkpoint.exists():
+        if self.best.exists() or self.read_metrics() or status != "diverged":
             raise DeepNLPError(
                 f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
                 "the file back, or begin again (--overwrite)"
             )
-        return self.checkpoint.exists()
+        return False
 
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
@@ -283,12 +283,7 @@ class RunFolder:
 
     def read_result(self) -> dict[str, Any] | None:
         """What ``result.json`` says, or None where there is none."""
-        if not self.result.exists():
-            return None
-        try:
-            return read_json(self.result)
-        except ValueError as error:
-            raise DeepNLPError(f"{self.result} is damaged ({error}): remove it") from error
+        return read_json(self.result) if self.result.exists() else None
 
 
 def _write(path: Path, text: str) -> None:

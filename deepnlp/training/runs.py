@@ -10,7 +10,6 @@ from os import PathLike
 from typing import Any, Literal
 
 from deepnlp import backend
-from deepnlp.models import Model
 from deepnlp.optimizers import OPTIMIZERS
 from deepnlp.options import Option, fill, to_toml
 from deepnlp.tasks import TASKS, Task
@@ -124,11 +123,6 @@ def build_trainer(
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
     model = task.build_model(config)
-    if not isinstance(model, Model):
-        raise TypeError(
-            f"task {config.task!r} builds a {type(model).__name__}, which could not be built again "
-            "from its checkpoint: expected a deepnlp.models.Model"
-        )
     return fill(
         Trainer,
         config,
@@ -181,35 +175,29 @@ class CountedRun:
 
     def fit(self, resume: bool = False) -> Result:
         """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
-        if self.out is False:
-            return self._count(None)
-        folder = RunFolder.of(self.out, self.name or self.task.name)
-        with folder.held(resume=resume):
-            return self._count(folder)
-
-    def _count(self, folder: RunFolder | None) -> Result:
-        clock, task = Clock(), self.task
-        task.fit(self.model)
-        figures = (task.final if self.test else task.on_validation)(self.model)
-        clock.stop()
-        valid = figures[task.metric]["valid"]
-        with Progress(0, 0, self.progress) as progress:
-            progress.line(f"{task.describe()}\ncounted: validation {task.metric} {valid:,.2f}")
-        result = Result(
-            status="finished",
-            epochs=1,
-            steps=0,
-            best_epoch=1,
-            figures=figures,
-            parameters=self.model.size(),
-            **clock.times(),
-        )
-        if folder is not None:
-            folder.clear()  # of a run that is replaced, or counted again
-            folder.write_config(to_toml(self.config))
-            row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
-            folder.write_metrics([{**row, **clock.times()}])
-        return result.keep(task, folder)
+        name, clock, task = self.name or self.task.name, Clock(), self.task
+        folder = None if self.out is False else RunFolder.of(self.out, name)
+        with nullcontext() if folder is None else folder.held(resume=resume):
+            task.fit(self.model)
+            figures = (task.final if self.test else task.on_validation)(self.model)
+            clock.stop()
+            valid = figures[task.metric]["valid"]
+            with Progress(0, 0, self.progress) as progress:
+                progress.line(f"{task.describe()}\ncounted: validation {task.metric} {valid:,.2f}")
+            if folder is not None:
+                folder.clear()  # of a run that is replaced, or counted again
+                folder.write_config(to_toml(self.config))
+                row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
+                folder.write_metrics([{**row, **clock.times()}])
+            return Result(
+                status="finished",
+                epochs=1,
+                steps=0,
+                best_epoch=1,
+                figures=figures,
+                parameters=self.model.size(),
+                **clock.times(),
+            ).keep(task, folder)
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:

@@ -21,6 +21,7 @@ from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
+from deepnlp.files.writing import finite
 from deepnlp.models import Model
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
@@ -32,7 +33,6 @@ from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
 from deepnlp.training.runfolder import RunFolder
 from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.schema import State
-from deepnlp.training.strict_json import finite
 from deepnlp.training.watching import GradientWatch, Hook
 
 
