@@ -74,7 +74,7 @@ class Clock:
             for name in self._begin:
                 self._begin[name] -= row.get(name, 0.0)
 
-    def times(self) -> dict[str, float]:
+    def times(self) -> dict[str, Any]:
         """``seconds`` on the wall and ``cpu_seconds`` of the processor."""
         end = self._end or _now()
         return {name: end[name] - begin for name, begin in self._begin.items()}

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import DAMAGE
@@ -75,7 +75,7 @@ class RunFolder:
         self._is_held = False
 
     @classmethod
-    def of(cls, out: RunFolder | str | PathLike[str] | None, name: str = "run") -> RunFolder:
+    def of(cls, out: Out, name: str = "run") -> RunFolder:
         """The folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
 
         Parameters
@@ -84,7 +84,7 @@ class RunFolder:
         name : str
             NAME of a new folder. There is a number at its end where two runs begin in a second.
         """
-        if out is not None:
+        if out is not None and out is not False:
             return out if isinstance(out, RunFolder) else cls(out)
         if not name or Path(name).name != name:
             raise ValueError(f"the name of a run should be one without folders, got {name!r}")
@@ -284,6 +284,9 @@ class RunFolder:
     def read_result(self) -> dict[str, Any] | None:
         """What ``result.json`` says, or None where there is none."""
         return read_json(self.result) if self.result.exists() else None
+
+
+Out = RunFolder | str | PathLike[str] | Literal[False] | None  # where a run writes; False: nowhere
 
 
 def _write(path: Path, text: str) -> None:

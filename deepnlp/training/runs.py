@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
-from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 from deepnlp import backend
 from deepnlp.optimizers import OPTIMIZERS
@@ -16,14 +15,14 @@ from deepnlp.tasks import TASKS, Task
 from deepnlp.training.config import TrainConfig, all_options
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result
-from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
 
 
 def train(
     config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | None = None,
+    out: Out = None,
     *,
     resume: bool = False,
     overwrite: bool = False,
@@ -58,9 +57,7 @@ def train(
         return build_run(config, folder, **options).fit(resume=resume)
 
 
-def resumed_config(
-    out: RunFolder | str | PathLike[str], explicit: Mapping[str, Any] | None = None
-) -> TrainConfig:
+def resumed_config(out: Out, explicit: Mapping[str, Any] | None = None) -> TrainConfig:
     """Options of the run in a folder, to resume it.
 
     Parameters
@@ -94,11 +91,7 @@ def resumed_config(
     return asked
 
 
-def build_trainer(
-    config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
-    **options: Any,
-) -> Trainer:
+def build_trainer(config: TrainConfig, out: Out = None, **options: Any) -> Trainer:
     """Seed, load the data, build the model, and put a trainer around them.
 
     Parameters
@@ -137,11 +130,7 @@ def build_trainer(
     )
 
 
-def build_run(
-    config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | None = None,
-    **options: Any,
-) -> Trainer | CountedRun:
+def build_run(config: TrainConfig, out: Out = None, **options: Any) -> Trainer | CountedRun:
     """A trainer, or for a task whose model is counted what takes its place.
 
     Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
@@ -168,7 +157,7 @@ class CountedRun:
     task: Task
     _: KW_ONLY
     config: Mapping[str, Any]
-    out: RunFolder | str | PathLike[str] | Literal[False] | None = None
+    out: Out = None
     name: str | None = None
     progress: bool = True
     test: bool = True

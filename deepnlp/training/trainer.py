@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from os import PathLike
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, figure_text
 from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
-from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.schema import State
 from deepnlp.training.watching import GradientWatch, Hook
@@ -122,7 +121,7 @@ class Trainer:
         early_stop: Annotated[int | None, Option(low=0)] = None,
         checkpoint_every: Annotated[int, Option(low=0, resume="any")] = 500,
         seed: Annotated[int | None, Option(low=0)] = None,
-        out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
+        out: Out = None,
         name: str | None = None,
         overwrite: bool = False,
         progress: bool = True,
@@ -157,7 +156,7 @@ class Trainer:
         self.batches = self.task.batches(epoch=0)
         self.best: dict[str, np.ndarray[Any, Any]] | None = None  # weights of state.best_epoch
         self.history: list[dict[str, Any]] = []  # a row of figures an epoch
-        self.baselines: dict[str, dict[str, float]] = {}
+        self.baselines: dict[str, Any] = {}
         self.folder: RunFolder | None = None
         self._ended_by_hook = False
 
