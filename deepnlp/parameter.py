@@ -423,15 +423,6 @@ class Transpose(View):
         """The weight's value, transposed."""
         return self._view.value.T
 
-    @value.setter
-    def value(self, value: Array) -> None:
-        self._view.value = value.T
-
-    @property
-    def grad(self) -> Array:
-        """The weight's gradient, transposed."""
-        return self._view.grad.T
-
     @property
     def name(self) -> str | None:
         """The weight's name with ``.T`` behind it."""

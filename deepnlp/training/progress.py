@@ -61,7 +61,8 @@ class Clock:
     """Time until it is stopped, on the wall and of the processor in all threads; and speed."""
 
     def __init__(self) -> None:
-        self._begin, self._end = _now(), {}
+        self._begin = _now()
+        self._end: dict[str, float] = {}
         self.tokens = 0  # targets trained in this time
 
     def stop(self) -> None:
