@@ -32,7 +32,7 @@ KINDS = "fiu"  # of arrays: floating-point and whole numbers
 
 # What zipfile, NumPy and json raise for bytes that are not what they should be.
 DAMAGE = (
-    zipfile.BadZipFile, AttributeError, EOFError, KeyError, MemoryError, OSError, OverflowError,
+    zipfile.BadZipFile, AttributeError, EOFError, LookupError, MemoryError, OSError, OverflowError,
     RuntimeError, SyntaxError, TypeError, ValueError,
 )  # fmt: skip
 

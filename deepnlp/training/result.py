@@ -159,15 +159,13 @@ class Result:
     def table(self) -> str:
         """Figures beside those of the baselines, then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
-        by_split = [n for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f]
-        main, *others = by_split or [""]
-        rows += [("model", self.figures[main])] if main else []
-        streams = self.figures.get("eval_batch_size", 1)
-        for name in others:
+        splits = {n: f for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f}
+        main, streams = next(iter(splits), ""), self.figures.get("eval_batch_size", 1)
+        for name, figures in splits.items():
             if name != f"{main}_batched":
-                rows.append((f"  {name}", self.figures[name]))
+                rows.append(("model" if name == main else f"  {name}", figures))
             elif streams != 1:
-                rows.append((f"  in {streams} streams", self.figures[name]))
+                rows.append((f"  in {streams} streams", figures))
         lines = [f"{'':14}{'valid':>11}{'test':>10}"]
         for name, figures in rows:
             valid, test = (figure_text(figures.get(split)) for split in ("valid", "test"))
@@ -176,11 +174,9 @@ class Result:
 
     def _what_happened(self) -> str:
         plural = "" if self.epochs == 1 else "s"
-        best = (
-            f"best validation after epoch {self.best_epoch}"
-            if self.best_epoch
-            else "no validation yet, the figures are of the latest weights"
-        )
+        best = "no validation yet, the figures are of the latest weights"
+        if self.best_epoch:
+            best = f"best validation after epoch {self.best_epoch}"
         return f"{self.status} after {self.epochs} epoch{plural}, {self.steps:,} steps; {best}"
 
     def _costs(self) -> list[str]:
