@@ -239,17 +239,15 @@ def _least_size(config: Mapping[str, Any]) -> int:
     """How many weights a model has at least, so that a file's word for its sizes costs no memory.
 
     A vocabulary has a matrix (V, D), and a recurrent layer W_h with a row of H numbers or more for
-    each of its H units; that of the first layer reads D numbers.
+    each of its H units.
 
     >>> _least_size({"vocab_size": 10, "embed_size": 4, "hidden_size": [5, 4]})
-    41
+    40
     """
 
-    def whole(value: Any) -> int:
-        return value if type(value) is int else 0  # the constructor says what is wrong with others
+    def largest(name: str) -> int:
+        sizes = config[name] if isinstance(config.get(name), list) else [config.get(name)]
+        return max((size for size in sizes if type(size) is int), default=0)
 
-    D, H, layers = (config.get(name) for name in ("embed_size", "hidden_size", "layers"))
-    sizes = [whole(size) for size in H] if isinstance(H, list) else [whole(H)]
-    squares = sum(size**2 for size in sizes) * (1 if isinstance(H, list) else whole(layers) or 1)
-    tables = [whole(V) * whole(D) for name, V in config.items() if name.endswith("vocab_size")]
-    return max([squares, whole(D) * (sizes or [0])[0], *tables])
+    tables = [largest(name) * largest("embed_size") for name in config if "vocab_size" in name]
+    return max([largest("hidden_size") ** 2, *tables])

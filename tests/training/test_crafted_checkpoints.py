@@ -212,7 +212,7 @@ def test_an_array_that_nobody_knows(crafted: Any) -> None:
 
 PIECES = [
     (setting("training", to=[]), "training should be a table"),
-    (removing("training", "random"), "names in training"),
+    (removing("training", "random"), "it has no 'random'"),
     (setting("training", "history", to={}), "history should be a list"),
     (setting("training", "setup", to=None), "setup should be a table"),
     (removing("training", "state", "batch"), "names in state"),
@@ -241,7 +241,7 @@ PIECES = [
         "epochs_without should be a whole number, 0 or more and at most 1",
     ),
     (setting("training", "schedule", "best", to="x"), "schedule best should be a number"),
-    (removing("training", "schedule", "best"), "names in schedule"),
+    (removing("training", "schedule", "best"), "it has no 'best'"),
     (setting("training", "carried", "layers.1.calls", to=-1), "calls should be a whole number"),
     (setting("training", "carried", "layers.1.key", to=0.5), "key should be a whole number"),
     (setting("training", "carried", "layers.2.given", to=5), "a carried state should have"),
