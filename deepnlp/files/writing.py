@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 
 @contextmanager
@@ -76,25 +76,24 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
     ...     held
     True
     """
-    try:
-        import fcntl
-    except ImportError:
-        yield True
-        return
     end = time.monotonic() + patience
     with path.open("a") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    yield False
-                    return
-                time.sleep(0.05)
-            except OSError:  # a file system without locks
-                break
-        yield True
+        while not (free := _lock(file)) and time.monotonic() <= end:
+            time.sleep(0.05)
+        yield free
+
+
+def _lock(file: TextIO) -> bool:
+    """Lock a file until it is closed; false if somebody else has locked it."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # a system, or a file system, without locks
+        pass
+    return True
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

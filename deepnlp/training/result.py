@@ -170,16 +170,12 @@ class Result:
         for name, figures in rows:
             valid, test = (figure_text(figures.get(split)) for split in ("valid", "test"))
             lines.append(f"{name:14}{valid:>11}{test:>10}")
-        return "\n".join([*lines, "", self._what_happened(), *self._costs()])
-
-    def _what_happened(self) -> str:
         plural = "" if self.epochs == 1 else "s"
         best = "no validation yet, the figures are of the latest weights"
         if self.best_epoch:
             best = f"best validation after epoch {self.best_epoch}"
-        return f"{self.status} after {self.epochs} epoch{plural}, {self.steps:,} steps; {best}"
-
-    def _costs(self) -> list[str]:
+        length = f"{self.epochs} epoch{plural}, {self.steps:,} steps"
+        lines += ["", f"{self.status} after {length}; {best}"]
         costs = {
             "{:,} parameters": self.parameters,
             "{:,.0f} tokens/s": self.tokens_per_second,
@@ -187,7 +183,7 @@ class Result:
             "peak memory {:,.0f} MB": self.peak_memory_mb,
         }
         known = [text.format(cost) for text, cost in costs.items() if cost is not None]
-        return [", ".join(known)] if known else []
+        return "\n".join([*lines, ", ".join(known)]).rstrip()
 
 
 def peak_memory_mb() -> float | None:

@@ -17,9 +17,7 @@ CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
 
 Warmup = Annotated[int, Option("updates in which the rate rises in a straight line", low=0)]
 Factor = Annotated[float, Option(CUT, above=0, high=1, name="lr_factor")]
-Floor = Annotated[
-    float, Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor")
-]
+Floor = Annotated[float, Option(low=0, high=1, name="lr_floor")]
 
 
 @dataclass(eq=False)
@@ -103,7 +101,7 @@ class Plateau(Schedule):
     threshold : float
         Relative improvement below which an epoch does not count as better.
     floor : float
-        The smallest rate, as a fraction of the first.
+        Smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples
@@ -234,6 +232,7 @@ class Linear(Schedule):
     total_steps : int
         Updates of the whole run; from then on the rate stays at ``floor``.
     floor : float
+        Smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples
@@ -275,6 +274,7 @@ class Cosine(Linear):
     total_steps : int
         Updates of the whole run.
     floor : float
+        Smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
 from deepnlp.files.writing import finite
-from deepnlp.models import Model
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
@@ -134,8 +132,6 @@ class Trainer:
         check_options(Trainer, locals())
         self.model, self.task = model, as_task(task, **task_options)
         self.task.prepare(model)
-        if isinstance(model, Model):
-            model.config()  # an error here, not at the first checkpoint
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
         if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
@@ -158,7 +154,6 @@ class Trainer:
         self.history: list[dict[str, Any]] = []  # a row of figures an epoch
         self.baselines: dict[str, Any] = {}
         self.folder: RunFolder | None = None
-        self._ended_by_hook = False
 
     def fit(self, resume: bool = False) -> Result:
         """Train until the last epoch, an early stop, a hook that ends the run, or Ctrl-C.
@@ -213,37 +208,35 @@ class Trainer:
                 self.baselines = self.baselines or self.task.measure_baselines()
             self.model.take_over()  # by this thread
             self.model.train()
+            status = ""
             try:
-                while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
+                while not interrupt.requested and not (status := self._ended()):
                     self._train_epoch(interrupt, progress)
                     if self.state.batch == len(self.batches):
                         self._end_epoch(progress)
-                if not self.is_over():
+                status = "finished" if self.is_over() else status or "interrupted"
+                if status != "finished":
                     self._save_checkpoint()
                     progress.line(
-                        f"{self._status()} at step {self.state.step}; now the best weights are "
+                        f"{status} at step {self.state.step}; now the best weights are "
                         "evaluated (interrupt again to stop at once)"
                     )
             except DivergedError:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
-            return self._finish()
+            return self._finish(status)
 
     def is_over(self) -> bool:
         """Whether all epochs are done, or validation has been no better for too long."""
         stopped_early = 0 < self.early_stop <= self.state.epochs_without
         return stopped_early or self.state.epoch >= self.epochs
 
-    def _is_ended_by_hook(self) -> bool:
-        """Whether a hook ends the run here, between two epochs."""
-        if self.history and self.state.batch == 0:
-            self._ended_by_hook = any(hook.ends(self.history) for hook in self.hooks)
-        return self._ended_by_hook
-
-    def _status(self) -> str:
+    def _ended(self) -> str:
+        """``"finished"``, ``"pruned"`` where a hook ends the run between two epochs, or nothing."""
         if self.is_over():
             return "finished"
-        return "pruned" if self._ended_by_hook else "interrupted"
+        ask = self.history and self.state.batch == 0
+        return "pruned" if ask and any(hook.ends(self.history) for hook in self.hooks) else ""
 
     # --- An epoch ----------------------------------------------------------------------------
 
@@ -368,7 +361,7 @@ class Trainer:
 
     # --- The end -----------------------------------------------------------------------------
 
-    def _finish(self) -> Result:
+    def _finish(self, status: str) -> Result:
         """Evaluate the best weights, and write ``result.json``."""
         self._load_best()
         metric, state = self.task.metric, self.state
@@ -380,7 +373,7 @@ class Trainer:
             train = self.history[-1][f"train_{name}"]
         measured = {"train": train if state.step else None} if name == metric else {}
         figures = {metric: {**measured, **figures.pop(metric)}, **figures}
-        return self._write_result(self._status(), figures)
+        return self._write_result(status, figures)
 
     def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
         tokens = sum(clock.tokens for clock in self._epoch_clocks)
@@ -438,7 +431,7 @@ class Trainer:
         if folder.replaces:
             if not self.state.step:  # interrupted at once: the old run stays
                 raise KeyboardInterrupt
-            folder.replace_run(self._config_text(), partial(write_checkpoint, self))
+            folder.replace_run(self._config_text(), lambda path: write_checkpoint(self, path))
         for hook in self.hooks:
             hook.save(folder)
         folder.result.unlink(missing_ok=True)  # it is that of an earlier step
