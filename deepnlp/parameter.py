@@ -147,21 +147,6 @@ class View(ABC):
         """Name of the first base."""
         return self.bases[0].name
 
-    @property
-    def trainable(self) -> bool:
-        """Whether a base is trained."""
-        return any(base.trainable for base in self.bases)
-
-    def zero_grad(self) -> None:
-        """Forget the gradients of the bases."""
-        for base in self.bases:
-            base.zero_grad()
-
-    def astype(self, dtype: Any) -> None:
-        """Change the number type of the bases, in place."""
-        for base in self.bases:
-            base.astype(dtype)
-
     def _expect_own_shape(self, array: Array) -> None:
         if not hasattr(array, "shape"):
             raise TypeError(f"{self._title()}: expected an array, got a {type(array).__name__}")
@@ -234,7 +219,6 @@ class Parameter(View):
     """
 
     name: str | None = None
-    trainable: bool = True
 
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
         value = asarray(value)
@@ -246,8 +230,7 @@ class Parameter(View):
         self._value, self.shape = value.copy(), tuple(value.shape)
         self._grad: Array | None = None
         self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
-        self.name = name
-        self.trainable = trainable
+        self.name, self.trainable = name, trainable
 
     @classmethod
     def zeros(cls, *shape: int, dtype: Any = "float32", name: str | None = None) -> Parameter:

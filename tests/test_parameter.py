@@ -133,7 +133,7 @@ def test_types_are_kept(array_backend, dtype):
     zeros = Parameter.zeros(2, 3, dtype=dtype)
     assert zeros.value.dtype == dtype
     assert zeros.shape == (2, 3)
-    W.T.astype("complex128")
+    W.astype("complex128")
     assert W.dtype == np.complex128
 
 

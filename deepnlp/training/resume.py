@@ -56,15 +56,14 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
     What a checkpoint is read with must hold for what is written.
     """
     arrays, meta = pack_model(trainer.model)
-    best, _ = split("best", trainer.best or {})
-    optimizer, optimizer_numbers = split("optimizer", trainer.optimizer.state())
-    carried, carried_numbers = split("carried", trainer.model.snapshot())
-    arrays |= {**best, **optimizer, **carried}
+    best = split("best", trainer.best or {})[0]
+    optimizer, updates = split("optimizer", trainer.optimizer.state())
+    carried, counters = split("carried", trainer.model.snapshot())
     meta["training"] = {
         "state": asdict(trainer.state),
-        "optimizer": optimizer_numbers,
+        "optimizer": updates,
         "schedule": trainer.schedule.state(),
-        "carried": carried_numbers,
+        "carried": counters,
         "random": backend.rng().bit_generator.state,
         "corpus": trainer.task.facts(),
         # what is the same whenever an epoch is trained
@@ -72,7 +71,7 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
         **settings_of(trainer),
     }
     try:
-        write_npz(path, arrays, meta)
+        write_npz(path, {**arrays, **best, **optimizer, **carried}, meta)
     except ValueError as error:
         raise trainer.diverged(str(error)) from error
 
