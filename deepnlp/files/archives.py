@@ -73,8 +73,6 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
     try:
         arrays = _members(path)
         head = _json(arrays.pop(META).tobytes())
-        if head.get("format") != FORMAT:
-            raise ValueError("another format")
         version = head.get("version")
         if type(version) is not int:
             raise ValueError(f"its version is {version!r}")

@@ -212,12 +212,13 @@ def _layer_flow(
     jacobians = _jacobians(layer, seen) if spectra else None
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
     blocks = hidden_blocks(layer) if spectra else {}
+    parts = {name: (g, g < SHUT, g > OPEN) for name, g in gate_values(layer, *rows).items()}
     return LayerFlow(
         name=path,
         cell=type(layer).__name__,
         dh=_norms_back(seen.dh),
         dc=None if seen.dc is None else _norms_back(seen.dc),
-        gates={name: _gate_use(gate) for name, gate in gate_values(layer, *rows).items()},
+        gates={name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts},
         weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
         jacobians=jacobians,
         predicted_rate=None if jacobians is None else max(jacobians.rate, rate_above or 0.0),
@@ -228,10 +229,6 @@ def _norms_back(gradients: Array) -> HostArray:
     """Frobenius norms of (T, N, H), the last step first, (T,) in float64."""
     norms = xp.sqrt(xp.sum(gradients.astype("float64") ** 2, axis=(1, 2)))
     return asnumpy(norms)[::-1].copy()
-
-
-def _gate_use(gate: Array) -> GateUse:
-    return GateUse(*(float(xp.mean(part)) for part in (gate, gate < SHUT, gate > OPEN)))
 
 
 def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:

@@ -45,15 +45,7 @@ class Observer:
         self._steps.append(seen)
 
     def observation(self) -> Observation:
-        """The record of one backward pass.
-
-        Raises
-        ------
-        RuntimeError
-            If there was none.
-        """
-        if not self._steps:
-            raise RuntimeError(f"{type(self.layer).__name__}: no backward was observed")
+        """The record of one backward pass."""
         x, h_prev, dh, *memory = map(xp.stack, zip(*reversed(self._steps), strict=True))
         if not memory:
             return Observation(x, h_prev, dh, None, None)

@@ -203,7 +203,11 @@ class Trainer:
             Progress(total, self.state.step, self.progress) as progress,
             np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # diverged() says it
         ):
-            progress.line(self._introduction())
+            progress.line(self.task.describe())
+            if self.folder is not None:
+                progress.line(f"run folder: {self.folder.path}")
+            if self.state.step:
+                progress.line(f"resuming at step {self.state.step} (epoch {self.state.epoch + 1})")
             if self.test:
                 self.baselines = self.baselines or self.task.measure_baselines()
             self.model.take_over()  # by this thread
@@ -364,15 +368,13 @@ class Trainer:
     def _finish(self, status: str) -> Result:
         """Evaluate the best weights, and write ``result.json``."""
         self._load_best()
-        metric, state = self.task.metric, self.state
+        metric = self.task.metric
         with evaluating(self.model):
             measure = self.task.final if self.test else self.task.on_validation
             figures = measure(self.model)
-        name, train = self.task.training_figure(state.mean_loss)
-        if self.history:
-            train = self.history[-1][f"train_{name}"]
-        measured = {"train": train if state.step else None} if name == metric else {}
-        figures = {metric: {**measured, **figures.pop(metric)}, **figures}
+        name, last = f"train_{metric}", self.history[-1] if self.history else {}
+        train = {"train": last[name]} if name in last else {}  # not every task measures it
+        figures = {metric: {**train, **figures.pop(metric)}, **figures}
         return self._write_result(status, figures)
 
     def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
@@ -463,11 +465,3 @@ class Trainer:
                 "number of epochs would go on with it"
             )
         return result
-
-    def _introduction(self) -> str:
-        lines = [self.task.describe()]
-        if self.folder is not None:
-            lines.append(f"run folder: {self.folder.path}")
-        if self.state.step:
-            lines.append(f"resuming at step {self.state.step} (epoch {self.state.epoch + 1})")
-        return "\n".join(lines)
