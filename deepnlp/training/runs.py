@@ -116,18 +116,10 @@ def build_trainer(config: TrainConfig, out: Out = None, **options: Any) -> Train
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
     model = task.build_model(config)
-    return fill(
-        Trainer,
-        config,
-        model,
-        task,
-        fill(OPTIMIZERS[config.optimizer], config, model.parameters()),
-        schedule=build_schedule(config, steps=len(task.batches(epoch=0))),
-        seed=None,  # was set before the model was built
-        out=out,
-        config=config,
-        **options,
-    )
+    optimizer = fill(OPTIMIZERS[config.optimizer], config, model.parameters())
+    options["schedule"] = build_schedule(config, steps=len(task.batches(epoch=0)))
+    options["seed"] = None  # was set before the model was built
+    return fill(Trainer, config, model, task, optimizer, out=out, config=config, **options)
 
 
 def build_run(config: TrainConfig, out: Out = None, **options: Any) -> Trainer | CountedRun:
@@ -178,15 +170,9 @@ class CountedRun:
                 folder.write_config(to_toml(self.config))
                 row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
                 folder.write_metrics([{**row, **clock.times()}])
-            return Result(
-                status="finished",
-                epochs=1,
-                steps=0,
-                best_epoch=1,
-                figures=figures,
-                parameters=self.model.size(),
-                **clock.times(),
-            ).keep(task, folder)
+            costs = {"parameters": self.model.size(), **clock.times()}
+            result = Result("finished", epochs=1, steps=0, best_epoch=1, figures=figures, **costs)
+            return result.keep(task, folder)
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:

@@ -261,11 +261,9 @@ class Trainer:
             state.add(loss, norm, targets)
             clock.tokens += targets
             name, figure = self.task.training_figure(state.mean_loss)
-            progress.step(
-                f"epoch {state.epoch + 1}/{self.epochs}",
-                f", {name} {figure_text(figure)}, norm {norm:.2f}, "
-                f"{clock.tokens_per_second:,.0f} tokens/s",
-            )
+            figures = f", {name} {figure_text(figure)}, norm {norm:.2f}, "
+            speed = f"{clock.tokens_per_second:,.0f} tokens/s"
+            progress.step(f"epoch {state.epoch + 1}/{self.epochs}", figures + speed)
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
                 self._save_checkpoint()
             if interrupt.requested:
@@ -380,17 +378,11 @@ class Trainer:
     def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
         tokens = sum(clock.tokens for clock in self._epoch_clocks)
         seconds = sum(clock.times()["seconds"] for clock in self._epoch_clocks)
-        result = Result(
-            status=status,
-            epochs=self.state.epoch,
-            steps=self.state.step,
-            best_epoch=self.state.best_epoch,
-            figures=figures,
-            baselines=self.baselines,
-            tokens_per_second=tokens / seconds if tokens else None,
-            parameters=sum(p.value.size for p in self.parameters),
-            **self._clock.times(),
-        )
+        state, facts = self.state, self._clock.times()
+        facts |= {"epochs": state.epoch, "steps": state.step, "best_epoch": state.best_epoch}
+        facts["tokens_per_second"] = tokens / seconds if tokens else None
+        facts["parameters"] = sum(p.value.size for p in self.parameters)
+        result = Result(status, figures=figures, baselines=self.baselines, **facts)
         is_ours = self.folder is not None and not self.folder.replaces
         return result.keep(self.task, self.folder if is_ours else None)
 
