@@ -112,19 +112,15 @@ def unpack_model(
 def model_file(path: str | PathLike[str]) -> Path:
     """The file that holds the model: the path itself, or the best model of a run folder.
 
-    >>> model_file("runs/none-of-that-name")
-    Traceback (most recent call last):
-        ...
-    FileNotFoundError: no checkpoint runs/none-of-that-name
+    >>> model_file("model.npz").name
+    'model.npz'
     """
     path = Path(path)
     if not path.is_dir():
-        if not path.exists():
-            raise FileNotFoundError(f"no checkpoint {path}")
         return path
-    for name in ("best.npz", "checkpoint.npz"):
-        if (path / name).exists():
-            return path / name
+    for file in (path / "best.npz", path / "checkpoint.npz"):
+        if file.exists():
+            return file
     raise FileNotFoundError(
         f"no checkpoint in the folder {path}: expected best.npz or checkpoint.npz, which a "
         "training run writes"
@@ -168,16 +164,13 @@ def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocab
 def _vocabulary(name: str, kept: Any) -> Vocabulary | None:
     if kept is None:
         return None
-    try:
-        tokens, counts, tokenizer = (kept[key] for key in ("tokens", "counts", "tokenizer"))
-        right = all(isinstance(text, str) for text in [*tokens, tokenizer]) and all(
-            type(count) is int and 0 <= count < 2**63 for count in counts
-        )
-    except (TypeError, KeyError):
-        right = False
-    if not right or not isinstance(tokens, list) or not isinstance(counts, list):
+    kinds = {"tokens": list, "counts": list, "tokenizer": str}
+    right = isinstance(kept, dict) and all(type(kept.get(k)) is kinds[k] for k in kinds)
+    right = right and all(isinstance(token, str) for token in kept["tokens"])
+    right = right and all(type(n) is int and 0 <= n < 2**63 for n in kept["counts"])
+    if not right:
         raise ValueError(f"{name} should have tokens, as many counts, and a tokenizer")
-    return Vocabulary(tokens, counts, tokenizer)
+    return Vocabulary(kept["tokens"], kept["counts"], kept["tokenizer"])
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:
@@ -206,22 +199,20 @@ def check_parameters(
     model: Layer, arrays: Mapping[str, HostArray], exactly: bool = True, what: str = "parameter"
 ) -> None:
     """An error that names the first array that is not as the model has it."""
-    named = model.named_parameters()
-    for name, parameter in named:
+    named = dict(model.named_parameters())
+    for name, parameter in named.items():
         if name not in arrays:
             raise ValueError(f"the model has a {what} {name}, the file has none of that name")
-        array = arrays[name]
+        array, types = arrays[name], (str(parameter.dtype),) if exactly else FLOATS
         if array.shape != parameter.shape:
             raise ValueError(
                 f"{what} {name} should have shape {parameter.shape}, the file has {array.shape}"
             )
-        if array.dtype.name not in ((str(parameter.dtype),) if exactly else FLOATS):
-            expected = parameter.dtype if exactly else "floating-point numbers"
+        if array.dtype.name not in types:
+            expected = " or ".join(types)
             raise ValueError(f"{what} {name} should be {expected}, the file has {array.dtype}")
-    known = {name for name, _ in named}
-    for name in arrays:
-        if name not in known:
-            raise ValueError(f"the file has a {what} {name}, the model has none of that name")
+    if strange := [name for name in arrays if name not in named]:
+        raise ValueError(f"the file has a {what} {strange[0]}, the model has none of that name")
 
 
 def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
@@ -239,27 +230,24 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
             f"{path} describes a {name} of {least:,} weights or more, and holds {held:,}"
         )
     try:
-        model: Layer = Model.kinds[name](**config)
+        return Model.kinds[name](**config)
     except (TypeError, ValueError) as error:
         raise DeepNLPError(f"{path}: cannot build the {name} it describes: {error}") from error
-    return model
 
 
 def _least_size(config: Mapping[str, Any]) -> int:
     """How many weights a model has at least, so that a file's word for its sizes costs no memory.
 
     A vocabulary has a matrix (V, D), and a recurrent layer W_h with a row of H numbers or more for
-    each of its H units; that of the first layer reads D numbers.
+    each of its H units.
 
     >>> _least_size({"vocab_size": 10, "embed_size": 4, "hidden_size": [5, 4]})
-    41
+    40
     """
 
-    def whole(value: Any) -> int:
-        return value if type(value) is int else 0  # the constructor says what is wrong with others
+    def largest(name: str) -> int:
+        sizes = config[name] if isinstance(config.get(name), list) else [config.get(name)]
+        return max((size for size in sizes if type(size) is int), default=0)
 
-    D, H, layers = (config.get(name) for name in ("embed_size", "hidden_size", "layers"))
-    sizes = [whole(size) for size in H] if isinstance(H, list) else [whole(H)]
-    squares = sum(size**2 for size in sizes) * (1 if isinstance(H, list) else whole(layers) or 1)
-    tables = [whole(V) * whole(D) for name, V in config.items() if name.endswith("vocab_size")]
-    return max([squares, whole(D) * (sizes or [0])[0], *tables])
+    tables = [largest(name) * largest("embed_size") for name in config if "vocab_size" in name]
+    return max([largest("hidden_size") ** 2, *tables])

@@ -140,27 +140,12 @@ class View(ABC):
     @property
     def dtype(self) -> Any:
         """Number type of the weight."""
-        return self.bases[0].dtype
+        return self.bases[0].value.dtype
 
     @property
     def name(self) -> str | None:
         """Name of the first base."""
         return self.bases[0].name
-
-    @property
-    def trainable(self) -> bool:
-        """Whether a base is trained."""
-        return any(base.trainable for base in self.bases)
-
-    def zero_grad(self) -> None:
-        """Forget the gradients of the bases."""
-        for base in self.bases:
-            base.zero_grad()
-
-    def astype(self, dtype: Any) -> None:
-        """Change the number type of the bases, in place."""
-        for base in self.bases:
-            base.astype(dtype)
 
     def _expect_own_shape(self, array: Array) -> None:
         if not hasattr(array, "shape"):
@@ -212,7 +197,9 @@ class Parameter(View):
     grad : array of the same shape
         Zeros where nothing has been accumulated since :meth:`zero_grad`.
     sparse_grad : (ids, rows) or None
-        The gradient, while it is sparse.
+        The gradient, while it is sparse. The ids are sorted. The rows are those of
+        :func:`sum_by_id`, so that their norm is the norm of the gradient; they may be scaled in
+        place.
     T : Transpose
         The same weight, read as its transpose.
 
@@ -232,7 +219,6 @@ class Parameter(View):
     """
 
     name: str | None = None
-    trainable: bool = True
 
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
         value = asarray(value)
@@ -241,11 +227,10 @@ class Parameter(View):
                 f"a Parameter is made of floating-point numbers (1.0, not 1), got an array of "
                 f"{value.dtype}"
             )
-        self._value = value.copy()
+        self._value, self.shape = value.copy(), tuple(value.shape)
         self._grad: Array | None = None
-        self._sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
-        self.name = name
-        self.trainable = trainable
+        self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
+        self.name, self.trainable = name, trainable
 
     @classmethod
     def zeros(cls, *shape: int, dtype: Any = "float32", name: str | None = None) -> Parameter:
@@ -285,36 +270,17 @@ class Parameter(View):
         """
         if self._grad is None:
             self._grad = xp.zeros_like(self._value)
-            if self._sparse_grad is not None:
-                ids, _ = self._sparse_grad
-                self._grad[ids] = at_every_place(*self._sparse_grad)
-                self._sparse_grad = None
+            if self.sparse_grad is not None:
+                ids, _ = self.sparse_grad
+                self._grad[ids] = at_every_place(*self.sparse_grad)
+                self.sparse_grad = None
         return self._grad
 
     @grad.setter
     def grad(self, grad: Array) -> None:
         self._expect_own_shape(grad)
         if grad is not self._grad:
-            self._grad, self._sparse_grad = grad.copy(), None
-
-    @property
-    def sparse_grad(self) -> tuple[Array, Array] | None:
-        """The gradient as (ids, rows) while it is sparse, else None.
-
-        The ids are sorted. The rows are those of :func:`sum_by_id`, so that their norm is the norm
-        of the gradient; they may be scaled in place.
-        """
-        return self._sparse_grad
-
-    @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Shape of the weight."""
-        return tuple(self._value.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """Number type of the weight."""
-        return self._value.dtype
+            self._grad, self.sparse_grad = grad.copy(), None
 
     @property
     def bases(self) -> tuple[Parameter, ...]:  # type: ignore[override]
@@ -323,7 +289,7 @@ class Parameter(View):
 
     def zero_grad(self) -> None:
         """Forget the accumulated gradient."""
-        self._grad = self._sparse_grad = None
+        self._grad = self.sparse_grad = None
 
     def accumulate(self, grad: Array) -> None:
         """Add to the gradient: grad += dL/dW.
@@ -337,9 +303,7 @@ class Parameter(View):
         ValueError
             If the shape is another.
         """
-        self._expect_own_shape(grad)
-        if self.trainable:
-            self._add(grad, copy=True)  # the caller keeps its array
+        self._add(grad, copy=True)  # the caller keeps its array
 
     def accumulate_product(self, A: Array, B: Array) -> None:
         """Add a matrix product to the gradient: grad += A B.
@@ -357,11 +321,6 @@ class Parameter(View):
         ValueError
             If the product has another shape.
         """
-        if (A.shape[0], B.shape[1]) != self.shape:
-            raise ValueError(
-                f"{self._title()}: the gradient should have shape {self.shape}, "
-                f"got a product of shape {(A.shape[0], B.shape[1])}"
-            )
         if self.trainable:
             self._add(product(A, B), copy=False)
 
@@ -385,7 +344,7 @@ class Parameter(View):
         self._expect_rows(ids, grad)
         if not self.trainable:
             return
-        earlier = self._sparse_grad
+        earlier = self.sparse_grad
         size = len(ids) + (0 if earlier is None else len(earlier[0]))
         if self.dtype == "float16" or len(ids) > max(MANY, self.shape[0]):
             self.grad += table_of_sums(self.shape, self.dtype, ids, grad)
@@ -396,7 +355,7 @@ class Parameter(View):
         ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
         if earlier is not None:
             ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
-        self._sparse_grad = sum_by_id(ids, grad)
+        self.sparse_grad = sum_by_id(ids, grad)
 
     def astype(self, dtype: Any) -> None:
         """Change the number type, in place, for all layers that share the Parameter."""
@@ -405,9 +364,10 @@ class Parameter(View):
 
     def _add(self, grad: Array, copy: bool) -> None:
         """grad += an array, which becomes the gradient if nothing has been accumulated."""
-        if self._grad is None and self._sparse_grad is None:
+        self._expect_own_shape(grad)
+        if self.trainable and self._grad is None and self.sparse_grad is None:
             self._grad = grad.astype(self.dtype, copy=copy)
-        else:
+        elif self.trainable:
             self.grad += grad
 
 
@@ -445,15 +405,6 @@ class Transpose(View):
     def value(self) -> Array:
         """The weight's value, transposed."""
         return self._view.value.T
-
-    @value.setter
-    def value(self, value: Array) -> None:
-        self._view.value = value.T
-
-    @property
-    def grad(self) -> Array:
-        """The weight's gradient, transposed."""
-        return self._view.grad.T
 
     @property
     def name(self) -> str | None:

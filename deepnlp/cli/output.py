@@ -33,7 +33,7 @@ def print_json(value: Mapping[str, Any]) -> None:
       "tokens": 3
     }
     """
-    from deepnlp.training.strict_json import to_json
+    from deepnlp.files.writing import to_json
 
     print(to_json(value, indent=2))
 

@@ -1,16 +1,21 @@
-"""Files written so that nothing is lost: the old one is kept until the new one is whole; locks."""
+"""Files written so that nothing is lost, the old one being kept until the new one is whole.
+
+Also locks, and JSON in which every number is finite.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 
 @contextmanager
@@ -71,22 +76,45 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
     ...     held
     True
     """
-    try:
-        import fcntl
-    except ImportError:
-        yield True
-        return
     end = time.monotonic() + patience
     with path.open("a") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    yield False
-                    return
-                time.sleep(0.05)
-            except OSError:  # a file system without locks
-                break
-        yield True
+        while not (free := _lock(file)) and time.monotonic() <= end:
+            time.sleep(0.05)
+        yield free
+
+
+def _lock(file: TextIO) -> bool:
+    """Lock a file until it is closed; false if somebody else has locked it."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # a system, or a file system, without locks
+        pass
+    return True
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Strictly valid JSON: a number that is not finite becomes null.
+
+    >>> to_json({"perplexity": float("inf"), "epoch": 1})
+    '{"perplexity": null, "epoch": 1}'
+    """
+    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def finite(value: Any) -> Any:
+    """The same value with None for every number that is not finite, at any depth.
+
+    >>> finite([1.5, float("nan")])
+    [1.5, None]
+    """
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

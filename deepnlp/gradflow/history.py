@@ -5,14 +5,14 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from deepnlp.backend import HostArray
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.archives import DAMAGE
 from deepnlp.files.writing import replacing
-from deepnlp.gradflow.microscope import GradientFlow
+from deepnlp.gradflow.microscope import GradientFlow, share
 
 
 class GradientHistory:
@@ -38,26 +38,25 @@ class GradientHistory:
 
     def __init__(self, layers: tuple[str, ...] = ()) -> None:
         self.layers = layers
-        self._rows: list[dict[str, HostArray]] = []
+        self._arrays = {"update": np.zeros(0, dtype=int)}  # their first axis is the measurement
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.updates)
 
     @property
     def updates(self) -> HostArray:
         """After how many updates each measurement was made, (M,)."""
-        return np.array([row["update"] for row in self._rows], dtype=int)
+        return self._arrays["update"]
 
     @property
     def dh(self) -> HostArray:
         """Norms of dL/dh (M, layers, T), the last step of the window first."""
-        return np.array([row["dh"] for row in self._rows])
+        return self._arrays["dh"]
 
     @property
     def dh_share(self) -> HostArray:
         """The norms of dL/dh as shares of those at the last step, (M, layers, T)."""
-        dh, first = self.dh, self.dh[:, :, :1]
-        return np.divide(dh, first, out=np.zeros_like(dh), where=first > 0)
+        return share(self.dh)
 
     def add(self, update: int, flow: GradientFlow) -> None:
         """Keep a measurement.
@@ -76,7 +75,9 @@ class GradientHistory:
         for name in flow.layers[0].gates:
             uses = [layer.gates[name] for layer in flow.layers]
             row[f"gate_{name}"] = [[use.mean, use.shut, use.open] for use in uses]
-        self._rows.append({name: np.array(values) for name, values in row.items()})
+        for name, values in row.items():
+            new = np.array([values])
+            self._arrays[name] = np.concatenate([self._arrays.get(name, new[:0]), new])
 
     def drop_after(self, update: int) -> None:
         """Drop the measurements after an update, to continue from an older checkpoint.
@@ -85,7 +86,8 @@ class GradientHistory:
         ----------
         update : int
         """
-        self._rows = [row for row in self._rows if row["update"] <= update]
+        kept = self.updates <= update
+        self._arrays = {name: array[kept] for name, array in self._arrays.items()}
 
     def to_arrays(self) -> dict[str, HostArray]:
         """Everything as arrays whose first axis is the measurement.
@@ -97,9 +99,7 @@ class GradientHistory:
             and for each gate, such as ``gate_f`` (M, layers, 3), its mean and its shares below
             0.1 and above 0.9.
         """
-        names = self._rows[0] if self._rows else {}
-        arrays = {name: np.array([row[name] for row in self._rows]) for name in names}
-        return {"layers": np.array(self.layers, dtype=str), **arrays}
+        return {"layers": np.array(self.layers, dtype=str), **self._arrays}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write :meth:`to_arrays` to an ``.npz`` file.
@@ -124,15 +124,13 @@ class GradientHistory:
         DeepNLPError
             If the file is not what :meth:`save` wrote.
         """
-        try:
-            with Path(path).open("rb") as file, np.load(file) as archive:
-                arrays = dict(archive)
-            history = cls(tuple(str(name) for name in arrays.pop("layers")))
-            rows = zip(*arrays.values(), strict=True)
-            history._rows = [dict(zip(arrays, row, strict=True)) for row in rows]
-            history.drop_after(int(max(history.updates, default=0)))
-        except FileNotFoundError:
-            raise
-        except (BadZipFile, ValueError, TypeError, KeyError, EOFError, OSError) as error:
-            raise DeepNLPError(f"{path} is damaged ({error}): remove it") from error
+        with Path(path).open("rb") as file:
+            try:
+                with np.load(file) as archive:
+                    arrays = dict(archive)
+                history = cls(tuple(str(name) for name in arrays.pop("layers")))
+                history._arrays = arrays
+                history.drop_after(int(max(history.updates, default=0)))  # one length for all
+            except DAMAGE as error:
+                raise DeepNLPError(f"{path} is damaged ({error}): remove it") from error
         return history

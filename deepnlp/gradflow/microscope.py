@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,14 @@ from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
 from deepnlp.gradflow.observer import Observation, observe
-from deepnlp.gradflow.spectra import Jacobians, Spectrum, jacobian_products, spectrum
+from deepnlp.gradflow.spectra import (
+    Jacobians,
+    Measured,
+    Spectrum,
+    jacobian_products,
+    plain,
+    spectrum,
+)
 from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
 
@@ -21,7 +28,7 @@ SHOWN_STEPS = (0, 1, 2, 5, 10, 20, 35, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True)
-class GateUse:
+class GateUse(Measured):
     """Mean of a gate over units, rows and steps, and the shares of it below 0.1 and above 0.9."""
 
     mean: float
@@ -34,7 +41,7 @@ class GateUse:
 
 
 @dataclass(frozen=True)
-class LayerFlow:
+class LayerFlow(Measured):
     """How the gradient flows back through one recurrent layer.
 
     ``dh`` (T,) is the norm of dL/dh by step back in time, the last step of the window first, and
@@ -73,23 +80,12 @@ class LayerFlow:
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON."""
-        return {
-            "name": self.name,
-            "cell": self.cell,
-            "dh": self.dh.tolist(),
-            "dh_share": self.dh_share.tolist(),
-            "dc": None if self.dc is None else self.dc.tolist(),
-            "dc_share": None if self.dc_share is None else self.dc_share.tolist(),
-            "measured_rate": self.measured_rate,
-            "predicted_rate": self.predicted_rate,
-            "gates": {name: use.to_dict() for name, use in self.gates.items()},
-            "weights": {name: spectrum.to_dict() for name, spectrum in self.weights.items()},
-            "jacobians": None if self.jacobians is None else self.jacobians.to_dict(),
-        }
+        shares = {"dh_share": self.dh_share, "dc_share": self.dc_share}
+        return plain({**vars(self), **shares, "measured_rate": self.measured_rate})
 
 
 @dataclass(frozen=True)
-class GradientFlow:
+class GradientFlow(Measured):
     """What the microscope saw: each recurrent layer, from the input upwards.
 
     The loss is the mean, over ``batch_size`` windows of a text, of the cross-entropy at the last
@@ -100,10 +96,6 @@ class GradientFlow:
     steps: int
     batch_size: int
     layers: tuple[LayerFlow, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON."""
-        return {**vars(self), "layers": [layer.to_dict() for layer in self.layers]}
 
     def table(self) -> str:
         """What a person reads: for each layer norms and shares by step, gates, and spectra."""
@@ -123,8 +115,7 @@ def gradient_flow(
         \left\| \frac{dL_t}{dc_{t-k}} \right\|, \qquad k = 0, \dots, \mathrm{steps}
 
     The windows are spread evenly over the text and begin from a state of zeros. Dropout is off.
-    Model and state are not changed, except for the gradients of the parameters, which are zero
-    afterwards.
+    It is done with a copy of the model, so that weights, gradients and state are not changed.
 
     Parameters
     ----------
@@ -157,19 +148,12 @@ def gradient_flow(
     inputs, targets = _windows(ids, steps, batch_size)
     if hasattr(model, "targets"):  # what it predicts, where that is not what it reads
         targets = model.targets(targets)
-    carried = model.snapshot()
-    modes = [(layer, layer.training) for layer in model._layers()]
-    try:
-        model.reset_state()
-        model.eval()
-        with observe(model) as observers:
-            loss = model.forward(asarray(inputs), asarray(targets))
-            model.backward()
-    finally:
-        model.zero_grad()
-        model.restore(carried)
-        for layer, mode in modes:
-            layer.training = mode
+    model = copy.deepcopy(model)
+    model.reset_state()
+    model.eval()
+    with observe(model) as observers:
+        loss = model.forward(asarray(inputs), asarray(targets))
+        model.backward()
     layers: list[LayerFlow] = []
     for path, observer in reversed(observers.items()):  # the highest layer first
         above = layers[0].predicted_rate if layers else None
@@ -178,40 +162,22 @@ def gradient_flow(
 
 
 def share(norms: HostArray) -> HostArray:
-    """Norms by step back in time, divided by the one at the last step.
+    """Norms (..., T) by step back in time, divided by the one at the last step.
 
-    Parameters
-    ----------
-    norms : array (T,)
+    Zeros where there was no gradient to begin with.
 
-    Returns
-    -------
-    array (T,)
-        Zeros where there was no gradient to begin with.
-
-    Examples
-    --------
     >>> share(np.array([4.0, 2.0, 1.0]))
     array([1.  , 0.5 , 0.25])
     """
-    return norms / norms[0] if norms[0] > 0 else np.zeros_like(norms)
+    first = norms[..., :1]
+    return np.divide(norms, first, out=np.zeros_like(norms), where=first > 0)
 
 
 def rate(norms: HostArray) -> float:
-    """The factor by which norms change per step, from the slope of their logarithm.
+    """The factor by which norms (T,) change per step, from the slope of their logarithm.
 
-    Parameters
-    ----------
-    norms : array (T,)
-        By step back in time. Those that are zero, or not finite, do not count.
+    Those that are zero, or not finite, do not count; it is no number where fewer than two do.
 
-    Returns
-    -------
-    float
-        Not a number where fewer than two count.
-
-    Examples
-    --------
     >>> round(rate(np.array([4.0, 2.0, 1.0, 0.5])), 6)
     0.5
     """
@@ -246,12 +212,13 @@ def _layer_flow(
     jacobians = _jacobians(layer, seen) if spectra else None
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
     blocks = hidden_blocks(layer) if spectra else {}
+    parts = {name: (g, g < SHUT, g > OPEN) for name, g in gate_values(layer, *rows).items()}
     return LayerFlow(
         name=path,
         cell=type(layer).__name__,
         dh=_norms_back(seen.dh),
         dc=None if seen.dc is None else _norms_back(seen.dc),
-        gates={name: _gate_use(gate) for name, gate in gate_values(layer, *rows).items()},
+        gates={name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts},
         weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
         jacobians=jacobians,
         predicted_rate=None if jacobians is None else max(jacobians.rate, rate_above or 0.0),
@@ -262,10 +229,6 @@ def _norms_back(gradients: Array) -> HostArray:
     """Frobenius norms of (T, N, H), the last step first, (T,) in float64."""
     norms = xp.sqrt(xp.sum(gradients.astype("float64") ** 2, axis=(1, 2)))
     return asnumpy(norms)[::-1].copy()
-
-
-def _gate_use(gate: Array) -> GateUse:
-    return GateUse(*(float(xp.mean(part)) for part in (gate, gate < SHUT, gate > OPEN)))
 
 
 def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
@@ -279,35 +242,26 @@ def _jacobians(layer: TimeRecurrent, seen: Observation) -> Jacobians:
     return jacobian_products(sequences, layer.H, lags)
 
 
-def shown_steps(last: int, steps: Sequence[int] = SHOWN_STEPS) -> list[int]:
+def shown_steps(last: int) -> list[int]:
     """Steps back that a table shows: a few round numbers, and the last.
 
-    Parameters
-    ----------
-    last : int
-    steps : sequence of int
-
-    Examples
-    --------
     >>> shown_steps(30)
     [0, 1, 2, 5, 10, 20, 30]
     """
-    return [*(k for k in steps if k < last), last]
+    return [*(k for k in SHOWN_STEPS if k < last), last]
 
 
 def _layer_table(layer: LayerFlow) -> str:
-    shown = shown_steps(len(layer.dh) - 1)
-    columns = {">|dL/dh|": layer.dh, ">share": layer.dh_share}
-    if layer.dc is not None and layer.dc_share is not None:
+    columns: dict[str, Any] = {">|dL/dh|": layer.dh, ">share": layer.dh_share}
+    if layer.dc is not None:
         columns |= {">|dL/dc|": layer.dc, ">share of it": layer.dc_share}
-    rows = [[str(k), *(f"{values[k]:.3g}" for values in columns.values())] for k in shown]
-    headings = [">steps back", *columns]
     if layer.jacobians is not None:
-        products = layer.jacobians
-        headings += [">largest sv of dh_t/dh_(t-k)", ">spectral radius"]
-        largest = {0: 1.0, **dict(zip(products.lags, products.singular_values[:, 0], strict=True))}
-        radius = {0: 1.0, **dict(zip(products.lags, products.spectral_radius, strict=True))}
-        rows = [[*row, f"{largest[k]:.3g}", f"{radius[k]:.3g}"] for row, k in zip(rows, shown)]
+        lags, largest = layer.jacobians.lags, layer.jacobians.singular_values[:, 0]
+        columns[">largest sv of dh_t/dh_(t-k)"] = {0: 1.0, **dict(zip(lags, largest))}
+        radius = layer.jacobians.spectral_radius
+        columns[">spectral radius"] = {0: 1.0, **dict(zip(lags, radius))}
+    steps = shown_steps(len(layer.dh) - 1)
+    rows = [[str(k), *(f"{values[k]:.3g}" for values in columns.values())] for k in steps]
     rates = f"measured rate {layer.measured_rate:.3f} per step"
     if layer.predicted_rate is not None:
         rates += f", predicted {layer.predicted_rate:.3f}"
@@ -319,7 +273,7 @@ def _layer_table(layer: LayerFlow) -> str:
     weights = [
         [name, f"{W.largest:.3f}", f"{W.spectral_radius:.3f}"] for name, W in layer.weights.items()
     ]
-    parts = [head, table(headings, rows)]
+    parts = [head, table([">steps back", *columns], rows)]
     parts.append(table(["gate", ">mean", ">below 0.1", ">above 0.9"], gates))
     if weights:
         parts.append(table(["weights", ">largest singular value", ">spectral radius"], weights))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from deepnlp.backend import Array, xp
 from deepnlp.gradflow.cells import cell_gradient
@@ -26,17 +27,12 @@ class Observation(NamedTuple):
     dc: Array | None
 
 
+@dataclass
 class Observer:
-    """Records the arrays that the backward of one layer shows.
+    """Records the arrays that the backward of one layer shows."""
 
-    Parameters
-    ----------
-    layer : TimeRecurrent
-    """
-
-    def __init__(self, layer: TimeRecurrent) -> None:
-        self.layer = layer
-        self._steps: list[tuple[Any, ...]] = []
+    layer: TimeRecurrent
+    _steps: list[tuple[Array, ...]] = field(default_factory=list)
 
     def __call__(self, t: int, *seen: Array) -> None:
         """Record the arrays of step t; see :class:`~deepnlp.layers.recurrent.TimeRecurrent`.
@@ -49,17 +45,8 @@ class Observer:
         self._steps.append(seen)
 
     def observation(self) -> Observation:
-        """The record of one backward pass.
-
-        Raises
-        ------
-        RuntimeError
-            If there was none.
-        """
-        if not self._steps:
-            raise RuntimeError(f"{type(self.layer).__name__}: no backward was observed")
-        seen = [xp.stack(arrays) for arrays in zip(*reversed(self._steps), strict=True)]
-        x, h_prev, dh, *memory = seen
+        """The record of one backward pass."""
+        x, h_prev, dh, *memory = map(xp.stack, zip(*reversed(self._steps), strict=True))
         if not memory:
             return Observation(x, h_prev, dh, None, None)
         c_prev, dc = memory
@@ -82,6 +69,11 @@ def observe(model: Layer) -> Iterator[dict[str, Observer]]:
     dict of str to Observer
         By path, such as ``layers.2``, from the input upwards.
 
+    Raises
+    ------
+    ValueError
+        If there is no recurrent layer.
+
     Examples
     --------
     >>> from deepnlp.layers import TimeRNN
@@ -91,28 +83,6 @@ def observe(model: Layer) -> Iterator[dict[str, Observer]]:
     ...     dx = layer.backward(xp.ones_like(h))
     >>> observers[""].observation().dh.shape
     (5, 2, 4)
-    """
-    observers = recurrent_layers(model)
-    for observer in observers.values():
-        observer.layer.watch = observer
-    try:
-        yield observers
-    finally:
-        for observer in observers.values():
-            observer.layer.watch = None
-
-
-def recurrent_layers(model: Layer) -> dict[str, Observer]:
-    """An observer for each recurrent layer of a model, by path.
-
-    Parameters
-    ----------
-    model : Layer
-
-    Raises
-    ------
-    ValueError
-        If there is no recurrent layer.
     """
     observers = {
         path: Observer(layer)
@@ -124,4 +94,10 @@ def recurrent_layers(model: Layer) -> dict[str, Observer]:
             f"{type(model).__name__} has no recurrent layer over time: the microscope looks at "
             "TimeRNN, TimeLSTM and TimeGRU"
         )
-    return observers
+    for observer in observers.values():
+        observer.layer.watch = observer
+    try:
+        yield observers
+    finally:
+        for observer in observers.values():
+            observer.layer.watch = None

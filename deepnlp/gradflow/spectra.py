@@ -11,8 +11,27 @@ import numpy as np
 from deepnlp.backend import HostArray
 
 
+class Measured:
+    """Measurements as fields of a dataclass."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lists and numbers, for JSON."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+def plain(value: Any) -> Any:
+    """A measurement as lists and numbers, at any depth."""
+    if isinstance(value, Measured):
+        return value.to_dict()
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
 @dataclass(frozen=True)
-class Spectrum:
+class Spectrum(Measured):
     """Singular values (n,), the largest first, and the spectral radius of a square matrix."""
 
     singular_values: HostArray
@@ -22,10 +41,6 @@ class Spectrum:
     def largest(self) -> float:
         """The largest singular value: the most that one product can stretch a vector."""
         return float(self.singular_values[0])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON."""
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 def spectrum(W: HostArray) -> Spectrum:
@@ -61,7 +76,7 @@ def spectral_radius(W: HostArray) -> float:
 
 
 @dataclass(frozen=True)
-class Jacobians:
+class Jacobians(Measured):
     """Step Jacobians of one layer, multiplied and averaged.
 
     ``singular_values`` (K, H) and ``spectral_radius`` (K,) are those of dh_t / dh_(t-k) for the K
@@ -74,10 +89,6 @@ class Jacobians:
     singular_values: HostArray
     spectral_radius: HostArray
     rate: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Lists and numbers, for JSON."""
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 def jacobian_products(

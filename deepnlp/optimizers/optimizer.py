@@ -168,10 +168,6 @@ class Optimizer:
             for n in steps
         }
 
-    def most_steps(self) -> int:
-        """The number of updates of the parameter that has had most."""
-        return max(self._steps.values(), default=0)
-
     def _scalars(self, t: int) -> dict[str, float]:
         """The numbers of the formula at update t of a parameter, by their names in it."""
         others = {name: getattr(self, name) for name in self._letters}

@@ -9,7 +9,7 @@ names, and so is the ``config.toml`` of a run folder. In this line a later value
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from os import PathLike
 from typing import Any
@@ -56,7 +56,7 @@ def all_options(task: str, given: Mapping[str, Any] | None = None) -> dict[str, 
     return {n: o for group in option_groups(task, given).values() for n, o in group.items()}
 
 
-class TrainConfig(Mapping[str, Any]):
+class TrainConfig(dict[str, Any]):
     """All options of a training run: a table by name, whose entries are attributes too.
 
     Parameters
@@ -87,29 +87,17 @@ class TrainConfig(Mapping[str, Any]):
         for name in options:
             if name not in known:
                 raise ValueError(f"unknown option {name!r}: expected one of {', '.join(known)}")
-        self._table: dict[str, Any] = {"task": task}
+        super().__init__(task=task)
         for name, option in known.items():
             value = options.get(name, option.default)
             said = name in options and (value is not None or option.default is not None)
-            self._table[name] = option.check(value) if said else value
-
-    def __getitem__(self, name: str) -> Any:
-        return self._table[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        return len(self._table)
+            self[name] = option.check(value) if said else value
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self.__dict__["_table"][name]
+            return self[name]
         except KeyError:
             raise AttributeError(f"a TrainConfig has no {name}") from None
-
-    def __repr__(self) -> str:
-        return f"TrainConfig({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
     def replace(self, **changes: Any) -> TrainConfig:
         """The same options with some of them changed.

@@ -26,29 +26,22 @@ class Interrupt:
     True
     """
 
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
     def __init__(self) -> None:
         self.requested = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            for number in self.SIGNALS:
+            for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._put_back()
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
-            self._put_back()
-            raise KeyboardInterrupt
-        self.requested = True
-
-    def _put_back(self) -> None:
         for number, handler in self._before.items():
             # None stands for a handler that was not set from Python and cannot be put back
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        self._before = {}
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from deepnlp import __version__, backend
+from deepnlp.files.writing import finite
+from deepnlp.tasks import Task
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.strict_json import finite
 
 NUMBERS = (int, float, type(None))
 
@@ -94,12 +95,15 @@ class Result:
         except KeyError:
             raise AttributeError(f"this result has no {name}") from None
 
-    def keep(self, folder: RunFolder | None) -> Result:
-        """Write ``result.json``, where there is a folder; the result as it is read again."""
+    def keep(self, task: Task, folder: RunFolder | None) -> Result:
+        """Add what the result depends on besides the options, and write ``result.json``.
+
+        Gives the result as it is read again. Without a folder nothing is written.
+        """
+        self.peak_memory_mb, self.corpus, self.versions = peak_memory_mb(), task.facts(), versions()
         if folder is not None:
-            names = {*folder.files(), folder.result.name}
-            self.folder = str(folder.path)
-            self.files = [name for name in folder.FILES if name in names]
+            there = {*folder.files(), folder.result.name}
+            self.folder, self.files = str(folder.path), [n for n in folder.FILES if n in there]
             folder.write_result(self.to_dict())
         return Result.from_dict(finite(self.to_dict()))
 
@@ -119,8 +123,8 @@ class Result:
         ValueError
             If ``result.json`` is not what :meth:`to_dict` gave: the text names what is wrong.
         """
-        table = folder.read_result()
         try:
+            table = folder.read_result()
             return None if table is None else cls.from_dict(table)
         except ValueError as error:
             raise ValueError(f"{folder.result} is damaged ({error}): remove it") from error
@@ -129,23 +133,20 @@ class Result:
     def from_dict(cls, table: Mapping[str, Any]) -> Result:
         """A result from what :meth:`to_dict` gave."""
         own = {field.name: str(field.type) for field in dataclasses.fields(cls)}
-        for name in ("status", "epochs"):
-            if name not in table:
-                raise ValueError(f"it has no {name!r}")
+        if missing := {"status", "epochs"} - table.keys():
+            raise ValueError(f"it has no {min(missing)!r}")
         for name in own.keys() & table.keys():  # "float | None" may be an int too
             expected = own[name].replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
-        baselines = table.get("baselines", {})
-        for name, value in baselines.items():
-            if not isinstance(value, dict):
-                raise ValueError(f"its {name!r} is {value!r}")
-        for name, value in [*baselines.items(), *table.items()]:
-            splits = value if isinstance(value, dict) and "valid" in value else {}
-            if any(type(splits.get(split)) not in NUMBERS for split in ("valid", "test")):
-                raise ValueError(f"its {name!r} is {value!r}")
+        known = {name: value for name, value in table.items() if name in own}
         figures = {name: value for name, value in table.items() if name not in own}
-        known = {name: table[name] for name in table if name in own}
+        baselines = known.get("baselines", {})
+        for name, value in [*baselines.items(), *figures.items()]:
+            is_table = isinstance(value, dict)
+            splits = [value.get(split) for split in ("valid", "test")] if is_table else []
+            if (name in baselines and not is_table) or any(type(x) not in NUMBERS for x in splits):
+                raise ValueError(f"its {name!r} is {value!r}")
         return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})
 
     @property
@@ -158,42 +159,31 @@ class Result:
     def table(self) -> str:
         """Figures beside those of the baselines, then time, speed and memory of the run."""
         rows = [*self.baselines.items()]
-        by_split = [n for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f]
-        main, *others = by_split or [""]
-        rows += [("model", self.figures[main])] if main else []
-        streams = self.figures.get("eval_batch_size", 1)
-        for name in others:
+        splits = {n: f for n, f in self.figures.items() if isinstance(f, dict) and "valid" in f}
+        main, streams = next(iter(splits), ""), self.figures.get("eval_batch_size", 1)
+        for name, figures in splits.items():
             if name != f"{main}_batched":
-                rows.append((f"  {name}", self.figures[name]))
+                rows.append(("model" if name == main else f"  {name}", figures))
             elif streams != 1:
-                rows.append((f"  in {streams} streams", self.figures[name]))
+                rows.append((f"  in {streams} streams", figures))
         lines = [f"{'':14}{'valid':>11}{'test':>10}"]
         for name, figures in rows:
             valid, test = (figure_text(figures.get(split)) for split in ("valid", "test"))
             lines.append(f"{name:14}{valid:>11}{test:>10}")
-        return "\n".join([*lines, "", self._what_happened(), *self._costs()])
-
-    def _what_happened(self) -> str:
         plural = "" if self.epochs == 1 else "s"
-        best = (
-            f"best validation after epoch {self.best_epoch}"
-            if self.best_epoch
-            else "no validation yet, the figures are of the latest weights"
-        )
-        return f"{self.status} after {self.epochs} epoch{plural}, {self.steps:,} steps; {best}"
-
-    def _costs(self) -> list[str]:
-        costs = [
-            text.format(value)
-            for text, value in [
-                ("{:,} parameters", self.parameters),
-                ("{:,.0f} tokens/s", self.tokens_per_second),
-                ("{:,.0f} s", self.seconds),
-                ("peak memory {:,.0f} MB", self.peak_memory_mb),
-            ]
-            if value is not None
-        ]
-        return [", ".join(costs)] if costs else []
+        best = "no validation yet, the figures are of the latest weights"
+        if self.best_epoch:
+            best = f"best validation after epoch {self.best_epoch}"
+        length = f"{self.epochs} epoch{plural}, {self.steps:,} steps"
+        lines += ["", f"{self.status} after {length}; {best}"]
+        costs = {
+            "{:,} parameters": self.parameters,
+            "{:,.0f} tokens/s": self.tokens_per_second,
+            "{:,.0f} s": self.seconds,
+            "peak memory {:,.0f} MB": self.peak_memory_mb,
+        }
+        known = [text.format(cost) for text, cost in costs.items() if cost is not None]
+        return "\n".join([*lines, ", ".join(known)]).rstrip()
 
 
 def peak_memory_mb() -> float | None:

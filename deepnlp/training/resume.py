@@ -9,26 +9,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from deepnlp import backend
 from deepnlp.checkpoint import pack_model, set_parameters
-from deepnlp.errors import DeepNLPError, DivergedError
+from deepnlp.errors import DeepNLPError
 from deepnlp.files.archives import read_npz, write_npz
+from deepnlp.files.writing import finite
 from deepnlp.models import Model
 from deepnlp.options import arguments_of, kept_at_resume, options_of, values_of
 from deepnlp.training.runfolder import RunFolder
-from deepnlp.training.schema import check_contents, check_pieces, state_of
-from deepnlp.training.state import join, split
-from deepnlp.training.strict_json import finite
+from deepnlp.training.schema import check_contents, check_pieces, join, split
 
 CAUSES = {"total_steps": " (its schedule ends with the last epoch, so epochs must be the same)"}
 TIMES = ("tokens_per_second", "seconds", "cpu_seconds")  # in the figures of an epoch
-
-
-def fixed_options(trainer: Any) -> dict[str, Any]:
-    """Those options of its ``config.toml`` that must be the same when it is resumed."""
-    return trainer.config.fixed() if hasattr(trainer.config, "fixed") else {}
 
 
 def describe(trainer: Any) -> dict[str, Any]:
@@ -49,13 +41,13 @@ def describe(trainer: Any) -> dict[str, Any]:
     }
 
 
-def setup_of(trainer: Any) -> dict[str, Any]:
-    """Those options that must be the same when a run is resumed."""
+def settings_of(trainer: Any) -> dict[str, dict[str, Any]]:
+    """What must be the same when a run is resumed: its setup, and options of ``config.toml``."""
     options = options_of(type(trainer.task)) | options_of(type(trainer))
-    same = kept_at_resume(describe(trainer), options)
-    del same["corpus"]  # its fingerprint is compared instead
-    table: dict[str, Any] = json.loads(json.dumps(same))
-    return table
+    setup = kept_at_resume(describe(trainer), options)
+    del setup["corpus"]  # its fingerprint is compared instead
+    fixed = trainer.config.fixed() if hasattr(trainer.config, "fixed") else {}
+    return {"setup": json.loads(json.dumps(setup)), "options": fixed}
 
 
 def write_checkpoint(trainer: Any, path: Path) -> None:
@@ -64,31 +56,24 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
     What a checkpoint is read with must hold for what is written.
     """
     arrays, meta = pack_model(trainer.model)
-    best, _ = split("best", trainer.best or {})
-    optimizer, optimizer_numbers = split("optimizer", trainer.optimizer.state())
-    carried, carried_numbers = split("carried", trainer.model.snapshot())
-    arrays |= {**best, **optimizer, **carried}
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise DivergedError(trainer.diverged(f"{name} has values that are not finite"))
+    best = split("best", trainer.best or {})[0]
+    optimizer, updates = split("optimizer", trainer.optimizer.state())
+    carried, counters = split("carried", trainer.model.snapshot())
     meta["training"] = {
         "state": asdict(trainer.state),
-        "optimizer": optimizer_numbers,
+        "optimizer": updates,
         "schedule": trainer.schedule.state(),
-        "carried": carried_numbers,
+        "carried": counters,
         "random": backend.rng().bit_generator.state,
-        "setup": setup_of(trainer),
-        "options": fixed_options(trainer),
         "corpus": trainer.task.facts(),
-        "history": [without_times(row) for row in trainer.history],
+        # what is the same whenever an epoch is trained
+        "history": finite([{n: row[n] for n in row if n not in TIMES} for row in trainer.history]),
+        **settings_of(trainer),
     }
-    write_npz(path, arrays, meta)
-
-
-def without_times(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of an epoch that are the same whenever it is trained."""
-    kept: dict[str, Any] = finite({name: row[name] for name in row if name not in TIMES})
-    return kept
+    try:
+        write_npz(path, {**arrays, **best, **optimizer, **carried}, meta)
+    except ValueError as error:
+        raise trainer.diverged(str(error)) from error
 
 
 def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
@@ -104,12 +89,11 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
     with wrong_pieces_of(path):
         check_pieces(training)
     _check_data(training["corpus"], trainer.task.facts())
-    _check_same(training["setup"], setup_of(trainer))
-    _check_same(training["options"], fixed_options(trainer))
-    rows = folder.read_metrics()
+    for name, settings in settings_of(trainer).items():
+        _check_same(training[name], settings)
+    written = [*folder.read_metrics(), *[{}] * len(training["history"])]  # it may have been lost
     with wrong_pieces_of(path):
-        state = state_of(trainer, training)
-        check_contents(trainer, arrays, meta, state)
+        state = check_contents(trainer, arrays, meta)
         # which checks all of it before it takes any
         trainer.optimizer.load_state(join("optimizer", arrays, training["optimizer"]))
     set_parameters(trainer.model, {n: a for n, a in arrays.items() if "/" not in n})
@@ -118,14 +102,10 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
     trainer.model.restore(join("carried", arrays, training["carried"]))
     backend.rng().bit_generator.state = training["random"]
     trainer.state = state
-    written = [*rows, *[{}] * state.epoch]  # metrics.jsonl may have been lost
-    trainer.history = [_with_times(row, written[k]) for k, row in enumerate(training["history"])]
-
-
-def _with_times(row: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of figures in the order of the one that was written, and with its times."""
-    known = {n: row.get(n, value) for n, value in written.items() if n in row or n in TIMES}
-    return {**known, **row}
+    trainer.history = [  # in the order, and with the times, that were written
+        {**{n: value for n, value in old.items() if n in row or n in TIMES}, **row}
+        for row, old in zip(training["history"], written)
+    ]
 
 
 @contextmanager
@@ -143,7 +123,7 @@ def wrong_pieces_of(path: Path) -> Iterator[None]:
 def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     if now["fingerprint"] == then["fingerprint"]:
         return
-    keys = [key for key in now if key != "fingerprint"] + ["fingerprint"]
+    keys = sorted(now, key="fingerprint".__eq__)  # what follows from others comes last
     changes = [f"{k} was {then.get(k)}, is {now[k]}" for k in keys if then.get(k) != now[k]]
     raise ValueError(
         f"the corpus is not the one the run began with ({'; '.join(changes)}): bring back the "

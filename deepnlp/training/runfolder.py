@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.archives import DAMAGE
 from deepnlp.files.reading import content_of, read_json
-from deepnlp.files.writing import left_by_writers, locked, replacing
-from deepnlp.training.ownership import MARK, check_files
-from deepnlp.training.strict_json import to_json
+from deepnlp.files.writing import left_by_writers, locked, replacing, to_json
+from deepnlp.tasks import TASKS
+
+MARK = "# Options of a run of deepnlp"
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class RunFolder:
@@ -58,9 +63,9 @@ class RunFolder:
         if any("\ud800" <= letter <= "\udfff" for letter in str(path)):  # bytes that are no text
             raise ValueError(f"the name of a folder should be text in UTF-8, got {str(path)!r}")
         self.path = Path(path)
-        paths = [self.path / name for name in self.FILES]
-        self.config, self.metrics, self.checkpoint, self.best = paths[:4]
-        self.figure, self.result, self.gradients, self.gradient_figure = paths[4:]
+        self._own = [self.path / name for name in self.FILES]
+        self.config, self.metrics, self.checkpoint, self.best = self._own[:4]
+        self.figure, self.result, self.gradients, self.gradient_figure = self._own[4:]
         self.lock = self.path / ".lock"
         # The first checkpoint of a run that replaces another, and its options
         self._next_config, self._next_checkpoint = (
@@ -70,7 +75,7 @@ class RunFolder:
         self._is_held = False
 
     @classmethod
-    def of(cls, out: RunFolder | str | PathLike[str] | None, name: str = "run") -> RunFolder:
+    def of(cls, out: Out, name: str = "run") -> RunFolder:
         """The folder of a path; without one a new folder, which is made: ``runs/NAME-TIME``.
 
         Parameters
@@ -79,7 +84,7 @@ class RunFolder:
         name : str
             NAME of a new folder. There is a number at its end where two runs begin in a second.
         """
-        if out is not None:
+        if out is not None and out is not False:
             return out if isinstance(out, RunFolder) else cls(out)
         if not name or Path(name).name != name:
             raise ValueError(f"the name of a run should be one without folders, got {name!r}")
@@ -133,7 +138,7 @@ class RunFolder:
             raise ValueError("resume goes on with a run and overwrite removes it: choose one")
         if self.path.exists() and not self.path.is_dir():
             raise NotADirectoryError(f"{self.path} is a file: name a folder for the run")
-        check_files(self._paths())
+        _check_files(self._paths())
         made = [path for path in (self.path, *self.path.parents) if not path.exists()]
         is_new = not self.lock.exists()
         self.path.mkdir(parents=True, exist_ok=True)
@@ -166,10 +171,8 @@ class RunFolder:
         if resume and not self.config.exists():
             advice = "expected a folder with a config.toml, which training writes"
             if there:
-                advice += (
-                    f"; {there[0]} is there: begin again with --overwrite, or bring config.toml "
-                    "back"
-                )
+                back = "begin again with --overwrite, or bring config.toml back"
+                advice += f"; {there[0]} is there: {back}"
             raise FileNotFoundError(f"no run to resume in {self.path}: {advice}")
         if there and not (resume or overwrite):
             resumed = "go on with it (--resume), " if self.config.exists() else ""
@@ -178,20 +181,17 @@ class RunFolder:
                 "another folder"
             )
 
-    def check_checkpoint(self) -> None:
-        """An error where a run that is to be resumed has lost its checkpoint."""
+    def has_checkpoint(self) -> bool:
+        """Whether there is one to resume from; an error where a run has lost its own."""
         if self.checkpoint.exists():
-            return
-        result = self.read_result() or {}
-        if (
-            self.best.exists()
-            or self.read_metrics()
-            or result.get("status", "diverged") != "diverged"
-        ):
+            return True
+        status = (self.read_result() or {}).get("status", "diverged")
+        if self.best.exists() or self.read_metrics() or status != "diverged":
             raise DeepNLPError(
                 f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
                 "the file back, or begin again (--overwrite)"
             )
+        return False
 
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
         """Put a run in place of the one that is there, which is whole until then.
@@ -206,12 +206,8 @@ class RunFolder:
         write_checkpoint : callable
             Writes the new checkpoint to a path.
         """
-        try:
-            _write(self._next_config, f"{MARK}\n{config}")
-            write_checkpoint(self._next_checkpoint)
-        except BaseException:
-            self._next_config.unlink(missing_ok=True)
-            raise
+        _write(self._next_config, f"{MARK}\n{config}")
+        write_checkpoint(self._next_checkpoint)
         self._roll_forward()
         self.replaces = False
 
@@ -221,24 +217,23 @@ class RunFolder:
             return
         if self._next_config.exists():
             self._next_config.replace(self.config)
-        for path in (self.path / name for name in self.FILES):
+        for path in self._own:
             if path not in (self.config, self.checkpoint):
                 path.unlink(missing_ok=True)
         self._next_checkpoint.replace(self.checkpoint)
 
     def clear(self) -> None:
         """Remove the files of the run, and no others."""
-        for name in self.FILES:
-            (self.path / name).unlink(missing_ok=True)
+        for path in self._own:
+            path.unlink(missing_ok=True)
 
     def files(self) -> list[str]:
         """Names of the files of the run that are there."""
-        return [name for name in self.FILES if (self.path / name).exists()]
+        return [path.name for path in self._own if path.exists()]
 
     def _paths(self) -> list[Path]:
         """All paths that may be written."""
-        own = [self.path / name for name in self.FILES]
-        return [*own, self.lock, self._next_config, self._next_checkpoint]
+        return [*self._own, self.lock, self._next_config, self._next_checkpoint]
 
     def write_config(self, text: str) -> None:
         """Write ``config.toml``.
@@ -254,19 +249,18 @@ class RunFolder:
         if not self.metrics.exists():
             return []
         rows: list[dict[str, Any]] = []
-        *lines, unfinished = content_of(self.metrics).split(b"\n")
-        for number, line in enumerate([*lines, *([unfinished] if unfinished else [])], start=1):
+        lines = content_of(self.metrics).splitlines(keepends=True)
+        for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
-                if number > len(lines):
-                    break
                 row = None
-            if not isinstance(row, dict) or type(row.get("epoch")) is not int:
+            if isinstance(row, dict) and type(row.get("epoch")) is int:
+                rows.append(row)
+            elif row is not None or line.endswith(b"\n"):
                 raise DeepNLPError(
                     f"{self.metrics} is damaged in line {number}: expected the figures of an epoch"
                 )
-            rows.append(row)
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -289,14 +283,66 @@ class RunFolder:
 
     def read_result(self) -> dict[str, Any] | None:
         """What ``result.json`` says, or None where there is none."""
-        if not self.result.exists():
-            return None
-        try:
-            return read_json(self.result)
-        except ValueError as error:
-            raise DeepNLPError(f"{self.result} is damaged ({error}): remove it") from error
+        return read_json(self.result) if self.result.exists() else None
+
+
+Out = RunFolder | str | PathLike[str] | Literal[False] | None  # where a run writes; False: nowhere
 
 
 def _write(path: Path, text: str) -> None:
     with replacing(path) as file:
         file.write(text.encode("utf-8"))
+
+
+# --- Which files of a folder are those of a run, and so may be written over --------------------
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    """An error unless the files that are there are those of a run.
+
+    No path may be a link, through which a run would write elsewhere. A file that cannot be read as
+    what its name says is taken for a damaged one of the run if another file is certainly the run's.
+    """
+    for path in paths:
+        if path.is_symlink():
+            raise DeepNLPError(
+                f"{path} is a symbolic link, through which a run would write elsewhere: replace it "
+                "by the file itself, or choose another folder"
+            )
+        if path.exists() and not path.is_file():
+            raise DeepNLPError(f"{path} is no file: move it away, or choose another folder")
+    there = [path for path in paths if path.suffix in LOOKS and path.exists()]
+    own = {path: _is_ours(path) for path in there if path.stat().st_size}
+    for path, is_ours in own.items():
+        if is_ours is False or True not in own.values():
+            raise DeepNLPError(
+                f"{path} is not a file of a run of deepnlp: move it away, or choose another folder"
+            )
+
+
+def _is_ours(path: Path) -> bool | None:
+    """Whether a file is one of a run, or None where nobody can say."""
+    try:
+        return LOOKS[path.suffix](path)
+    except DAMAGE:
+        return None
+
+
+def _is_config(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return text.startswith(MARK) or tomllib.loads(text).get("task") in TASKS
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether it has one of the members that deepnlp writes."""
+    with zipfile.ZipFile(path) as archive:
+        return not {"meta.json.npy", "layers.npy"}.isdisjoint(archive.namelist())
+
+
+LOOKS: dict[str, Callable[[Path], bool | None]] = {
+    ".toml": _is_config,
+    ".jsonl": lambda path: "epoch" in json.loads(path.read_bytes().partition(b"\n")[0]),
+    ".json": lambda path: "status" in json.loads(path.read_bytes()),
+    ".npz": _is_archive,
+    ".png": lambda path: None if PNG.startswith(path.read_bytes()[: len(PNG)]) else False,
+}

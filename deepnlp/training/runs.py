@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from os import PathLike
-from typing import Any, Literal
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from deepnlp import backend
-from deepnlp.models import Model
 from deepnlp.optimizers import OPTIMIZERS
-from deepnlp.options import Option, fill
-from deepnlp.tasks import TASKS
+from deepnlp.options import Option, fill, to_toml
+from deepnlp.tasks import TASKS, Task
 from deepnlp.training.config import TrainConfig, all_options
-from deepnlp.training.counted import CountedRun
+from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result
-from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
-from deepnlp.training.watching import Hook
 
 
 def train(
     config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | None = None,
+    out: Out = None,
     *,
     resume: bool = False,
     overwrite: bool = False,
@@ -54,15 +52,12 @@ def train(
         As :meth:`Trainer.fit` and :func:`deepnlp.datasets.load_corpus` do; nothing was written
         or removed if an option is wrong.
     """
-    if out is None:
-        return build_run(config, overwrite=overwrite, **options).fit(resume=resume)
-    with RunFolder.of(out).held(resume=resume, overwrite=overwrite) as folder:
+    use = {"resume": resume, "overwrite": overwrite}
+    with nullcontext() if out is None else RunFolder.of(out).held(**use) as folder:
         return build_run(config, folder, **options).fit(resume=resume)
 
 
-def resumed_config(
-    out: RunFolder | str | PathLike[str], explicit: Mapping[str, Any] | None = None
-) -> TrainConfig:
+def resumed_config(out: Out, explicit: Mapping[str, Any] | None = None) -> TrainConfig:
     """Options of the run in a folder, to resume it.
 
     Parameters
@@ -96,11 +91,7 @@ def resumed_config(
     return asked
 
 
-def build_trainer(
-    config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
-    **options: Any,
-) -> Trainer:
+def build_trainer(config: TrainConfig, out: Out = None, **options: Any) -> Trainer:
     """Seed, load the data, build the model, and put a trainer around them.
 
     Parameters
@@ -125,33 +116,13 @@ def build_trainer(
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
     model = task.build_model(config)
-    if not isinstance(model, Model):
-        raise TypeError(
-            f"task {config.task!r} builds a {type(model).__name__}, which could not be built again "
-            "from its checkpoint: expected a deepnlp.models.Model"
-        )
-    return fill(
-        Trainer,
-        config,
-        model,
-        task,
-        fill(OPTIMIZERS[config.optimizer], config, model.parameters()),
-        schedule=build_schedule(config, steps=len(task.batches(epoch=0))),
-        seed=None,  # was set before the model was built
-        out=out,
-        config=config,
-        **options,
-    )
+    optimizer = fill(OPTIMIZERS[config.optimizer], config, model.parameters())
+    options["schedule"] = build_schedule(config, steps=len(task.batches(epoch=0)))
+    options["seed"] = None  # was set before the model was built
+    return fill(Trainer, config, model, task, optimizer, out=out, config=config, **options)
 
 
-def build_run(
-    config: TrainConfig,
-    out: RunFolder | str | PathLike[str] | None = None,
-    *,
-    watch_gradients: int | None = None,
-    hooks: Sequence[Hook] = (),
-    **options: Any,
-) -> Trainer | CountedRun:
+def build_run(config: TrainConfig, out: Out = None, **options: Any) -> Trainer | CountedRun:
     """A trainer, or for a task whose model is counted what takes its place.
 
     Both have ``model``, ``task`` and ``fit(resume)``; the arguments are those of
@@ -159,12 +130,49 @@ def build_run(
     """
     task_type = TASKS[config.task]
     if not task_type.counted:
-        options |= {"watch_gradients": watch_gradients, "hooks": hooks}
         return build_trainer(config, out, **options)
-    if watch_gradients is not None:
+    if options.pop("watch_gradients", None) is not None:
         raise ValueError(f"task {config.task!r} has no gradients to watch")
+    options.pop("hooks", None)
     task = task_type.load(config)
     return CountedRun(task.build_model(config), task, out=out, config=config, **options)
+
+
+@dataclass
+class CountedRun:
+    """A run of a model that is counted in one pass over its text, with the files of others.
+
+    There are no updates, so there are no checkpoints: a run that was stopped is counted again.
+    """
+
+    model: Any
+    task: Task
+    _: KW_ONLY
+    config: Mapping[str, Any]
+    out: Out = None
+    name: str | None = None
+    progress: bool = True
+    test: bool = True
+
+    def fit(self, resume: bool = False) -> Result:
+        """Count, measure and write ``config.toml``, ``metrics.jsonl`` and ``result.json``."""
+        name, clock, task = self.name or self.task.name, Clock(), self.task
+        folder = None if self.out is False else RunFolder.of(self.out, name)
+        with nullcontext() if folder is None else folder.held(resume=resume):
+            task.fit(self.model)
+            figures = (task.final if self.test else task.on_validation)(self.model)
+            clock.stop()
+            valid = figures[task.metric]["valid"]
+            with Progress(0, 0, self.progress) as progress:
+                progress.line(f"{task.describe()}\ncounted: validation {task.metric} {valid:,.2f}")
+            if folder is not None:
+                folder.clear()  # of a run that is replaced, or counted again
+                folder.write_config(to_toml(self.config))
+                row = {"epoch": 1, "step": 0, f"valid_{task.metric}": valid, "best": True}
+                folder.write_metrics([{**row, **clock.times()}])
+            costs = {"parameters": self.model.size(), **clock.times()}
+            result = Result("finished", epochs=1, steps=0, best_epoch=1, figures=figures, **costs)
+            return result.keep(task, folder)
 
 
 def build_schedule(config: TrainConfig, steps: int) -> Schedule:

@@ -8,29 +8,23 @@ schedule remembers, for a checkpoint.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any
 
 from deepnlp.options import Choice, Option, check_options
 
-# Help texts of options.
 CUT = "what a cut, or with exponential an epoch, multiplies the rate by"
-THRESHOLD = "relative improvement below which an epoch does not count as better"
-PATIENCE = "epochs without a better validation to tolerate before a cut"
-HOLD = "epochs before the first cut; by default as between cuts"
 
 Warmup = Annotated[int, Option("updates in which the rate rises in a straight line", low=0)]
 Factor = Annotated[float, Option(CUT, above=0, high=1, name="lr_factor")]
-Patience = Annotated[int, Option(PATIENCE, low=0, name="lr_patience")]
-Threshold = Annotated[float, Option(THRESHOLD, low=0, below=1, name="lr_threshold")]
-Every = Annotated[int, Option("epochs between cuts", low=1, name="lr_every")]
-Hold = Annotated[int | None, Option(HOLD, low=1, name="lr_hold")]
-Floor = Annotated[
-    float, Option("smallest rate, as a fraction of the first", low=0, high=1, name="lr_floor")
-]
+Floor = Annotated[float, Option(low=0, high=1, name="lr_floor")]
 
 
+@dataclass(eq=False)
 class Schedule:
     """The learning rate as a fraction of its first value: here, always 1.
+
+    What a subclass remembers between epochs are its fields without a place in the constructor.
 
     Parameters
     ----------
@@ -43,11 +37,10 @@ class Schedule:
     [0.25, 0.5, 0.75, 1.0, 1.0]
     """
 
-    fractions: ClassVar[tuple[str, ...]] = ()  # numbers of state() that lie from 0 to 1
+    warmup_steps: Warmup = field(default=0, kw_only=True)
 
-    def __init__(self, warmup_steps: Warmup = 0) -> None:
-        check_options(Schedule, locals())
-        self.warmup_steps = warmup_steps
+    def __post_init__(self) -> None:
+        check_options(type(self), vars(self))
 
     def scale(self, step: int) -> float:
         """The learning rate of an update, as a fraction of the first.
@@ -70,7 +63,7 @@ class Schedule:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must keep of this schedule: numbers by name."""
-        return {}
+        return {each.name: getattr(self, each.name) for each in fields(self) if not each.init}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Put back what :meth:`state` gave."""
@@ -88,6 +81,7 @@ class Constant(Schedule):
     """
 
 
+@dataclass(eq=False)
 class Plateau(Schedule):
     r"""Annealing: a smaller rate after an epoch without a better validation.
 
@@ -103,11 +97,11 @@ class Plateau(Schedule):
         0.25 in the word_language_model example of PyTorch, 0.5 in Gulordava, Aina and Boleda
         (2018).
     patience : int
-        Epochs without a better validation to tolerate before each cut.
+        Epochs without a better validation to tolerate before a cut.
     threshold : float
         Relative improvement below which an epoch does not count as better.
     floor : float
-        The smallest rate, as a fraction of the first.
+        Smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples
@@ -119,22 +113,13 @@ class Plateau(Schedule):
     0.25
     """
 
-    fractions = ("level",)
-
-    def __init__(
-        self,
-        factor: Factor = 0.25,
-        patience: Patience = 0,
-        threshold: Threshold = 0.0,
-        floor: Floor = 0.0,
-        warmup_steps: Warmup = 0,
-    ) -> None:
-        super().__init__(warmup_steps)
-        check_options(Plateau, locals())
-        self.factor, self.patience, self.threshold, self.floor = factor, patience, threshold, floor
-        self.level = 1.0
-        self.best: float | None = None
-        self.epochs_without = 0
+    factor: Factor = 0.25
+    patience: Annotated[int, Option(low=0, name="lr_patience")] = 0
+    threshold: Annotated[float, Option(low=0, below=1, name="lr_threshold")] = 0.0
+    floor: Floor = 0.0
+    level: float = field(default=1.0, init=False)
+    best: float | None = field(default=None, init=False)
+    epochs_without: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:
         """The equation above."""
@@ -151,11 +136,8 @@ class Plateau(Schedule):
             self.level = max(self.floor, self.level * self.factor)
             self.epochs_without = 0
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep of this schedule."""
-        return {"level": self.level, "best": self.best, "epochs_without": self.epochs_without}
 
-
+@dataclass(eq=False)
 class Step(Schedule):
     r"""A cut every few epochs, the first perhaps later.
 
@@ -171,7 +153,7 @@ class Step(Schedule):
         Epochs between cuts.
     factor : float
     hold : int, optional
-        Epochs before the first cut; ``every`` by default.
+        Epochs before the first cut; by default as between cuts.
     warmup_steps : int
 
     Notes
@@ -188,17 +170,10 @@ class Step(Schedule):
     1.0 1.0 1.0 1.0 0.5 0.25
     """
 
-    def __init__(
-        self,
-        every: Every = 1,
-        factor: Factor = 0.5,
-        hold: Hold = None,
-        warmup_steps: Warmup = 0,
-    ) -> None:
-        super().__init__(warmup_steps)
-        check_options(Step, locals())
-        self.every, self.factor, self.hold = every, factor, hold
-        self.epochs = 0
+    every: Annotated[int, Option(low=1, name="lr_every")] = 1
+    factor: Factor = 0.5
+    hold: Annotated[int | None, Option(low=1, name="lr_hold")] = None
+    epochs: int = field(default=0, init=False)
 
     def shape(self, step: int) -> float:
         """The equation above."""
@@ -209,11 +184,8 @@ class Step(Schedule):
         """Count an epoch."""
         self.epochs += 1
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint must keep of this schedule."""
-        return {"epochs": self.epochs}
 
-
+@dataclass(eq=False)
 class Exponential(Schedule):
     r"""A steady fall, by the same factor over any ``steps`` updates.
 
@@ -235,18 +207,20 @@ class Exponential(Schedule):
     0.5
     """
 
-    def __init__(self, steps: int, factor: Factor = 0.5, warmup_steps: Warmup = 0) -> None:
-        super().__init__(warmup_steps)
-        check_options(Exponential, locals())
-        if steps < 1:
-            raise ValueError(f"steps should be 1 or more, got {steps}")
-        self.steps, self.factor = steps, factor
+    steps: int
+    factor: Factor = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.steps < 1:
+            raise ValueError(f"steps should be 1 or more, got {self.steps}")
 
     def shape(self, step: int) -> float:
         """The equation above."""
         return float(self.factor ** (max(0, step - self.warmup_steps) / self.steps))
 
 
+@dataclass(eq=False)
 class Linear(Schedule):
     r"""A straight line from 1 to ``floor``, reached at the last update.
 
@@ -258,6 +232,7 @@ class Linear(Schedule):
     total_steps : int
         Updates of the whole run; from then on the rate stays at ``floor``.
     floor : float
+        Smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples
@@ -266,15 +241,16 @@ class Linear(Schedule):
     [1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
-    def __init__(self, total_steps: int, floor: Floor = 0.0, warmup_steps: Warmup = 0) -> None:
-        super().__init__(warmup_steps)
-        check_options(Linear, locals())
-        if total_steps <= warmup_steps:
+    total_steps: int
+    floor: Floor = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.total_steps <= self.warmup_steps:
             raise ValueError(
-                f"total_steps should be more than the {warmup_steps} steps of warm-up, got "
-                f"{total_steps}"
+                f"total_steps should be more than the {self.warmup_steps} steps of warm-up, got "
+                f"{self.total_steps}"
             )
-        self.total_steps, self.floor = total_steps, floor
 
     def shape(self, step: int) -> float:
         """The equation above."""
@@ -298,6 +274,7 @@ class Cosine(Linear):
     total_steps : int
         Updates of the whole run.
     floor : float
+        Smallest rate, as a fraction of the first.
     warmup_steps : int
 
     Examples

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
-from os import PathLike
-from typing import Annotated, Any, Literal
+from contextlib import nullcontext
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,18 +19,17 @@ from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.evaluation import evaluating
 from deepnlp.files.archives import write_npz
-from deepnlp.models import Model
+from deepnlp.files.writing import finite
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
 from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
-from deepnlp.training.progress import Clock, Progress, Speed
-from deepnlp.training.result import Result, figure_text, peak_memory_mb, versions
+from deepnlp.training.progress import Clock, Progress
+from deepnlp.training.result import Result, figure_text
 from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
-from deepnlp.training.runfolder import RunFolder
+from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
-from deepnlp.training.state import State
-from deepnlp.training.strict_json import finite
+from deepnlp.training.schema import State
 from deepnlp.training.watching import GradientWatch, Hook
 
 
@@ -121,7 +119,7 @@ class Trainer:
         early_stop: Annotated[int | None, Option(low=0)] = None,
         checkpoint_every: Annotated[int, Option(low=0, resume="any")] = 500,
         seed: Annotated[int | None, Option(low=0)] = None,
-        out: RunFolder | str | PathLike[str] | Literal[False] | None = None,
+        out: Out = None,
         name: str | None = None,
         overwrite: bool = False,
         progress: bool = True,
@@ -134,8 +132,6 @@ class Trainer:
         check_options(Trainer, locals())
         self.model, self.task = model, as_task(task, **task_options)
         self.task.prepare(model)
-        if isinstance(model, Model):
-            model.config()  # an error here, not at the first checkpoint
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
         if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
@@ -143,7 +139,6 @@ class Trainer:
                 "the optimizer updates no parameter of this model: build it with model.parameters()"
             )
         self.first_lr = self.optimizer.lr
-        self.first_steps = self.optimizer.most_steps()
         self.schedule = Constant() if schedule is None else schedule
         self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
         self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
@@ -157,11 +152,8 @@ class Trainer:
         self.batches = self.task.batches(epoch=0)
         self.best: dict[str, np.ndarray[Any, Any]] | None = None  # weights of state.best_epoch
         self.history: list[dict[str, Any]] = []  # a row of figures an epoch
-        self.baselines: dict[str, dict[str, float]] = {}
+        self.baselines: dict[str, Any] = {}
         self.folder: RunFolder | None = None
-        self._ended_by_hook = False
-        self._clock, self._speed = Clock(), Speed()
-        self._earlier: dict[str, float] = {}  # times of the epochs that earlier sessions finished
 
     def fit(self, resume: bool = False) -> Result:
         """Train until the last epoch, an early stop, a hook that ends the run, or Ctrl-C.
@@ -195,15 +187,13 @@ class Trainer:
             raise DeepNLPError(
                 "this trainer has trained already: go on with fit(resume=True), or build another"
             )
-        self._clock, self._speed = Clock(), Speed()
-        if self.out is False:
-            self._seed()
-            return self._train()
-        folder = self.folder or RunFolder.of(self.out, self.name)
-        with folder.held(resume=resume, overwrite=self.overwrite and not resume):
+        self._clock = Clock()
+        self._epoch_clocks: list[Clock] = []  # of training in each epoch, or part of one
+        folder = None if self.out is False else self.folder or RunFolder.of(self.out, self.name)
+        use = {"resume": resume, "overwrite": self.overwrite and not resume}
+        with nullcontext() if folder is None else folder.held(**use):
             self._begin_in(folder, resume)
-            result = self._result_of_finished_run() if resume else None
-            return self._train() if result is None else result
+            return self._result_of_finished_run(folder) or self._train()
 
     def _train(self) -> Result:
         """What is left of the run, and its result."""
@@ -213,75 +203,72 @@ class Trainer:
             Progress(total, self.state.step, self.progress) as progress,
             np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # diverged() says it
         ):
-            progress.line(self._introduction())
+            progress.line(self.task.describe())
+            if self.folder is not None:
+                progress.line(f"run folder: {self.folder.path}")
+            if self.state.step:
+                progress.line(f"resuming at step {self.state.step} (epoch {self.state.epoch + 1})")
             if self.test:
                 self.baselines = self.baselines or self.task.measure_baselines()
             self.model.take_over()  # by this thread
             self.model.train()
+            status = ""
             try:
-                while not (self.is_over() or interrupt.requested or self._is_ended_by_hook()):
-                    if self.state.batch == 0:
-                        self._begin_epoch()
+                while not interrupt.requested and not (status := self._ended()):
                     self._train_epoch(interrupt, progress)
                     if self.state.batch == len(self.batches):
                         self._end_epoch(progress)
-                if not self.is_over():
+                status = "finished" if self.is_over() else status or "interrupted"
+                if status != "finished":
                     self._save_checkpoint()
+                    progress.line(
+                        f"{status} at step {self.state.step}; now the best weights are "
+                        "evaluated (interrupt again to stop at once)"
+                    )
             except DivergedError:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
-            if not self.is_over():
-                progress.line(
-                    f"{self._status()} at step {self.state.step}; now the best weights are "
-                    "evaluated (interrupt again to stop at once)"
-                )
-            return self._finish()
+            return self._finish(status)
 
     def is_over(self) -> bool:
         """Whether all epochs are done, or validation has been no better for too long."""
         stopped_early = 0 < self.early_stop <= self.state.epochs_without
         return stopped_early or self.state.epoch >= self.epochs
 
-    def _is_ended_by_hook(self) -> bool:
-        """Whether a hook ends the run here, between two epochs."""
-        if self.history and self.state.batch == 0:
-            self._ended_by_hook = any(hook.ends(self.history) for hook in self.hooks)
-        return self._ended_by_hook
-
-    def _status(self) -> str:
+    def _ended(self) -> str:
+        """``"finished"``, ``"pruned"`` where a hook ends the run between two epochs, or nothing."""
         if self.is_over():
             return "finished"
-        return "pruned" if self._ended_by_hook else "interrupted"
+        ask = self.history and self.state.batch == 0
+        return "pruned" if ask and any(hook.ends(self.history) for hook in self.hooks) else ""
 
     # --- An epoch ----------------------------------------------------------------------------
-
-    def _begin_epoch(self) -> None:
-        self.state.begin_epoch()
-        self.task.begin_epoch(self.model)
 
     def _train_epoch(self, interrupt: Interrupt, progress: Progress) -> None:
         """The remaining batches of the epoch, or those until Ctrl-C."""
         state = self.state
+        if state.batch == 0:
+            self.task.begin_epoch(self.model)
         self.batches = self.task.batches(state.epoch)
-        progress.expect(state.step - state.batch + (self.epochs - state.epoch) * len(self.batches))
-        self._speed.begin()
+        left = (self.epochs - state.epoch) * len(self.batches)
+        progress.total = state.step - state.batch + left  # epochs need not have as many steps each
+        clock = Clock()
+        self._epoch_clocks.append(clock)
         for k in range(state.batch, len(self.batches)):
             batch = self.batches[k]
             loss, norm = self.train_step(*batch)
             targets = self.task.count(batch)
             state.add(loss, norm, targets)
-            self._speed.add(targets)
+            clock.tokens += targets
             name, figure = self.task.training_figure(state.mean_loss)
-            progress.step(
-                f"epoch {state.epoch + 1}/{self.epochs}",
-                f", {name} {figure_text(figure)}, norm {norm:.2f}, "
-                f"{self._speed.tokens_per_second:,.0f} tokens/s",
-            )
+            figures = f", {name} {figure_text(figure)}, norm {norm:.2f}, "
+            speed = f"{clock.tokens_per_second:,.0f} tokens/s"
+            progress.step(f"epoch {state.epoch + 1}/{self.epochs}", figures + speed)
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
                 self._save_checkpoint()
             if interrupt.requested:
                 break
-        self._speed.end()
+        clock.stop()
 
     def train_step(self, *batch: Any) -> tuple[float, float]:
         """Learn from one batch.
@@ -311,30 +298,26 @@ class Trainer:
         lr = self.first_lr * self.schedule.scale(self.state.step)
         self.optimizer.lr = lr * self.task.lr_scale(batch)
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise DivergedError(self.diverged(f"loss {loss:g}, gradient norm {norm:g}"))
+            raise self.diverged(f"loss {loss:g}, gradient norm {norm:g}")
         self.optimizer.step()
         self.optimizer.lr = lr
         return loss, norm
 
-    def diverged(self, what: str) -> str:
-        """The message of an error that says what is not finite, and what may help.
+    def diverged(self, what: str) -> DivergedError:
+        """The error that says what is not finite, and what may help.
 
         Parameters
         ----------
         what : str
         """
-        clipping = (
-            f"clip the gradient below {self.max_norm:g}"
-            if self.max_norm
-            else "clip the gradient (max_norm=0.25)"
-        )
+        limit = f"below {self.max_norm:g}" if self.max_norm else "(max_norm=0.25)"
         if self.folder is None or not self.folder.checkpoint.exists():
             kept = "nothing was saved before"
         else:
             kept = f"the {'old run' if self.folder.replaces else 'last checkpoint'} is kept"
-        return (
+        return DivergedError(
             f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
-            f"than {self.optimizer.lr:g}, or {clipping}; {kept}"
+            f"than {self.optimizer.lr:g}, or clip the gradient {limit}; {kept}"
         )
 
     def _end_epoch(self, progress: Progress) -> None:
@@ -345,7 +328,7 @@ class Trainer:
                 figures = task.evaluate(self.model)
             valid = figures[task.metric]
             if not math.isfinite(valid):
-                raise DivergedError(self.diverged(f"validation {task.metric} {valid:g}"))
+                raise self.diverged(f"validation {task.metric} {valid:g}")
             is_best = state.judge(valid, task.higher_is_better)
             if is_best:
                 self.best = get_parameters(self.model)
@@ -360,9 +343,8 @@ class Trainer:
             "best": is_best,
             "lr": self.optimizer.lr,
             "gradient_norm": state.norm_sum / len(self.batches),
-            "tokens_per_second": self._speed.tokens_per_second,
-            "seconds": self._speed.clock.seconds,
-            "cpu_seconds": self._speed.clock.cpu_seconds,
+            "tokens_per_second": self._epoch_clocks[-1].tokens_per_second,
+            **self._epoch_clocks[-1].times(),
         }
         self.history.append(row)
         progress.line(
@@ -381,64 +363,50 @@ class Trainer:
 
     # --- The end -----------------------------------------------------------------------------
 
-    def _finish(self) -> Result:
+    def _finish(self, status: str) -> Result:
         """Evaluate the best weights, and write ``result.json``."""
         self._load_best()
         metric = self.task.metric
         with evaluating(self.model):
             measure = self.task.final if self.test else self.task.on_validation
             figures = measure(self.model)
-        figures = {metric: {**self._last_training(), **figures.pop(metric)}, **figures}
-        return self._write_result(self._status(), figures)
+        name, last = f"train_{metric}", self.history[-1] if self.history else {}
+        train = {"train": last[name]} if name in last else {}  # not every task measures it
+        figures = {metric: {**train, **figures.pop(metric)}, **figures}
+        return self._write_result(status, figures)
 
     def _write_result(self, status: str, figures: dict[str, Any]) -> Result:
-        result = Result(
-            status=status,
-            epochs=self.state.epoch,
-            steps=self.state.step,
-            best_epoch=self.state.best_epoch,
-            figures=figures,
-            baselines={name: {**levels} for name, levels in self.baselines.items()},
-            tokens_per_second=self._speed.overall,
-            seconds=self._clock.seconds + self._earlier.get("seconds", 0.0),
-            cpu_seconds=self._clock.cpu_seconds + self._earlier.get("cpu_seconds", 0.0),
-            peak_memory_mb=peak_memory_mb(),
-            parameters=sum(p.value.size for p in self.parameters),
-            corpus=self.task.facts(),
-            versions=versions(),
-        )
+        tokens = sum(clock.tokens for clock in self._epoch_clocks)
+        seconds = sum(clock.times()["seconds"] for clock in self._epoch_clocks)
+        state, facts = self.state, self._clock.times()
+        facts |= {"epochs": state.epoch, "steps": state.step, "best_epoch": state.best_epoch}
+        facts["tokens_per_second"] = tokens / seconds if tokens else None
+        facts["parameters"] = sum(p.value.size for p in self.parameters)
+        result = Result(status, figures=figures, baselines=self.baselines, **facts)
         is_ours = self.folder is not None and not self.folder.replaces
-        return result.keep(self.folder if is_ours else None)
+        return result.keep(self.task, self.folder if is_ours else None)
 
     def _load_best(self) -> None:
         if self.best is not None:
             set_parameters(self.model, self.best)
         self.model.reset_state()
 
-    def _last_training(self) -> dict[str, float | None]:
-        """The deciding metric on the training split, if it was measured there."""
-        name, running = self.task.training_figure(self.state.mean_loss)
-        if name != self.task.metric:
-            return {}
-        if self.history:
-            return {"train": self.history[-1][f"train_{name}"]}
-        return {"train": running if self.state.targets else None}
-
     # --- The folder: writing it, and resuming a run -----------------------------------------------
 
-    def _begin_in(self, folder: RunFolder, resume: bool) -> None:
+    def _begin_in(self, folder: RunFolder | None, resume: bool) -> None:
         """Begin a new run in a folder that is held, or restore the one that it holds.
 
         A run that replaces another writes nothing before its first checkpoint.
         """
         self.folder = folder
-        if resume:
-            folder.check_checkpoint()
-        if resume and folder.checkpoint.exists():
-            self._load_checkpoint(folder)
-        else:
-            self._seed()
-        if not folder.replaces:
+        if folder is not None and resume and folder.has_checkpoint():
+            load_checkpoint(self, folder)
+            self._clock.add(self.history)
+            for hook in self.hooks:
+                hook.go_on(folder, self.state.step)
+        elif self.seed is not None:
+            backend.seed(self.seed)
+        if folder is not None and not folder.replaces:
             folder.write_config(self._config_text())
             folder.write_metrics(self.history)
             if self.best is not None:
@@ -450,10 +418,6 @@ class Trainer:
             return to_toml(self.config)
         return f"# It was built in Python; fit(resume=True) resumes it.\n{to_toml(describe(self))}"
 
-    def _seed(self) -> None:
-        if self.seed is not None:
-            backend.seed(self.seed)
-
     def _save_checkpoint(self) -> None:
         folder = self.folder
         if folder is None:
@@ -461,18 +425,11 @@ class Trainer:
         if folder.replaces:
             if not self.state.step:  # interrupted at once: the old run stays
                 raise KeyboardInterrupt
-            folder.replace_run(self._config_text(), partial(write_checkpoint, self))
+            folder.replace_run(self._config_text(), lambda path: write_checkpoint(self, path))
         for hook in self.hooks:
             hook.save(folder)
         folder.result.unlink(missing_ok=True)  # it is that of an earlier step
         write_checkpoint(self, folder.checkpoint)
-
-    def _load_checkpoint(self, folder: RunFolder) -> None:
-        load_checkpoint(self, folder)
-        for name in ("seconds", "cpu_seconds"):
-            self._earlier[name] = sum(row.get(name, 0.0) for row in self.history)
-        for hook in self.hooks:
-            hook.go_on(folder, self.state.step)
 
     def _save_best(self, folder: RunFolder) -> None:
         _, meta = pack_model(self.model)
@@ -485,13 +442,13 @@ class Trainer:
         for hook in self.hooks:
             hook.draw(folder)
 
-    def _result_of_finished_run(self) -> Result | None:
+    def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
         """The result of a run that is finished, else None."""
-        written = self.folder.read_result() if self.folder is not None else None
-        if not self.is_over() or written is None or written["status"] != "finished":
+        if folder is None or not self.state.epoch or not self.is_over():
             return None
-        result = Result.from_dict(written)
-        if result.epochs != self.state.epoch:  # killed between its last checkpoint and its result
+        result = Result.of(folder)
+        # it may have been killed between its last checkpoint and its result
+        if result is None or (result.status, result.epochs) != ("finished", self.state.epoch):
             return None
         self._load_best()
         with Progress(0, 0, self.progress) as progress:
@@ -500,11 +457,3 @@ class Trainer:
                 "number of epochs would go on with it"
             )
         return result
-
-    def _introduction(self) -> str:
-        lines = [self.task.describe()]
-        if self.folder is not None:
-            lines.append(f"run folder: {self.folder.path}")
-        if self.state.step:
-            lines.append(f"resuming at step {self.state.step} (epoch {self.state.epoch + 1})")
-        return "\n".join(lines)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,8 +64,7 @@ class GradientWatch(Hook):
     def after_backward(self, model: Any, step: int) -> None:
         """Look if an observation is due; the gradients of the update are not changed."""
         if step % self.every == 0:
-            with _gradients_aside(model):
-                flow = gradient_flow(model, self.ids, self.steps, WINDOWS, spectra=False)
+            flow = gradient_flow(model, self.ids, self.steps, WINDOWS, spectra=False)
             self.history.add(step, flow)
 
     def save(self, folder: RunFolder) -> None:
@@ -85,20 +83,3 @@ class GradientWatch(Hook):
 
         if len(self.history):
             gradient_heat_map(self.history, folder.gradient_figure)
-
-
-@contextmanager
-def _gradients_aside(model: Any) -> Iterator[None]:
-    """Context in which the gradients of a model are zero; afterwards they are what they were."""
-    parameters = model.parameters()
-    kept = [parameter.sparse_grad or parameter.grad for parameter in parameters]
-    model.zero_grad()  # which begins other arrays
-    try:
-        yield
-    finally:
-        model.zero_grad()
-        for parameter, gradient in zip(parameters, kept, strict=True):
-            if isinstance(gradient, tuple):
-                parameter.accumulate_rows(*gradient)
-            else:
-                parameter.accumulate(gradient)

@@ -217,10 +217,10 @@ def test_the_decision_to_end_a_trial_is_kept(pruned, tmp_path, monkeypatch):
     study = SampledStudy(tmp_path / "study")
     finish = Trainer._finish
 
-    def killed(trainer):
-        if trainer._status() == "pruned":
+    def killed(trainer, status):
+        if status == "pruned":
             raise Killed
-        return finish(trainer)
+        return finish(trainer, status)
 
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_finish", killed)

@@ -106,25 +106,25 @@ def test_unchanged_it_goes_on(crafted: Any) -> None:
 
 COUNTERS = [
     ("step", 10**9, "step should be"),
-    ("step", STOPPED + 1, "step should be 19 after 1 epochs and 5 batches"),
-    ("step", float(STOPPED), "step should be int"),
-    ("step", True, "step should be int"),
-    ("step", "19", "step should be int"),
-    ("step", None, "step should be int"),
-    ("epoch", 1.5, "epoch should be int"),
+    ("step", STOPPED + 1, "step should be 19, got 20"),
+    ("step", float(STOPPED), "step should be a whole number, 0 or more"),
+    ("step", True, "step should be a whole number, 0 or more"),
+    ("step", "19", "step should be a whole number, 0 or more"),
+    ("step", None, "step should be a whole number, 0 or more"),
+    ("epoch", 1.5, "epoch should be a whole number, 0 or more"),
     ("epoch", 99, "epoch should be at most 3"),
     ("epoch", 3, "batch should be at most 0"),
-    ("epoch", -1, "epoch should be 0 or more"),
-    ("epoch", 0, "step should be"),
+    ("epoch", -1, "epoch should be a whole number, 0 or more, got -1"),
+    ("epoch", 0, "number of rows of figures should be 0"),
     ("batch", STEPS_AN_EPOCH + 1, "batch should be at most 14"),
-    ("batch", -1, "batch should be 0 or more"),
+    ("batch", -1, "batch should be a whole number, 0 or more"),
     ("batch", 0, "step should be"),
-    ("targets", -1, "targets should be 0 or more"),
-    ("norm_sum", -1.0, "norm_sum should be 0 or more"),
-    ("best", "nan", "best should be float"),
+    ("targets", -1, "targets should be a whole number, 0 or more"),
+    ("norm_sum", -1.0, "norm_sum should be a number, 0 or more"),
+    ("best", "nan", "best should be a number"),
     ("best", None, "best and best_epoch should be there"),
     ("best_epoch", 2, "epochs_without should be"),
-    ("best_epoch", 0, "epochs_without should be"),
+    ("best_epoch", 0, "best_epoch should be a whole number, 1 or more"),
     ("best_epoch", None, "best and best_epoch should be there"),
     ("epochs_without", 7, "epochs_without should be"),
 ]
@@ -152,7 +152,7 @@ def test_the_first_epoch_has_no_best(crafted: Any) -> None:
         meta["training"]["state"] |= {"epoch": 0, "batch": 5, "step": 5}
         meta["training"]["history"] = []
 
-    is_refused(crafted(change), "best and best_epoch should not be there")
+    is_refused(crafted(change), "best and best_epoch should be None")
 
 
 def test_sums_at_the_beginning_of_an_epoch_are_zero(crafted: Any) -> None:
@@ -212,26 +212,36 @@ def test_an_array_that_nobody_knows(crafted: Any) -> None:
 
 PIECES = [
     (setting("training", to=[]), "training should be a table"),
-    (removing("training", "random"), "names in training"),
+    (removing("training", "random"), "it has no 'random'"),
     (setting("training", "history", to={}), "history should be a list"),
     (setting("training", "setup", to=None), "setup should be a table"),
     (removing("training", "state", "batch"), "names in state"),
     (removing("training", "corpus", "fingerprint"), "corpus should be a table with a fingerprint"),
     (setting("training", "random", to={}), "random should be a state of PCG64"),
     (setting("training", "random", "bit_generator", to="MT19937"), "random should be"),
-    (setting("training", "random", "has_uint32", to=7), "random should be"),
     (setting("training", "random", "state", "inc", to=2**200), "random should be"),
     (setting("training", "optimizer", "lr", to=-1.0), "state lr should be a finite number"),
     (setting("training", "optimizer", "lr", to="0.1"), "state lr should be a finite number"),
-    (setting("training", "optimizer", "0.steps", to=10**9), "0.steps should be from 1 to 19"),
-    (setting("training", "optimizer", "0.steps", to=1.0), "0.steps should be from 1 to 19"),
-    (setting("training", "optimizer", "0.steps", to=0), "0.steps should be from 1 to 19"),
+    (
+        setting("training", "optimizer", "0.steps", to=1.0),
+        "0.steps should be a whole number, 1 or more",
+    ),
+    (
+        setting("training", "optimizer", "0.steps", to=0),
+        "0.steps should be a whole number, 1 or more",
+    ),
     (removing("training", "optimizer", "0.steps"), "not a state of this optimizer"),
-    (setting("training", "schedule", "level", to=4.0), "schedule level should be from 0 to 1"),
+    (
+        setting("training", "schedule", "level", to=4.0),
+        "schedule level should be a number, 0 or more and at most 1",
+    ),
     (setting("training", "schedule", "level", to=True), "schedule level"),
-    (setting("training", "schedule", "epochs_without", to=99), "epochs_without should be from 0"),
-    (setting("training", "schedule", "best", to="x"), "schedule best should be a finite number"),
-    (removing("training", "schedule", "best"), "names in schedule"),
+    (
+        setting("training", "schedule", "epochs_without", to=99),
+        "epochs_without should be a whole number, 0 or more and at most 1",
+    ),
+    (setting("training", "schedule", "best", to="x"), "schedule best should be a number"),
+    (removing("training", "schedule", "best"), "it has no 'best'"),
     (setting("training", "carried", "layers.1.calls", to=-1), "calls should be a whole number"),
     (setting("training", "carried", "layers.1.key", to=0.5), "key should be a whole number"),
     (setting("training", "carried", "layers.2.given", to=5), "a carried state should have"),
@@ -243,7 +253,7 @@ PIECES = [
     (setting("training", "history", to=[7]), "row 1 of the figures should be a table"),
     (setting("config", "hidden_size", to=7), "config of the model should be"),
     (setting("class", to="SimpleRNNLM"), "class of the model should be"),
-    (setting("vocab", to=None), "vocab should be that of the data"),
+    (setting("vocab", to=None), "vocab of the model should be"),
     (setting("vocab", "counts", to=[-1] * 11), "vocab should have tokens, as many counts"),
     (setting("vocab", "tokens", to="abcdefghijk"), "vocab should have tokens, as many counts"),
     (setting("vocab", "tokenizer", to="chars"), "vocabulary needs the token"),
@@ -264,14 +274,6 @@ def test_a_vocabulary_of_another_size(crafted: Any) -> None:
     is_refused(path, "vocab should have 11 tokens, the file has 12")
     with pytest.raises(ValueError, match="vocab should have 11 tokens, the file has 12"):
         load(path / "checkpoint.npz")
-
-
-def test_a_state_with_other_rows_than_the_batch(crafted: Any) -> None:
-    def change(arrays: dict[str, Any], meta: dict[str, Any]) -> None:
-        for name in ("layers.2.h", "layers.2.c"):
-            arrays[f"carried/{name}"] = arrays[f"carried/{name}"][:2]
-
-    is_refused(crafted(change), "carried layers.2.h should be 3 rows")
 
 
 def test_squares_that_are_negative(crafted: Any) -> None:

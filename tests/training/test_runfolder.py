@@ -5,8 +5,8 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.archives import write_npz
-from deepnlp.training import RunFolder
-from deepnlp.training.strict_json import to_json
+from deepnlp.files.writing import to_json
+from deepnlp.training import Result, RunFolder
 
 
 def folder_with_a_run(path: Path) -> RunFolder:
@@ -88,8 +88,8 @@ def test_metrics_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.result.write_text("{", encoding="utf-8")
-    with pytest.raises(DeepNLPError, match=r"result\.json is damaged"):
-        folder.read_result()
+    with pytest.raises(ValueError, match=r"result\.json is damaged"):
+        Result.of(folder)
 
 
 def test_json_is_strict() -> None:

@@ -149,7 +149,7 @@ def test_early_stop_after_epochs_without_a_better_validation(
         "deepnlp.tasks.language_modelling.perplexity",
         lambda model, ids, N: next(valids) if N == 4 and ids is trainer.task.corpus.valid else 5.0,
     )
-    monkeypatch.setattr(trainer, "_finish", lambda: None)
+    monkeypatch.setattr(trainer, "_finish", lambda status: None)
     trainer.fit()
     assert [row["valid_perplexity"] for row in trainer.history] == [9.0, 8.0, 8.5, 8.0]
     assert [row["best"] for row in trainer.history] == [True, True, False, False]

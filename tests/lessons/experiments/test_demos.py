@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from deepnlp.files.writing import finite
 from deepnlp.lessons.experiments import (
     DEMOS,
     cells,
@@ -17,7 +18,6 @@ from deepnlp.lessons.experiments import (
     skipgram_tying,
     tying,
 )
-from deepnlp.training.strict_json import finite
 from tests.gradflow.test_gradflow import overlaps
 
 SMALL = {
