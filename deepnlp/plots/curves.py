@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,6 +30,7 @@ from deepnlp.plots.style import (
     SKY,
     VERMILLION,
     Label,
+    headed,
     label_in_margin,
     plain,
     saved,
@@ -94,17 +96,15 @@ def curves(
     """
     if not 0 < len(lines) <= len(LINE_STYLES):
         raise ValueError(f"curves: expected 1 to {len(LINE_STYLES)} lines, got {len(lines)}")
-    longest = max(len(name) for name in [*lines, *(levels or {})])
-    margin = min(0.30, 0.04 + 0.0125 * longest)
-    figure = Figure(figsize=(7.0, 3.8), dpi=150)
-    height = 0.79 - 0.05 * title.count("\n")
-    axes = figure.add_axes((0.105, 0.14, 0.895 - margin, height - 0.05))
+    figure = headed(7.0, 3.8)
+    axes = figure.add_subplot()
     labels = []
     for (name, (x, y)), (colour, dash, marker) in zip(lines.items(), LINE_STYLES, strict=False):
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         kept = np.isfinite(xs) & np.isfinite(ys)
         size = 5 if kept.sum() <= MOST_MARKERS else 0
-        axes.plot(xs[kept], ys[kept], color=colour, ls=dash, marker=marker, markersize=size, lw=1.8)
+        look: Any = {"color": colour, "ls": dash, "marker": marker, "markersize": size, "lw": 1.8}
+        axes.plot(xs[kept], ys[kept], label=name, **look)
         if dots and name in dots:
             axes.plot(*dots[name], "o", color=colour, ms=3.5, alpha=0.5, mew=0)
         if kept.any():
@@ -133,19 +133,8 @@ def curves(
     plain(axes)
     label_in_margin(axes, labels, height=0.075)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.09)
-    _make_room(figure, axes)
+    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.06)
     return saved(figure, path)
-
-
-def _make_room(figure: Figure, axes: Axes) -> None:
-    """Move the left end of the axes so far in that wide numbers leave room for the label."""
-    figure.draw_without_rendering()
-    box = axes.yaxis.get_tightbbox(None)
-    missing = 0.012 - (box.x0 / figure.bbox.width if box is not None else 1.0)
-    if missing > 0:
-        place = axes.get_position()
-        axes.set_position((place.x0 + missing, place.y0, place.width - missing, place.height))
 
 
 def _log_x(axes: Axes, values: list[float]) -> None:
