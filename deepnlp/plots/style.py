@@ -119,13 +119,15 @@ def canvas(width: float, height: float, box: Box = (0, 0, 1, 1)) -> tuple[Figure
 
 def arrow(
     axes: Axes, start: Point, end: Point, colour: str, *, dashed: bool = False, width: float = 1.4,
-    head: float = 11,
+    head: float = 11, **options: Any,
 ) -> None:  # fmt: skip
-    """Draw an arrow between two points of the data; its head is ``head`` points long."""
-    options: Any = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": head}
-    dashes: Any = (0, (3, 1.5)) if dashed else "-"
-    patch = FancyArrowPatch(start, end, color=colour, lw=width, ls=dashes, zorder=2, **options)
-    axes.add_patch(patch)
+    """Draw an arrow between two points of the data; its head is ``head`` points long.
+
+    ``options`` are those of a ``FancyArrowPatch``, such as the patches that it joins.
+    """
+    look: Any = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": head}
+    look |= {"color": colour, "lw": width, "ls": (0, (3, 1.5)) if dashed else "-", "zorder": 2}
+    axes.add_patch(FancyArrowPatch(start, end, **look | options))
 
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:

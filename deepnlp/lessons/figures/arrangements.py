@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import bow, disc, sheet
+from deepnlp.lessons.figures.drawing import disc, sheet
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
@@ -68,7 +70,8 @@ def _draw(
     for step in (0, 1):  # the state enters the output beside the context
         (x, low), (_, high) = places[f"h{step}"], places[f"y{step}"]
         left, rim = x - RADIUS * 0.7, RADIUS * 0.7
-        bow(axes, (left, low + rim), (left, high - rim), -0.45, GREY)
+        bent: Any = {"connectionstyle": "arc3,rad=-0.45"}
+        arrow(axes, (left, low + rim), (left, high - rim), GREY, width=1.1, head=8, **bent)
 
 
 def _between(axes: Axes, start: Point, end: Point, colour: str) -> None:

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from deepnlp.backend import HostArray
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, headed, plain
 
 
 def against_chance(
@@ -58,8 +58,8 @@ def against_chance(
     there = observed > 0
     x, y = expected[there], observed[there]
     above = y > x
-    figure = Figure(figsize=(6.2, 4.9), dpi=150)
-    axes = figure.add_axes((0.115, 0.11, 0.865, 0.79))
+    figure = headed(6.2, 4.9, title)
+    axes = figure.add_subplot()
     for side, colour in ((above, BLUE), (~above, "#9A9A9A")):
         axes.plot(x[side], y[side], "o", color=colour, ms=3.4, mec="white", mew=0.3)
     axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 2.2))
@@ -77,7 +77,6 @@ def against_chance(
     if named:
         label_words(axes, named, dict.fromkeys(named, VERMILLION))
     axes.set(xlabel="times expected by chance", ylabel="times observed")
-    figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
     return figure
 
 

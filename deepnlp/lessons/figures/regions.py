@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, headed
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
 MARKERS = ("o", "^", "s", "D", "v", "P")
@@ -69,8 +68,8 @@ def decision_regions(
     regions = _classes(scores, grid.reshape(-1, 2).astype(points.dtype))
     found = _classes(scores, points)
 
-    figure = Figure(figsize=(5.8, 4.4), dpi=150)
-    axes = figure.add_axes((0.13, 0.12, 0.62, 0.79))
+    figure = headed(5.8, 4.4)
+    axes = figure.add_subplot()
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
     pale = ListedColormap([_lighter(colour) for colour in COLOURS])
     most = len(COLOURS) - 0.5
@@ -80,8 +79,7 @@ def decision_regions(
             chosen = points[(classes == k) & ((found == k) == right)]
             label = f"class {k}" if right else None
             axes.scatter(*chosen.T, marker=MARKERS[k], color=COLOURS[k], label=label, **look)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.locator_params(nbins=5)
     axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     message = _message(int(np.sum(found != classes)), len(points))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import bow, box, sheet, word
-from deepnlp.plots.style import BLUE, GREY, VERMILLION
+from deepnlp.lessons.figures.drawing import box, sheet, word
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, arrow
 
 LETTER, SPACE = 0.088, 0.24  # width of a letter and between two words, in inches
 ROW = {"none": 0.52, "in": 0.78, "out": 0.78}  # height of a row, in inches
@@ -52,8 +52,8 @@ def moving_window(
     Examples
     --------
     >>> figure = moving_window("the king eats bread".split(), 1, [1, 2], title="Two windows")
-    >>> len(figure.axes[0].texts)       # the title, and the words of two rows
-    9
+    >>> len(figure.axes[0].texts)       # the words of two rows
+    8
     """
     reaches = [window] * len(centres) if isinstance(window, int) else list(window)
     below = list(notes) if notes is not None else [""] * len(centres)
@@ -108,4 +108,6 @@ def _draw_row(
             there = sum(spans[centre]) / 2
             begin, end = (middle, there) if arrows == "in" else (there, middle)
             bend = min(0.5, 0.3 / abs(end - begin)) * (1 if end < begin else -1)
-            bow(axes, (begin, y + 0.15), (end, y + 0.15), bend, VERMILLION)
+            way = f"arc3,rad={bend}"
+            ends = (begin, y + 0.15), (end, y + 0.15)
+            arrow(axes, *ends, VERMILLION, width=1.1, head=8, connectionstyle=way)
