@@ -11,6 +11,8 @@ from matplotlib.patches import Circle, FancyBboxPatch
 
 from deepnlp.plots.style import BLACK, BLUE, VERMILLION, Point, arrow
 
+STEP, RADIUS = 0.95, 0.27  # inches: from one state of a network to the next, and of its circle
+
 
 def sheet(
     width: float, height: float, title: str, origin: Point = (0.0, 0.0)
@@ -52,6 +54,20 @@ def beside(start: Point, end: Point, apart: float) -> tuple[float, float]:
     """The step to the left of the way from start to end."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     return -dy * apart / hypot(dx, dy), dx * apart / hypot(dx, dy)
+
+
+def cell(axes: Axes, x: float, name: str, reads: str, face: str = "white") -> None:
+    """A state of a recurrent network, at height 0, and what it reads."""
+    disc(axes, x, 0, RADIUS, name, face)
+    arrow(axes, (x, -0.88), (x, -RADIUS - 0.02), BLUE)
+    word(axes, x, -1.03, reads)
+
+
+def writes(axes: Axes, x: float, *texts: str) -> None:
+    """What a state predicts, above it, and the gradient that comes back."""
+    both_ways(axes, (x, RADIUS), (x, 0.88), 0.07)
+    for k, text in enumerate(texts):
+        word(axes, x, 1.04 + 0.23 * k, text)
 
 
 def both_ways(axes: Axes, start: Point, end: Point, apart: float, width: float = 1.4) -> None:

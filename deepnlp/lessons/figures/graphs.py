@@ -17,7 +17,7 @@ from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
 from deepnlp.lessons.figures.drawing import beside, box, disc, sheet, word
 from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
-from deepnlp.lessons.figures.graph_places import SUM, Picture, picture_of, road_of
+from deepnlp.lessons.figures.graph_places import PLANS, Picture, picture_of, road_of
 from deepnlp.plots.style import BLUE, VERMILLION, arrow
 
 SYMBOLS = {
@@ -95,9 +95,10 @@ def memory_road(layer: TimeLSTM, x: Any) -> Figure:
     for x_t in inputs:
         states.append(cell.step(x_t, states[-1])[1])
     steps: list[list[Node]] = []
+    equations = PLANS["lstm"].equations
     dh, dc = np.zeros_like(states[0][0]), np.ones_like(states[0][1])
     for x_t, state in reversed(list(zip(inputs, states, strict=False))):
-        nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", SUM, [dh, dc])
+        nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", equations, [dh, dc])
         dc = next(node.grad for node in nodes if node.name == "c_prev")
         steps.insert(0, nodes)
     return _Drawing(road_of(steps), values=True).draw(None)
