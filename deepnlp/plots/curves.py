@@ -7,14 +7,12 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import (
     EngFormatter,
-    FixedLocator,
     Formatter,
     FuncFormatter,
-    Locator,
     LogLocator,
     MaxNLocator,
     NullLocator,
@@ -114,20 +112,15 @@ def curves(
         labels.append(Label(name, level, GREY))
     places = [float(x) for xs, _ in lines.values() for x in xs]
     if logx:
-        _log_x(axes, places)
+        axes.set_xscale("log")
+        log_ticks(axes.xaxis, min(places), max(places))
+        if len(set(places)) <= 12 and all(x == float(f"{x:.4g}") for x in places):
+            axes.set_xticks(sorted(set(places)), [f"{x:g}" for x in sorted(set(places))])
     elif all(x.is_integer() for x in places):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if logy:
         axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        subs = [1.0]  # ticks at powers of ten, and between them where there is room
-        if high / low <= 1e4:
-            subs = [1.0, 2.0, 5.0]
-        if high / low < 10:
-            subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
-        axes.yaxis.set_major_locator(LogLocator(subs=subs, numticks=9))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        axes.yaxis.set_minor_locator(NullLocator())
+        log_ticks(axes.yaxis, *axes.get_ylim())
     axes.margins(x=0.02)
     axes.set_ylim(axes.get_ylim())
     plain(axes)
@@ -137,18 +130,12 @@ def curves(
     return saved(figure, path)
 
 
-def _log_x(axes: Axes, values: list[float]) -> None:
-    """Ticks at every x where these are few and round; over a short range at 1, 2, 5, 10, 20, 50."""
-    axes.set_xscale("log")
-    places = sorted(set(values))
-    as_written: Formatter = FuncFormatter(lambda x, _: f"{x:g}")
-    if len(places) <= 12 and all(x == float(f"{x:.4g}") for x in places):
-        ticks: tuple[Locator, Formatter] = FixedLocator(places), as_written
-    elif places[-1] < 100 * places[0]:
-        short = EngFormatter(sep="") if places[-1] >= THOUSANDS else as_written
-        ticks = LogLocator(subs=[1.0, 2.0, 5.0]), short
-    else:
-        return
-    axes.xaxis.set_major_locator(ticks[0])
-    axes.xaxis.set_major_formatter(ticks[1])
-    axes.xaxis.set_minor_locator(NullLocator())
+def log_ticks(axis: Axis, low: float, high: float) -> None:
+    """Ticks at powers of ten, and between them where there is room."""
+    subs = [1.0] if high / low > 1e4 else [1.0, 2.0, 5.0]
+    if high / low < 10 / 3:
+        subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
+    as_written: Formatter = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axis.set_major_locator(LogLocator(subs=subs, numticks=9))
+    axis.set_major_formatter(EngFormatter(sep="") if high >= THOUSANDS else as_written)
+    axis.set_minor_locator(NullLocator())

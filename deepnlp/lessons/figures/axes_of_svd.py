@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.lessons.figures.drawing import sheet, word
+from deepnlp.plots.labels import label_words
 from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain
 
 
@@ -53,23 +54,19 @@ def svd_plane(
     axes = figure.add_subplot()
     axes.set(xlim=(-0.25 * top, top), ylim=(-0.3 * top, top), aspect="equal")
     plain(axes)
+    labels: dict[str, tuple[float, float]] = {}
     for k, colour in enumerate((VERMILLION, SKY)):
-        end = top * (0.97 if k == 0 else 0.97 * S[1] / S[0]) * Vt[k]
-        arrow(axes, (0, 0), (end[0], end[1]), colour, width=2.2, head=14)
-        offset, side = ((-12, -3), "right") if k == 0 else ((6, -12), "left")
-        name = f"axis {k + 1}: singular value {S[k]:.1f}"
-        axes.annotate(name, (end[0], end[1]), xytext=offset, textcoords="offset points",
-                      ha=side, fontsize=9, color=colour, weight="bold")  # fmt: skip
+        x, y = 0.97 * top * S[k] / S[0] * Vt[k]
+        arrow(axes, (0, 0), (x, y), colour, width=2.2, head=14)
+        labels[f"axis {k + 1}: singular value {S[k]:.1f}"] = x, y
     for (x, y), words in places.items():
         foot = (Vt[0] @ (x, y)) * Vt[0]
         axes.plot([x, foot[0]], [y, foot[1]], color=GREY, lw=0.9, ls=":")
         axes.plot(x, y, "o", color=BLUE, ms=6.5, mec="white", mew=0.7, zorder=3)
-        left = Vt[0, 0] * y - Vt[0, 1] * x > 0  # of the first axis, looking along it
-        left |= abs(foot).max() < 0.05 * top  # beside the feet of both axes
-        axes.annotate(", ".join(words), (x, y), xytext=(-6, 5) if left else (7, -11),
-                      textcoords="offset points", ha="right" if left else "left", fontsize=9,
-                      color=BLUE)  # fmt: skip
+        labels[", ".join(words)] = x, y
     axes.set(xlabel=columns[0], ylabel=columns[1])
+    colours = [VERMILLION, SKY] + [BLUE] * len(places)
+    label_words(axes, labels, dict(zip(labels, colours, strict=True)))
     return figure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from deepnlp.backend import asarray, asnumpy
@@ -19,7 +19,7 @@ LOOKS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, 
     False: {"s": 30, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 4},
 }
 POINTS_A_SIDE = 200  # of the grid of points that are classified
-LIGHTER = 0.28  # how much of its colour a region shows
+PALE = 0.28  # how much of its colour a region shows
 
 
 def decision_regions(
@@ -71,9 +71,8 @@ def decision_regions(
     figure = headed(5.8, 4.4)
     axes = figure.add_subplot()
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
-    pale = ListedColormap([_lighter(colour) for colour in COLOURS])
-    most = len(COLOURS) - 0.5
-    axes.pcolormesh(across, up, ground, cmap=pale, vmin=-0.5, vmax=most, rasterized=True)
+    look: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
+    axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **look)
     for k in range(int(classes.max()) + 1):
         for right, look in LOOKS.items():
             chosen = points[(classes == k) & ((found == k) == right)]
@@ -89,10 +88,6 @@ def decision_regions(
 
 def _classes(scores: Callable[[Any], Any], points: np.ndarray) -> np.ndarray:
     return np.asarray(asnumpy(scores(asarray(points)))).argmax(axis=1)
-
-
-def _lighter(colour: str) -> tuple[float, ...]:
-    return tuple(1 - LIGHTER * (1 - part) for part in to_rgb(colour))
 
 
 def _message(wrong: int, points: int) -> str:
