@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import GREY, saved
+from deepnlp.plots.style import GREY, cell_borders, headed, saved
 
 COLOURS = "Blues"
 CELL = 0.3  # inches
@@ -58,32 +58,21 @@ def attention_map(
         )
     columns, rows = ([SHOWN_AS.get(token, token) for token in side] for side in (source, target))
     upright = all(len(token) == 1 for token in columns)
-    left = 0.5 + LETTER * max(map(len, rows))
-    top = 0.72 + (0.1 if upright else LETTER * max(map(len, columns)))
-    bar, low, cell = 0.9, 0.35, CELL
-    width = max(left + cell * len(columns) + bar, 0.105 * len(title))
-    height = top + cell * len(rows) + low
-    figure = Figure(figsize=(width, height), dpi=150)
-    area = (left / width, low / height, cell * len(columns) / width, cell * len(rows) / height)
-    axes = figure.add_axes(area)
-    image = axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
+    width = 1.6 + LETTER * max(map(len, rows)) + CELL * len(columns)
+    height = 1.05 + (0.1 if upright else LETTER * max(map(len, columns))) + CELL * len(rows)
+    figure = headed(max(width, 0.105 * len(title)), height, title)
+    axes = figure.add_subplot()
+    image = axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1)
     axes.set_xticks(range(len(columns)), columns, rotation=0 if upright else 90)
     axes.set_yticks(range(len(rows)), rows)
-    axes.xaxis.tick_top()
+    axes.tick_params(labelsize=10, top=True, labeltop=True, bottom=False, labelbottom=False)
     axes.xaxis.set_label_position("top")
     axes.set_xlabel("source", fontsize=9, color=GREY, loc="left")
     axes.set_ylabel("written", fontsize=9, color=GREY, loc="top")
-    axes.tick_params(length=0, labelsize=10)
-    axes.set_xticks(np.arange(0.5, len(columns) - 1), minor=True)
-    axes.set_yticks(np.arange(0.5, len(rows) - 1), minor=True)
-    axes.grid(which="minor", color="#E6E6E6", linewidth=0.6)
-    axes.tick_params(which="minor", length=0)
+    cell_borders(axes)
     axes.spines[:].set_color("#BBBBBB")
-    tall = min(area[3], 1.2 / height)
-    beside = (area[0] + area[2] + 0.18 / width, area[1] + area[3] - tall, 0.13 / width, tall)
-    scale = figure.colorbar(image, cax=figure.add_axes(beside), ticks=[0, 0.5, 1])
+    scale = figure.colorbar(image, ticks=[0, 0.5, 1], shrink=min(1, 1.2 / height), anchor=(0, 1))
     scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)
     scale.outline.set_visible(False)
     scale.ax.set_title("weight", fontsize=9, color=GREY, loc="left", pad=8)
-    figure.text(0.1 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
     return saved(figure, path)

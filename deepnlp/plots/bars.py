@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, saved
+from deepnlp.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    headed,
+    legend_above,
+    saved,
+)
 
 FACES = [(BLUE, ""), (SKY, "///"), (VERMILLION, ""), (ORANGE, "..."), (GREEN, "")]
 
@@ -60,46 +71,28 @@ def bars(
             f"bars: every group should have the same 1 to {len(FACES)} bars, got "
             f"{[list(one) for one in values.values()]}"
         )
-    lines = 1 + title.count("\n")
-    height = 3.3 + 0.2 * lines
-    figure = Figure(figsize=(7.0, height), dpi=150)
-    labels_below = 1 + max(group.count("\n") for group in values)
-    bottom = (0.18 + 0.19 * labels_below) / height
-    legend = 0.3 if len(names) > 1 else 0.06
-    top = 1 - (0.12 + 0.2 * lines + legend) / height
-    right = 0.97 if not levels else 0.97 - 0.0135 * max(map(len, levels))
-    axes = figure.add_axes((0.095, bottom, right - 0.095, top - bottom))
+    figure = headed(7.0, 3.5 + 0.2 * title.count("\n"), title)
+    axes = figure.add_subplot()
     width = 0.8 / len(names)
-    finite = [value for one in values.values() for value in one.values() if np.isfinite(value)]
-    highest = max(finite, default=1.0)
+    heights = np.array([list(group.values()) for group in values.values()], dtype=float)
+    highest = max(heights[np.isfinite(heights)], default=1.0)
     for place, (name, (colour, hatch)) in enumerate(zip(names, FACES, strict=False)):
-        numbers = [one[name] for one in values.values()]
-        heights = [value if np.isfinite(value) else 0.0 for value in numbers]
+        numbers = heights[:, place]
         xs = np.arange(len(values)) + (place - (len(names) - 1) / 2) * width
-        axes.bar(
-            xs, heights, 0.92 * width, color=colour, hatch=hatch, edgecolor="white", label=name
-        )
-        for x, height_of_bar, value in zip(xs, heights, numbers, strict=True):
-            text = format(value, number) if np.isfinite(value) else missing
-            axes.text(
-                x, height_of_bar + 0.015 * highest, text, ha="center", fontsize=8.5, color=BLACK,
-                zorder=4, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
-            )  # fmt: skip
+        look: Any = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
+        drawn = axes.bar(xs, np.where(np.isfinite(numbers), numbers, 0), 0.92 * width, **look)
+        texts = [format(value, number) if np.isfinite(value) else missing for value in numbers]
+        behind: Any = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        axes.bar_label(drawn, texts, padding=2, fontsize=8.5, zorder=4, bbox=behind)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, lw=1.0, ls=(0, (5, 2)), zorder=3)
-        axes.text(
-            1.01, level, name, color=GREY, fontsize=9, va="center",
-            transform=axes.get_yaxis_transform(),
-        )  # fmt: skip
+        beside = axes.get_yaxis_transform()
+        axes.text(1.01, level, name, color=GREY, fontsize=9, va="center", transform=beside)
     axes.set_xticks(np.arange(len(values)), list(values), fontsize=9.5)
     axes.tick_params(axis="x", length=0)
-    top_value = 1.12 * max([highest, *(levels or {}).values()])
-    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, top_value), ylabel=ylabel)
+    top = 1.12 * max([highest, *(levels or {}).values()])
+    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, top), ylabel=ylabel)
     axes.spines[["top", "right"]].set_visible(False)
     if len(names) > 1:
-        figure.legend(
-            loc="upper left", bbox_to_anchor=(0.085, 1 - (0.1 + 0.2 * lines) / height),
-            ncols=len(names), frameon=False, fontsize=9, borderaxespad=0,
-        )  # fmt: skip
-    figure.text(0.02, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
+        legend_above(axes, len(names))
     return saved(figure, path)

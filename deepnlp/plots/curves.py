@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import (
     EngFormatter,
-    FixedLocator,
     Formatter,
     FuncFormatter,
-    Locator,
     LogLocator,
     MaxNLocator,
     NullLocator,
@@ -29,6 +28,7 @@ from deepnlp.plots.style import (
     SKY,
     VERMILLION,
     Label,
+    headed,
     label_in_margin,
     plain,
     saved,
@@ -94,17 +94,15 @@ def curves(
     """
     if not 0 < len(lines) <= len(LINE_STYLES):
         raise ValueError(f"curves: expected 1 to {len(LINE_STYLES)} lines, got {len(lines)}")
-    longest = max(len(name) for name in [*lines, *(levels or {})])
-    margin = min(0.30, 0.04 + 0.0125 * longest)
-    figure = Figure(figsize=(7.0, 3.8), dpi=150)
-    height = 0.79 - 0.05 * title.count("\n")
-    axes = figure.add_axes((0.105, 0.14, 0.895 - margin, height - 0.05))
+    figure = headed(7.0, 3.8)
+    axes = figure.add_subplot()
     labels = []
     for (name, (x, y)), (colour, dash, marker) in zip(lines.items(), LINE_STYLES, strict=False):
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         kept = np.isfinite(xs) & np.isfinite(ys)
         size = 5 if kept.sum() <= MOST_MARKERS else 0
-        axes.plot(xs[kept], ys[kept], color=colour, ls=dash, marker=marker, markersize=size, lw=1.8)
+        look: Any = {"color": colour, "ls": dash, "marker": marker, "markersize": size, "lw": 1.8}
+        axes.plot(xs[kept], ys[kept], label=name, **look)
         if dots and name in dots:
             axes.plot(*dots[name], "o", color=colour, ms=3.5, alpha=0.5, mew=0)
         if kept.any():
@@ -114,52 +112,30 @@ def curves(
         labels.append(Label(name, level, GREY))
     places = [float(x) for xs, _ in lines.values() for x in xs]
     if logx:
-        _log_x(axes, places)
+        axes.set_xscale("log")
+        log_ticks(axes.xaxis, min(places), max(places))
+        if len(set(places)) <= 12 and all(x == float(f"{x:.4g}") for x in places):
+            axes.set_xticks(sorted(set(places)), [f"{x:g}" for x in sorted(set(places))])
     elif all(x.is_integer() for x in places):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if logy:
         axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        subs = [1.0]  # ticks at powers of ten, and between them where there is room
-        if high / low <= 1e4:
-            subs = [1.0, 2.0, 5.0]
-        if high / low < 10:
-            subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
-        axes.yaxis.set_major_locator(LogLocator(subs=subs, numticks=9))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        axes.yaxis.set_minor_locator(NullLocator())
+        log_ticks(axes.yaxis, *axes.get_ylim())
     axes.margins(x=0.02)
     axes.set_ylim(axes.get_ylim())
     plain(axes)
     label_in_margin(axes, labels, height=0.075)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.09)
-    _make_room(figure, axes)
+    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", x=-0.06)
     return saved(figure, path)
 
 
-def _make_room(figure: Figure, axes: Axes) -> None:
-    """Move the left end of the axes so far in that wide numbers leave room for the label."""
-    figure.draw_without_rendering()
-    box = axes.yaxis.get_tightbbox(None)
-    missing = 0.012 - (box.x0 / figure.bbox.width if box is not None else 1.0)
-    if missing > 0:
-        place = axes.get_position()
-        axes.set_position((place.x0 + missing, place.y0, place.width - missing, place.height))
-
-
-def _log_x(axes: Axes, values: list[float]) -> None:
-    """Ticks at every x where these are few and round; over a short range at 1, 2, 5, 10, 20, 50."""
-    axes.set_xscale("log")
-    places = sorted(set(values))
-    as_written: Formatter = FuncFormatter(lambda x, _: f"{x:g}")
-    if len(places) <= 12 and all(x == float(f"{x:.4g}") for x in places):
-        ticks: tuple[Locator, Formatter] = FixedLocator(places), as_written
-    elif places[-1] < 100 * places[0]:
-        short = EngFormatter(sep="") if places[-1] >= THOUSANDS else as_written
-        ticks = LogLocator(subs=[1.0, 2.0, 5.0]), short
-    else:
-        return
-    axes.xaxis.set_major_locator(ticks[0])
-    axes.xaxis.set_major_formatter(ticks[1])
-    axes.xaxis.set_minor_locator(NullLocator())
+def log_ticks(axis: Axis, low: float, high: float) -> None:
+    """Ticks at powers of ten, and between them where there is room."""
+    subs = [1.0] if high / low > 1e4 else [1.0, 2.0, 5.0]
+    if high / low < 10 / 3:
+        subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
+    as_written: Formatter = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axis.set_major_locator(LogLocator(subs=subs, numticks=9))
+    axis.set_major_formatter(EngFormatter(sep="") if high >= THOUSANDS else as_written)
+    axis.set_minor_locator(NullLocator())

@@ -7,11 +7,23 @@ from os import PathLike
 from typing import Protocol
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, saved
+from deepnlp.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    headed,
+    legend_above,
+    saved,
+)
 
 MARKS = [(BLUE, "o"), (VERMILLION, "s"), (GREEN, "D"), (ORANGE, "^"), (PURPLE, "v"), (BLACK, "P")]
 
@@ -77,25 +89,25 @@ def embeddings(
     places = dict(zip(words, U[:, :2] * S[:2], strict=True))
     shown = S[:2] ** 2 / np.sum(S**2)
 
-    height = 4.6 + 0.04 * max(0, len(words) - 40)
-    top = 0.7 if len(groups) > 1 else 0.4  # inches for title and legend
-    figure = Figure(figsize=(7.0, height), dpi=150)
-    axes = figure.add_axes((0.12, 0.5 / height, 0.85, 1 - (0.5 + top) / height))
+    figure = headed(7.0, 4.6 + 0.04 * max(0, len(words) - 40), title)
+    axes = figure.add_subplot()
+    axes.margins(x=0.12, y=0.1)
+    draw_groups(axes, groups, places)
+    axes.set_xlabel(f"first principal component ({shown[0]:.0%} of the variance)", color=GREY)
+    axes.set_ylabel(f"second ({shown[1]:.0%})", color=GREY)
+    return saved(figure, path)
+
+
+def draw_groups(
+    axes: Axes, groups: Mapping[str, Sequence[str]], places: Mapping[str, HostArray]
+) -> None:
+    """A mark for each word at its place (2,), named, in the colour of its group."""
     colours: dict[str, str] = {}
     for (name, group), (colour, marker) in zip(groups.items(), MARKS, strict=False):
         xy = np.array([places[word] for word in group])
         axes.plot(*xy.T, marker, color=colour, ms=5.5, mec="white", mew=0.6, label=name)
         colours |= dict.fromkeys(group, colour)
-    axes.margins(x=0.12, y=0.1)
-    axes.autoscale_view()
-    label_words(axes, places, colours)
-    axes.set_xlabel(f"first principal component ({shown[0]:.0%} of the variance)", color=GREY)
-    axes.set_ylabel(f"second ({shown[1]:.0%})", color=GREY)
     axes.spines[["top", "right"]].set_visible(False)
     if len(groups) > 1:
-        figure.legend(
-            loc="upper left", bbox_to_anchor=(0.112, 1 - 0.35 / height), ncols=len(groups),
-            frameon=False, fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.4,
-        )  # fmt: skip
-    figure.text(0.02, 1 - 0.09 / height, title, fontsize=10.5, weight="bold", va="top")
-    return saved(figure, path)
+        legend_above(axes, len(groups))
+    label_words(axes, places, colours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +11,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
+from deepnlp.backend import HostArray
 from deepnlp.gradflow import GradientFlow, GradientHistory, LayerFlow
 from deepnlp.plots.style import (
     BLACK,
@@ -21,6 +22,7 @@ from deepnlp.plots.style import (
     SKY,
     VERMILLION,
     Label,
+    headed,
     label_in_margin,
     log_scale,
     percent,
@@ -30,6 +32,7 @@ from deepnlp.plots.style import (
 
 LEAST_SHARE = 1e-12  # smaller shares are not drawn
 LEFT = "share of the gradient that is left"
+DH_DH = r"$\partial h_t / \partial h_{t-k}$"
 BLOCK_STYLES = [(BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":")]
 
 
@@ -58,21 +61,20 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     3
     """
     with_weights = any(layer.weights for layer in flow.layers)
-    columns, rows = len(flow.layers), 3 if with_weights else 2
-    width = 0.9 + 6.0 * columns
-    left, right = 0.75 / width, 1 - 1.75 / width
-    figure = Figure(figsize=(width, 8.6 if with_weights else 6.4), dpi=150)
-    figure.subplots_adjust(left=left, right=right, top=0.88, bottom=0.07, wspace=0.58, hspace=0.42)
-    grid = figure.add_gridspec(rows, columns, height_ratios=[3.0, 1.0, 1.5][:rows])
-    lowest = min(_lowest(layer) for layer in flow.layers)
-    highest = max(_highest(layer) for layer in flow.layers)
-    for column, layer in enumerate(flow.layers):
-        fed = layer is not flow.layers[-1]  # gradients come down to it at every step
-        _draw_shares(figure.add_subplot(grid[0, column]), layer, lowest, highest, fed)
-        _draw_gates(figure.add_subplot(grid[1, column]), layer)
+    rows = 3 if with_weights else 2
+    width, height = 0.9 + 6.0 * len(flow.layers), 8.6 if with_weights else 6.4
+    figure = headed(width, height, _flow_message(flow))
+    ratios = [3.0, 1.0, 1.5][:rows]
+    panels = figure.subplots(rows, len(flow.layers), squeeze=False, height_ratios=ratios)
+    curves = [_curves(layer, layer is not flow.layers[-1]) for layer in flow.layers]
+    drawn = np.concatenate([curve.y for of_layer in curves for curve in of_layer])
+    lowest = max(float(drawn[drawn > 0].min(initial=0.1)), LEAST_SHARE)
+    for column, layer, of_layer in zip(panels.T, flow.layers, curves, strict=True):
+        _draw_shares(column[0], of_layer, lowest, max(1.0, float(drawn.max())))
+        column[0].set_title(f"{layer.name}  {layer.cell}".strip(), loc="left", fontsize=10.5)
+        _draw_gates(column[1], layer)
         if with_weights:
-            _draw_singular_values(figure.add_subplot(grid[2, column]), layer)
-    figure.text(left, 0.965, _flow_message(flow), fontsize=11.5, va="top", weight="bold")
+            _draw_singular_values(column[2], layer)
     return saved(figure, path)
 
 
@@ -105,84 +107,67 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
         raise ValueError("a heat map of gradients needs at least one measurement, got none")
     shares, updates = history.dh_share, history.updates
     _, layers, T = shares.shape
-    height = 1.7 + 2.5 * layers
-    figure = Figure(figsize=(8.0, height), dpi=150)
-    low, high = 0.6 / height, 1 - 0.85 / height
-    figure.subplots_adjust(left=0.09, right=0.84, bottom=low, top=high, hspace=0.28)
-    axes: Any = figure.subplots(layers, 1, sharex=True, squeeze=False)[:, 0]
+    figure = headed(8.0, 1.7 + 2.5 * layers, _history_message(history))
+    panels = figure.subplots(layers, 1, sharex=True, squeeze=False)[:, 0]
     low = max(min(1e-3, float(shares[shares > 0].min(initial=1.0))), LEAST_SHARE)
     norm = LogNorm(low, max(1.0, float(shares.max())))
     edges = _edges(updates)
-    for number, (one, name) in enumerate(zip(axes, history.layers, strict=True)):
+    for number, (axes, name) in enumerate(zip(panels, history.layers, strict=True)):
         values = np.clip(shares[:, number, :], low, None).T
-        image = one.pcolormesh(edges, np.arange(T + 1) - 0.5, values, norm=norm, cmap="cividis")
+        image = axes.pcolormesh(edges, np.arange(T + 1) - 0.5, values, norm=norm, cmap="cividis")
         reach = [_reach(row) for row in shares[:, number, :]]
-        one.plot(updates, reach, color="white", linewidth=1.8, drawstyle="steps-mid")
-        one.plot(updates, reach, color=BLACK, linewidth=0.9, drawstyle="steps-mid")
-        one.set(ylim=(-0.5, T - 0.5), ylabel="steps back in time")
-        one.set_title(_layer_name(number, name, layers), loc="left", fontsize=10)
-    axes[-1].set_xlabel("updates")
-    axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-    scale = figure.add_axes((0.865, 0.6 / height, 0.02, 1 - 1.45 / height))
-    figure.colorbar(image, cax=scale)
-    scale.set_ylabel("share of the gradient w.r.t. h that is left")
-    scale.yaxis.set_major_locator(LogLocator(numticks=7))
-    figure.text(0.09, 1 - 0.15 / height, _history_message(history), va="top", fontsize=11)
+        for colour, width in (("white", 1.8), (BLACK, 0.9)):
+            axes.plot(updates, reach, color=colour, linewidth=width, drawstyle="steps-mid")
+        axes.set(ylim=(-0.5, T - 0.5), ylabel="steps back in time")
+        axes.set_title(_layer_name(number, name, layers), loc="left", fontsize=10)
+    panels[-1].set_xlabel("updates")
+    panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+    scale = figure.colorbar(image, ax=panels, aspect=40, ticks=LogLocator(numticks=7))
+    scale.set_label("share of the gradient w.r.t. h that is left")
     return saved(figure, path)
 
 
 # --- One layer now ----------------------------------------------------------------------------
 
 
-def _curves(layer: LayerFlow) -> list[np.ndarray[Any, Any]]:
-    """Everything that is drawn of the shares, measured and predicted."""
-    curves = [layer.dh_share]
+class Curve(NamedTuple):
+    """Shares by steps back in time, and how they are drawn."""
+
+    x: HostArray
+    y: HostArray
+    text: str
+    colour: str
+    style: str
+    width: float
+
+
+def _curves(layer: LayerFlow, fed: bool) -> list[Curve]:
+    """The shares measured and predicted; ``fed`` where gradients come down at every step."""
+    k = np.arange(len(layer.dh))
+    measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
+    curves = [Curve(k, layer.dh_share, measured, BLUE, "-", 2.2)]
     if layer.dc_share is not None:
-        curves.append(layer.dc_share)
-    if layer.jacobians is not None:
-        curves.append(layer.jacobians.singular_values[:, 0])
+        curves.append(Curve(k, layer.dc_share, "measured w.r.t. $c$", VERMILLION, "--", 1.8))
     if layer.predicted_rate is not None:
-        curves.append(layer.predicted_rate ** np.arange(len(layer.dh)))
+        text = f"predicted rate\n{layer.predicted_rate:.3f} per step"
+        curves.append(Curve(k, layer.predicted_rate**k, text, BLACK, ":", 1.3))
+    if layer.jacobians is not None:
+        lags, values = layer.jacobians.lags, layer.jacobians.singular_values[:, 0]
+        text = "largest singular\nvalue of " + DH_DH + (",\nthis layer alone" if fed else "")
+        curves.append(Curve(lags, values, text, GREEN, "D", 0.0))
     return curves
 
 
-def _lowest(layer: LayerFlow) -> float:
-    values = np.concatenate([one[one > 0] for one in _curves(layer)])
-    return max(float(values.min(initial=0.1)), LEAST_SHARE)
-
-
-def _highest(layer: LayerFlow) -> float:
-    return max(1.0, *(float(one.max()) for one in _curves(layer)))
-
-
-def _draw_shares(axes: Axes, layer: LayerFlow, lowest: float, highest: float, fed: bool) -> None:
-    k = np.arange(len(layer.dh))
+def _draw_shares(axes: Axes, curves: list[Curve], lowest: float, highest: float) -> None:
     labels = []
-
-    def curve(x: Any, values: Any, text: str, colour: str, style: str, width: float) -> None:
-        seen = np.maximum(values, lowest / 3)  # smaller ones lie on the lower edge
+    for x, y, text, colour, style, width in curves:
+        seen = np.maximum(y, lowest / 3)  # smaller ones lie on the lower edge
         axes.plot(x, seen, style, color=colour, lw=width, ms=4.5, clip_on=False, zorder=3)
         labels.append(Label(text, float(seen[-1]), colour))
-
-    measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
-    curve(k, layer.dh_share, measured, BLUE, "-", 2.2)
-    if layer.dc_share is not None:
-        curve(k, layer.dc_share, "measured w.r.t. $c$", VERMILLION, "--", 1.8)
-    if layer.predicted_rate is not None:
-        text = f"predicted rate\n{layer.predicted_rate:.3f} per step"
-        curve(k, layer.predicted_rate**k, text, BLACK, ":", 1.3)
-    if layer.jacobians is not None:
-        found = layer.jacobians
-        largest = "largest singular\nvalue of " + _DH_DH + (",\nthis layer alone" if fed else "")
-        curve(found.lags, found.singular_values[:, 0], largest, GREEN, "D", 0.0)
     log_scale(axes, lowest / 3, highest * 3)
-    axes.set(xlim=(0, k[-1]), xlabel=r"steps back in time, $k$", ylabel=LEFT)
+    axes.set(xlim=(0, curves[0].x[-1]), xlabel=r"steps back in time, $k$", ylabel=LEFT)
     plain(axes)
-    label_in_margin(axes, labels, height=0.14 if fed else 0.105, size=8.5)
-    axes.set_title(f"{layer.name}  {layer.cell}".strip(), loc="left", fontsize=10.5)
-
-
-_DH_DH = r"$\partial h_t / \partial h_{t-k}$"
+    label_in_margin(axes, labels, height=0.14, size=8.5)
 
 
 def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
@@ -234,16 +219,14 @@ def _flow_message(flow: GradientFlow) -> str:
 # --- Over the course of training ---------------------------------------------------------------
 
 
-def _edges(updates: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _edges(updates: HostArray) -> HostArray:
     """Borders between measurements, halfway from one to the next."""
-    if len(updates) == 1:
-        return np.array([updates[0] - 0.5, updates[0] + 0.5])
-    middle = (updates[1:] + updates[:-1]) / 2
-    first, last = 2 * updates[0] - middle[0], 2 * updates[-1] - middle[-1]
-    return np.concatenate([[first], middle, [last]])
+    steps = np.diff(updates) if len(updates) > 1 else np.ones(1)
+    beyond = np.concatenate([updates[:1] - steps[:1], updates, updates[-1:] + steps[-1:]])
+    return (beyond[1:] + beyond[:-1]) / 2
 
 
-def _reach(shares: np.ndarray[Any, Any], least: float = 0.01) -> int:
+def _reach(shares: HostArray, least: float = 0.01) -> int:
     """The last step back at which at least 1 % of the gradient is left."""
     return int(np.flatnonzero(shares >= least).max(initial=0))
 
@@ -257,12 +240,11 @@ def _layer_name(number: int, path: str, layers: int) -> str:
 def _history_message(history: GradientHistory) -> str:
     shares = history.dh_share
     first, last = ([_reach(row) for row in shares[m]] for m in (0, -1))
-    told = [
-        (f"{a} to {b} steps" if a != b else f"{a} steps at both")
-        + (f" in layer {number}" if len(first) > 1 else "")
-        for number, (a, b) in enumerate(zip(first, last, strict=True), start=1)
-    ]
+    parts = []
+    for number, (a, b) in enumerate(zip(first, last, strict=True), start=1):
+        where = f" in layer {number}" if len(first) > 1 else ""
+        parts.append(f"{a} to {b} steps{where}" if a != b else f"{a} steps at both{where}")
     return (
         "How far back 1 % of the gradient reaches (black line), from the first update to the "
-        f"last:\n{', '.join(told)}"
+        f"last:\n{', '.join(parts)}"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from deepnlp.backend import HostArray
 from deepnlp.plots.style import GREY
@@ -21,7 +22,7 @@ STEP = 3.0  # between the distances that are tried
 NEAR = 3.0  # a label farther away from its mark is joined to it by a line
 DISTANCES = 60
 LINE = 3.0  # between the boxes that stand for a line
-TRIED = 64  # free places, the nearest, of which the best is taken
+TRIED = 64  # free places, the nearest, of which one is taken
 # To the right first, then left, above, below, and between.
 DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11)]
 
@@ -29,15 +30,14 @@ DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 
 def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
     """Write each word beside its place (2,) in the data."""
     figure: Any = axes.figure
+    figure.draw_without_rendering()  # limits and the place of the axes are final then
     renderer: Any = FigureCanvasAgg(figure).get_renderer()
     unit = 72 / figure.dpi  # of a pixel, in points
+    ruler = Text(fontsize=SIZE, parse_math=False, figure=figure)
     sizes = []
     for word in places:
-        text = axes.text(0, 0, word, fontsize=SIZE, parse_math=False)
-        box = text.get_window_extent(renderer)
-        sizes.append((box.width * unit, box.height * unit))
-        text.remove()
-    axes.autoscale_view()  # where limits still have to be set by the data
+        ruler.set_text(word)
+        sizes.append(ruler.get_window_extent(renderer).size * unit)
     points = axes.transData.transform(np.array(list(places.values()))) * unit
     left, low, right, high = axes.get_window_extent().extents * unit
     corners, joined = place_labels(points, np.array(sizes), (left, low, right, high))
@@ -61,7 +61,7 @@ def place_labels(
     One label after the other, those of crowded points first, takes the nearest place that is
     within bounds and free of marks, lines and earlier labels. Where the label is not near its own
     mark, or nearer to another, a line joins the two. Of the nearest
-    places the one is taken whose line crosses least.
+    places the first is taken whose line crosses nothing.
 
     Parameters
     ----------
@@ -105,12 +105,10 @@ def place_labels(
             raise ValueError(
                 f"there is no room for {len(points)} labels: show fewer, or on a larger figure"
             )
-        crossed = []
-        for box in free:
-            crossed.append(_crossed(box, points[n], others, labels, lines))
-            if not crossed[-1]:
-                break
-        best = free[np.argmin(crossed)]
+        crossing = (
+            _crosses(box, points[n], others, np.concatenate([labels, lines])) for box in free
+        )
+        best = free[next((k for k, crosses in enumerate(crossing) if not crosses), 0)]
         corners[n], joined[n] = best[:2], _needs_line(best, points[n], others)
         labels = np.concatenate([labels, [best]])
         if joined[n]:
@@ -133,15 +131,11 @@ def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
     return bool(gap > NEAR or gap > _gap(others, box).min(initial=np.inf))
 
 
-def _crossed(
-    box: HostArray, point: HostArray, others: HostArray, labels: HostArray, lines: HostArray
-) -> int:
-    """How bad it is what the line from a label to its mark crosses; 0 without a line."""
-    if not _needs_line(box, point, others):
-        return 0
+def _crosses(box: HostArray, point: HostArray, others: HostArray, drawn: HostArray) -> bool:
+    """Whether a label needs a line to its mark that crosses another mark, or what is drawn."""
     line = _line(point, box)
-    rest = np.concatenate([others, lines])
-    return 2 * bool(_overlap(line, labels).any()) + bool(_overlap(line, rest).any())
+    across = _overlap(line, np.concatenate([others, drawn])).any()
+    return bool(across) and _needs_line(box, point, others)
 
 
 def _line(point: HostArray, box: HostArray) -> HostArray:

@@ -1,22 +1,19 @@
 """The learning curve: perplexity, or another figure, by epoch beside the baselines to beat."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import isfinite
 from operator import itemgetter
 from os import PathLike
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, Label, label_in_margin, saved
+from deepnlp.plots.curves import curves
+from deepnlp.plots.style import BLUE, saved
 
-BASELINE_DASHES = [(0, (6, 2)), (0, (4, 2, 1, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2, 1, 2))]
 WIDE_RANGE = 4.0  # highest perplexity over lowest, from which on the axis is logarithmic
-MOST_MARKERS = 15  # on more epochs than this, markers would hide the line
-MOST_MARKED_RATES = 6  # a schedule that changes more often is described in words
+MOST_RATES = 3  # of a schedule that changes more often the ends are named
 Point = tuple[float, float]
 
 
@@ -31,8 +28,8 @@ def learning_curve(
     """Draw perplexity by epoch beside the baselines to beat.
 
     The curves and the baselines are labelled in the right margin, each with its last value. A
-    ring marks the epoch with the best validation; thin vertical lines mark where the learning
-    rate changed. The vertical axis is logarithmic where it spans more than a factor of 4, unless
+    ring marks the epoch with the best validation; below the axis stands how the learning rate
+    changed. The vertical axis is logarithmic where it spans more than a factor of 4, unless
     higher is better.
 
     Parameters
@@ -64,33 +61,33 @@ def learning_curve(
     >>> figure.axes[0].get_title(loc="left")
     "Validation perplexity 69.5 after 2 epochs, below the trigram's 71.0"
     """
-    curves = {
-        "training": _points(history, f"train_{metric}"),
+    lines = {
         "validation": _points(history, f"valid_{metric}"),
+        "training": _points(history, f"train_{metric}"),
     }
-    curves = {name: points for name, points in curves.items() if points}
-    if not curves:
+    lines = {name: points for name, points in lines.items() if points}
+    if not lines:
         raise ValueError(
             f"a learning curve needs a finite train_{metric} or valid_{metric} in at least one "
             f"row; got {len(history)} rows without any"
         )
-    levels = {
-        name: float(value) for name, value in (baselines or {}).items() if math.isfinite(value)
-    }
-
-    figure = Figure(figsize=(8.0, 4.6), dpi=150)
-    axes = figure.add_axes((0.085, 0.125, 0.70, 0.735))
-    best = max if higher_is_better else min
-    lines = _draw_curves(axes, curves, best) + _draw_baselines(axes, levels)
-    _scale(axes, [row["epoch"] for row in history], curves, levels, log=not higher_is_better)
-    _mark_learning_rates(axes, history)
-    label_in_margin(axes, lines)
+    levels = {name: value for name, value in (baselines or {}).items() if isfinite(value)}
+    shown = [*levels.values(), *(value for points in lines.values() for _, value in points)]
+    is_wide = 0 < WIDE_RANGE * min(shown) < max(shown) and not higher_is_better
+    which, points = next(iter(lines.items()))
+    best = (max if higher_is_better else min)(points, key=itemgetter(1))
     name = metric.replace("_", " ")
-    text = _message(name, curves, levels, best)
-    axes.set_title(text, loc="left", fontsize=10, pad=18)
-    axes.set_xlabel("epoch")
-    axes.set_ylabel(name + (" (log scale)" if axes.get_yscale() == "log" else ""))
-    axes.spines[["top", "right"]].set_visible(False)
+    figure = curves(
+        {f"{of} {_number(line[-1][1])}": tuple(zip(*line)) for of, line in lines.items()},
+        title=_message(f"{which} {name}", best, points[-1][0], levels),
+        xlabel="epoch" + _learning_rates(history),
+        ylabel=name + (" (log scale)" if is_wide else ""),
+        levels={f"{of} {_number(value)}": value for of, value in levels.items()},
+        logy=is_wide,
+    )
+    if which == "validation":
+        ring: Any = {"markerfacecolor": "none", "markeredgecolor": BLUE, "markeredgewidth": 1.3}
+        figure.axes[0].plot(*best, marker="o", markersize=11, clip_on=False, zorder=4, **ring)
     return saved(figure, path)
 
 
@@ -99,134 +96,37 @@ def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
     return [
         (row["epoch"], float(row[key]))
         for row in history
-        if row.get(key) is not None and math.isfinite(row[key])
+        if row.get(key) is not None and isfinite(row[key])
     ]
 
 
-def _draw_curves(
-    axes: Axes, curves: Mapping[str, list[Point]], best: Callable[..., Point]
-) -> list[Label]:
-    styles: dict[str, dict[str, Any]] = {
-        "training": {"color": VERMILLION, "linestyle": "--", "marker": "s", "linewidth": 1.2},
-        "validation": {"color": BLUE, "linestyle": "-", "marker": "o", "linewidth": 2.0},
-    }
-    lines = []
-    for name, points in curves.items():
-        epochs, values = zip(*points, strict=True)
-        size = 4.5 if len(points) <= MOST_MARKERS else 0.0
-        axes.plot(epochs, values, markersize=size, label=name, zorder=3, **styles[name])
-        lines.append(_label(name, values[-1], styles[name]["color"]))
-    if "validation" in curves:
-        axes.plot(
-            *best(curves["validation"], key=itemgetter(1)),
-            marker="o",
-            markersize=11,
-            markerfacecolor="none",
-            markeredgecolor=BLUE,
-            markeredgewidth=1.3,
-            zorder=4,
-            clip_on=False,
-        )
-    return lines
-
-
-def _draw_baselines(axes: Axes, levels: Mapping[str, float]) -> list[Label]:
-    for rank, value in enumerate(levels.values()):
-        dashes: Any = BASELINE_DASHES[rank % len(BASELINE_DASHES)]
-        axes.axhline(value, color=GREY, linewidth=1.1, linestyle=dashes, zorder=2)
-    return [_label(name, value, GREY) for name, value in levels.items()]
-
-
-def _scale(
-    axes: Axes,
-    epochs: list[float],
-    curves: Mapping[str, list[Point]],
-    levels: Mapping[str, float],
-    log: bool,
-) -> None:
-    """Fix both ranges: all inside, the vertical axis logarithmic if it may be and they lie wide."""
-    values = [value for points in curves.values() for _, value in points] + list(levels.values())
-    low, high = min(values), max(values)
-    if log and low > 0 and high / low > WIDE_RANGE:
-        axes.set_yscale("log")
-        margin = (high / low) ** 0.06
-        axes.set_ylim(low / margin, high * margin)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    else:
-        margin = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
-        axes.set_ylim(low - margin, high + margin)
-    first, last = min(epochs), max(epochs)
-    beside = 0.02 * (last - first) or 0.5
-    axes.set_xlim(first - beside, last + beside)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10, min_n_ticks=1))
-    axes.grid(axis="y", color="#E6E6E6", linewidth=0.6)
-    axes.set_axisbelow(True)
-
-
-def _mark_learning_rates(axes: Axes, history: Sequence[Mapping[str, Any]]) -> None:
-    """A thin line where the learning rate changed, between the epochs it changed between."""
+def _learning_rates(history: Sequence[Mapping[str, Any]]) -> str:
+    """How the learning rate changed, if it did."""
     rates = [(row["epoch"], row["lr"]) for row in history if row.get("lr") is not None]
-    changes = [
-        ((before[0] + after[0]) / 2, after[1])
-        for before, after in pairwise(rates)
-        if before[1] != after[1]
-    ]
+    changes = [after for before, after in pairwise(rates) if before[1] != after[1]]
     if not changes:
-        return
-    top = axes.get_xaxis_transform()
-    smooth = len(changes) == len(rates) - 1 > 1  # the rate changes with every epoch
-    if smooth or len(changes) > MOST_MARKED_RATES:
-        changes = []
-        (first, at_first), (last, at_last) = rates[0], rates[-1]  # each at the end of its epoch
-        note = f"learning rate {at_first:.3g} after epoch {first}, {at_last:.3g} after {last}"
-    else:
-        note = f"learning rate {rates[0][1]:.3g} at first"
-    axes.text(0.0, 1.02, note, transform=axes.transAxes, fontsize=8, color=GREY)
-    left, right = axes.get_xlim()
-    free_from = left + 0.21 * (right - left)  # the note stands before it
-    for epoch, rate in changes:
-        axes.axvline(epoch, color="#B0B0B0", linewidth=0.8, zorder=1)
-        if epoch >= free_from:
-            axes.text(
-                epoch, 1.02, f"{rate:.3g}", transform=top, fontsize=8, color=GREY, ha="center"
-            )
-            free_from = epoch + 0.07 * (right - left)
+        return ""
+    first = f"; learning rate {rates[0][1]:.3g}"
+    if len(changes) > MOST_RATES:
+        return f"{first} to {rates[-1][1]:.3g}"
+    return first + "".join(f", {rate:.3g} from {epoch:g}" for epoch, rate in changes)
 
 
-def _message(
-    metric: str,
-    curves: Mapping[str, list[Point]],
-    levels: Mapping[str, float],
-    best_of: Callable[..., Point],
-) -> str:
+def _message(what: str, best: Point, last: float, levels: Mapping[str, float]) -> str:
     """What the figure shows, in one line: the best value and the baselines around it."""
-    which = "validation" if "validation" in curves else "training"
-    epoch, best = best_of(curves[which], key=itemgetter(1))
-    last = curves[which][-1][0]
+    epoch, value = best
+    text = f"Best {what} {_number(value)} (epoch {epoch:g} of {last:g})"
     if epoch == last:
-        text = f"{which.capitalize()} {metric} {_number(best)} after "
-        text += f"{epoch:g} epoch" + ("" if epoch == 1 else "s")
-    else:
-        text = f"Best {which} {metric} {_number(best)} (epoch {epoch:g} of {last:g})"
-    above = [(value, name) for name, value in levels.items() if value > best]
-    below = [(value, name) for name, value in levels.items() if value <= best]
-    beaten = _whose(*min(above)) if above else ""
-    ahead = _whose(*max(below)) if below else ""
+        epochs = "epoch" if epoch == 1 else "epochs"
+        text = f"{what.capitalize()} {_number(value)} after {epoch:g} {epochs}"
+    by_value = sorted((level, f"the {name}'s {_number(level)}") for name, level in levels.items())
+    above = [of for level, of in by_value if level > value]
+    below = [of for level, of in by_value if level <= value]
     if above and below:
-        return f"{text}, between {beaten} and {ahead}"
+        return f"{text},\nbetween {above[0]} and {below[-1]}"
     if above:
-        return f"{text}, below {beaten}"
-    return f"{text}, above {ahead}" if below else text
-
-
-def _whose(value: float, name: str) -> str:
-    return f"the {name}'s {_number(value)}"
-
-
-def _label(name: str, value: float, colour: str) -> Label:
-    return Label(f"{name} {_number(value)}", value, colour)
+        return f"{text}, below {above[0]}"
+    return f"{text}, above {below[-1]}" if below else text
 
 
 def _number(value: float) -> str:

@@ -5,10 +5,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import LogLocator, NullLocator
+from scipy.optimize import isotonic_regression
 
 from deepnlp.files.writing import replacing
 
@@ -83,6 +85,30 @@ def log_scale(axes: Axes, low: float, high: float, ticks: int = 7) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
+def headed(width: float, height: float, title: str = "") -> Figure:
+    """A figure in inches with its message above; axes take the room that their labels leave."""
+    figure = Figure(figsize=(width, height), dpi=150)
+    figure.set_layout_engine("compressed", w_pad=0.1, h_pad=0.08)
+    if title:
+        figure.suptitle(title, x=0.02, ha="left", fontsize=10.5, weight="bold")
+    return figure
+
+
+def cell_borders(axes: Axes) -> None:
+    """Pale lines between the cells of an image, in place of ticks."""
+    rows, columns = axes.images[0].get_size()
+    axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="#E3E3E3", linewidth=0.6)
+    axes.tick_params(which="both", length=0)
+
+
+def legend_above(axes: Axes, columns: int) -> None:
+    """What the marks mean, in a line over the axes."""
+    place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    axes.legend(**place, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.3)
+
+
 def canvas(width: float, height: float, box: Box = (0, 0, 1, 1)) -> tuple[Figure, Axes]:
     """A figure in inches, and axes without a frame in a box of it (left, low, width, height)."""
     figure = Figure(figsize=(width, height), dpi=150)
@@ -93,13 +119,15 @@ def canvas(width: float, height: float, box: Box = (0, 0, 1, 1)) -> tuple[Figure
 
 def arrow(
     axes: Axes, start: Point, end: Point, colour: str, *, dashed: bool = False, width: float = 1.4,
-    head: float = 11,
+    head: float = 11, **options: Any,
 ) -> None:  # fmt: skip
-    """Draw an arrow between two points of the data; its head is ``head`` points long."""
-    options: Any = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": head}
-    dashes: Any = (0, (3, 1.5)) if dashed else "-"
-    patch = FancyArrowPatch(start, end, color=colour, lw=width, ls=dashes, zorder=2, **options)
-    axes.add_patch(patch)
+    """Draw an arrow between two points of the data; its head is ``head`` points long.
+
+    ``options`` are those of a ``FancyArrowPatch``, such as the patches that it joins.
+    """
+    look: Any = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": head}
+    look |= {"color": colour, "lw": width, "ls": (0, (3, 1.5)) if dashed else "-", "zorder": 2}
+    axes.add_patch(FancyArrowPatch(start, end, **look | options))
 
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
@@ -131,8 +159,7 @@ def percent(share: float) -> str:
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move positions apart until neighbours stand at least ``gap`` from each other.
 
-    Neighbours that would overlap are gathered into a block, which is centred on the mean of its
-    members and kept between ``low`` and ``high``; blocks that come to touch are joined in turn.
+    Of all such places these are the nearest, by the sum of squares: an isotonic regression.
 
     Parameters
     ----------
@@ -153,25 +180,9 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     >>> spread([0.5, 0.5, 0.0], gap=0.25, low=0.0, high=1.0)
     [0.375, 0.625, 0.0]
     """
-    order = sorted(range(len(positions)), key=lambda i: positions[i])
-    blocks: list[tuple[float, list[int]]] = []  # the lowest position of a block, and its members
-    for i in order:
-        members = [i]
-        start = _block_start(positions, members, gap, low, high)
-        while blocks and start < blocks[-1][0] + gap * len(blocks[-1][1]):
-            members = blocks.pop()[1] + members
-            start = _block_start(positions, members, gap, low, high)
-        blocks.append((start, members))
-    placed = [0.0] * len(positions)
-    for start, members in blocks:
-        for rank, i in enumerate(members):
-            placed[i] = start + rank * gap
-    return placed
-
-
-def _block_start(
-    positions: Sequence[float], members: list[int], gap: float, low: float, high: float
-) -> float:
-    length = gap * (len(members) - 1)
-    centre = sum(positions[i] for i in members) / len(members)
-    return max(low, min(centre - length / 2, high - length))
+    order = np.argsort(positions, kind="stable")
+    steps = gap * np.arange(len(order))  # from the lowest; without them labels may touch
+    free = isotonic_regression(np.asarray(positions, dtype=float)[order] - steps).x
+    placed = np.empty(len(order))
+    placed[order] = np.maximum(np.minimum(free, high - steps[-1]), low) + steps
+    return placed.tolist()

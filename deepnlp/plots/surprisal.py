@@ -6,19 +6,18 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 
 from deepnlp.plots.style import BLACK, GREY, canvas, saved
 
 COLOURS = "Oranges"  # one hue, so that darkness alone shows it, in print too
 DARKEST = 0.92  # of the colour map
 WHITE_LETTERS_FROM = 0.72  # share of the scale from which letters are white
-WIDTH, LINE, LEFT, GAP = 7.0, 0.56, 0.18, 0.09  # inches
+WIDTH, LINE, LEFT, MARGIN, GAP = 7.0, 0.56, 0.18, 0.12, 0.09  # inches
 
 
 @dataclass(frozen=True)
@@ -66,56 +65,35 @@ class SurprisalText:
         path : str or path, optional
             Where to save the figure.
         """
-        lines = self._lines()
         head = 0.34 + 0.19 * self.title.count("\n")
-        height = head + LINE * len(lines) + 0.42
-        figure, axes = canvas(WIDTH, height)
-        axes.set(xlim=(0, WIDTH), ylim=(height, 0))
-        centred: Any = {"ha": "center", "va": "center"}
+        figure, axes = canvas(WIDTH, 1.0)
         axes.text(LEFT, 0.1, self.title, fontsize=10.5, weight="bold", va="top")
-        for number, line in enumerate(lines):
-            y = head + 0.2 + LINE * number
-            for token, bits, x, width in line:
-                background, letters = self._colours(bits)
-                box = FancyBboxPatch((x, y - 0.125), width, 0.25, "round,pad=0,rounding_size=0.04")
-                box.set(facecolor=background, edgecolor="#BBBBBB", linewidth=0.5)
-                axes.add_patch(box)
-                middle = x + width / 2
-                axes.text(middle, y, token, fontsize=10.5, color=letters, **centred)
-                axes.text(middle, y + 0.22, f"{bits:.1f}", fontsize=8, color=GREY, **centred)
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        x, y = LEFT, head + 0.2
+        for token, bits in zip(self.tokens, self.bits, strict=True):
+            background, letters = self._colours(bits)
+            behind = {"boxstyle": "round,pad=0.25", "fc": background, "ec": "#BBBBBB", "lw": 0.5}
+            word = axes.text(0, 0, token, fontsize=10.5, color=letters, bbox=behind)
+            below = axes.text(0, 0, f"{bits:.1f}", fontsize=8, color=GREY)
+            width = max(t.get_window_extent(renderer).width for t in (word, below)) / figure.dpi
+            if x > LEFT and x + width + MARGIN > WIDTH - LEFT:
+                x, y = LEFT, y + LINE
+            for text, down in ((word, 0.0), (below, 0.22)):
+                text.set(x=x + (width + MARGIN) / 2, y=y + down, ha="center", va="center")
+            x += width + MARGIN + GAP
+        height = y + LINE + 0.22
+        figure.set_figheight(height)
+        axes.set(xlim=(0, WIDTH), ylim=(height, 0))
         mean = sum(self.bits) / len(self.bits)
-        note = (
-            f"below each word its surprisal in bits; mean {mean:.2f} bits, "
-            f"perplexity {2**mean:,.1f}"
-        )
+        note = f"below each word its surprisal in bits; mean {mean:.2f}, perplexity {2**mean:,.1f}"
         axes.text(LEFT, height - 0.14, note, fontsize=8.5, color=GREY, va="center")
         return saved(figure, path)
 
     def _colours(self, bits: float) -> tuple[str, str]:
         """Background and letters, as hexadecimal colours."""
         share = min(max(bits / self.most, 0.0), 1.0)
-        red, green, blue, _ = colormaps[COLOURS](DARKEST * share)
-        background = "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
+        background = to_hex(colormaps[COLOURS](DARKEST * share))
         return background, "#FFFFFF" if share >= WHITE_LETTERS_FROM else BLACK
-
-    def _lines(self) -> list[list[tuple[str, float, float, float]]]:
-        """Words with their bits, places and widths in inches, broken into lines."""
-        ruler = Figure(dpi=150)
-        renderer = FigureCanvasAgg(ruler).get_renderer()
-        lines: list[list[tuple[str, float, float, float]]] = [[]]
-        x = LEFT
-        for token, bits in zip(self.tokens, self.bits, strict=True):
-            widths = [
-                ruler.text(0, 0, text, fontsize=size).get_window_extent(renderer).width / ruler.dpi
-                for text, size in ((token, 10.5), (f"{bits:.1f}", 8.0))
-            ]
-            width = max(widths) + 0.12
-            if lines[-1] and x + width > WIDTH - LEFT:
-                lines.append([])
-                x = LEFT
-            lines[-1].append((token, bits, x, width))
-            x += width + GAP
-        return lines
 
 
 def surprisal_text(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import bow, disc, sheet
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, arrow
+from deepnlp.lessons.figures.drawing import disc, sheet, word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
 ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
@@ -42,9 +44,8 @@ def arrangements(*, title: str) -> Figure:
     figure, axes = sheet(3 * PANEL + 0.1, ROWS["y"] + 0.3 + head, title)
     for number, (name, (plain, waiting)) in enumerate(PANELS.items()):
         left = 0.1 + PANEL * number
-        axes.text(
-            left + 0.08, ROWS["y"] + 0.42, name, fontsize=10, weight="bold", color=BLUE, gid="name"
-        )
+        at = left + 0.08, ROWS["y"] + 0.48
+        word(axes, *at, name, BLUE, weight="bold", ha="left", gid="name")
         _draw(axes, left, plain, waiting)
     return figure
 
@@ -57,24 +58,20 @@ def _draw(
         f"{row}{step}": (left + 0.62 + STEP * step, y) for row, y in ROWS.items() for step in (0, 1)
     }
     steps = ("t-1", "t")
+    circles = {}
     for node, (x, y) in places.items():
         text = f"${node[0]}_{{{steps[int(node[1])]}}}$"
-        disc(axes, x, y, RADIUS, text, "#E3F0F8" if node[0] == "c" else "white")
+        circles[node] = disc(axes, x, y, RADIUS, text, "#E3F0F8" if node[0] == "c" else "white")
     x, y = places["h0"]
     arrow(axes, (left + 0.06, y), (x - RADIUS, y), BLACK, head=8, width=1.1)
-    for pairs, colour in ((plain, BLACK), (waiting, VERMILLION)):
-        for one, other in pairs:
-            _between(axes, places[one], places[other], colour)
-    for step in (0, 1):  # the state enters the output beside the context
-        (x, low), (_, high) = places[f"h{step}"], places[f"y{step}"]
-        left, rim = x - RADIUS * 0.7, RADIUS * 0.7
-        bow(axes, (left, low + rim), (left, high - rim), -0.45, GREY)
 
+    def join(one: str, other: str, colour: str, **look: Any) -> None:
+        patches = {"patchA": circles[one], "patchB": circles[other]}
+        arrow(axes, places[one], places[other], colour, head=8, **patches, **look)
 
-def _between(axes: Axes, start: Point, end: Point, colour: str) -> None:
-    """A straight arrow from rim to rim."""
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    long = (dx * dx + dy * dy) ** 0.5
-    x, y = RADIUS * dx / long, RADIUS * dy / long
-    bold = 1.1 if colour == BLACK else 2.0
-    arrow(axes, (start[0] + x, start[1] + y), (end[0] - x, end[1] - y), colour, head=8, width=bold)
+    for one, other in plain:
+        join(one, other, BLACK, width=1.1)
+    for one, other in waiting:
+        join(one, other, VERMILLION, width=2.0)
+    for step in "01":  # the state enters the output beside the context
+        join(f"h{step}", f"y{step}", GREY, width=1.1, connectionstyle="arc3,rad=-0.45")

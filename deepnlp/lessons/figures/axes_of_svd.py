@@ -8,7 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, plain
+from deepnlp.lessons.figures.drawing import sheet, word
+from deepnlp.plots.labels import label_words
+from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain
 
 
 def svd_plane(
@@ -39,8 +41,8 @@ def svd_plane(
     'hot'
     """
     places: dict[tuple[float, float], list[str]] = {}
-    for word, (x, y) in points.items():
-        places.setdefault((round(float(x), 3), round(float(y), 3)), []).append(word)
+    for name, (x, y) in points.items():
+        places.setdefault((round(float(x), 3), round(float(y), 3)), []).append(name)
     if len(places) < 2:
         raise ValueError(f"svd_plane: expected two or more places, got {len(places)}")
     M = np.array(list(points.values()), dtype=float)
@@ -48,28 +50,23 @@ def svd_plane(
     Vt = Vt * np.where(Vt[np.arange(2), np.abs(Vt).argmax(axis=1)] < 0, -1, 1)[:, None]
 
     top = 1.22 * float(np.abs(M).max())
-    figure = Figure(figsize=(5.6, 5.2), dpi=150)
-    axes = figure.add_axes((0.11, 0.1, 0.87, 0.8))
+    figure = headed(5.6, 5.2, title)
+    axes = figure.add_subplot()
     axes.set(xlim=(-0.25 * top, top), ylim=(-0.3 * top, top), aspect="equal")
     plain(axes)
+    labels: dict[str, tuple[float, float]] = {}
     for k, colour in enumerate((VERMILLION, SKY)):
-        end = top * (0.97 if k == 0 else 0.97 * S[1] / S[0]) * Vt[k]
-        arrow(axes, (0, 0), (end[0], end[1]), colour, width=2.2, head=14)
-        offset, side = ((-12, -3), "right") if k == 0 else ((6, -12), "left")
-        name = f"axis {k + 1}: singular value {S[k]:.1f}"
-        axes.annotate(name, (end[0], end[1]), xytext=offset, textcoords="offset points",
-                      ha=side, fontsize=9, color=colour, weight="bold")  # fmt: skip
+        x, y = 0.97 * top * S[k] / S[0] * Vt[k]
+        arrow(axes, (0, 0), (x, y), colour, width=2.2, head=14)
+        labels[f"axis {k + 1}: singular value {S[k]:.1f}"] = x, y
     for (x, y), words in places.items():
         foot = (Vt[0] @ (x, y)) * Vt[0]
         axes.plot([x, foot[0]], [y, foot[1]], color=GREY, lw=0.9, ls=":")
         axes.plot(x, y, "o", color=BLUE, ms=6.5, mec="white", mew=0.7, zorder=3)
-        left = Vt[0, 0] * y - Vt[0, 1] * x > 0  # of the first axis, looking along it
-        left |= abs(foot).max() < 0.05 * top  # beside the feet of both axes
-        axes.annotate(", ".join(words), (x, y), xytext=(-6, 5) if left else (7, -11),
-                      textcoords="offset points", ha="right" if left else "left", fontsize=9,
-                      color=BLUE)  # fmt: skip
+        labels[", ".join(words)] = x, y
     axes.set(xlabel=columns[0], ylabel=columns[1])
-    figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
+    colours = [VERMILLION, SKY] + [BLUE] * len(places)
+    label_words(axes, labels, dict(zip(labels, colours, strict=True)))
     return figure
 
 
@@ -112,32 +109,23 @@ def axis_words(
             f"axis_words: expected coordinates of {len(words)} words and the axes "
             f"{list(axes_shown)}, got shape {W.shape}"
         )
-    height = 0.5 + 0.72 * len(axes_shown)
-    figure = Figure(figsize=(6.6, height), dpi=150)
-    axes = figure.add_axes((0, 0, 1, 1 - 0.42 / height))
-    axes.set(xlim=(0, 1), ylim=(len(axes_shown) - 0.3, -0.3))
-    axes.set_axis_off()
-    for line, k in enumerate(axes_shown):
+    figure, axes = sheet(6.6, 0.5 + 0.72 * len(axes_shown), title)
+    for line, k in enumerate(axes_shown, start=1):
+        y = 0.47 + 0.72 * (len(axes_shown) - line)
         order = np.argsort(W[:, k], kind="stable")
         low = [words[i] for i in order[:most] if W[i, k] < 0]
         high = [words[i] for i in order[::-1][:most] if W[i, k] > 0]
-        arrow(axes, (0.5, line), (0.985, line), VERMILLION, width=1.6)
-        arrow(axes, (0.5, line), (0.015, line), BLUE, width=1.6)
-        axes.text(0.5, line - 0.12, f"axis {k + 1}", ha="center", fontsize=8.5, color=GREY)
-        for side, x, align, colour in (
-            (low, 0.015, "left", BLUE),
-            (high, 0.985, "right", VERMILLION),
-        ):
-            axes.text(x, line + 0.12, _in_lines(side, align), ha=align, va="top", fontsize=9,
-                      color=colour, linespacing=1.25)  # fmt: skip
-    figure.text(0.02, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
+        word(axes, 3.3, y + 0.1, f"axis {k + 1}", GREY, va="bottom", fontsize=8.5)
+        for side, x, align, colour in ((low, 0.1, "left", BLUE), (high, 6.5, "right", VERMILLION)):
+            arrow(axes, (3.3, y), (x, y), colour, width=1.6)
+            word(axes, x, y - 0.09, _in_lines(side, align), colour, ha=align, va="top", fontsize=9)
     return figure
 
 
 def _in_lines(words: Sequence[str], align: str) -> str:
     """The words in two lines, the outermost nearest to the margin."""
     half = (len(words) + 1) // 2
-    lines = [list(words[:half]), list(words[half:])]
+    lines = [words[:half], words[half:]]
     if align == "right":
         lines = [line[::-1] for line in lines]
     return "\n".join("  ".join(line) for line in lines if line)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepnlp.lessons.figures.drawing import sheet, word
@@ -14,7 +13,8 @@ from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point
 
 PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
 PALE = "#8A8A8A"
-WIDTH, ROW, HALF = 7.0, 0.37, 0.38  # inches: of the figure, a row, and half a box
+WIDTH, ROW = 7.0, 0.37  # inches: of the figure, and a row
+BOX = {"boxstyle": "round,pad=0.3", "facecolor": "white", "lw": 0.9}
 
 
 class Candidate(NamedTuple):
@@ -60,7 +60,7 @@ def beam_tree(
     >>> steps = [[Candidate(0, "a", -0.5, True), Candidate(0, "b", -0.9, True)],
     ...          [Candidate(1, "c", -1.0, True), Candidate(0, "c", -1.4, False)]]
     >>> figure = beam_tree(steps, {"greedy": "ac", "beam": "bc"}, title="b c is likelier")
-    >>> [text.get_text() for text in figure.axes[0].texts][1:3]  # after the title
+    >>> [text.get_text() for text in figure.axes[0].texts][:2]
     ['a  −0.50', 'b  −0.90']
     """
     if not steps or len(paths) > len(PATHS):
@@ -72,26 +72,27 @@ def beam_tree(
     height = low + ROW * rows + 0.5 + 0.2 * lines
     figure, axes = sheet(WIDTH, height, title)
     middle = low + ROW * rows / 2
-    gap = (WIDTH - 0.6 - 0.1 - HALF) / len(steps)  # from one step to the next
-    places: list[list[Point]] = [[(0.6 - HALF, middle)]]  # the start
+    gap = (WIDTH - 1.1) / len(steps)  # from one step to the next
+    places: list[list[Point]] = [[(0.4, middle)]]  # the start
     for t, candidates in enumerate(steps):
         ys = _heights(candidates, [y for _, y in places[-1]], middle)
         places.append([(0.6 + gap * (t + 1), y) for y in ys])
-        for one, place in zip(candidates, places[-1], strict=True):
-            _line(axes, places[-2][one.parent], place, GREY if one.kept else PALE)
-            _box(axes, place, one)
+        for one, (x, y) in zip(candidates, places[-1], strict=True):
+            back, up = places[-2][one.parent]
+            axes.plot((back, x), (up, y), color=GREY if one.kept else PALE, lw=1.0, zorder=2)
+            colour = BLACK if one.kept else PALE
+            text = f"{one.token}  {one.log_probability:.2f}".replace("-", "−")
+            word(axes, x, y, text, colour, fontsize=8.5, bbox=BOX | {"edgecolor": colour}, zorder=5)
     for (name, way), (colour, dash) in zip(paths.items(), PATHS, strict=False):
         along = [places[0][0], *(places[t + 1][k] for t, k in enumerate(_found(steps, way)))]
         for start, end in pairwise(along):
-            _line(axes, start, end, colour, 2.4, dash)
+            axes.plot(*zip(start, end), color=colour, lw=2.4, ls=dash, zorder=3)
         axes.plot([], [], color=colour, ls=dash, lw=2.4, label=name)
-    word(axes, 0.6 - 0.06, middle, "start", ha="right", fontsize=9)
+    word(axes, *places[0][0], "start", fontsize=9, bbox=BOX | {"edgecolor": "none"}, zorder=5)
     if paths:
         place = (0.0, 1 - (0.12 + 0.2 * lines) / height)
-        axes.legend(
-            ncols=2, frameon=False, fontsize=9, borderaxespad=0.4, loc="upper left",
-            bbox_to_anchor=place,
-        )  # fmt: skip
+        look: Any = {"frameon": False, "fontsize": 9, "borderaxespad": 0.4}
+        axes.legend(ncols=2, loc="upper left", bbox_to_anchor=place, **look)
     return figure
 
 
@@ -109,24 +110,7 @@ def _found(steps: Sequence[Sequence[Candidate]], way: Sequence[str]) -> list[int
 
 def _heights(candidates: Sequence[Candidate], parents: list[float], middle: float) -> list[float]:
     """The height of each: in the order of their parents, so that lines do not cross."""
-    order = sorted(
-        range(len(candidates)),
-        key=lambda k: (-parents[candidates[k].parent], -candidates[k].log_probability),
-    )
+    keys = [(-parents[one.parent], -one.log_probability) for one in candidates]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
     top = middle + ROW * (len(candidates) - 1) / 2
     return [top - ROW * order.index(k) for k in range(len(candidates))]
-
-
-def _line(
-    axes: Axes, start: Point, end: Point, colour: str, width: float = 1.0, dash: Any = "-"
-) -> None:
-    """From the right end of one box to the left end of another."""
-    xs = (start[0] + HALF, end[0] - HALF)
-    axes.plot(xs, (start[1], end[1]), color=colour, lw=width, ls=dash, zorder=1 + width)
-
-
-def _box(axes: Axes, place: Point, one: Candidate) -> None:
-    colour = BLACK if one.kept else PALE
-    text = f"{one.token}  {one.log_probability:.2f}".replace("-", "−")
-    box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "lw": 0.9}
-    word(axes, *place, text, colour, fontsize=8.5, bbox=box, zorder=5)

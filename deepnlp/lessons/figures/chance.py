@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from deepnlp.backend import HostArray
+from deepnlp.lessons.figures.drawing import word
+from deepnlp.plots.curves import log_ticks
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, headed, plain
 
 
 def against_chance(
@@ -58,16 +59,14 @@ def against_chance(
     there = observed > 0
     x, y = expected[there], observed[there]
     above = y > x
-    figure = Figure(figsize=(6.2, 4.9), dpi=150)
-    axes = figure.add_axes((0.115, 0.11, 0.865, 0.79))
+    figure = headed(6.2, 4.9, title)
+    axes = figure.add_subplot()
     for side, colour in ((above, BLUE), (~above, "#9A9A9A")):
         axes.plot(x[side], y[side], "o", color=colour, ms=3.4, mec="white", mew=0.3)
     axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 2.2))
     axes.set_ylim(0.6, y.max() * 2.5)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(numticks=9))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    log_ticks(axes.xaxis, 0.001, 100)
+    log_ticks(axes.yaxis, 0.001, 100)
     _diagonals(axes)
     plain(axes)
     places = dict(zip(np.asarray(words)[there].tolist(), zip(x, y)))
@@ -77,7 +76,6 @@ def against_chance(
     if named:
         label_words(axes, named, dict.fromkeys(named, VERMILLION))
     axes.set(xlabel="times expected by chance", ylabel="times observed")
-    figure.text(0.02, 0.98, title, fontsize=10.5, weight="bold", va="top")
     return figure
 
 
@@ -88,11 +86,8 @@ def _diagonals(axes: Axes) -> None:
     behind: Any = {"fc": "white", "ec": "none", "pad": 1.5}
     for factor in (1, 10, 100, 1000):
         dashes: Any = "-" if factor == 1 else (0, (4, 3))
-        ends = [low, high], [low * factor, high * factor]
-        axes.plot(*ends, color=GREY, lw=0.9, ls=dashes, zorder=1, scalex=False, scaley=False)
+        axes.axline((1, factor), (2, 2 * factor), color=GREY, lw=0.9, ls=dashes, zorder=1)
         x = max(low, bottom) * 1.25 if factor == 1 else top / factor / 1.25
         if low * 1.25 < x < high:
             name = f"PMI {np.log(factor):.2g}"
-            axes.text(
-                x, x * factor, name, fontsize=8.5, color=GREY, ha="center", va="center", bbox=behind
-            )
+            word(axes, x, x * factor, name, GREY, fontsize=8.5, bbox=behind)

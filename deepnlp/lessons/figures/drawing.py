@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from math import hypot
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import Circle, FancyBboxPatch
 
-from deepnlp.plots.style import BLACK, BLUE, VERMILLION, Point, arrow, canvas
+from deepnlp.plots.style import BLACK, BLUE, VERMILLION, Point, arrow
+
+STEP, RADIUS = 0.95, 0.27  # inches: from one state of a network to the next, and of its circle
 
 
 def sheet(
     width: float, height: float, title: str, origin: Point = (0.0, 0.0)
 ) -> tuple[Figure, Axes]:
     """A figure in inches, with its message above; ``origin`` is its lower left corner."""
-    figure, axes = canvas(width, height)
+    figure = Figure(figsize=(width, height), dpi=150)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
     left, low = origin
     axes.set(xlim=(left, left + width), ylim=(low, low + height))
-    top = low + height - 0.12
-    axes.text(left + 0.15, top, title, fontsize=10.5, weight="bold", va="top")
+    look: Any = {"fontsize": 10.5, "weight": "bold", "va": "top"}
+    axes.set_title(title, loc="left", x=0.15 / width, y=1, pad=-8.6, **look)
     return figure, axes
 
 
@@ -31,33 +36,44 @@ def word(axes: Axes, x: float, y: float, text: str, colour: str = BLACK, **look:
 
 def disc(
     axes: Axes, x: float, y: float, radius: float, text: str = "", face: str = "white", **look: Any
-) -> None:
+) -> Circle:
     """A circle round a text."""
     style: Any = {"facecolor": face, "edgecolor": BLACK, "lw": 1.2, "zorder": 3} | look
-    axes.add_patch(Circle((x, y), radius, **style))
     word(axes, x, y, text, zorder=4)
+    return axes.add_patch(Circle((x, y), radius, **style))
 
 
-def box(axes: Axes, x: float, y: float, wide: float, high: float, **look: Any) -> None:
+def box(axes: Axes, x: float, y: float, wide: float, high: float, **look: Any) -> FancyBboxPatch:
     """A box with round corners about a point, so wide and high to each side."""
     corner, width, height = (x - wide + 0.05, y - high + 0.05), 2 * wide - 0.1, 2 * high - 0.1
     style: Any = {"facecolor": "white", "edgecolor": BLACK, "lw": 1.0, "zorder": 3} | look
-    axes.add_patch(FancyBboxPatch(corner, width, height, "round,pad=0.05", **style))
+    return axes.add_patch(FancyBboxPatch(corner, width, height, "round,pad=0.05", **style))
 
 
-def bow(axes: Axes, start: Point, end: Point, bend: float, colour: str) -> None:
-    """An arrow that bends to its left; to its right where the number is below zero."""
-    style: Any = {"arrowstyle": "-|>", "mutation_scale": 8, "shrinkA": 0.5, "shrinkB": 0.5}
-    way = f"arc3,rad={bend}"
-    axes.add_patch(FancyArrowPatch(start, end, connectionstyle=way, color=colour, lw=1.1, **style))
+def beside(start: Point, end: Point, apart: float) -> tuple[float, float]:
+    """The step to the left of the way from start to end."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    return -dy * apart / hypot(dx, dy), dx * apart / hypot(dx, dy)
+
+
+def cell(axes: Axes, x: float, name: str, reads: str, face: str = "white") -> None:
+    """A state of a recurrent network, at height 0, and what it reads."""
+    disc(axes, x, 0, RADIUS, name, face)
+    arrow(axes, (x, -0.88), (x, -RADIUS - 0.02), BLUE)
+    word(axes, x, -1.03, reads)
+
+
+def writes(axes: Axes, x: float, *texts: str) -> None:
+    """What a state predicts, above it, and the gradient that comes back."""
+    both_ways(axes, (x, RADIUS), (x, 0.88), 0.07)
+    for k, text in enumerate(texts):
+        word(axes, x, 1.04 + 0.23 * k, text)
 
 
 def both_ways(axes: Axes, start: Point, end: Point, apart: float, width: float = 1.4) -> None:
-    """Values from start to end, on the left, and gradients back; of a level or upright edge."""
-    across = (start[0], start[1] + apart), (end[0], end[1] + apart)
-    back = (end[0], end[1] - apart), (start[0], start[1] - apart)
-    if start[0] == end[0]:
-        across = (start[0] - apart, start[1]), (end[0] - apart, end[1])
-        back = (end[0] + apart, end[1]), (start[0] + apart, start[1])
+    """Values from start to end, on the left, and gradients back."""
+    dx, dy = beside(start, end, apart)
+    across = (start[0] + dx, start[1] + dy), (end[0] + dx, end[1] + dy)
+    back = (end[0] - dx, end[1] - dy), (start[0] - dx, start[1] - dy)
     arrow(axes, *across, BLUE, width=width)
     arrow(axes, *back, VERMILLION, dashed=True, width=width)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.plots.style import BLACK, GREY
+from deepnlp.plots.style import GREY, headed
 
 
 def gate_traces(
@@ -48,36 +49,23 @@ def gate_traces(
         )
     panels, T = len(gates), len(tokens)
     rows = min(units, *(np.shape(gate)[1] for gate in gates.values()))
-    words = 0.25 + 0.075 * max(map(len, tokens))  # inches below, for words that stand upright
-    head, panel = 0.3 + 0.19 * (1 + title.count("\n")), 0.34 + 0.105 * rows
-    width, height = max(4.6, min(9.0, 1.7 + 0.34 * T)), head + panels * panel + words
-    figure = Figure(figsize=(width, height), dpi=150)
-    left, right = 0.62 / width, 1 - 0.95 / width
-    for number, (name, gate) in enumerate(gates.items()):
-        bottom = height - head - (number + 1) * panel + 0.26
-        axes = figure.add_axes((left, bottom / height, right - left, (panel - 0.34) / height))
-        image = axes.imshow(
-            _most_varied(np.asarray(gate), rows).T, aspect="auto", cmap="cividis", vmin=0, vmax=1,
-            interpolation="nearest",
-        )  # fmt: skip
-        axes.set_yticks([])
+    below = 0.25 + 0.075 * max(map(len, tokens))  # inches, for words that stand upright
+    height = 0.45 + 0.19 * title.count("\n") + panels * (0.34 + 0.105 * rows) + below
+    figure = headed(max(4.6, min(9.0, 1.7 + 0.34 * T)), height, title)
+    all_axes = figure.subplots(panels, squeeze=False)[:, 0]
+    small: Any = {"ha": "center", "va": "top", "fontsize": 7, "color": GREY}
+    for axes, (name, gate) in zip(all_axes, gates.items(), strict=True):
+        shown = _most_varied(np.asarray(gate), rows).T
+        image = axes.imshow(shown, aspect="auto", cmap="cividis", vmin=0, vmax=1)
+        axes.set(xticks=[], yticks=[])
         axes.set_ylabel(name, fontsize=9.5)
-        means = np.asarray(gate).mean(axis=1)
-        for t, mean in enumerate(means):
-            axes.text(
-                t, rows - 0.35, f"{mean:.2f}"[1 if mean < 0.995 else 0 :], ha="center", va="top",
-                fontsize=7, color=GREY,
-            )  # fmt: skip
-        axes.set_xticks(range(T), list(tokens) if number == panels - 1 else [], rotation=90)
-        axes.tick_params(axis="x", length=0, pad=12, labelsize=9.5)
+        for t, mean in enumerate(np.asarray(gate).mean(axis=1)):
+            axes.text(t, rows - 0.35, f"{mean:.2f}".removeprefix("0"), **small)
         axes.spines[:].set_visible(False)
-    lowest = height - head - panels * panel + 0.26
-    scale = figure.add_axes((1 - 0.75 / width, lowest / height, 0.13 / width,
-                             (height - head - 0.08 - lowest) / height))  # fmt: skip
-    figure.colorbar(image, cax=scale, ticks=[0, 0.5, 1])
-    scale.set_yticklabels(["0 shut", "0.5", "1 open"], fontsize=8.5)
-    figure.text(0.15 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top",
-                color=BLACK)  # fmt: skip
+    axes.set_xticks(range(T), list(tokens), rotation=90)
+    axes.tick_params(axis="x", length=0, pad=12, labelsize=9.5)
+    scale = figure.colorbar(image, ax=all_axes, ticks=[0, 0.5, 1], aspect=40)
+    scale.ax.set_yticklabels(["0 shut", "0.5", "1 open"], fontsize=8.5)
     return figure
 
 

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import re
+from dataclasses import dataclass
 from inspect import signature
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
-from deepnlp.lessons.figures.drawing import box, disc, word
+from deepnlp.lessons.figures.drawing import beside, box, disc, sheet, word
 from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
-from deepnlp.lessons.figures.graph_places import SUM, Picture, picture_of, road_of
-from deepnlp.plots.style import BLUE, VERMILLION, arrow, canvas
+from deepnlp.lessons.figures.graph_places import PLANS, Picture, picture_of, road_of
+from deepnlp.plots.style import BLUE, VERMILLION, arrow
 
 SYMBOLS = {
     "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
     "sigmoid": "$\\sigma$", "maximum": "ReLU",
 }  # fmt: skip
 RADIUS = 0.19  # of an operation, in inches
-LEAF_WIDTH, LEAF_HEIGHT = 0.36, 0.19  # half of what an input's text takes
-GAP = 0.03  # between an arrow and what it points to
+LEAF_WIDTH = 0.36  # half of what an input's text takes, in inches
+GAP = 2  # between an arrow and what it points to, in points
+MARGIN = np.array([0.55, 0.4])  # round the nodes, in inches
 MOST_NUMBERS = 2  # arrays of more entries are drawn without their values
 BETWEEN = 0.055  # from the middle of an edge to its arrow of values, or of gradients
 
@@ -66,7 +68,7 @@ def computation_graph(
     """
     arrays, shown = _inputs_of(layer, inputs)
     picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
-    return _Drawing(picture, shown, backward, title).figure
+    return _Drawing(picture, shown, backward).draw(title)
 
 
 def memory_road(layer: TimeLSTM, x: Any) -> Figure:
@@ -93,12 +95,13 @@ def memory_road(layer: TimeLSTM, x: Any) -> Figure:
     for x_t in inputs:
         states.append(cell.step(x_t, states[-1])[1])
     steps: list[list[Node]] = []
+    equations = PLANS["lstm"].equations
     dh, dc = np.zeros_like(states[0][0]), np.ones_like(states[0][1])
     for x_t, state in reversed(list(zip(inputs, states, strict=False))):
-        nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", SUM, [dh, dc])
+        nodes = graph_of(cell, [x_t, *map(asnumpy, state)], ["h", "c"], "ifgo", equations, [dh, dc])
         dc = next(node.grad for node in nodes if node.name == "c_prev")
         steps.insert(0, nodes)
-    return _Drawing(road_of(steps), values=True, backward=True).figure
+    return _Drawing(road_of(steps), values=True).draw(None)
 
 
 def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bool]:
@@ -125,153 +128,100 @@ def _inputs_of(layer: Any, inputs: tuple[Any, ...]) -> tuple[list[HostArray], bo
     return [rng.standard_normal((2, width)) for width in widths], False
 
 
+@dataclass
 class _Drawing:
-    """A graph on a figure whose unit is the inch."""
+    """A graph on a sheet: nodes, and two arrows for each edge."""
 
-    def __init__(
-        self, picture: Picture, values: bool, backward: bool, title: str | None = None
-    ) -> None:
-        self.picture, self.values, self.with_gradients = picture, values, backward
-        places = np.array([node.at for node in picture.nodes])
-        margin = np.array([0.55, 0.4])
-        low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
+    picture: Picture
+    values: bool
+    backward: bool = True
+
+    def draw(self, title: str | None) -> Figure:
+        places = np.array([node.at for node in self.picture.nodes])
+        low, high = places.min(axis=0) - MARGIN, places.max(axis=0) + MARGIN
         width, height = high - low
-        whole = (0.0, 0.0, 1.0, height / (height + 0.35))
-        self.figure, self.axes = canvas(width, height + 0.35, whole)
-        self.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        for node in picture.nodes:
-            self._node(node)
+        figure, axes = sheet(width, height + 0.35, title or self.picture.title, tuple(low))
+        patches = {id(node): self._node(axes, node) for node in self.picture.nodes}
+        for node in self.picture.nodes:
             for source in node.sources:
-                self._edge(source, node)
-        text = title or picture.title
-        self.axes.set_title(text, loc="left", x=0.02, fontsize=10.5, weight="bold")
+                self._edge(axes, source, node, (patches[id(source.node)], patches[id(node)]))
+        return figure
 
-    def _node(self, node: Node) -> None:
-        text = _symbol(node)
-        if not node.operation:
+    def _node(self, axes: Axes, node: Node) -> Patch:
+        """A circle or a box with the operation; the text of a leaf, whose box is not drawn."""
+        text = SYMBOLS.get(node.operation, node.operation)
+        if not text:
             text = self._text(node.name, node.shape, node.value)
-        elif _is_round(node):
-            disc(self.axes, *node.at, RADIUS, lw=1.0)
+            wide = max(LEAF_WIDTH, 0.06 * len(node.shape) + 0.12)
+            patch: Patch = box(axes, *node.at, wide, RADIUS, visible=False)
+        elif "$" in text or len(text) == 1:
+            patch = disc(axes, *node.at, RADIUS, lw=1.0)
         else:
-            box(self.axes, *node.at, _half_width(node), RADIUS)
-        word(self.axes, *node.at, text, fontsize=9.5, zorder=4)
+            patch = box(axes, *node.at, max(0.25, 0.042 * len(text) + 0.08), RADIUS)
+        word(axes, *node.at, text, fontsize=9.5, zorder=4)
+        return patch
 
-    # --- Edges ------------------------------------------------------------------------------
-
-    def _edge(self, source: Source, node: Node) -> None:
+    def _edge(self, axes: Axes, source: Source, node: Node, ends: tuple[Patch, Patch]) -> None:
         """Both arrows between two nodes, and what they carry."""
         corners = [source.node.at, *source.via, node.at]
-        corners[0] = _trimmed(corners[0], corners[1], source.node)
-        corners[-1] = _trimmed(corners[-1], corners[-2], node)
-        has_gradient = self.with_gradients and source.node.grad.size > 0
-        self._arrows(corners, has_gradient)
+        has_gradient = self.backward and source.node.grad.size > 0
+        self._arrow(axes, corners, ends, BLUE, BETWEEN if has_gradient else 0.0)
+        if has_gradient:
+            self._arrow(axes, corners[::-1], ends[::-1], VERMILLION, BETWEEN)
         if not _is_variable(source.name):
             return
         along = self.picture.blocks_labelled_at if source.letters and not source.via else 0.5
         if source.via and not source.letters:
             along = 0.25  # after a corner, where other edges may cross further on
+        last = corners[-2], corners[-1]
         if source.node.operation and node.operation:  # a leaf shows its value itself
             shape = "" if source.letters else source.node.shape
-            self._beside(corners, self._text(source.name, shape, source.value), BLUE, 1.0, along)
+            self._label(axes, *last, self._text(source.name, shape, source.value), BLUE, along)
         if has_gradient:
-            grad = source.grad if self._is_used_once(source) else None
-            self._beside(corners, self._gradient(source.name, grad), VERMILLION, -1.0, along)
+            grad = source.grad if self._is_used_once(source) else np.zeros(0)
+            text = self._text(source.name, "", grad, "d")
+            self._label(axes, *last[::-1], text, VERMILLION, 1 - along)
 
     def _is_used_once(self, source: Source) -> bool:
         """Whether the gradient that comes back here is the whole gradient of the variable."""
         used = [other[::2] for node in self.picture.nodes for other in node.sources]
         return used.count(source[::2]) == 1
 
-    def _arrows(self, corners: list[Point], has_gradient: bool) -> None:
-        shift = BETWEEN if has_gradient else 0.0
-        self._arrow(_parallel(corners, shift), BLUE, "-")
-        if has_gradient:
-            back = _parallel(corners, -shift)[::-1]
-            self._arrow(back, VERMILLION, (0, (3, 2)))
-
-    def _arrow(self, corners: list[Point], colour: str, style: Any) -> None:
-        """A line with a head at its end, solid whatever the line is."""
-        xs, ys = zip(*corners, strict=True)
-        self.axes.plot(xs, ys, color=colour, linestyle=style, linewidth=1.1, zorder=2)
-        ux, uy = _direction(corners[-2], corners[-1])
-        (x, y) = corners[-1]
-        arrow(self.axes, (x - 0.02 * ux, y - 0.02 * uy), (x, y), colour, width=0, head=8)
-
-    def _beside(
-        self, corners: list[Point], text: str, colour: str, side: float, along: float = 0.5
+    def _arrow(
+        self, axes: Axes, corners: list[Point], ends: tuple[Patch, Patch], colour: str, left: float
     ) -> None:
-        """Write beside the last part of an edge: left of it (side 1) or right (side -1)."""
-        begin, end = np.array(corners[-2:])
-        ux, uy = _direction(*corners[-2:])
-        normal = side * np.array([-uy, ux])
-        place = begin + along * (end - begin) + 0.1 * normal
-        horizontal = "center" if abs(normal[0]) < 0.35 else "left" if normal[0] > 0 else "right"
-        vertical = "center" if abs(normal[1]) < 0.35 else "bottom" if normal[1] > 0 else "top"
+        """An arrow between two patches, a little left of the way through the corners."""
+        (x, y), (dx, dy) = corners[0], beside(*corners[:2], left)
+        start = x + dx, y + dy
+        (x, y), (dx, dy) = corners[-1], beside(*corners[-2:], left)
+        way = "arc3"
+        if len(corners) > 2:
+            level_first = corners[0][1] == corners[1][1]
+            way = f"angle,angleA={90 - 90 * level_first},angleB={90 * level_first},rad=0"
+        options: Any = {"patchA": ends[0], "patchB": ends[1], "shrinkA": GAP, "shrinkB": GAP}
+        dashed = colour == VERMILLION
+        arrow(
+            axes, start, (x + dx, y + dy), colour, dashed=dashed, width=1.1, head=8,
+            connectionstyle=way, **options,
+        )  # fmt: skip
+
+    def _label(
+        self, axes: Axes, start: Point, end: Point, text: str, colour: str, along: float
+    ) -> None:
+        """Write left of an edge, so far along it."""
+        dx, dy = beside(start, end, 1.0)
+        x, y = (a + along * (b - a) for a, b in zip(start, end, strict=True))
+        horizontal = "center" if abs(dx) < 0.35 else "left" if dx > 0 else "right"
+        vertical = "center" if abs(dy) < 0.35 else "bottom" if dy > 0 else "top"
         look: Any = {"ha": horizontal, "va": vertical, "multialignment": "center", "zorder": 4}
-        word(self.axes, place[0], place[1], text, colour, fontsize=8.5, linespacing=1.05, **look)
+        word(axes, x + 0.1 * dx, y + 0.1 * dy, text, colour, fontsize=8.5, linespacing=1.05, **look)
 
-    # --- Texts ------------------------------------------------------------------------------
-
-    def _text(self, name: str, shape: str, value: HostArray) -> str:
-        numbers = self._numbers(value)
-        if numbers:
-            return f"${_math(name)}$\n{numbers}"
-        return f"${_math(name)}$\n({shape})" if shape else f"${_math(name)}$"
-
-    def _gradient(self, name: str, grad: HostArray | None) -> str:
-        numbers = "" if grad is None else self._numbers(grad)
-        return f"$d{_math(name)}$" + (f"\n{numbers}" if numbers else "")
-
-    def _numbers(self, array: HostArray) -> str:
-        """The entries of a small array, where values are shown."""
-        if not self.values or array.size > MOST_NUMBERS:
-            return ""
-        return ", ".join(f"{number:.3g}" for number in array.ravel())
-
-
-def _symbol(node: Node) -> str:
-    return SYMBOLS.get(node.operation, node.operation)
-
-
-def _is_round(node: Node) -> bool:
-    symbol = _symbol(node)
-    return bool(symbol) and ("$" in symbol or len(symbol) == 1)
-
-
-def _half_width(node: Node) -> float:
-    """How far a node reaches to its sides, in inches."""
-    if not node.operation:
-        return max(LEAF_WIDTH, 0.06 * len(node.shape) + 0.12)
-    return RADIUS if _is_round(node) else max(0.25, 0.042 * len(_symbol(node)) + 0.08)
-
-
-def _trimmed(point: Point, towards: Point, node: Node) -> Point:
-    """Where an edge leaves a node, a little off its border."""
-    ux, uy = _direction(point, towards)
-    wide, high = _half_width(node), LEAF_HEIGHT if not node.operation else RADIUS
-    if _is_round(node):
-        reach = RADIUS
-    else:  # to the border of a box
-        reach = min(wide / abs(ux) if ux else math.inf, high / abs(uy) if uy else math.inf)
-    return point[0] + (reach + GAP) * ux, point[1] + (reach + GAP) * uy
-
-
-def _direction(begin: Point, end: Point) -> Point:
-    length = math.dist(begin, end)
-    return (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
-
-
-def _parallel(corners: list[Point], shift: float) -> list[Point]:
-    """The same way, moved to the left by a distance; corners stay corners."""
-    ways = [_direction(*part) for part in pairwise(corners)]
-    moved = []
-    for k, (x, y) in enumerate(corners):
-        before, after = ways[max(k - 1, 0)], ways[min(k, len(ways) - 1)]
-        turn = 1 + before[0] * after[0] + before[1] * after[1]
-        moved.append(
-            (x - shift * (before[1] + after[1]) / turn, y + shift * (before[0] + after[0]) / turn)
-        )
-    return moved
+    def _text(self, name: str, shape: str, value: HostArray, before: str = "") -> str:
+        """A name, and below it the entries of a small array where they are shown, or its shape."""
+        text = f"${before}{_math(name)}$"
+        if self.values and 0 < value.size <= MOST_NUMBERS:
+            return f"{text}\n{', '.join(f'{number:.3g}' for number in value.ravel())}"
+        return f"{text}\n({shape})" if shape else text
 
 
 def _is_variable(name: str) -> bool:

@@ -10,9 +10,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.plots.embeddings import MARKS
-from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import GREY
+from deepnlp.plots.embeddings import MARKS, draw_groups
+from deepnlp.plots.style import GREY, headed
 
 
 def vector_paths(
@@ -53,32 +52,19 @@ def vector_paths(
             f"vector_paths: expected 1 to {len(MARKS)} groups of words, each with a path (S, 2), "
             f"got {len(groups)} groups; without such a path: {wrong}"
         )
-    figure = Figure(figsize=(7.0, 5.2), dpi=150)
-    lines = title.count("\n")
-    axes = figure.add_axes((0.12, 0.1, 0.86, 0.78 - 0.035 * lines))
-    colours: dict[str, str] = {}
-    for (name, group), (colour, marker) in zip(groups.items(), MARKS, strict=False):
+    figure = headed(7.0, 5.2, title)
+    axes = figure.add_subplot()
+    for group, (colour, _) in zip(groups.values(), MARKS, strict=False):
         for word in group:
             xy = np.asarray(paths[word], dtype=float)
             shades = [to_rgba(colour, alpha) for alpha in np.linspace(0.12, 0.75, len(xy) - 1)]
             segments = np.stack([xy[:-1], xy[1:]], axis=1)
             axes.add_collection(LineCollection(list(segments), colors=shades, linewidths=1.2))
-        last = np.array([np.asarray(paths[word])[-1] for word in group])
-        axes.plot(*last.T, marker, color=colour, ms=6, mec="white", mew=0.6, label=name)
-        colours |= dict.fromkeys(group, colour)
     axes.axhline(0, color="#DDDDDD", lw=0.8, zorder=0)
     axes.axvline(0, color="#DDDDDD", lw=0.8, zorder=0)
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.12)
-    axes.autoscale_view()
-    axes.apply_aspect()
-    label_words(axes, {word: np.asarray(paths[word])[-1] for word in words}, colours)
     axes.set_xlabel("first number of the vector", color=GREY)
     axes.set_ylabel("second", color=GREY)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(
-        loc="upper left", bbox_to_anchor=(0.075, 0.945 - 0.035 * lines), ncols=len(groups),
-        frameon=False, fontsize=9.5, borderaxespad=0, handletextpad=0.2, columnspacing=1.2,
-    )  # fmt: skip
-    figure.text(0.02, 0.985, title, fontsize=10.5, weight="bold", va="top")
+    draw_groups(axes, groups, {word: np.asarray(paths[word])[-1] for word in words})
     return figure

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 
-from deepnlp.plots.style import BLACK, percent
+from deepnlp.plots.style import BLACK, headed, percent
 
 LEAST = 1e-4  # of the largest norm: smaller ones have the palest colour
 
@@ -44,31 +44,7 @@ def gradient_reach(norms: np.ndarray[Any, Any], window: int) -> Figure:
             "gradient_reach: expected a square matrix with entries above zero and a window of one "
             f"or more steps, got shape {norms.shape} and {window}"
         )
-    figure = Figure(figsize=(6.0, 4.6), dpi=150)
-    axes = figure.add_axes((0.11, 0.12, 0.68, 0.74))
-    top = float(norms.max())
-    shown = np.ma.masked_where(np.triu(np.ones((T, T)), 1) > 0, norms.clip(LEAST * top))
-    edges = np.arange(T + 1) + 0.5
-    image = axes.pcolormesh(
-        edges, edges, shown, norm=LogNorm(LEAST * top, top), cmap="Blues", rasterized=True
-    )
-    kept = np.zeros((T, T), dtype=bool)
-    for start in range(0, T, window):
-        stop = min(start + window, T)
-        kept[start:stop, start:stop] = True
-        line = _staircase(start, stop)
-        axes.plot(*line, color="white", lw=3.0, solid_joinstyle="miter")
-        axes.plot(*line, color=BLACK, lw=1.4, solid_joinstyle="miter")
-    axes.set(xlim=(0.5, T + 0.5), ylim=(T + 0.5, 0.5), aspect="equal")
-    axes.set_xlabel("state $h_k$ that the gradient reaches, $k$")
-    axes.set_ylabel("loss $L_t$ that it starts from, $t$")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
-    axes.spines[["top", "right"]].set_visible(False)
-    scale = figure.add_axes((0.83, 0.12, 0.025, 0.74))
-    figure.colorbar(image, cax=scale)
-    scale.set_ylabel(r"norm of $\partial L_t / \partial h_k$")
-    scale.yaxis.set_major_locator(LogLocator(numticks=6))
+    kept = np.subtract.outer(np.arange(T) // window, np.arange(T) // window) == 0
     lower = np.tril(np.ones((T, T), dtype=bool))
     pairs = (kept & lower).sum() / lower.sum()
     amount = norms[kept & lower].sum() / norms[lower].sum()
@@ -76,16 +52,24 @@ def gradient_reach(norms: np.ndarray[Any, Any], window: int) -> Figure:
         f"Windows of {window} compute {percent(pairs)} of the paths back in time\n"
         f"and {percent(amount)} of the gradient (sum of the norms)"
     )
-    figure.text(0.03, 0.975, title, fontsize=10.5, weight="bold", va="top")
+    figure = headed(6.0, 4.6, title)
+    axes = figure.add_subplot()
+    top = float(norms.max())
+    shown = np.ma.masked_where(~lower, norms.clip(LEAST * top))
+    edges = np.arange(T + 1) + 0.5
+    image = axes.pcolormesh(
+        edges, edges, shown, norm=LogNorm(LEAST * top, top), cmap="Blues", rasterized=True
+    )
+    for start in range(0, T, window):
+        stop = min(start + window, T)  # the outline of the cells start <= k <= t < stop
+        tops, low = edges[start:stop], np.full(stop - start, edges[stop])
+        for colour, width in (("white", 3.0), (BLACK, 1.4)):
+            axes.stairs(tops, edges[start : stop + 1], baseline=low, color=colour, lw=width)
+    axes.set(xlim=(0.5, T + 0.5), ylim=(T + 0.5, 0.5), aspect="equal")
+    axes.set_xlabel("state $h_k$ that the gradient reaches, $k$")
+    axes.set_ylabel("loss $L_t$ that it starts from, $t$")
+    axes.locator_params(integer=True, nbins=7)
+    axes.spines[["top", "right"]].set_visible(False)
+    scale = figure.colorbar(image, ticks=LogLocator(numticks=6))
+    scale.set_label(r"norm of $\partial L_t / \partial h_k$")
     return figure
-
-
-def _staircase(start: int, stop: int) -> tuple[list[float], list[float]]:
-    """The outline of the cells start <= k <= t < stop, as one closed line."""
-    xs, ys = [start + 0.5], [start + 0.5]
-    for k in range(start, stop):
-        xs += [k + 1.5, k + 1.5]
-        ys += [ys[-1], k + 1.5]
-    xs += [start + 0.5, start + 0.5]
-    ys += [stop + 0.5, start + 0.5]
-    return xs, ys

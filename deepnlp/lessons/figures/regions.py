@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, headed
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
 MARKERS = ("o", "^", "s", "D", "v", "P")
@@ -20,7 +19,7 @@ LOOKS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, 
     False: {"s": 30, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 4},
 }
 POINTS_A_SIDE = 200  # of the grid of points that are classified
-LIGHTER = 0.28  # how much of its colour a region shows
+PALE = 0.28  # how much of its colour a region shows
 
 
 def decision_regions(
@@ -69,19 +68,17 @@ def decision_regions(
     regions = _classes(scores, grid.reshape(-1, 2).astype(points.dtype))
     found = _classes(scores, points)
 
-    figure = Figure(figsize=(5.8, 4.4), dpi=150)
-    axes = figure.add_axes((0.13, 0.12, 0.62, 0.79))
+    figure = headed(5.8, 4.4)
+    axes = figure.add_subplot()
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
-    pale = ListedColormap([_lighter(colour) for colour in COLOURS])
-    most = len(COLOURS) - 0.5
-    axes.pcolormesh(across, up, ground, cmap=pale, vmin=-0.5, vmax=most, rasterized=True)
+    look: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
+    axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **look)
     for k in range(int(classes.max()) + 1):
         for right, look in LOOKS.items():
             chosen = points[(classes == k) & ((found == k) == right)]
             label = f"class {k}" if right else None
             axes.scatter(*chosen.T, marker=MARKERS[k], color=COLOURS[k], label=label, **look)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.locator_params(nbins=5)
     axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     message = _message(int(np.sum(found != classes)), len(points))
@@ -91,10 +88,6 @@ def decision_regions(
 
 def _classes(scores: Callable[[Any], Any], points: np.ndarray) -> np.ndarray:
     return np.asarray(asnumpy(scores(asarray(points)))).argmax(axis=1)
-
-
-def _lighter(colour: str) -> tuple[float, ...]:
-    return tuple(1 - LIGHTER * (1 - part) for part in to_rgb(colour))
 
 
 def _message(wrong: int, points: int) -> str:

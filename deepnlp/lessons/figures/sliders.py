@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 
-def explore(draw: Callable[..., Figure], **sliders: tuple[Any, Any, Any] | list[Any]) -> Any:
+def explore(draw: Callable[..., Figure], **sliders: tuple[float, float, float]) -> Any:
     """Draw a figure again whenever a slider is moved.
 
     It needs a running notebook and the package ipywidgets. Without them, and while the outputs of
@@ -20,9 +21,8 @@ def explore(draw: Callable[..., Figure], **sliders: tuple[Any, Any, Any] | list[
     ----------
     draw : callable
         Takes a value for each slider by name, gives a Figure.
-    **sliders : tuple (lowest, highest, start) or list
-        The values of each: a range of whole numbers where all three are int, else of real numbers;
-        or a list of values, the first of which is the start.
+    **sliders : tuple (lowest, highest, start)
+        The values of each.
 
     Returns
     -------
@@ -43,24 +43,22 @@ def explore(draw: Callable[..., Figure], **sliders: tuple[Any, Any, Any] | list[
     >>> explore(parabola, width=(0.5, 2.0, 1.0)).axes[0].get_title(loc="left")
     '1.0 x²'
     """
-    starts = {name: _start(name, values) for name, values in sliders.items()}
-    if not starts:
+    if not sliders:
         raise ValueError("explore: expected one or more sliders, such as width=(0.5, 2.0, 1.0)")
+    for name, values in sliders.items():
+        if np.shape(values) != (3,) or not values[0] <= values[2] <= values[1]:
+            raise ValueError(f"explore: {name} should be (lowest, highest, start), got {values!r}")
     widgets = _widgets()
     if widgets is None:
-        return draw(**starts)
-    controls = {name: _control(widgets, name, values) for name, values in sliders.items()}
+        return draw(**{name: start for name, (_, _, start) in sliders.items()})
+    controls = {
+        name: widgets.FloatSlider(
+            start, min=low, max=high, step=(high - low) / 50, description=name.replace("_", " "),
+            continuous_update=False,
+        )
+        for name, (low, high, start) in sliders.items()
+    }  # fmt: skip
     return widgets.interactive(draw, {"auto_display": True}, **controls)
-
-
-def _start(name: str, values: Any) -> Any:
-    if isinstance(values, list) and values:
-        return values[0]
-    if isinstance(values, tuple) and len(values) == 3 and values[0] <= values[2] <= values[1]:
-        return values[2]
-    raise ValueError(
-        f"explore: {name} should be (lowest, highest, start) or a list of values, got {values!r}"
-    )
 
 
 def _widgets() -> Any:
@@ -73,14 +71,3 @@ def _widgets() -> Any:
     except ModuleNotFoundError:
         return None
     return ipywidgets
-
-
-def _control(widgets: Any, name: str, values: Any) -> Any:
-    """The slider of a range or of a list; the figure follows when it is let go."""
-    shared = {"description": name.replace("_", " "), "continuous_update": False}
-    if isinstance(values, list):
-        return widgets.SelectionSlider(options=values, value=values[0], **shared)
-    low, high, start = values
-    if all(isinstance(value, int) for value in values):
-        return widgets.IntSlider(start, low, high, **shared)
-    return widgets.FloatSlider(start, min=low, max=high, step=(high - low) / 50, **shared)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
+import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import bow, box, sheet, word
-from deepnlp.plots.style import BLUE, GREY, VERMILLION
+from deepnlp.lessons.figures.drawing import box, sheet, word
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, arrow
 
 LETTER, SPACE = 0.088, 0.24  # width of a letter and between two words, in inches
 ROW = {"none": 0.52, "in": 0.78, "out": 0.78}  # height of a row, in inches
@@ -52,8 +52,8 @@ def moving_window(
     Examples
     --------
     >>> figure = moving_window("the king eats bread".split(), 1, [1, 2], title="Two windows")
-    >>> len(figure.axes[0].texts)       # the title, and the words of two rows
-    9
+    >>> len(figure.axes[0].texts)       # the words of two rows, and a note below each
+    10
     """
     reaches = [window] * len(centres) if isinstance(window, int) else list(window)
     below = list(notes) if notes is not None else [""] * len(centres)
@@ -67,45 +67,26 @@ def moving_window(
             f"moving_window: expected a reach and a note for each of {len(centres)} rows, got "
             f"{len(reaches)} and {len(below)}"
         )
-    spans = _spans(tokens)
+    ends = np.cumsum([LETTER * len(token) + SPACE for token in tokens]) + 0.3
+    left, right = np.append(0.3, ends[:-1]), ends - SPACE  # of every word, in inches
     row = ROW[arrows] + (0.24 if notes is not None else 0.0)
     head = 0.42 + 0.18 * title.count("\n")
-    width, height = max(WIDEST, spans[-1][1] + 0.25), head + row * len(centres) + 0.08
-    figure, axes = sheet(width, height, title)
+    height = head + row * len(centres) + 0.08
+    figure, axes = sheet(max(WIDEST, right[-1] + 0.25), height, title)
     for k, (centre, reach, note) in enumerate(zip(centres, reaches, below, strict=True)):
         y = height - head - row * k - (ROW[arrows] - 0.24)
-        _draw_row(axes, tokens, spans, centre, reach, y, arrows)
-        if note:
-            word(axes, spans[0][0], y - 0.34, note, GREY, fontsize=9, ha="left")
+        low, high = max(0, centre - reach), min(len(tokens) - 1, centre + reach)
+        middle, wide = (left[low] + right[high]) / 2, (right[high] - left[low]) / 2 + 0.1
+        box(axes, middle, y, wide, 0.14, facecolor="#EAF3F9", edgecolor=BLUE, zorder=1)
+        for place, (token, x) in enumerate(zip(tokens, (left + right) / 2, strict=True)):
+            inside = low <= place <= high
+            colour = VERMILLION if place == centre else BLUE if inside else "#8A8A8A"
+            word(axes, x, y, token, colour, weight="bold" if inside else "normal")
+            if arrows != "none" and inside and place != centre:
+                there = (left[centre] + right[centre]) / 2
+                begin, end = (x, there) if arrows == "in" else (there, x)
+                way = f"arc3,rad={min(0.5, 0.3 / abs(end - begin)) * np.sign(begin - end)}"
+                points = (begin, y + 0.15), (end, y + 0.15)
+                arrow(axes, *points, VERMILLION, width=1.1, head=8, connectionstyle=way)
+        word(axes, left[0], y - 0.34, note, GREY, fontsize=9, ha="left")
     return figure
-
-
-def _spans(tokens: Sequence[str]) -> list[tuple[float, float]]:
-    """Left and right end of every word, in inches."""
-    spans, x = [], 0.3
-    for token in tokens:
-        spans.append((x, x + LETTER * len(token)))
-        x = spans[-1][1] + SPACE
-    return spans
-
-
-def _draw_row(
-    axes: Axes, tokens: Sequence[str], spans: list[tuple[float, float]], centre: int, reach: int,
-    y: float, arrows: str,
-) -> None:  # fmt: skip
-    """The text, with a box round the window and the centre set off."""
-    low, high = max(0, centre - reach), min(len(tokens) - 1, centre + reach)
-    left, right = spans[low][0] - 0.1, spans[high][1] + 0.1
-    middle, wide = (left + right) / 2, (right - left) / 2
-    box(axes, middle, y, wide, 0.14, facecolor="#EAF3F9", edgecolor=BLUE, zorder=1)
-    for k, (token, (start, end)) in enumerate(zip(tokens, spans, strict=True)):
-        inside = low <= k <= high
-        colour = VERMILLION if k == centre else BLUE if inside else "#8A8A8A"
-        weight = "bold" if inside else "normal"
-        middle = (start + end) / 2
-        word(axes, middle, y, token, colour, weight=weight)
-        if arrows != "none" and inside and k != centre:
-            there = sum(spans[centre]) / 2
-            begin, end = (middle, there) if arrows == "in" else (there, middle)
-            bend = min(0.5, 0.3 / abs(end - begin)) * (1 if end < begin else -1)
-            bow(axes, (begin, y + 0.15), (end, y + 0.15), bend, VERMILLION)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.plots.style import BLACK
+from deepnlp.plots.style import BLACK, cell_borders, headed
 
 CELL_WIDTH, CELL_HEIGHT = 0.285, 0.225  # of an entry, in inches
 LETTER = 0.077  # width of a letter of a label, in inches
@@ -57,38 +57,29 @@ def word_table(
         raise ValueError(
             f"word_table: expected tables of {R} rows and {C} columns, got {shapes or 'none'}"
         )
-    left = 0.15 + LETTER * max(map(len, rows))
-    longest = max(map(len, columns))
-    turned = LETTER * longest > cell_width - 0.05
-    low = 0.15 + LETTER * longest if turned else 0.3
-    top, between = 0.36 + 0.18 * title.count("\n"), 0.3 if any(tables) else 0.05
-    width = max(left + cell_width * C + 0.15, 0.3 + LETTER * max(map(len, title.split("\n"))))
-    height = top + (CELL_HEIGHT * R + between) * len(tables) + low
-    figure = Figure(figsize=(width, height), dpi=150)
-    for k, (name, table) in enumerate(tables.items()):
-        bottom = height - top - (CELL_HEIGHT * R + between) * (k + 1)
-        place = (left / width, bottom / height, cell_width * C / width, CELL_HEIGHT * R / height)
-        axes = figure.add_axes(place)
+    longest, widest = (LETTER * max(map(len, labels)) for labels in (rows, columns))
+    turned = widest > cell_width - 0.05
+    width = max(0.35 + longest + cell_width * C, 0.3 + 0.092 * max(map(len, title.split("\n"))))
+    height = 0.5 + 0.18 * title.count("\n") + (CELL_HEIGHT * R + 0.25) * len(tables)
+    figure = headed(width, height + (widest if turned else 0.1), title)
+    panels_of = figure.subplots(len(tables), squeeze=False)[:, 0]
+    for axes, (name, table) in zip(panels_of, tables.items(), strict=True):
         _draw(axes, table)
+        axes.set_aspect(CELL_HEIGHT / cell_width)
         axes.set_title(name, loc="left", fontsize=9, pad=4)
         axes.set_yticks(range(R), rows, fontsize=8.5)
-        last = k == len(tables) - 1
-        shown = columns if last else [""] * C
-        axes.set_xticks(range(C), shown, fontsize=8.5, rotation=90 if turned else 0)
-    figure.text(0.1 / width, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
+        axes.set_xticks(range(C), [""] * C)
+    axes.set_xticks(range(C), columns, fontsize=8.5, rotation=90 if turned else 0)
     return figure
 
 
 def _draw(axes: Axes, table: HostArray) -> None:
     """One table, its numbers in the cells."""
     top = float(np.abs(table).max()) or 1.0
-    axes.imshow(table, cmap="RdBu", vmin=-1.6 * top, vmax=1.6 * top, aspect="auto")
+    axes.imshow(table, cmap="RdBu", vmin=-1.6 * top, vmax=1.6 * top)
     whole = np.array_equal(table, np.round(table))
     for i, j in np.argwhere(np.abs(table) > (0 if whole else 0.05)):
         number = f"{table[i, j]:.0f}" if whole else f"{table[i, j]:.1f}".replace("-", "−")
         axes.text(j, i, number, ha="center", va="center", fontsize=7.5, color=BLACK)
-    axes.set_xticks(np.arange(-0.5, table.shape[1]), minor=True)
-    axes.set_yticks(np.arange(-0.5, table.shape[0]), minor=True)
-    axes.grid(which="minor", color="#E3E3E3", linewidth=0.6)
-    axes.tick_params(which="both", length=0)
+    cell_borders(axes)
     axes.spines[:].set_visible(False)

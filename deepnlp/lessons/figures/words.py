@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION
+from deepnlp.plots.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, headed
 
 BAR_COLOURS = [BLUE, VERMILLION, GREEN, ORANGE]
 
@@ -61,29 +61,17 @@ def next_words(
     order = np.argsort(-first, kind="stable")[:most]
     names = [*(tokens[k] for k in order), "all others"]
     height = 1.15 + 0.23 * len(names) + 0.18 * title.count("\n")
-    figure = Figure(figsize=(7.0, height), dpi=150)
-    head = (0.62 + 0.18 * title.count("\n")) / height
-    longest = max(len(name) for name in names)
-    left = min(0.24, 0.035 + 0.0125 * longest)
-    figure.subplots_adjust(left=left, right=0.975, top=1 - head, bottom=0.5 / height, wspace=0.12)
-    panels: Any = figure.subplots(1, len(values), sharey=True, squeeze=False)[0]
-    highest = max(max(p[order].max(), 1 - p[order].sum()) for p in values.values())
-    rows = np.arange(len(names))
+    figure = headed(7.0, height, title)
+    panels: Any = figure.subplots(1, len(values), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (name, p), colour in zip(panels, values.items(), BAR_COLOURS, strict=False):
         shares = np.append(p[order], 1 - p[order].sum())
-        colours = [*([colour] * len(order)), "#BBBBBB"]
-        axes.barh(rows, shares, color=colours, height=0.7)
-        for row, share in zip(rows, shares, strict=True):
-            axes.text(
-                share + 0.02 * highest, row, f"{share:.2f}", va="center", fontsize=8, color=BLACK
-            )
+        drawn = axes.barh(names, shares, color=[colour] * len(order) + ["#BBBBBB"], height=0.7)
+        axes.bar_label(drawn, fmt="%.2f", padding=3, fontsize=8)
+        axes.margins(x=0.2)
         axes.set_title(name, loc="left", fontsize=9.5, color=colour)
-        axes.set_xlim(0, 1.2 * highest)
         axes.set_xlabel("probability", fontsize=9, color=GREY)
         axes.tick_params(axis="y", length=0)
         axes.tick_params(axis="x", labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_yticks(rows, names)
     panels[0].invert_yaxis()
-    figure.text(0.015, 1 - 0.1 / height, title, fontsize=10.5, weight="bold", va="top")
     return figure

@@ -29,16 +29,8 @@ class Widgets:
     def FloatSlider(value, min, max, step, **shared):
         return ("float", value, min, max, step, shared)
 
-    @staticmethod
-    def IntSlider(value, min, max, **shared):
-        return ("int", value, min, max, shared)
 
-    @staticmethod
-    def SelectionSlider(options, value, **shared):
-        return ("list", value, options, shared)
-
-
-SLIDERS = {"a_b": (0.5, 2.5, 1.0), "n": (1, 9, 3), "kind": ["x", "y"]}
+SLIDERS = {"a_b": (0.5, 2.5, 1.0), "n": (1, 9, 3)}
 
 
 @pytest.fixture
@@ -53,7 +45,7 @@ def notebook(monkeypatch):
 def test_without_a_notebook_it_is_the_figure_at_the_start():
     calls = []
     assert isinstance(explore(drawing(calls), **SLIDERS), Figure)
-    assert calls == [{"a_b": 1.0, "n": 3, "kind": "x"}]
+    assert calls == [{"a_b": 1.0, "n": 3}]
 
 
 def test_in_a_notebook_it_has_sliders(notebook):
@@ -62,8 +54,7 @@ def test_in_a_notebook_it_has_sliders(notebook):
     assert not calls  # ipywidgets draws the first figure
     shared = {"continuous_update": False}
     assert controls["a_b"] == ("float", 1.0, 0.5, 2.5, 0.04, shared | {"description": "a b"})
-    assert controls["n"] == ("int", 3, 1, 9, shared | {"description": "n"})
-    assert controls["kind"] == ("list", "x", ["x", "y"], shared | {"description": "kind"})
+    assert controls["n"] == ("float", 3, 1, 9, 0.16, shared | {"description": "n"})
     assert isinstance(draw(a_b=2.0), Figure)
 
 
@@ -87,4 +78,4 @@ def test_ipywidgets_takes_these_sliders(monkeypatch):
     widgets = pytest.importorskip("ipywidgets")
     monkeypatch.setattr("deepnlp.lessons.figures.sliders._widgets", lambda: widgets)
     moved = explore(drawing([]), **SLIDERS)
-    assert [child.value for child in moved.children[:3]] == [1.0, 3, "x"]
+    assert [child.value for child in moved.children[:2]] == [1.0, 3]
