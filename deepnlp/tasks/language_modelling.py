@@ -101,7 +101,7 @@ class LanguageModelling(CorpusTask):
     def prepare(self, model: Any) -> None:
         """Check that it is a language model for the corpus, and set its vocabulary."""
         expect_language_model("Trainer", model)
-        super().prepare(model)
+        self.set_vocabulary(model)
         self._to_predict = partial(to_predict, model)
         self._output_size = getattr(model, "output_size", model.vocab_size)
 

@@ -55,6 +55,18 @@ class Task:
 
     def prepare(self, model: Any) -> None:
         """Check that a model fits the task, and give it what it needs, such as a vocabulary."""
+        kinds = self.models()
+        if kinds and not isinstance(model, kinds):
+            names = " or a ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"this task trains a {names}, got a {type(model).__name__}")
+
+    def expect_size(self, what: str, size: int, expected: int) -> None:
+        """An error unless a model has as many words, or whatever it is, as the data."""
+        if size != expected:
+            raise ValueError(
+                f"the model has {size} {what} and the vocabulary of {self.name} {expected}: build "
+                "the model for the data, with len(vocab) of each"
+            )
 
     def batches(self, epoch: int) -> Batches:
         """The batches of an epoch, counted from 0.

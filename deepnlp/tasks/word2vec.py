@@ -96,12 +96,6 @@ class Word2Vec(CorpusTask):
         self._counts, self._keep = counts, keep_probability(counts, subsample)
         self._noise = Noise(counts, power)
 
-    def prepare(self, model: Any) -> None:
-        """Check that the model is one of word2vec for the corpus, and set its vocabulary."""
-        if not isinstance(model, self.models()):
-            raise TypeError(f"Word2Vec trains a CBOW or a SkipGram, got a {type(model).__name__}")
-        super().prepare(model)
-
     def batches(self, epoch: int) -> WindowBatches:
         """The blocks of the training text: text, windows, centres and negatives."""
         return self._blocks(self.corpus.train, (self.data_seed, epoch))
