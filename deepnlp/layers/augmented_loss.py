@@ -89,8 +89,7 @@ class AugmentedLoss(Layer):
         """L = gamma tau mean(KL(q || p))."""
         t, counts = rows_that_count(self, targets, x, self.W.shape[1])
         tau, E = self.temperature, self.E.value
-        W, b = self.W.value, None if self.b is None else self.b.value
-        s = product(rows(x), W) if b is None else affine(rows(x), W, b)
+        s = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
         u = xp.take(E, t, axis=0)
         log_p = log_softmax(s / tau)
         log_q = log_softmax(product(u, E.T) / tau)

@@ -14,7 +14,7 @@ from deepnlp.layer import Sequential
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
 from deepnlp.layers.recurrent import States, TimeRecurrent, steps_as_rows
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.parameter import Parameter
 
 
 class TimeDeepTransition(TimeRecurrent):
@@ -83,10 +83,8 @@ class TimeDeepTransition(TimeRecurrent):
                 f"both and at least one, got {len(Ws)} and {len(bs)}"
             )
         H = self.H
-        Ws = [as_parameter(W, f"W{k}") for k, W in enumerate(Ws, 2)]
-        bs = [as_parameter(b, f"b{k}") for k, b in enumerate(bs, 2)]
-        self.Ws = [self._weight(f"W_{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
-        self.bs = [self._weight(f"b_{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]
+        self.Ws = [self._weight(f"W{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
+        self.bs = [self._weight(f"b{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]
         self.S = None if S is None else self._weight("S", S, "H H", H=H)
 
     @classmethod

@@ -179,10 +179,3 @@ class TimeDropout(Dropout):
     def _mask_shape(self, x: Array) -> tuple[int, ...]:
         N, T, D = x.shape
         return (N, 1, D) if self.locked else (N, T, D)
-
-    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step, (N, D) to (N, D); in training every step has a fresh mask."""
-        if not self.training or self.p == 0:
-            return x, state
-        y, state = super().step(x[:, None], state)
-        return y[:, 0], state

@@ -91,7 +91,7 @@ class Embedding(Layer):
 
     def forward(self, ids: Array) -> Array:
         """y = W[ids]."""
-        self._expect_integers("ids", ids, "...")
+        self._expect("ids", ids, "...", "integers")
         check_ids("Embedding", ids, self.W.shape[0])
         self.save_for_backward(ids)
         return xp.take(self.W.value, ids, axis=0)

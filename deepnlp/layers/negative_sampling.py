@@ -74,7 +74,7 @@ class EmbeddingDot(Layer):
         self._expect("h", h, "...")
         self._expect("h", h, "N D" if h.ndim < 3 else "N B D", D=D)
         self._expect("ids", ids, "...")
-        self._expect_integers("ids", ids, "N" if ids.ndim < 2 else "N K", N=h.shape[0])
+        self._expect("ids", ids, "N" if ids.ndim < 2 else "N K", "integers", N=h.shape[0])
         check_ids(type(self).__name__, ids, V)
         N = h.shape[0]
         B, K = h.shape[1] if h.ndim == 3 else 1, ids.shape[1] if ids.ndim == 2 else 1
@@ -215,10 +215,10 @@ class NegativeSamplingLoss(Layer):
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
         """The shapes, and the types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
-        self._expect_floats("h", h, "...")
+        self._expect("h", h, "...", "floating-point numbers")
         self._expect("h", h, "N D" if h.ndim < 3 and pairs is None else "N B D", D=D)
         N, *B = h.shape[:-1]
-        self._expect_integers("negatives", negatives, "N K", N=N)
+        self._expect("negatives", negatives, "N K", "integers", N=N)
         if not negatives.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}: negatives should be one or more for each row, got shape "
@@ -226,7 +226,7 @@ class NegativeSamplingLoss(Layer):
             )
         if pairs is None:
             letters = "N B" if B else "N"
-            self._expect_integers("targets", targets, letters, N=N, **dict(zip("B", B)))
+            self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))
         else:
-            self._expect_integers("targets", targets, "N J", N=N)
+            self._expect("targets", targets, "N J", "integers", N=N)
             self._expect("pairs", pairs, "N B J", N=N, B=B[0], J=targets.shape[1])

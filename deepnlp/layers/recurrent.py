@@ -16,9 +16,9 @@ from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.kernels.steps import Steps
-from deepnlp.layer import Layer, expect, no_backward
+from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.lengths import past_end
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.parameter import Parameter
 
 States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 
@@ -38,19 +38,16 @@ class Recurrent(Layer):
     _states: tuple[str, ...] = ("h",)
 
     def __init__(self, Wx: Any, Wh: Any, b: Any) -> None:
-        owner, G = type(self).__name__, len(self.gates)
+        G = len(self.gates)
         letters = "H" if G == 1 else f"{G}H"
-        self.Wx = None if Wx is None and G == 1 else as_parameter(Wx, "Wx")
-        self.Wh = as_parameter(Wh, "Wh")
-        expect(owner, "Wh", self.Wh.value, f"H {letters}")
-        self.H = self.Wh.shape[0]
+        Wh = self._weight("Wh", Wh, f"H {letters}")
+        self.H = Wh.shape[0]
         size = {letters: G * self.H}
-        expect(owner, "Wh", self.Wh.value, f"H {letters}", **size)
-        if self.Wx is not None:
-            expect(owner, "Wx", self.Wx.value, f"D {letters}", **size)
+        no_Wx = Wx is None and G == 1
+        self.Wx = None if no_Wx else self._weight("Wx", Wx, f"D {letters}", **size)
+        self.Wh = self._weight("Wh", Wh, f"H {letters}", **size)
         self.D = G * self.H if self.Wx is None else self.Wx.shape[0]
-        self.b = as_parameter(b, "b")
-        expect(owner, "b", self.b.value, letters, **size)
+        self.b = self._weight("b", b, letters, **size)
 
     @classmethod
     def init(
