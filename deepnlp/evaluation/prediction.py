@@ -8,6 +8,7 @@ model, its hidden state and its dropout counters are afterwards what they were.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
-from deepnlp.models.language_model import to_predict
+from deepnlp.models.language_model import to_predict, token_ids
 
 HostIds = np.ndarray[Any, Any]
 
@@ -276,10 +277,7 @@ def exponential(mean: float) -> float:
     >>> exponential(0.0), exponential(1e6)
     (1.0, inf)
     """
-    try:
-        return math.exp(mean)
-    except OverflowError:
-        return math.inf
+    return math.inf if mean > math.log(sys.float_info.max) else math.exp(mean)
 
 
 def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple[HostIds, HostIds]]:
@@ -353,18 +351,4 @@ def checked_ids(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
     ValueError: ids should be from 0 to 4, got 5
     """
     expect_language_model("perplexity", model)
-    array = np.asarray(ids)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(
-            f"expected a vector of integer ids, got shape {array.shape} of {array.dtype}"
-        )
-    if len(array) < 2:
-        raise ValueError(
-            f"a perplexity needs at least 2 tokens, the first as context, got {len(array)}"
-        )
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= model.vocab_size:
-        raise ValueError(
-            f"ids should be from 0 to {model.vocab_size - 1}, got {low if low < 0 else high}"
-        )
-    return array
+    return token_ids(ids, model.vocab_size, least=2, note=", the first as context")

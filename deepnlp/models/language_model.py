@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -78,3 +79,27 @@ class LanguageModel(Model):
 def to_predict(model: Any, ids: HostArray) -> HostArray:
     """What a model is to predict where a text has these ids; of a plugged model the ids."""
     return model.targets(ids) if hasattr(model, "targets") else ids
+
+
+def token_ids(
+    ids: Sequence[int] | HostArray, vocab_size: int, least: int, note: str = ""
+) -> HostArray:
+    """The ids of a text as a vector of int64, or an error: a wrong id reads another word's row.
+
+    >>> token_ids([0, 5], vocab_size=5, least=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: ids should be from 0 to 4, got 5
+    """
+    array = numpy.asarray(ids)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(
+            f"expected a vector of integer ids, got shape {array.shape} of {array.dtype}"
+        )
+    if len(array) < least:
+        raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
+    low, high = array.min(initial=0), array.max(initial=0)
+    if low < 0 or high >= vocab_size:
+        wrong = low if low < 0 else high
+        raise ValueError(f"ids should be from 0 to {vocab_size - 1}, got {wrong}")
+    return array.astype(numpy.int64)
