@@ -10,6 +10,7 @@ from typing import Any, ClassVar, get_type_hints
 
 from deepnlp.backend import Array, asnumpy, float_type
 from deepnlp.layer import Layer
+from deepnlp.layers import Embedding
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models.options import Ids
 from deepnlp.options import options_of
@@ -103,8 +104,12 @@ class Model(Layer):
         return WordVectors(words, matrix)
 
     def _tables(self) -> tuple[View, View]:
-        """The weights with a row for each word, of the input and of the output."""
-        raise TypeError(f"{type(self).__name__} has no vectors of words")
+        """The weights with a row for each word: of the first embedding, and of the output."""
+        embed: Any = next((e for e in self._layers() if isinstance(e, Embedding)), None)
+        output: Any = getattr(self, "output", None)
+        if embed is None or output is None:
+            raise TypeError(f"{type(self).__name__} has no vectors of words")
+        return embed.W, output.W.T
 
     def _remember(self, kind: type[Model] | None = None, /, **arguments: Any) -> None:
         """Check the arguments of the constructor of ``kind``, and keep them for :meth:`config`."""

@@ -343,11 +343,6 @@ class RNNLM(LanguageModel):
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
-    def _tables(self) -> tuple[View, View]:
-        """E (V, D), and the output weight by rows (V, H): E again where it is tied."""
-        embed: Any = self.layers[0]
-        return embed.W, self.output.W.T
-
 
 def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
     """H of each layer.
@@ -371,9 +366,6 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
     """An error where options do not fit each other."""
     cell, D, H = given["cell"], given["embed_size"], sizes[-1]
     broken = {
-        f"reset_after is a form of cell='gru', got cell={cell!r}": (
-            given["reset_after"] and cell != "gru"
-        ),
         "tie='tied' makes the output weight the embedding's transpose, so it needs embed_size = "
         f"hidden_size (that of the last layer), got {D} and {H}; tie='tied+L' is free of that": (
             given["tie"] == "tied" and D != H
@@ -388,4 +380,5 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
         "the augmented loss compares the vectors of all words that are predicted; with output_ids "
         "some have none": given["augment"] and given["output_ids"] is not None,
     }
+    options.check_cell("RNNLM", cell, given["reset_after"])
     options.refuse("RNNLM", broken)

@@ -219,10 +219,6 @@ class Seq2Seq(Model):
         F = Parameter(uniform((own, D), 0.1, rng, dtype), "F")
         return E, (F if ids is None else SharedRows(E, ids, F if own else None))
 
-    def _tables(self) -> tuple[View, View]:
-        embedding: Any = self.source.layers[0]
-        return embedding.W, self.output.W.T
-
     # --- Training -----------------------------------------------------------------------------
 
     def forward(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
@@ -320,9 +316,6 @@ def _check_together(given: Mapping[str, Any]) -> None:
     attention, tie, ids = given["attention"], given["tie"], given["shared_ids"]
     source, target = given["source_vocab_size"], given["target_vocab_size"]
     broken = {
-        f"reset_after is a form of cell='gru', got {given['cell']!r}": (
-            given["reset_after"] and given["cell"] != "gru"
-        ),
         "context='every' is for attention='none'; with attention each step reads the whole "
         "source": attention != "none" and given["context"] == "every",
         "input_feeding is for attention='dot', 'general' or 'concat', got "
@@ -340,4 +333,5 @@ def _check_together(given: Mapping[str, Any]) -> None:
         f"tie='all' needs one vocabulary, got {source} and {target} words; for two, shared_ids "
         "says which words they share": tie == "all" and ids is None and source != target,
     }
+    options.check_cell("Seq2Seq", given["cell"], given["reset_after"])
     options.refuse("Seq2Seq", broken)
