@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, HostArray, asarray, xp
-from deepnlp.layer import Layer, Sequential, no_backward
+from deepnlp.layer import Layer, Sequential, expect, no_backward
 from deepnlp.layers import (
     ActivationRegularisation,
     AffineSoftmaxWithLoss,
@@ -188,12 +188,9 @@ class RNNLM(LanguageModel):
         V, D, sizes = self.vocab_size, embed_size, _layer_sizes(self._config["hidden_size"], layers)
         H = sizes[-1]
         _check_together(self._config, sizes)
-        embedding = None if embedding is None else asarray(embedding)
-        if embedding is not None and tuple(embedding.shape) != (V, D):
-            raise ValueError(
-                f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "
-                f"got {tuple(embedding.shape)}"
-            )
+        if embedding is not None:
+            embedding = asarray(embedding)
+            expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
 
         draw = Draw(init, embed_bound, dtype, rng)
         of_cell: Any = {
@@ -351,14 +348,8 @@ def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
     ([8, 8], [8, 4])
     """
     sizes = [hidden_size] * layers if isinstance(hidden_size, int) else [*hidden_size]
-    options.refuse(
-        "RNNLM",
-        {
-            f"hidden_size should be one number, or one for each of {layers} layers, got {sizes}": (
-                len(sizes) != layers
-            )
-        },
-    )
+    message = f"hidden_size should be one number, or one for each of {layers} layers, got {sizes}"
+    options.refuse("RNNLM", {message: len(sizes) != layers})
     return sizes
 
 
