@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from deepnlp.backend import Array, asarray, check_number, xp
+from deepnlp.backend import Array, check_number, xp
 from deepnlp.evaluation.prediction import HostIds, checked_ids, exponential, kept, windows
-from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
-from deepnlp.models.language_model import to_predict
 from deepnlp.parameter import Parameter
 
 STREAMS = 100  # rows of the training text that the statistics are taken from
@@ -105,11 +103,11 @@ def _losses(
     model: RNNLM, ids: HostIds, batch_size: int, segment: int
 ) -> Iterator[tuple[float, int]]:
     """Mean loss and number of targets of each segment; the parameters then have its gradient."""
-    for x, t in windows(ids, batch_size, segment):
-        loss = float(model.forward(asarray(x), asarray(to_predict(model, t))))
+    for x, t, count in windows(model, ids, batch_size, segment):
+        loss = float(model.forward(x, t))
         model.zero_grad()
         model.backward()
-        yield loss, int((t != IGNORED).sum())
+        yield loss, count
 
 
 @contextmanager

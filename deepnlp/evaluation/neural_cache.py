@@ -81,11 +81,10 @@ def cache_surprisal(
     surprisals: list[HostIds] = []
     kept: Array | None = None  # the last states of the windows before, at most (n, H)
     with evaluating(model), np.errstate(divide="ignore"):
-        for x, _ in windows(ids, 1, window):
-            first, T = sum(map(len, surprisals)), x.shape[1]
-            h = model.hidden(asarray(x))
-            own = targets[first : first + T]
-            losses = asnumpy(model.output.losses(h, own[None])[0]).astype("float64")
+        for x, t, T in windows(model, ids, 1, window):
+            first, own = sum(map(len, surprisals)), t[0]
+            h = model.hidden(x)
+            losses = asnumpy(model.output.losses(h, t)[0]).astype("float64")
             states = h[0] if kept is None else xp.concatenate([kept, h[0]])  # (K + T, H)
             K = len(states) - T
             followed_by = targets[first - K : first + T]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy, check_number
+from deepnlp.backend import Array, asarray, asnumpy, check_number
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
@@ -103,10 +103,8 @@ def perplexity(
     check_number("batch_size", batch_size, whole=True, low=1)
     total = 0.0
     with evaluating(model):
-        for x, t in windows(ids, batch_size, window):
-            # the loss is a mean over the targets that count
-            loss = float(model.forward(asarray(x), asarray(to_predict(model, t))))
-            total += loss * int((t != IGNORED).sum())
+        for x, t, count in windows(model, ids, batch_size, window):
+            total += float(model.forward(x, t)) * count  # a mean over the targets that count
     return exponential(total / (len(ids) - 1))
 
 
@@ -185,9 +183,8 @@ def surprisal(
     ids = checked_ids(model, ids)
     parts = []
     with evaluating(model):
-        for x, t in windows(ids, 1, window):
-            losses = model.losses(asarray(x), asarray(to_predict(model, t)))
-            parts.append(asnumpy(losses)[0].astype(np.float64))
+        for x, t, _ in windows(model, ids, 1, window):
+            parts.append(asnumpy(model.losses(x, t))[0].astype(np.float64))
     return np.concatenate(parts)
 
 
@@ -280,11 +277,14 @@ def exponential(mean: float) -> float:
     return math.inf if mean > math.log(sys.float_info.max) else math.exp(mean)
 
 
-def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple[HostIds, HostIds]]:
-    """The streams of a text, some steps at a time.
+def windows(
+    model: RNNLM, ids: HostIds, batch_size: int, window: int | None
+) -> Iterator[tuple[Array, Array, int]]:
+    """The streams of a text, some steps at a time, with what the model is to predict.
 
     Parameters
     ----------
+    model : RNNLM
     ids : numpy.ndarray of int, shape (n,)
     batch_size : int
         N, as for :func:`streams`.
@@ -293,19 +293,22 @@ def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple
 
     Returns
     -------
-    iterator of (inputs, targets)
-        Each (N, T), the last perhaps narrower.
+    iterator of (inputs, targets, int)
+        Arrays (N, T), the last perhaps narrower, and how many of the targets count.
 
     Examples
     --------
-    >>> [inputs.tolist() for inputs, _ in windows(np.arange(6), batch_size=1, window=3)]
+    >>> model = RNNLM(vocab_size=6, embed_size=2, hidden_size=2)
+    >>> [inputs.tolist() for inputs, *_ in windows(model, np.arange(6), batch_size=1, window=3)]
     [[[0, 1, 2]], [[3, 4]]]
     """
     N = min(batch_size, len(ids) - 1)
     window = max(1, TOKENS_AT_ONCE // N) if window is None else window
     check_number("window", window, whole=True, low=1)
     for start in range(0, -(-(len(ids) - 1) // N), window):
-        yield streams(ids, batch_size, start, start + window)
+        inputs, targets = streams(ids, batch_size, start, start + window)
+        count = int((targets != IGNORED).sum())
+        yield asarray(inputs), asarray(to_predict(model, targets)), count
 
 
 def expect_language_model(owner: str, model: Any) -> None:

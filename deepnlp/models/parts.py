@@ -150,25 +150,22 @@ class Bridge(Layer):
     ) -> None:
         self.maps = [Affine.init(D, H, rng, dtype) for _ in range(layers * states)]
         self.tanhs = [Tanh() for _ in range(layers)]
-        self._states = states
 
     def forward(self, state: list[States]) -> list[States]:
         """The decoder's state."""
+        maps = iter(self.maps)  # of each layer that of h, and that of c if there is one
         return [
-            (tanh.forward(h_map.forward(h)), *(m.forward(c) for m, c in zip(c_maps, cs)))
-            for (h, *cs), (h_map, *c_maps), tanh in zip(state, self._maps(), self.tanhs)
+            (tanh.forward(next(maps).forward(h)), *(next(maps).forward(c) for c in cs))
+            for (h, *cs), tanh in zip(state, self.tanhs)
         ]
 
     def backward(self, dstate: list[States]) -> list[States]:
         """The gradients with respect to the encoder's state."""
+        maps = iter(self.maps)
         return [
-            (h_map.backward(tanh.backward(dh)), *(m.backward(dc) for m, dc in zip(c_maps, dcs)))
-            for (dh, *dcs), (h_map, *c_maps), tanh in zip(dstate, self._maps(), self.tanhs)
+            (next(maps).backward(tanh.backward(dh)), *(next(maps).backward(dc) for dc in dcs))
+            for (dh, *dcs), tanh in zip(dstate, self.tanhs)
         ]
-
-    def _maps(self) -> list[list[Affine]]:
-        """The maps of each layer: that of h, and that of c if there is one."""
-        return [self.maps[k : k + self._states] for k in range(0, len(self.maps), self._states)]
 
 
 def add_to_last_h(dstate: list[States], dh: Array) -> list[States]:

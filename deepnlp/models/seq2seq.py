@@ -240,7 +240,7 @@ class Seq2Seq(Model):
         if self._reads == "h":
             dstate = add_to_last_h(dstate, dread)
         elif self._reads == "states":
-            dhs = reverse_by_length(dread, lengths) if self._config["reverse"] else dread
+            dhs = self._turned(dread, lengths)
         self.source.backward(self.encoder.backward(dhs, *dstate))
 
     def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
@@ -286,24 +286,24 @@ class Seq2Seq(Model):
     def _encode(self, source: Array, lengths: Any) -> tuple[Any, tuple[Any, ...]]:
         """The decoder's first state, and what else the decoder reads."""
         self._expect("source", source, "N S")
-        if self._config["reverse"]:
-            source = reverse_by_length(source, lengths)
-        hs = self.encoder.forward(self.source.forward(source), lengths)
-        read: tuple[Any, ...] = ()
-        if self._reads == "h":
-            read = (self.encoder.state[-1][0],)
-        elif self._reads == "states":
-            in_order = reverse_by_length(hs, lengths) if self._config["reverse"] else hs
-            read = (in_order, lengths)
+        hs = self.encoder.forward(self.source.forward(self._turned(source, lengths)), lengths)
         self.save_for_backward(hs.shape, lengths)
         state = self.encoder.state
+        read: tuple[Any, ...] = ()
+        if self._reads == "h":
+            read = (state[-1][0],)
+        elif self._reads == "states":
+            read = (self._turned(hs, lengths), lengths)
         return (state if self.bridge is None else self.bridge.forward(state)), read
+
+    def _turned(self, x: Array, lengths: Any) -> Array:
+        """Each sequence of x (N, S, ...) from its end to its beginning, if sources are so read."""
+        return reverse_by_length(x, lengths) if self._config["reverse"] else x
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
         """What the output is computed from, (N, T, ...)."""
-        self._expect("source", source, "N S")
-        self._expect("inputs", inputs, "N T", N=len(source))
         state, read = self._encode(source, lengths)
+        self._expect("inputs", inputs, "N T", N=len(source))
         self.decoder.set_state(*state)
         y = self.decoder.forward(self.target.forward(inputs), *read)
         if self._reads == "states":
