@@ -18,6 +18,7 @@ network are in ``additive_attention.py``, and the softmax in ``backend/functions
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, Generator, xp
@@ -120,13 +121,10 @@ class Attention(Layer):
         """What the keys' gradient adds to that of the memory; that of the key's W accumulates."""
         return dkeys if self.key is None else self.key.backward(dkeys)
 
-    def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
-        """Scores (N, T, S), and what :meth:`_scores_backward` needs."""
-        raise TypeError(f"{type(self).__name__} has no score")
-
-    def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
-        """dquery and dkeys."""
-        raise TypeError(f"{type(self).__name__} has no score")
+    # (query, keys) -> scores (N, T, S), and what the score's backward needs
+    _scores: Callable[[Array, Array], tuple[Array, Any]]
+    # (dscores, what it needs) -> dquery, dkeys
+    _scores_backward: Callable[[Array, Any], tuple[Array, Array]]
 
 
 class DotAttention(Attention):

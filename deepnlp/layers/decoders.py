@@ -47,10 +47,6 @@ class Decoder(Layer):
         """An error: a start needs a memory, see :meth:`begin`."""
         raise TypeError(f"{type(self).__name__}: a start needs a memory: begin(state, memory)")
 
-    def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
-        """The state for ``step``: arrays with a row for each memory, in tuples and lists."""
-        raise TypeError(f"{type(self).__name__} has no begin")
-
 
 class ContextDecoder(Decoder):
     r"""A decoder that sees the same vector at every step, and beside every output.

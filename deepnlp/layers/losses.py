@@ -310,12 +310,7 @@ class SigmoidWithLoss(Layer):
     def forward(self, scores: Array, targets: Array) -> Array:
         """L = mean of log(1 + exp(s)) - t s."""
         self._expect("scores", scores, "...", "floating-point numbers")
-        self._expect("targets", targets, "...")
-        if targets.shape != scores.shape:
-            raise ValueError(
-                f"SigmoidWithLoss: targets should have the shape of the scores, "
-                f"{tuple(scores.shape)}, got {tuple(targets.shape)}"
-            )
+        self._expect_exactly("targets", targets, "...", scores.shape)
         if targets.dtype.kind == "c":
             raise TypeError(f"SigmoidWithLoss: targets should be real, got {targets.dtype}")
         t = targets.astype(scores.real.dtype)

@@ -71,10 +71,9 @@ class EmbeddingDot(Layer):
     def forward(self, h: Array, ids: Array) -> Array:
         """s = h y^T with y = W[ids], group by group."""
         V, D = self.W.shape
-        self._expect("h", h, "...")
-        self._expect("h", h, "N D" if h.ndim < 3 else "N B D", D=D)
-        self._expect("ids", ids, "...")
-        self._expect("ids", ids, "N" if ids.ndim < 2 else "N K", "integers", N=h.shape[0])
+        self._expect("h", h, "N B D" if getattr(h, "ndim", 2) > 2 else "N D", D=D)
+        letters = "N K" if getattr(ids, "ndim", 1) > 1 else "N"
+        self._expect("ids", ids, letters, "integers", N=h.shape[0])
         check_ids(type(self).__name__, ids, V)
         N = h.shape[0]
         B, K = h.shape[1] if h.ndim == 3 else 1, ids.shape[1] if ids.ndim == 2 else 1
@@ -215,8 +214,8 @@ class NegativeSamplingLoss(Layer):
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
         """The shapes, and the types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
-        self._expect("h", h, "...", "floating-point numbers")
-        self._expect("h", h, "N D" if h.ndim < 3 and pairs is None else "N B D", D=D)
+        letters = "N D" if pairs is None and getattr(h, "ndim", 2) < 3 else "N B D"
+        self._expect("h", h, letters, "floating-point numbers", D=D)
         N, *B = h.shape[:-1]
         self._expect("negatives", negatives, "N K", "integers", N=N)
         if not negatives.shape[1]:

@@ -264,15 +264,14 @@ class TimeRecurrent(Recurrent):
 
     def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The step of a class with a forward of its own: that forward, for one step of time."""
-        carried = {name: getattr(self, name) for name in (*self._states, "_given")}
+        carried = self._own_state()
         self.set_state(*(self.start(len(x)) if state is None else state))
         try:
             with no_backward():
                 y = self.forward(x[:, None])
             return y[:, 0], tuple(getattr(self, name) for name in self._states)
         finally:
-            for name, value in carried.items():
-                setattr(self, name, value)
+            self._set_own_state(carried)
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
@@ -362,16 +361,13 @@ class TimeRecurrent(Recurrent):
 
     def _check_own_state(self, state: dict[str, Any]) -> None:
         arrays = [state[name] for name in self._states if state[name] is not None]
-        owner = type(self).__name__
-        if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)):
-            raise ValueError(f"{owner}: a carried state should have all of {self._states} or none")
-        for array in arrays:
-            shape = tuple(getattr(array, "shape", ()))
-            if len(shape) != 2 or shape != (len(arrays[0]), self.H):
-                raise ValueError(
-                    f"{owner}: a carried state should have shape (N, H) with H = {self.H}, "
-                    f"got {shape}"
-                )
+        shapes = [tuple(getattr(array, "shape", ())) for array in arrays]
+        fit = all(len(shape) == 2 and shape == (shapes[0][0], self.H) for shape in shapes)
+        if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)) or not fit:
+            raise ValueError(
+                f"{type(self).__name__}: a carried state should have all of {self._states}, "
+                f"or none, and each should have shape (N, H) with H = {self.H}, got {shapes}"
+            )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
         for name in self._states:
