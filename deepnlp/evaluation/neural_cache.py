@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, check_number, xp
-from deepnlp.evaluation.prediction import HostIds, checked_ids, evaluating, exponential, windows
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
+from deepnlp.evaluation.prediction import Ids, checked_ids, evaluating, exponential, windows
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict
 
 
 def cache_surprisal(
     model: RNNLM,
-    ids: Sequence[int] | HostIds,
+    ids: Ids,
     size: int = 500,
     flatness: float = 1.0,
     share: float = 0.1,
     window: int | None = None,
-) -> HostIds:
+) -> HostArray:
     r"""How unexpected each token of a text is to a model with a cache, in nats.
 
     .. math::
@@ -78,7 +76,7 @@ def cache_surprisal(
     check_number("share of the cache", share, low=0, below=1)
     ids = checked_ids(model, ids)
     targets = asarray(to_predict(model, ids)[1:])
-    surprisals: list[HostIds] = []
+    surprisals: list[HostArray] = []
     kept: Array | None = None  # the last states of the windows before, at most (n, H)
     with evaluating(model), np.errstate(divide="ignore"):
         for x, t, T in windows(model, ids, 1, window):
@@ -111,7 +109,7 @@ def _cache_of(
 
 def cache_perplexity(
     model: RNNLM,
-    ids: Sequence[int] | HostIds,
+    ids: Ids,
     size: int = 500,
     flatness: float = 1.0,
     share: float = 0.1,

@@ -12,17 +12,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, check_number
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict, token_ids
 
-HostIds = np.ndarray[Any, Any]
+Ids: TypeAlias = Sequence[int] | HostArray
+Window: TypeAlias = tuple[Array, Array, int]  # inputs, targets, and how many of these count
 
 TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
@@ -62,9 +63,7 @@ def evaluating(model: Layer) -> Iterator[None]:
         yield
 
 
-def perplexity(
-    model: RNNLM, ids: Sequence[int] | HostIds, batch_size: int = 1, window: int | None = None
-) -> float:
+def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None = None) -> float:
     r"""Perplexity of a text: how many words the model hesitates between, on average.
 
     .. math:: \mathrm{ppl} = \exp\Big(-\frac{1}{n - 1} \sum_{t=1}^{n-1}
@@ -109,8 +108,8 @@ def perplexity(
 
 
 def streams(
-    ids: HostIds, batch_size: int, start: int = 0, stop: int | None = None
-) -> tuple[HostIds, HostIds]:
+    ids: HostArray, batch_size: int, start: int = 0, stop: int | None = None
+) -> tuple[HostArray, HostArray]:
     """The n - 1 targets of a text in N contiguous streams, each target once.
 
     Where N does not divide n - 1, the last streams are one target shorter and end with one that is
@@ -147,9 +146,7 @@ def streams(
     return np.where(real, ids[place], 0), np.where(real, ids[place + 1], IGNORED)
 
 
-def surprisal(
-    model: RNNLM, ids: Sequence[int] | HostIds, window: int | None = None
-) -> np.ndarray[Any, Any]:
+def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     r"""How unexpected each token of a text is, in nats.
 
     .. math:: s_t = -\log p(w_t \mid w_0 \dots w_{t-1})
@@ -277,9 +274,7 @@ def exponential(mean: float) -> float:
     return math.inf if mean > math.log(sys.float_info.max) else math.exp(mean)
 
 
-def windows(
-    model: RNNLM, ids: HostIds, batch_size: int, window: int | None
-) -> Iterator[tuple[Array, Array, int]]:
+def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -> Iterator[Window]:
     """The streams of a text, some steps at a time, with what the model is to predict.
 
     Parameters
@@ -334,7 +329,7 @@ def expect_language_model(owner: str, model: Any) -> None:
         )
 
 
-def checked_ids(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
+def checked_ids(model: RNNLM, ids: Ids) -> HostArray:
     """The ids as a vector, or an error: an id out of range would read another word's row.
 
     Parameters

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from deepnlp.backend import Array, xp
 from deepnlp.layer import backward_for_each, no_backward
 from deepnlp.layers.decoders import ReadingDecoder
 from deepnlp.layers.lengths import check_lengths, check_steps
+
+Arrays: TypeAlias = tuple[Array, ...]
 
 
 class FeedingDecoder(ReadingDecoder):
@@ -28,10 +30,10 @@ class FeedingDecoder(ReadingDecoder):
     _first_fed: Callable[..., Array]
     # (x_t, fed, read, recurrent) -> what the step gives, and what it feeds into the next, each
     # (N, 1, ...); read is what attend reads, and recurrent a step of the recurrent layers
-    _fed_step: Callable[..., tuple[Array, Array]]
+    _fed_step: Callable[..., Arrays]
     # (dgiven, dfed, dstate, C) -> gradients of x_t, of what was fed into the step, of the keys and
     # of the memory
-    _fed_step_backward: Callable[..., tuple[Array, Array, Array, Array]]
+    _fed_step_backward: Callable[..., Arrays]
 
     def _outputs(self, given: Array) -> Array:
         """y (N, T, M) from what the steps gave; here they gave y."""
@@ -149,17 +151,13 @@ class InputFeedingDecoder(FeedingDecoder):
     def _first_fed(self, x: Array) -> Array:
         return xp.zeros((len(x), 1, self.M), dtype=x.dtype)  # y_0
 
-    def _fed_step(
-        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
-    ) -> tuple[Array, Array]:
+    def _fed_step(self, x: Array, fed: Array, read: Any, recurrent: Any) -> Arrays:
         h = recurrent(xp.concatenate([x, fed], axis=2))
         context = self.attention.attend(h, *read)
         y = self.combine.forward(xp.concatenate([context, h], axis=2))
         return y, y
 
-    def _fed_step_backward(
-        self, dgiven: Array, dfed: Any, dstate: Any, C: int
-    ) -> tuple[Array, Array, Array, Array]:
+    def _fed_step_backward(self, dgiven: Array, dfed: Any, dstate: Any, C: int) -> Arrays:
         # y_t goes to the layer above and to step t + 1; y_t = tanh([c_t, h_t] W + b)
         dboth = self.combine.backward(dgiven + dfed)
         # c_t = attention(h_t, memory)

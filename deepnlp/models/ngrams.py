@@ -122,31 +122,22 @@ class KneserNey:
         3
         """
         tokens = token_ids(ids, vocab_size, least=self.order)
-        keys: list[np.ndarray] = []  # for each order the sorted n-grams,
-        firsts: list[np.ndarray] = []  # where each first occurs,
-        occurrences: list[np.ndarray] = []  # and which one ends at each position
+        tables = []  # of each order: sorted n-grams, where each first occurs, which ends at a place
         contexts = np.zeros_like(tokens)  # the empty context, everywhere
         for _ in range(self.order):
-            words = tokens[len(tokens) - len(contexts) :]
-            unique, first, inverse = np.unique(
-                contexts * vocab_size + words, return_index=True, return_inverse=True
-            )
-            keys.append(unique)
-            firsts.append(first)
-            occurrences.append(inverse)
-            contexts = inverse[:-1]
+            grams = contexts * vocab_size + tokens[len(tokens) - len(contexts) :]
+            tables.append(np.unique(grams, return_index=True, return_inverse=True))
+            contexts = tables[-1][2][:-1]
 
         levels = []
-        for k in range(self.order):
-            if k == self.order - 1:
-                counts = np.bincount(occurrences[k])
-            else:
+        for k, (keys, _, endings) in enumerate(tables):
+            if k < self.order - 1:
                 # One kind of (n+1)-gram is one history of the n-gram that it ends with, and that
                 # n-gram ends one place further on in its own, longer, list of positions.
-                suffixes = occurrences[k][firsts[k + 1] + 1]
-                counts = np.bincount(suffixes, minlength=len(keys[k]))
-            context_count = len(keys[k - 1]) if k > 0 else 1
-            levels.append(_level(keys[k], counts, context_count, vocab_size))
+                endings = endings[tables[k + 1][1] + 1]
+            counts = np.bincount(endings, minlength=len(keys))
+            context_count = len(tables[k - 1][0]) if k > 0 else 1
+            levels.append(_level(keys, counts, context_count, vocab_size))
         self._levels = levels
         self._vocab_size = vocab_size
         return self

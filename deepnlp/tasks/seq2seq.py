@@ -17,7 +17,7 @@ from deepnlp.models import Seq2Seq
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
 from deepnlp.tasks.bucketing import HostIds
-from deepnlp.tasks.sequence_task import Pair, SequenceTask
+from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
 from deepnlp.text import Vocabulary, pad_pairs
 
 METRICS = ("exact_match", "bleu", "accuracy", "perplexity")
@@ -115,9 +115,7 @@ class SequenceToSequence(SequenceTask):
         self.expect_size("target tokens", model.target_vocab_size, len(target))
         model.source_vocab, model.target_vocab = source, target
 
-    def _batch(
-        self, pairs: Sequence[Pair], epochs: float, seed: tuple[int, ...]
-    ) -> tuple[HostIds, ...]:
+    def _batch(self, pairs: Sequence[Pair], epochs: float, seed: Sequence[int]) -> Batch:
         """Source (N, S), lengths (N,), inputs and targets (N, T); which inputs are the target's."""
         batch = self._padded(pairs)
         share = self.forced_share(epochs)
@@ -141,7 +139,7 @@ class SequenceToSequence(SequenceTask):
         """Target tokens and ends, without padding."""
         return super().count(batch[:4])
 
-    def _padded(self, pairs: Sequence[Pair]) -> tuple[HostIds, ...]:
+    def _padded(self, pairs: Sequence[Pair]) -> Batch:
         """A batch: the source and its lengths, what the decoder reads and what it should write."""
         return pad_pairs([a for a, _ in pairs], [b for _, b in pairs], self._start)
 

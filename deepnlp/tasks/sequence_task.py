@@ -14,6 +14,7 @@ from deepnlp.tasks.bucketing import Buckets, HostIds, by_length
 from deepnlp.tasks.task import Task
 
 Pair: TypeAlias = tuple[HostIds, HostIds]  # what is read, and what is to be found
+Batch: TypeAlias = tuple[HostIds, ...]
 
 
 class SequenceTask(Task):
@@ -51,24 +52,22 @@ class SequenceTask(Task):
     def batches(self, epoch: int) -> Buckets:
         """Padded batches, the targets last, -1 where there is none; in an order of the epoch's."""
 
-        def make(k: int, rows: HostIds) -> tuple[HostIds, ...]:
+        def make(k: int, rows: HostIds) -> Batch:
             pairs = [self._train[row] for row in rows]
             return self._batch(pairs, epoch + k / len(buckets), (self.order_seed, epoch, k))
 
         buckets = Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
         return buckets
 
-    def _batch(
-        self, pairs: Sequence[Pair], epochs: float, seed: tuple[int, ...]
-    ) -> tuple[HostIds, ...]:
+    def _batch(self, pairs: Sequence[Pair], epochs: float, seed: Sequence[int]) -> Batch:
         """A batch of training, after a number of epochs, with a seed of its own."""
         return self._padded(pairs)
 
-    def _padded(self, pairs: Sequence[Pair]) -> tuple[HostIds, ...]:
+    def _padded(self, pairs: Sequence[Pair]) -> Batch:
         """A batch: what the model reads, and the targets."""
         raise NotImplementedError
 
-    def _in_order(self, split: str) -> Iterator[tuple[HostIds, ...]]:
+    def _in_order(self, split: str) -> Iterator[Batch]:
         """The padded batches of a split, the shortest first, for evaluation."""
         pairs = self.data.encoded(split)
         for rows in by_length(np.array([len(target) for _, target in pairs]), self.batch_size):

@@ -15,7 +15,7 @@ from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Tagger
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bucketing import HostIds
-from deepnlp.tasks.sequence_task import Pair, SequenceTask
+from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
 from deepnlp.text import EOS, UNK, Vocabulary, pad
 from deepnlp.text.tokenisers import join_words
 
@@ -85,7 +85,7 @@ class Tagging(SequenceTask):
         self.expect_size("tags", model.config()["tags"], len(TAGS))
         model.vocab, model.tag_vocab = self.text.vocab, TAG_VOCAB
 
-    def _padded(self, pairs: Sequence[Pair]) -> tuple[HostIds, ...]:
+    def _padded(self, pairs: Sequence[Pair]) -> Batch:
         """Ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
         ids, lengths = pad([words for words, _ in pairs])
         targets, _ = pad([tags for _, tags in pairs], IGNORED)
