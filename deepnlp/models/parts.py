@@ -48,11 +48,10 @@ def fresh_recurrent(
     draw: Draw,
     D: int,
     H: int,
-    *,
-    forget_bias: float | None = None,
-    reset_after: bool = False,
-    activation: str = "tanh",
-    input_matrix: bool = True,
+    forget_bias: float | None,
+    reset_after: bool,
+    activation: str,
+    input_matrix: bool,
 ) -> TimeRecurrent:
     """A recurrent layer from D inputs to H units, which carries its state from text to text."""
     width = len(CELLS[cell].gates) * H
@@ -80,12 +79,14 @@ def stack_of(
     rng: Generator | None,
     *,
     bidirectional: bool = False,
-    **of_cell: Any,
+    forget_bias: float = 1.0,
+    reset_after: bool = False,
 ) -> TimeStacked:
     """Layers of one kind, from D inputs to H units, or to H in each direction."""
+    of_cell: Any = {"lstm": {"forget_bias": forget_bias}, "gru": {"reset_after": reset_after}}
 
     def one(D: int) -> Any:
-        return CELLS[cell].init(D, H, rng, dtype, **of_cell)
+        return CELLS[cell].init(D, H, rng, dtype, **of_cell.get(cell, {}))
 
     sizes = [D] + [2 * H if bidirectional else H] * (layers - 1)
     made = [TimeBidirectional(one(D), one(D)) if bidirectional else one(D) for D in sizes]

@@ -193,14 +193,10 @@ class RNNLM(LanguageModel):
             expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
 
         draw = Draw(init, embed_bound, dtype, rng)
-        of_cell: Any = {
-            "lstm": {"forget_bias": forget_bias},
-            "gru": {"reset_after": reset_after},
-            "rnn": {"activation": activation, "input_matrix": input_matrix},
-        }[cell]
+        of_cell = forget_bias, reset_after, activation, input_matrix
 
         def recurrent(D: int, H: int) -> Layer:
-            layer = fresh_recurrent(cell, draw, D, H, **of_cell)
+            layer = fresh_recurrent(cell, draw, D, H, *of_cell)
             return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
 
         def noise(p: float | None) -> list[Layer]:

@@ -169,13 +169,11 @@ class Seq2Seq(Model):
             return Sequential(*layers, *noise)
 
         def stack(D: int, bidirectional: bool = False) -> Any:
-            of_cell: Any = {
-                "lstm": {"forget_bias": 0.0 if init == "book" else 1.0},
-                "gru": {"reset_after": reset_after},
-                "rnn": {},
-            }[cell]
             sizes = (cell, D, H, layers, dropout, dtype, rng)
-            return stack_of(*sizes, bidirectional=bidirectional, **of_cell)
+            bias = 0.0 if init == "book" else 1.0
+            return stack_of(
+                *sizes, bidirectional=bidirectional, forget_bias=bias, reset_after=reset_after
+            )
 
         E, F = self._embeddings(tie, D, dtype, rng)
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)

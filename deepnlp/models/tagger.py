@@ -97,8 +97,7 @@ class Tagger(Model):
 
         E = Parameter(uniform((vocab_size, embed_size), 0.1, rng, dtype), "E")
         sizes = (cell, embed_size, hidden_size, layers, dropout, dtype, rng)
-        of_cell: Any = {"reset_after": True} if reset_after else {}
-        stack = stack_of(*sizes, bidirectional=bidirectional, **of_cell)
+        stack = stack_of(*sizes, bidirectional=bidirectional, reset_after=reset_after)
         below, above = ([TimeDropout(dropout, rng=rng)] if dropout else [] for _ in range(2))
         self.below, self.stack, self.above = [Embedding(E), *below], stack, above
         W = uniform((stack.H, tags), fan_in_bound(stack.H), rng, dtype)

@@ -223,12 +223,8 @@ class SequenceToSequence(SequenceTask):
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the pairs."""
-        return {
-            "name": self.pairs.name,
-            "fingerprint": self.pairs.fingerprint,
-            "pairs": {split: len(part) for split, part in self.pairs.splits.items()},
-            "vocabulary": [len(self.pairs.source_vocab), len(self.pairs.target_vocab)],
-        }
+        vocabs = self.pairs.source_vocab, self.pairs.target_vocab
+        return {**super().facts(), "vocabulary": [*map(len, vocabs)]}
 
     # --- The command line ------------------------------------------------------------------------
 

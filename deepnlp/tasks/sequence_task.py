@@ -81,6 +81,12 @@ class SequenceTask(Task):
         """Perplexity: exp of the mean loss."""
         return "perplexity", exponential(loss)
 
+    def facts(self) -> dict[str, Any]:
+        """Name and fingerprint of the data, and the sizes of its splits."""
+        sizes = {split: len(part) for split, part in self.data.splits.items()}
+        fingerprint = self.data.fingerprint
+        return {"name": self.name, "fingerprint": fingerprint, f"{self.words[0]}s": sizes}
+
     def describe(self) -> str:
         """The data in one line."""
         line: str = self.data.describe()

@@ -126,12 +126,7 @@ class Tagging(SequenceTask):
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the text."""
-        return {
-            "name": self.text.name,
-            "fingerprint": self.text.fingerprint,
-            "sentences": {split: len(part) for split, part in self.text.splits.items()},
-            "vocabulary": len(self.text.vocab),
-        }
+        return {**super().facts(), "vocabulary": len(self.text.vocab)}
 
     # --- The command line ------------------------------------------------------------------------
 

@@ -19,18 +19,11 @@ from deepnlp.kernels.cuda import launching
 from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense, pointers
 
 # The structures Weight and Weights of common.cuh.
-_WEIGHT = numpy.dtype(
-    [
-        ("W", numpy.int64),
-        ("g", numpy.int64),
-        ("kept", numpy.int64, 2),
-        ("size", numpy.int64),
-        ("first", numpy.int64),
-        ("blocks", numpy.int64),
-        ("scalars", numpy.float64, 7),
-    ]
-)
-_WEIGHTS = numpy.dtype([("count", numpy.int64), ("list", _WEIGHT, WEIGHTS)])
+_WEIGHT = numpy.dtype([
+    ("W", "i8"), ("g", "i8"), ("kept", "i8", 2), ("size", "i8"), ("first", "i8"), ("blocks", "i8"),
+    ("scalars", "f8", 7),
+])  # fmt: skip
+_WEIGHTS = numpy.dtype([("count", "i8"), ("list", _WEIGHT, WEIGHTS)])
 
 # Blocks for one weight. The parts of a sum should not be too many, since each block of the next
 # launch adds them all up.
