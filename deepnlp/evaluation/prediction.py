@@ -346,7 +346,7 @@ def checked_ids(model: RNNLM, ids: Ids) -> HostArray:
     >>> checked_ids(RNNLM(vocab_size=5, embed_size=2, hidden_size=2), [0, 5])
     Traceback (most recent call last):
         ...
-    ValueError: ids should be from 0 to 4, got 5
+    ValueError: a text: ids should be from 0 to 4, got 5
     """
     expect_language_model("perplexity", model)
     return token_ids(ids, model.vocab_size, least=2, note=", the first as context")

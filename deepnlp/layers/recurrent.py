@@ -8,19 +8,17 @@ back: the :class:`deepnlp.kernels.steps.Steps` that a layer makes for each seque
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
-from deepnlp.kernels.steps import Steps
+from deepnlp.kernels.steps import States, Steps
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.lengths import past_end
 from deepnlp.parameter import Parameter
-
-States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 
 
 class Recurrent(Layer):

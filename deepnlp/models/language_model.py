@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_ids, xp
 from deepnlp.layers import SoftmaxWithLoss
 from deepnlp.models.model import Model
 
@@ -89,7 +89,7 @@ def token_ids(
     >>> token_ids([0, 5], vocab_size=5, least=2)
     Traceback (most recent call last):
         ...
-    ValueError: ids should be from 0 to 4, got 5
+    ValueError: a text: ids should be from 0 to 4, got 5
     """
     array = numpy.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -98,8 +98,5 @@ def token_ids(
         )
     if len(array) < least:
         raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
-    low, high = array.min(initial=0), array.max(initial=0)
-    if low < 0 or high >= vocab_size:
-        wrong = low if low < 0 else high
-        raise ValueError(f"ids should be from 0 to {vocab_size - 1}, got {wrong}")
+    check_ids("a text", array, vocab_size)
     return array.astype(numpy.int64)
