@@ -329,7 +329,8 @@ class RNNLM(LanguageModel):
         if b is None:
             raise ValueError("RNNLM: start_from_unigram needs output_bias=True")
         if len(counts) != self.output_size:
-            raise ValueError(f"RNNLM: expected a count for each of {self.output_size} words")
+            expected = f"a count for each of {self.output_size} words, got {len(counts)}"
+            raise ValueError(f"RNNLM: start_from_unigram needs {expected}")
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
 
