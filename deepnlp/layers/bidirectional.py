@@ -125,6 +125,16 @@ class TimeBidirectional(Layer):
         """The gradients with respect to the states at the start, side by side."""
         return self._side_by_side(self.forward_layer.dstate0, self.backward_layer.dstate0)
 
+    @property
+    def h(self) -> Array:
+        """The last states of both layers, (N, 2H)."""
+        return self.state[0]
+
+    @property
+    def c(self) -> Array:
+        """The last memory cells of both layers, (N, 2H); None if they have none."""
+        return self.state[1] if len(self.state) > 1 else None
+
     def set_state(self, h: Array, c: Array | None = None) -> None:
         """Set the states from which the next forward starts, side by side (N, 2H)."""
         self._expect("h", h, "N 2H", **{"2H": self.H})
