@@ -522,9 +522,8 @@ class Sequential(Layer):
         for layer in layers:
             if not isinstance(layer, Layer):
                 raise TypeError(
-                    "Sequential takes layers, one argument each, as in Sequential(Affine(W), "
-                    f"Tanh()); got a {type(layer).__name__} (a layer of one's own derives from "
-                    "deepnlp.Layer)"
+                    f"Sequential takes layers, one argument each, got a {type(layer).__name__} "
+                    "(a layer of one's own derives from deepnlp.Layer)"
                 )
         self.layers = list(layers)
 

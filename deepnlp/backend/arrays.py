@@ -208,9 +208,8 @@ def float_type(dtype: Any) -> Any:
     except TypeError:
         number_type = None
     if number_type is None or number_type.kind not in "fc":
-        raise TypeError(
-            f"the number type of weights should be float32, float64 or complex128, got {dtype!r}"
-        )
+        expected = "float32, float64 or complex128"
+        raise TypeError(f"the number type of weights should be {expected}, got {dtype!r}")
     return number_type
 
 

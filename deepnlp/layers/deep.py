@@ -78,10 +78,8 @@ class TimeDeepTransition(TimeRecurrent):
     ) -> None:
         super().__init__(Wx, Wh, b, stateful)
         if not Ws or len(Ws) != len(bs):
-            raise ValueError(
-                "TimeDeepTransition: Ws and bs should hold W_2 ... W_L and b_2 ... b_L, as many of "
-                f"both and at least one, got {len(Ws)} and {len(bs)}"
-            )
+            got = f"got {len(Ws)} and {len(bs)}"
+            raise ValueError(f"TimeDeepTransition: expected as many Ws as bs, one or more, {got}")
         H = self.H
         self.Ws = [self._weight(f"W{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
         self.bs = [self._weight(f"b{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]

@@ -129,9 +129,9 @@ class Dropout(Layer):
     def _check_own_state(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+                expected = "a whole number, 0 or more"
                 raise ValueError(
-                    f"{type(self).__name__}: {name} should be a whole number, 0 or more, got "
-                    f"{value!r}"
+                    f"{type(self).__name__}: {name} should be {expected}, got {value!r}"
                 )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:

@@ -219,10 +219,7 @@ class NegativeSamplingLoss(Layer):
         N, *B = h.shape[:-1]
         self._expect("negatives", negatives, "N K", "integers", N=N)
         if not negatives.shape[1]:
-            raise ValueError(
-                f"{type(self).__name__}: negatives should be one or more for each row, got shape "
-                f"{tuple(negatives.shape)}"
-            )
+            raise ValueError(f"{type(self).__name__}: K should be 1 or more, got no negatives")
         if pairs is None:
             letters = "N B" if B else "N"
             self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))

@@ -77,10 +77,8 @@ class TimeStacked(Layer):
             check_layers("TimeStacked", layers=layer)
         for below, above in pairwise(layers):
             if above.D != below.H:
-                raise ValueError(
-                    f"TimeStacked: a layer with D = {above.D} does not fit one below with "
-                    f"{below.H} outputs"
-                )
+                sizes = f"D = {above.D} does not fit one below with {below.H} outputs"
+                raise ValueError(f"TimeStacked: a layer with {sizes}")
         self.layers: list[Any] = list(layers)
         self.dropouts = [TimeDropout(dropout, rng=rng) for _ in layers[1:]] if dropout else []
         self.D, self.H = layers[0].D, layers[-1].H

@@ -63,10 +63,8 @@ class WeightDrop(Layer):
 
     def __init__(self, layer: TimeRecurrent, p: float, rng: Generator | None = None) -> None:
         if not isinstance(layer, TimeRecurrent):
-            raise TypeError(
-                "WeightDrop: expected a recurrent layer over time, such as TimeLSTM, got a "
-                f"{type(layer).__name__}"
-            )
+            expected = "a recurrent layer over time, such as TimeLSTM"
+            raise TypeError(f"WeightDrop: expected {expected}, got a {type(layer).__name__}")
         self.layer = layer
         self.noise = Dropout(p, rng)
         self._Wh = MaskedView(layer.Wh)

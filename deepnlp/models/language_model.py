@@ -93,9 +93,8 @@ def token_ids(
     """
     array = numpy.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(
-            f"expected a vector of integer ids, got shape {array.shape} of {array.dtype}"
-        )
+        found = f"shape {array.shape} of {array.dtype}"
+        raise ValueError(f"expected a vector of integer ids, got {found}")
     if len(array) < least:
         raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
     check_ids("a text", array, vocab_size)

@@ -154,9 +154,7 @@ class Optimizer:
                     f"{parameter.dtype}, got {shape} and {dtype}"
                 )
             if key.split(".")[1] in self._sums_of_squares and (state[key] < 0).any():
-                raise ValueError(
-                    f"{owner}: state {key} should be 0 or more, being a sum of squares"
-                )
+                raise ValueError(f"{owner}: {key} should be 0 or more, being a sum of squares")
         self.lr = float(lr)
         self._steps = {self.parameters[n]: count for n, count in steps.items()}
         self._kept = {

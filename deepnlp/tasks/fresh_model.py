@@ -69,11 +69,9 @@ def pretrained(
     if not vectors:
         return None
     matrix, found = _rows_of(vectors, corpus)
-    if matrix.shape[1] != embed_size:
-        raise ValueError(
-            f"embed_size should be {matrix.shape[1]}, the size of the vectors in {vectors}, "
-            f"got {embed_size}"
-        )
+    if (D := matrix.shape[1]) != embed_size:
+        source = f"the size of the vectors in {vectors}"
+        raise ValueError(f"embed_size should be {D}, {source}, got {embed_size}")
     counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
     return Pretrained(vectors, matrix, found, counts)
 
@@ -105,10 +103,7 @@ def output_ids(
     if not output_words or output_words >= len(vocab):
         return None
     if output_words < 3:
-        raise ValueError(
-            f"output_words should be 3 or more (<unk>, the end of a line, a word), or 0 for all, "
-            f"got {output_words}"
-        )
+        raise ValueError(f"output_words should be 3 or more, or 0 for all, got {output_words}")
     special = [vocab.unk_id, vocab.eos_id]
     counts = np.bincount(corpus.train, minlength=len(vocab))
     frequent = [int(id_) for id_ in np.argsort(-counts, kind="stable") if id_ not in special]

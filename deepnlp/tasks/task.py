@@ -64,8 +64,7 @@ class Task:
         """An error unless a model has as many words, or whatever it is, as the data."""
         if size != expected:
             raise ValueError(
-                f"the model has {size} {what} and the vocabulary of {self.name} {expected}: build "
-                "the model for the data, with len(vocab) of each"
+                f"the model has {size} {what} and the vocabulary of {self.name} {expected}"
             )
 
     def batches(self, epoch: int) -> Batches:
@@ -160,10 +159,8 @@ class Task:
 
     def watched(self) -> tuple[Any, int]:
         """A text (n,) for the gradient watch, and how many steps to look back in it."""
-        raise ValueError(
-            f"watch_gradients looks back in time through a language model; {type(self).__name__} "
-            "trains none"
-        )
+        name = type(self).__name__
+        raise ValueError(f"watch_gradients looks back through a language model; {name} trains none")
 
     # --- The command line ------------------------------------------------------------------------
 
