@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deepnlp.backend import xp
-from deepnlp.backend.ownership import Owner, claimed
+from deepnlp.backend.ownership import claimed
 from deepnlp.backend.shapes import check_inputs, declared, expect
 from deepnlp.parameter import Parameter, View, as_parameter
 
@@ -140,7 +140,7 @@ class Layer:
     training: bool = True
     _kept: tuple[tuple[Any, ...], ...] = ()  # what forwards saved that wait for their backward
     _output_shape: tuple[int, ...] = ()  # of the last forward, where axes are declared
-    _owner: Owner | None = None  # the thread that is at the layer
+    _owner: int | None = None  # the thread that is at the layer
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def forward(self, *inputs: Any) -> Any:
@@ -463,6 +463,10 @@ class Layer:
 
     def _layers(self) -> list[Layer]:
         return [layer for _, layer in self._named_layers()]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: all but the thread that is at the layer."""
+        return {name: value for name, value in vars(self).items() if name != "_owner"}
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {p.shape}" for name, p in self.named_parameters())

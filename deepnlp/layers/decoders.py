@@ -156,6 +156,12 @@ class ReadingDecoder(Decoder):
         affine = TimeAffine.init(C + recurrent.H, M, rng, dtype)
         return cls(recurrent, attention, affine.W, affine.b)
 
+    @property
+    def weights(self) -> Array:
+        """The weights of the last forward or step: those of the attention."""
+        weights: Array = self.attention.weights
+        return weights
+
     def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
         """(state of the recurrent layers, keys, memory, padding)."""
         with no_backward():
@@ -209,12 +215,6 @@ class AttentionDecoder(ReadingDecoder):
     >>> decoder.forward(x, memory).shape, decoder.attention.weights.shape
     ((1, 4, 6), (1, 4, 7))
     """
-
-    @property
-    def weights(self) -> Array:
-        """The weights of the last forward or step: those of the attention."""
-        weights: Array = self.attention.weights
-        return weights
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""

@@ -25,7 +25,6 @@ class FeedingDecoder(ReadingDecoder):
         The attention of all steps of the last forward.
     """
 
-    weights: Array | None = None
     # (x) -> what is fed into the first step of x (N, T, D): (N, 1, F)
     _first_fed: Callable[..., Array]
     # (x_t, fed, read, recurrent) -> what the step gives, and what it feeds into the next, each
@@ -57,7 +56,7 @@ class FeedingDecoder(ReadingDecoder):
                 y_t, fed = self._fed_step(x[:, t : t + 1], fed, read, self.recurrent.forward)
                 given.append(y_t)
                 weights.append(self.attention.weights)
-        self.weights = xp.concatenate(weights, axis=1)
+        self.attention.weights = xp.concatenate(weights, axis=1)
         self.save_for_backward(memory)
         return self._outputs(xp.concatenate(given, axis=1))
 
@@ -96,7 +95,6 @@ class FeedingDecoder(ReadingDecoder):
         with no_backward():
             given, fed = self._fed_step(x[:, None], fed[:, None], read, recurrent)
             y = self._outputs(given)[:, 0]
-        self.weights = self.attention.weights
         return y, (fed[:, 0], inner, *read)
 
 

@@ -274,11 +274,12 @@ def baselines(
     True
     """
     models = {"unigram": Unigram(), "bigram": KneserNey(2), "trigram": KneserNey(3)}
-    found = {}
-    for name, model in models.items():
+    for model in models.values():
         model.fit(train, vocab_size)
-        found[name] = {split: model.perplexity(ids) for split, ids in splits.items()}
-    return found
+    return {
+        name: {split: model.perplexity(ids) for split, ids in splits.items()}
+        for name, model in models.items()
+    }
 
 
 def _level(keys: np.ndarray, counts: np.ndarray, context_count: int, vocab_size: int) -> _Level:

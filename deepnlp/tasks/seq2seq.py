@@ -194,14 +194,8 @@ class SequenceToSequence(SequenceTask):
 
     def _translations(self, model: Any, sources: list[str], beam: int) -> list[list[Translation]]:
         longest = int(self._lengths[:, 1].max()) + 1
-        return translate(
-            model,
-            sources,
-            beam=beam,
-            length_penalty=self.length_penalty,
-            max_length=2 * longest,
-            batch_size=self.batch_size,
-        )
+        sizes: Any = {"max_length": 2 * longest, "batch_size": self.batch_size}
+        return translate(model, sources, beam=beam, length_penalty=self.length_penalty, **sizes)
 
     def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
         """Whether a text is one of the references, as the vocabulary's tokeniser reads them."""

@@ -102,19 +102,11 @@ class Word2Vec(CorpusTask):
 
     def _blocks(self, ids: Any, seed: tuple[int, ...]) -> WindowBatches:
         """The blocks of a text, in as many batches as are to be expected after subsampling."""
-        words = ids[ids != self.corpus.vocab.eos_id]
-        centres = self._keep[words].sum()
-        return WindowBatches(
-            ids,
-            self.corpus.vocab.eos_id,
-            self._keep,
-            self._noise,
-            seed,
-            window=self.window,
-            block=self.block,
-            noise_words=self.noise_words,
-            length=max(1, round(centres / (self.block * self.batch_size))),
-        )
+        eos, keep = self.corpus.vocab.eos_id, self._keep
+        centres = keep[ids[ids != eos]].sum()
+        length = max(1, round(centres / (self.block * self.batch_size)))
+        sizes = {"window": self.window, "block": self.block, "noise_words": self.noise_words}
+        return WindowBatches(ids, eos, keep, self._noise, seed, **sizes, length=length)
 
     def count(self, batch: tuple[Any, ...]) -> int:
         """The centres that have a window: those with a word before or behind them in their line."""
