@@ -173,7 +173,7 @@ class Layer:
 
         Several arrays stand in tuples or lists. A layer without memory has no state: None.
         """
-        return self._general_start(N)
+        return None
 
     def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """One step of time: y and the new state, from x (N, ...) and the state before it.
@@ -195,18 +195,12 @@ class Layer:
         state
             As :meth:`start` gives it.
         """
-        return self._general_step(x, state)
-
-    def _general_start(self, N: int) -> Any:
-        """The start of a layer whose class defines none."""
-        return None
-
-    def _general_step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """The step of a class that defines none: the forward, over time of one step (N, 1, D)."""
         with no_backward():
-            if self.axes.startswith("N T"):
+            if self.axes.startswith("N T"):  # over one step of time, (N, 1, D)
                 return self.forward(x[:, None])[:, 0], state
             return self.forward(x), state
+
+    _general_start, _general_step = start, step
 
     # --- Parameters -------------------------------------------------------------------------
 

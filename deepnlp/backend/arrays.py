@@ -228,9 +228,7 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
     """
     if isinstance(array, numpy.ndarray | numpy.generic):
         return numpy.asarray(array)
-    convert = getattr(xp._module, "asnumpy", numpy.asarray)
-    result: numpy.ndarray[Any, Any] = convert(array)
-    return result
+    return numpy.asarray(getattr(xp._module, "asnumpy", numpy.asarray)(array))
 
 
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:

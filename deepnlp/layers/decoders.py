@@ -159,8 +159,7 @@ class ReadingDecoder(Decoder):
     @property
     def weights(self) -> Array:
         """The weights of the last forward or step: those of the attention."""
-        weights: Array = self.attention.weights
-        return weights
+        return self.attention.weights
 
     def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
         """(state of the recurrent layers, keys, memory, padding)."""

@@ -12,8 +12,7 @@ from deepnlp.layers.losses import IGNORED
 
 def dots(h: Array, y: Array) -> Array:
     """Inner products of the rows of each group: s (N, B, K) from h (N, B, D) and y (N, K, D)."""
-    s: Array = h @ y.transpose(0, 2, 1)
-    return s
+    return h @ y.transpose(0, 2, 1)
 
 
 def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
@@ -21,8 +20,7 @@ def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
     # s = h y^T: dy = ds^T h, dh = ds y; of one row or one id these are outer products
     ds_T, (_, B, K) = ds.transpose(0, 2, 1), ds.shape
     (xp.multiply if B == 1 else xp.matmul)(ds_T, h, out=dy)
-    dh: Array = ds * y if K == 1 else ds @ y
-    return dh
+    return ds * y if K == 1 else ds @ y
 
 
 class EmbeddingDot(Layer):

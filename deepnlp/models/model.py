@@ -76,8 +76,7 @@ class Model(Layer):
         """
         if side not in SIDES:
             raise ValueError(f"side should be one of {', '.join(map(repr, SIDES))}, got {side!r}")
-        table: Array = self._tables()[SIDES.index(side)].value
-        return table.copy()
+        return self._tables()[SIDES.index(side)].value.copy()
 
     def word_vectors(self, side: str = "input") -> WordVectors:
         """The vectors of all words with the words, to look for neighbours or to save to a file.

@@ -32,6 +32,7 @@ class Word2Vec(Model):
         """Make the layers: embedding, L where there is one, the output with its loss."""
         config = self._config
         V, D, tie, dtype = self.vocab_size, config["embed_size"], config["tie"], config["dtype"]
+        self._is_sampled = config["loss"] == "negative"
         self.embed = Embedding(Parameter(uniform((V, D), 0.5 / D, rng, dtype), "E"))
         L = Parameter(xp.eye(D, dtype=dtype), "L")
         self.project: Layer = TimeAffine(L) if tie == "tied+L" else Sequential()
@@ -41,10 +42,6 @@ class Word2Vec(Model):
             if self._is_sampled
             else AffineSoftmaxWithLoss(W.T)
         )
-
-    @property
-    def _is_sampled(self) -> bool:
-        return self._config["loss"] == "negative"
 
     def _tables(self) -> tuple[View, View]:
         """E (V, D), and the table that words are predicted by (V, D): E again where it is tied."""

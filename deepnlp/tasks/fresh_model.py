@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -19,26 +18,12 @@ from deepnlp.options import Option, fill
 from deepnlp.vectors import WordVectors
 
 
-@dataclass(frozen=True, eq=False)
-class Pretrained:
+class Pretrained(NamedTuple):
     """Word vectors (V, D) for a vocabulary, with the words (V,) that the file had."""
 
-    file: str
     matrix: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    counts: np.ndarray[Any, Any]
-
-    @property
-    def coverage(self) -> dict[str, Any]:
-        """How many words of the vocabulary the file has, and their share of the training text."""
-        share = self.counts[self.found].sum() / self.counts.sum()
-        return {
-            "file": Path(self.file).name,
-            "size": self.matrix.shape[1],
-            "words": int(self.found.sum()),
-            "vocabulary": len(self.found),
-            "share_of_text": round(float(share), 4),
-        }
+    coverage: dict[str, Any]  # how many words the file has, and their share of the training text
 
     def describe(self) -> str:
         """The coverage in one line."""
@@ -73,7 +58,14 @@ def pretrained(
         source = f"the size of the vectors in {vectors}"
         raise ValueError(f"embed_size should be {D}, {source}, got {embed_size}")
     counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
-    return Pretrained(vectors, matrix, found, counts)
+    coverage = {
+        "file": Path(vectors).name,
+        "size": D,
+        "words": int(found.sum()),
+        "vocabulary": len(found),
+        "share_of_text": round(float(counts[found].sum() / counts.sum()), 4),
+    }
+    return Pretrained(matrix, found, coverage)
 
 
 def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -89,5 +89,4 @@ class SequenceTask(Task):
 
     def describe(self) -> str:
         """The data in one line."""
-        line: str = self.data.describe()
-        return line
+        return str(self.data.describe())
