@@ -9,16 +9,8 @@ import math
 from numbers import Real
 from typing import Any
 
-from deepnlp.backend import (
-    Array,
-    Generator,
-    asarray,
-    check_memory,
-    check_shape,
-    float_type,
-    host_generator,
-    xp,
-)
+from deepnlp.backend import Array, Generator, asarray, float_type, host_generator, xp
+from deepnlp.backend.checks import check_memory, check_shape
 
 
 def uniform(

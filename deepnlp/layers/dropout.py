@@ -6,15 +6,8 @@ import math
 from numbers import Integral
 from typing import Any
 
-from deepnlp.backend import (
-    Array,
-    Generator,
-    asarray,
-    check_number,
-    host_generator,
-    philox_uint16,
-    xp,
-)
+from deepnlp.backend import Array, Generator, asarray, check_number, host_generator, xp
+from deepnlp.backend.random import philox_uint16
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
 

@@ -9,19 +9,9 @@ from typing import Any
 from deepnlp.backend import Array, Generator
 from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layer import Layer
-from deepnlp.layers import (
-    AdditiveAttention,
-    Affine,
-    ConcatAttention,
-    DotAttention,
-    GeneralAttention,
-    Tanh,
-    TimeBidirectional,
-    TimeGRU,
-    TimeLSTM,
-    TimeRNN,
-    TimeStacked,
-)
+from deepnlp.layers import Affine, Tanh, TimeBidirectional, TimeGRU, TimeLSTM, TimeRNN, TimeStacked
+from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
+from deepnlp.layers.attention import DotAttention, GeneralAttention
 from deepnlp.layers.recurrent import States, TimeRecurrent
 from deepnlp.models.options import CELLS
 from deepnlp.parameter import Parameter
@@ -167,9 +157,3 @@ class Bridge(Layer):
             (next(maps).backward(tanh.backward(dh)), *(next(maps).backward(dc) for dc in dcs))
             for (dh, *dcs), tanh in zip(dstate, self.tanhs)
         ]
-
-
-def add_to_last_h(dstate: list[States], dh: Array) -> list[States]:
-    """Gradients of a stack's state with dh added to that of the last layer's h."""
-    *below, (last, *rest) = dstate
-    return [*below, (last + dh, *rest)]

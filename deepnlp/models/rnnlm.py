@@ -8,18 +8,10 @@ from typing import Annotated, Any
 
 from deepnlp.backend import Array, Generator, HostArray, asarray, xp
 from deepnlp.layer import Layer, Sequential, expect, no_backward
-from deepnlp.layers import (
-    ActivationRegularisation,
-    AffineSoftmaxWithLoss,
-    AugmentedLoss,
-    Embedding,
-    EmbeddingDropout,
-    TemporalActivationRegularisation,
-    TimeAffine,
-    TimeDropout,
-    WeightDrop,
-)
+from deepnlp.layers import AffineSoftmaxWithLoss, AugmentedLoss, TimeAffine, TimeDropout, WeightDrop
+from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.lstm import LARGEST_BIAS
+from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models import options
 from deepnlp.models.language_model import LanguageModel

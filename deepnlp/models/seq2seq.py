@@ -8,27 +8,14 @@ from typing import Annotated, Any
 from deepnlp.backend import Array, Generator, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
-from deepnlp.layers import (
-    AffineSoftmaxWithLoss,
-    AttentionDecoder,
-    BahdanauDecoder,
-    ContextDecoder,
-    Embedding,
-    InputFeedingDecoder,
-    TimeAffine,
-    TimeDropout,
-    reverse_by_length,
-)
+from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeAffine, TimeDropout
+from deepnlp.layers.bahdanau import BahdanauDecoder
+from deepnlp.layers.decoders import AttentionDecoder, ContextDecoder
+from deepnlp.layers.feeding import InputFeedingDecoder
+from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.models import options
 from deepnlp.models.model import Model
-from deepnlp.models.parts import (
-    ATTENTIONS,
-    Bridge,
-    add_to_last_h,
-    attention_of,
-    draw_as_in_the_book,
-    stack_of,
-)
+from deepnlp.models.parts import ATTENTIONS, Bridge, attention_of, draw_as_in_the_book, stack_of
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
@@ -236,7 +223,8 @@ class Seq2Seq(Model):
         # "every": the decoder read the encoder's last h; attention: all its states
         dhs = xp.zeros(shape, dtype=dx.dtype)
         if self._reads == "h":
-            dstate = add_to_last_h(dstate, dread)
+            *below, (dh, *others) = dstate
+            dstate = [*below, (dh + dread, *others)]
         elif self._reads == "states":
             dhs = self._turned(dread, lengths)
         self.source.backward(self.encoder.backward(dhs, *dstate))

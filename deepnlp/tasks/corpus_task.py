@@ -14,7 +14,8 @@ class CorpusTask(Task):
     """A task whose constructor takes a corpus first."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.corpus, self.name = corpus, corpus.name
+        self.data = self.corpus = corpus
+        self.name = corpus.name
 
     def prepare(self, model: Any) -> None:
         """Check that the model has as many words as the corpus, and set its vocabulary."""
@@ -29,10 +30,6 @@ class CorpusTask(Task):
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the corpus."""
         return self.corpus.facts()
-
-    def describe(self) -> str:
-        """The corpus in one line."""
-        return self.corpus.describe()
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:

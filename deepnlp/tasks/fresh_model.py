@@ -143,6 +143,9 @@ def start_from_run(
         )
 
 
+STARTS = pretrained, output_ids, start_from_unigram, start_from_run  # which declare options
+
+
 def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str, Any]) -> RNNLM:
     """The model that options describe, started from a corpus and, if there are any, vectors."""
     start: dict[str, Any] = {"output_ids": fill(output_ids, options, corpus)}

@@ -18,14 +18,7 @@ from deepnlp.models.language_model import to_predict
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.corpus_task import CorpusTask
-from deepnlp.tasks.fresh_model import (
-    Pretrained,
-    fresh_rnnlm,
-    output_ids,
-    pretrained,
-    start_from_run,
-    start_from_unigram,
-)
+from deepnlp.tasks.fresh_model import STARTS, Pretrained, fresh_rnnlm, pretrained
 from deepnlp.tasks.similarity import SetNames, load_sets, similarities
 
 SENTENCE_WORDS = 8
@@ -73,7 +66,7 @@ class LanguageModelling(CorpusTask):
     metric = "perplexity"
     parts: ClassVar = {
         "corpus": (load_corpus,),
-        "model": (RNNLM, pretrained, output_ids, start_from_unigram, start_from_run),
+        "model": (RNNLM, *STARTS),
     }
     recipe = "default"
 

@@ -86,7 +86,3 @@ class SequenceTask(Task):
         sizes = {split: len(part) for split, part in self.data.splits.items()}
         fingerprint = self.data.fingerprint
         return {"name": self.name, "fingerprint": fingerprint, f"{self.words[0]}s": sizes}
-
-    def describe(self) -> str:
-        """The data in one line."""
-        return str(self.data.describe())

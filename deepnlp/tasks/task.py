@@ -30,6 +30,8 @@ class Task:
 
     Attributes
     ----------
+    data : Splits, optional
+        What it is trained on, if that can describe itself.
     name : str
         Begins the name of a new run folder.
     metric : str
@@ -41,6 +43,7 @@ class Task:
         :meth:`batches`.
     """
 
+    data: Any = None
     name: str = "run"
     metric: str = "loss"
     higher_is_better: bool = False
@@ -155,6 +158,8 @@ class Task:
 
     def describe(self) -> str:
         """One line on the data, for a log."""
+        if self.data is not None:
+            return str(self.data.describe())
         return ", ".join(f"{name} {value}" for name, value in self.facts().items())
 
     def watched(self) -> tuple[Any, int]:
