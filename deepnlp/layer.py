@@ -402,7 +402,7 @@ class Layer:
     def _weight(self, name: str, weight: Any, letters: str, **sizes: int) -> View:
         """A weight that the constructor was given, with its shape checked; see :func:`expect`."""
         parameter = as_parameter(weight, name)
-        expect(type(self).__name__, name, parameter.value, letters, **sizes)
+        expect(type(self).__name__, name, parameter.value, letters, "numbers", **sizes)
         return parameter
 
     def _expect(

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy
 
 Generator: TypeAlias = numpy.random.Generator
+Rng: TypeAlias = Generator | None  # None stands for the generator that seed() sets
 
 _generator = numpy.random.default_rng()
 

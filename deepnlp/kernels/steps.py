@@ -161,7 +161,7 @@ class LSTMSteps(Steps):
         _, N, H = self._tanh_c.shape
         self._parts.slopes(self.a, self.states[1][:-1], self._tanh_c, self.da[0])
         self._dh = xp.empty((H, N), dtype=self.a.dtype).T
-        self._times_Wh_T = product_with_transpose(*self.weights, N)
+        self._times_Wh_T = product_with_transpose(self.weights[0], N)
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """All that is element-wise, then the product da Wh^T."""

@@ -19,9 +19,9 @@ network are in ``additive_attention.py``, and the softmax in ``backend/functions
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import batched_product
@@ -216,9 +216,7 @@ class GeneralAttention(DotAttention):
         self.key = MatMul(as_parameter(W, "W").T)  # the keys are m W^T (N, S, Hq)
 
     @classmethod
-    def init(
-        cls, Hq: int, H: int, rng: Generator | None = None, dtype: Any = "float32"
-    ) -> GeneralAttention:
+    def init(cls, Hq: int, H: int, rng: Rng = None, dtype: Any = "float32") -> Self:
         """Fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeAlias
 
-from deepnlp.backend import Array, Generator, check_shape, xp
+from deepnlp.backend import Array, Rng, check_shape, xp
 from deepnlp.layer import Layer, Sequential, check_layers, no_backward
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.attention import Attention
@@ -138,7 +138,7 @@ class ReadingDecoder(Decoder):
         attention: Attention,
         C: int,
         M: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
     ) -> Any:
         """A decoder with fresh W and b, those of ``Affine.init``.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.kernels.steps import PlainSteps, Steps
@@ -90,7 +90,7 @@ class TimeDeepTransition(TimeRecurrent):
         cls,
         D: int,
         H: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
         layers: int = 2,
         shortcut: bool = False,
@@ -167,7 +167,7 @@ def transition_step_backward(
     return da, (dh_prev,)
 
 
-def deep_output(*sizes: int, rng: Generator | None = None, dtype: Any = "float32") -> Sequential:
+def deep_output(*sizes: int, rng: Rng = None, dtype: Any = "float32") -> Sequential:
     r"""Several layers between the states of a recurrent layer and its outputs.
 
     .. math:: y_t = \tanh(\dots \tanh(h_t V_1 + c_1) \dots V_{L-1} + c_{L-1})\, V_L + c_L

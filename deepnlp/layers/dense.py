@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
@@ -64,8 +64,8 @@ class Affine(Layer):
 
     @classmethod
     def init(
-        cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32", bias: bool = True
-    ) -> Affine:
+        cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32", bias: bool = True
+    ) -> Self:
         """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
 
         Parameters
@@ -128,8 +128,8 @@ class MatMul(Affine):
 
     @classmethod
     def init(  # type: ignore[override]
-        cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32"
-    ) -> MatMul:
+        cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32"
+    ) -> Self:
         """Fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
 
         Parameters

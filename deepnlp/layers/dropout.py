@@ -6,7 +6,7 @@ import math
 from numbers import Integral
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, check_number, host_generator, xp
+from deepnlp.backend import Array, Rng, asarray, check_number, host_generator, xp
 from deepnlp.backend.random import philox_uint16
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
@@ -73,7 +73,7 @@ class Dropout(Layer):
 
     axes = "..."
 
-    def __init__(self, p: float, rng: Generator | None = None) -> None:
+    def __init__(self, p: float, rng: Rng = None) -> None:
         check_number(f"{type(self).__name__}: p", p, low=0, below=1)
         self.p = p
         self._key = int(host_generator(rng).integers(1 << 63))
@@ -165,7 +165,7 @@ class TimeDropout(Dropout):
 
     axes = "N T D"
 
-    def __init__(self, p: float, locked: bool = False, rng: Generator | None = None) -> None:
+    def __init__(self, p: float, locked: bool = False, rng: Rng = None) -> None:
         super().__init__(p, rng)
         self.locked = locked
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
@@ -123,7 +123,7 @@ class _GRUWeights(Recurrent):
         cls,
         D: int,
         H: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
         reset_after: bool = False,
         **options: Any,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
+from deepnlp.backend import Array, Rng, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
@@ -48,9 +48,7 @@ class Recurrent(Layer):
         self.b = self._weight("b", b, letters, **size)
 
     @classmethod
-    def init(
-        cls, D: int, H: int, rng: Generator | None = None, dtype: Any = "float32", **options: Any
-    ) -> Self:
+    def init(cls, D: int, H: int, rng: Rng = None, dtype: Any = "float32", **options: Any) -> Self:
         """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
         Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.dropout import TimeDropout
@@ -69,7 +69,7 @@ class TimeStacked(Layer):
         self,
         *layers: TimeRecurrent | TimeBidirectional,
         dropout: float = 0.0,
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         if not layers:
             raise ValueError("TimeStacked: expected at least one layer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.layer import Layer
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.lengths import check_lengths
@@ -61,7 +61,7 @@ class WeightDrop(Layer):
 
     axes = "N T D -> N T H"
 
-    def __init__(self, layer: TimeRecurrent, p: float, rng: Generator | None = None) -> None:
+    def __init__(self, layer: TimeRecurrent, p: float, rng: Rng = None) -> None:
         if not isinstance(layer, TimeRecurrent):
             expected = "a recurrent layer over time, such as TimeLSTM"
             raise TypeError(f"WeightDrop: expected {expected}, got a {type(layer).__name__}")

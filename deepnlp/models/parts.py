@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layer import Layer
 from deepnlp.layers import Affine, Tanh, TimeBidirectional, TimeGRU, TimeLSTM, TimeRNN, TimeStacked
@@ -20,7 +20,7 @@ from deepnlp.parameter import Parameter
 class Draw:
     """Fresh weights of an RNNLM by their role, in one of the two schemes."""
 
-    def __init__(self, scheme: str, embed_bound: float, dtype: Any, rng: Generator | None) -> None:
+    def __init__(self, scheme: str, embed_bound: float, dtype: Any, rng: Rng) -> None:
         self.bounds = {"embedding": embed_bound, "output": 0.1, "L": 0.01}
         self.scheme, self.dtype, self.rng = scheme, dtype, rng
 
@@ -66,8 +66,7 @@ def stack_of(
     layers: int,
     dropout: float,
     dtype: Any,
-    rng: Generator | None,
-    *,
+    rng: Rng,
     bidirectional: bool = False,
     forget_bias: float = 1.0,
     reset_after: bool = False,
@@ -86,7 +85,7 @@ def stack_of(
 ATTENTIONS = ("none", "dot", "general", "concat", "additive")
 
 
-def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | None) -> Any:
+def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Rng) -> Any:
     """Attention of queries of H numbers and a memory that is ``width`` wide."""
     if kind == "dot":
         return DotAttention()
@@ -96,9 +95,7 @@ def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | Non
     return both.init(H, width, H, rng, dtype)
 
 
-def draw_as_in_the_book(
-    model: Layer, embeddings: Sequence[Parameter], rng: Generator | None
-) -> None:
+def draw_as_in_the_book(model: Layer, embeddings: Sequence[Parameter], rng: Rng) -> None:
     """Normal matrices: embeddings from N(0, 1) / 100, others over sqrt(fan-in)."""
     for parameter in model.parameters():
         if len(parameter.shape) == 2:
@@ -130,15 +127,7 @@ class Bridge(Layer):
     the half of the state that was read from right to left.
     """
 
-    def __init__(
-        self,
-        layers: int,
-        states: int,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-    ) -> None:
+    def __init__(self, layers: int, states: int, D: int, H: int, rng: Rng, dtype: Any) -> None:
         self.maps = [Affine.init(D, H, rng, dtype) for _ in range(layers * states)]
         self.tanhs = [Tanh() for _ in range(layers)]
 

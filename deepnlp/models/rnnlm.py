@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, HostArray, asarray, xp
+from deepnlp.backend import Array, HostArray, Rng, asarray, xp
 from deepnlp.layer import Layer, Sequential, expect, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, AugmentedLoss, TimeAffine, TimeDropout, WeightDrop
 from deepnlp.layers.embedding import Embedding, EmbeddingDropout
@@ -174,7 +174,7 @@ class RNNLM(LanguageModel):
         trained_ids: options.Ids = None,
         output_ids: options.Ids = None,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(RNNLM, **locals())
         V, D, sizes = self.vocab_size, embed_size, _layer_sizes(self._config["hidden_size"], layers)
@@ -225,7 +225,8 @@ class RNNLM(LanguageModel):
             W = self._output.rows(E, own).T
         b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
         self.output = AffineSoftmaxWithLoss(W, b)
-        self._augmented = AugmentedLoss(W, b, E, augment, augment_temperature) if augment else None
+        tau = augment_temperature
+        self._augmented = [AugmentedLoss(W, b, E, augment, tau)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
         """The loss of the next words: a number from ids (N, T) and targets (N, T).
@@ -239,9 +240,8 @@ class RNNLM(LanguageModel):
             x = layer.forward(x)
             added += [term.forward(x) for below, term in terms if below == number]
         loss = self.output.forward(x, targets)
-        augmented = self._augmented if self.training else None
-        if augmented is not None:
-            added.append(augmented.forward(x, targets))
+        augmented = self._augmented if self.training else []
+        added += [term.forward(x, targets) for term in augmented]
         self.save_for_backward(terms, augmented)
         self.penalty = sum(added)
         return loss + self.penalty if added else loss
@@ -250,12 +250,11 @@ class RNNLM(LanguageModel):
         """Back through the output and every layer, last to first."""
         terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
-        if augmented is not None:
-            gradient = gradient + augmented.backward(dloss)
+        for term in augmented:
+            gradient = gradient + term.backward(dloss)
         for number, layer in reversed([*enumerate(self.layers, start=1)]):
-            for below, term in terms:
-                if below == number:  # its input is the output of this layer
-                    gradient = gradient + term.backward(dloss)
+            for term in (term for below, term in terms if below == number):
+                gradient = gradient + term.backward(dloss)  # its input is this layer's output
             gradient = layer.backward(gradient)
 
     def hidden(self, ids: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeAffine, TimeDropout
@@ -145,7 +145,7 @@ class Seq2Seq(Model):
         init: options.Init = "uniform",
         reset_after: options.Switch = False,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(Seq2Seq, **locals())
         _check_together(self._config)
@@ -155,11 +155,11 @@ class Seq2Seq(Model):
             noise = [TimeDropout(dropout, rng=rng)] if dropout else []
             return Sequential(*layers, *noise)
 
+        sizes, bias = (H, layers, dropout, dtype, rng), 0.0 if init == "book" else 1.0
+
         def stack(D: int, bidirectional: bool = False) -> Any:
-            sizes = (cell, D, H, layers, dropout, dtype, rng)
-            bias = 0.0 if init == "book" else 1.0
             return stack_of(
-                *sizes, bidirectional=bidirectional, forget_bias=bias, reset_after=reset_after
+                cell, D, H, layers, dropout, dtype, rng, bidirectional, bias, reset_after
             )
 
         E, F = self._embeddings(tie, D, dtype, rng)
@@ -194,7 +194,7 @@ class Seq2Seq(Model):
         if init == "book":
             draw_as_in_the_book(self, [*E.bases, *F.bases], rng)
 
-    def _embeddings(self, tie: str, D: int, dtype: Any, rng: Generator | None) -> tuple[View, View]:
+    def _embeddings(self, tie: str, D: int, dtype: Any, rng: Rng) -> tuple[View, View]:
         """The embeddings of source and target."""
         E = Parameter(uniform((self.source_vocab_size, D), 0.1, rng, dtype), "E")
         ids = self._config["shared_ids"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, xp
+from deepnlp.backend import Array, Rng, asarray, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Sequential, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeDropout
@@ -90,7 +90,7 @@ class Tagger(Model):
         *,
         reset_after: options.Switch = False,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(Tagger, **locals())
         options.check_cell("Tagger", cell, reset_after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLoss, TimeAffine
@@ -28,7 +28,7 @@ class Word2Vec(Model):
     a centre, else 0. The negatives (N, K) are shared by the centres of a block.
     """
 
-    def _plug(self, rng: Generator | None) -> None:
+    def _plug(self, rng: Rng) -> None:
         """Make the layers: embedding, L where there is one, the output with its loss."""
         config = self._config
         V, D, tie, dtype = self.vocab_size, config["embed_size"], config["tie"], config["dtype"]
@@ -125,7 +125,7 @@ class CBOW(Word2Vec):
         context: Annotated[str, Option(choices=("mean", "sum"))] = "mean",
         negatives: Negatives = 5,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(CBOW, **locals())
         self._plug(rng)
@@ -216,7 +216,7 @@ class SkipGram(Word2Vec):
         *,
         negatives: Negatives = 5,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(SkipGram, **locals())
         self._plug(rng)

@@ -20,6 +20,7 @@ from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.corpus_task import CorpusTask
 from deepnlp.tasks.fresh_model import STARTS, Pretrained, fresh_rnnlm, pretrained
 from deepnlp.tasks.similarity import SetNames, load_sets, similarities
+from deepnlp.tasks.task import Measured
 
 SENTENCE_WORDS = 8
 
@@ -131,7 +132,7 @@ class LanguageModelling(CorpusTask):
         """Validation perplexity, in ``eval_batch_size`` streams."""
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Perplexity of a split, at batch 1."""
         return {"perplexity": perplexity(model, self.corpus.splits[split], 1)}, {}
 

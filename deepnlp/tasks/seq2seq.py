@@ -18,6 +18,7 @@ from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
 from deepnlp.tasks.bucketing import HostIds
 from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
+from deepnlp.tasks.task import Measured
 from deepnlp.text import Vocabulary, pad_pairs
 
 METRICS = ("exact_match", "bleu", "accuracy", "perplexity")
@@ -165,13 +166,11 @@ class SequenceToSequence(SequenceTask):
         figures, _ = self._figures(model, "valid", beam=1)
         return figures
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Figures on a split, by beam search where one is set, and how BLEU was computed."""
         return self._figures(model, split, self.beam)
 
-    def _figures(
-        self, model: Any, split: str, beam: int
-    ) -> tuple[dict[str, float], dict[str, Any]]:
+    def _figures(self, model: Any, split: str, beam: int) -> Measured:
         references = self.pairs.references(split)
         found = self._translations(model, list(references), beam)
         texts = [best.text for (best, *_) in found]

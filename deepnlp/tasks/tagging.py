@@ -16,6 +16,7 @@ from deepnlp.models import Tagger
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bucketing import HostIds
 from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
+from deepnlp.tasks.task import Measured
 from deepnlp.text import EOS, UNK, Vocabulary, pad
 from deepnlp.text.tokenisers import join_words
 
@@ -93,7 +94,7 @@ class Tagging(SequenceTask):
 
     # --- Evaluation ------------------------------------------------------------------------------
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Accuracy, F1 and perplexity on a split."""
         found, exact, loss = [], [], 0.0
         for ids, lengths, targets in self._in_order(split):

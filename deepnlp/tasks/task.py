@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from deepnlp.backend import Array, asarray
 from deepnlp.options import Choice
+
+Measured: TypeAlias = tuple[dict[str, float], dict[str, Any]]
+"""Figures by name, the metric first, and notes on how they were measured."""
 
 
 class Batches(Protocol):
@@ -106,7 +109,7 @@ class Task:
 
     # --- Evaluation ------------------------------------------------------------------------------
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Figures on a split by name, :attr:`metric` first, and notes on how they were measured.
 
         The model is in evaluation mode and saves nothing for a backward; the trainer restores its
