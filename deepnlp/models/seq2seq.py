@@ -158,9 +158,7 @@ class Seq2Seq(Model):
         sizes, bias = (H, layers, dropout, dtype, rng), 0.0 if init == "book" else 1.0
 
         def stack(D: int, bidirectional: bool = False) -> Any:
-            return stack_of(
-                cell, D, H, layers, dropout, dtype, rng, bidirectional, bias, reset_after
-            )
+            return stack_of(cell, D, *sizes, bidirectional, bias, reset_after)
 
         E, F = self._embeddings(tie, D, dtype, rng)
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -70,6 +69,7 @@ class LanguageModelling(CorpusTask):
         "model": (RNNLM, *STARTS),
     }
     recipe = "default"
+    undrawn = ("unigram",)  # its level would flatten the others
 
     def __init__(
         self,
@@ -108,8 +108,7 @@ class LanguageModelling(CorpusTask):
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
         """With ``vary_time``, the length of the window as a fraction of T."""
-        length: int = batch[0].shape[1]
-        return length / self.time_size if self.vary_time else 1.0
+        return float(batch[0].shape[1] / self.time_size) if self.vary_time else 1.0
 
     def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
         """The mean cross-entropy of a window, whose targets are those of the model.
@@ -162,13 +161,6 @@ class LanguageModelling(CorpusTask):
         splits = {split: self._to_predict(ids) for split, ids in self.corpus.splits.items()}
         train = splits.pop("train")
         return ngrams.baselines(train, splits, self._output_size)
-
-    def draw(
-        self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
-    ) -> None:
-        """The learning curve, without the unigram model's level, which would flatten the others."""
-        shown = {name: figures for name, figures in baselines.items() if name != "unigram"}
-        super().draw(history, shown, path)
 
     def sample(self, model: Any) -> str:
         """The first sampled line that is long enough for a sentence."""

@@ -41,6 +41,8 @@ class Task:
         The name in :meth:`evaluate` of the figure that decides which epoch is the best.
     higher_is_better : bool
         Of that figure.
+    undrawn : tuple of str
+        Baselines whose level is left out of the learning curve.
     counted : bool
         Whether its model is not trained but counted, by a ``fit(model)`` in place of
         :meth:`batches`.
@@ -51,6 +53,7 @@ class Task:
     metric: str = "loss"
     higher_is_better: bool = False
     counted: bool = False
+    undrawn: tuple[str, ...] = ()
 
     # For the command line: functions that declare options, or a choice of them, by their heading
     # in --help; and the recipe, if any, whose options count where another recipe says nothing.
@@ -146,7 +149,7 @@ class Task:
         """Draw the learning curve from the rows of all epochs and the levels to compare with."""
         from deepnlp.plots import learning_curve  # matplotlib takes a second to import
 
-        levels = {name: figures["valid"] for name, figures in baselines.items()}
+        levels = {n: level["valid"] for n, level in baselines.items() if n not in self.undrawn}
         learning_curve(history, levels, path, self.metric, higher_is_better=self.higher_is_better)
 
     def sample(self, model: Any) -> str | None:
