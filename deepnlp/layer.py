@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, wraps
+from functools import wraps
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
 from deepnlp.backend import xp
-from deepnlp.backend.ownership import Owner, claimed
-from deepnlp.backend.shapes import expect
+from deepnlp.backend.ownership import claimed
+from deepnlp.backend.shapes import check_inputs, declared, expect
 from deepnlp.parameter import Parameter, View, as_parameter
 
 _keeping: ContextVar[bool] = ContextVar("keeping", default=True)
@@ -140,7 +140,7 @@ class Layer:
     training: bool = True
     _kept: tuple[tuple[Any, ...], ...] = ()  # what forwards saved that wait for their backward
     _output_shape: tuple[int, ...] = ()  # of the last forward, where axes are declared
-    _owner: Owner | None = None  # the thread that is at the layer
+    _owner: int | None = None  # the thread that is at the layer
     _workspaces: Mapping[str, Any] = MappingProxyType({})  # see _workspace
 
     def forward(self, *inputs: Any) -> Any:
@@ -173,14 +173,14 @@ class Layer:
 
         Several arrays stand in tuples or lists. A layer without memory has no state: None.
         """
-        return self._general_start(N)
+        return None
 
     def step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """One step of time: y and the new state, from x (N, ...) and the state before it.
 
         Nothing is saved for a backward. What the layer carries from forward to forward is neither
         read nor changed, except that dropout in training counts its masks. For a layer without
-        memory a step is the forward.
+        memory a step is the forward, over one step of time where it takes (N, T, D).
 
         Parameters
         ----------
@@ -195,16 +195,12 @@ class Layer:
         state
             As :meth:`start` gives it.
         """
-        return self._general_step(x, state)
-
-    def _general_start(self, N: int) -> Any:
-        """The start of a layer whose class defines none."""
-        return None
-
-    def _general_step(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """The step of a layer whose class defines none: the forward."""
         with no_backward():
+            if self.axes.startswith("N T"):  # over one step of time, (N, 1, D)
+                return self.forward(x[:, None])[:, 0], state
             return self.forward(x), state
+
+    _general_start, _general_step = start, step
 
     # --- Parameters -------------------------------------------------------------------------
 
@@ -406,36 +402,23 @@ class Layer:
     def _weight(self, name: str, weight: Any, letters: str, **sizes: int) -> View:
         """A weight that the constructor was given, with its shape checked; see :func:`expect`."""
         parameter = as_parameter(weight, name)
-        expect(type(self).__name__, name, parameter.value, letters, **sizes)
+        expect(type(self).__name__, name, parameter.value, letters, "numbers", **sizes)
         return parameter
 
-    def _expect(self, what: str, array: Any, letters: str, **sizes: int) -> None:
+    def _expect(
+        self, what: str, array: Any, letters: str, kind: str = "numbers", **sizes: int
+    ) -> None:
         """Check an input, as in ``self._expect("x", x, "N T D", D=100)``; see :func:`expect`.
 
         Complex numbers meet weights that are complex too, as in the complex-step check: else the
         gradient of the weights would be complex.
         """
-        expect(type(self).__name__, what, array, letters, **sizes)
+        expect(type(self).__name__, what, array, letters, kind, **sizes)
         if array.dtype.kind == "c" and any(p.dtype.kind != "c" for p in self.parameters()):
             raise TypeError(
                 f"{type(self).__name__}: {what} should be real, as the weights are, got an array "
                 f"of {array.dtype}; astype('complex128') makes the weights complex"
             )
-
-    def _expect_floats(self, what: str, array: Any, letters: str, **sizes: int) -> None:
-        """The same for an input whose type intermediate results have: whole numbers would wrap."""
-        self._expect(what, array, letters, **sizes)
-        if array.dtype.kind not in "fc":
-            raise TypeError(
-                f"{type(self).__name__}: {what} should be floating-point numbers, got an array of "
-                f"{array.dtype}"
-            )
-
-    def _expect_integers(self, what: str, array: Any, letters: str, **sizes: int) -> None:
-        """The same for ids; their range is another check, see :func:`check_ids`."""
-        self._expect(what, array, letters, **sizes)
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"{type(self).__name__}: {what} should be integers, got {array.dtype}")
 
     def _expect_exactly(self, what: str, array: Any, letters: str, shape: tuple[int, ...]) -> None:
         """Check that a gradient has the shape of the output it belongs to."""
@@ -445,21 +428,6 @@ class Layer:
                 f"{type(self).__name__}: {what} should have shape "
                 f"({', '.join(letters.split())}) = {tuple(shape)}, got {tuple(array.shape)}"
             )
-
-    def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
-        """Compare inputs, by name, with the declared axes; a letter means one size."""
-        sizes: dict[str, int] = {}
-        for (name, array), letters in zip(inputs.items(), _declared(self.axes)[0]):
-            named = letters.removeprefix("...").split()
-            own = {letter: getattr(self, letter) for letter in named if hasattr(self, letter)}
-            sizes |= own
-            known = {letter: sizes[letter] for letter in named if letter in sizes}
-            self._expect_floats(name, array, letters, **known)
-            if 0 in own.values():
-                owner, letter = type(self).__name__, min(own, key=own.__getitem__)
-                raise ValueError(f"{owner}: {letter} should be 1 or more, got {name} {array.shape}")
-            if named:
-                sizes |= zip(named, array.shape[-len(named) :])
 
     # --- Walking -----------------------------------------------------------------------------
 
@@ -490,20 +458,13 @@ class Layer:
     def _layers(self) -> list[Layer]:
         return [layer for _, layer in self._named_layers()]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: all but the thread that is at the layer."""
+        return {name: value for name, value in vars(self).items() if name != "_owner"}
+
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {p.shape}" for name, p in self.named_parameters())
         return f"{type(self).__name__}({shapes})"
-
-
-@lru_cache(maxsize=64)
-def _declared(axes: str) -> tuple[list[str], str]:
-    """The letters of each input and of the output.
-
-    >>> _declared("N T D, N C -> N T M"), _declared("N D ->")
-    ((['N T D', ' N C '], 'N T M'), (['N D '], ''))
-    """
-    inputs, output = axes.split("->")[0], axes.split("->")[-1].strip()
-    return inputs.split(",") if inputs else [], output
 
 
 def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -512,9 +473,9 @@ def _inputs_checked(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(forward)
     def checked(self: Layer, *inputs: Any, **by_name: Any) -> Any:
-        if _declared(self.axes)[0]:
+        if declared(self.axes)[0]:
             given = {**dict(zip(names, inputs)), **by_name}
-            self._check_inputs({name: given[name] for name in names if name in given})
+            check_inputs(self, {name: given[name] for name in names if name in given})
         y = forward(self, *inputs, **by_name)
         if keeping():
             self._output_shape = tuple(y.shape)
@@ -529,7 +490,7 @@ def _gradient_checked(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(backward)
     def checked(self: Layer, gradient: Any = 1, *others: Any, **by_name: Any) -> Any:
-        _, letters = _declared(self.axes)
+        _, letters = declared(self.axes)
         if self._kept and letters:  # a loss declares no output: its gradient is a number
             self._expect_exactly(name, gradient, letters, self._output_shape)
         return backward(self, gradient, *others, **by_name)
@@ -559,9 +520,8 @@ class Sequential(Layer):
         for layer in layers:
             if not isinstance(layer, Layer):
                 raise TypeError(
-                    "Sequential takes layers, one argument each, as in Sequential(Affine(W), "
-                    f"Tanh()); got a {type(layer).__name__} (a layer of one's own derives from "
-                    "deepnlp.Layer)"
+                    f"Sequential takes layers, one argument each, got a {type(layer).__name__} "
+                    "(a layer of one's own derives from deepnlp.Layer)"
                 )
         self.layers = list(layers)
 

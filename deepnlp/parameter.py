@@ -153,20 +153,18 @@ class View(ABC):
         if array.dtype.kind not in ("fiubc" if self.dtype.kind == "c" else "fiub"):
             expected = "numbers" if self.dtype.kind == "c" else "real numbers"
             raise TypeError(f"{self._title()}: expected {expected}, got an array of {array.dtype}")
-        if tuple(array.shape) != self.shape:
-            raise ValueError(
-                f"{self._title()}: should have shape {self.shape}, got {tuple(array.shape)}"
-            )
+        self._expect_shape("", array.shape, self.shape)
 
     def _expect_rows(self, ids: Array, grad: Array) -> None:
         if ids.dtype.kind not in "iu":
             raise TypeError(f"{self._title()}: ids should be integers, got {ids.dtype}")
-        expected = (ids.shape[0], *self.shape[1:])
-        if tuple(grad.shape) != expected:
-            raise ValueError(
-                f"{self._title()}: rows for {ids.shape[0]} ids should have shape {expected}, "
-                f"got {tuple(grad.shape)}"
-            )
+        n = ids.shape[0]
+        self._expect_shape(f"rows for {n} ids ", grad.shape, (n, *self.shape[1:]))
+
+    def _expect_shape(self, what: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+        if tuple(shape) != expected:
+            message = f"{what}should have shape {expected}, got {tuple(shape)}"
+            raise ValueError(f"{self._title()}: {message}")
 
     def _title(self) -> str:
         return f"{type(self).__name__} {self.name}" if self.name else type(self).__name__

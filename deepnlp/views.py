@@ -187,10 +187,7 @@ class SharedRows(View):
         expected = (len(apart), *self.shape[1:])
         own_shape = (0, *self.shape[1:]) if self.own is None else self.own.shape
         if own_shape != expected:
-            raise ValueError(
-                f"SharedRows: own should have shape {expected}, a row for each id below 0, "
-                f"got {own_shape}"
-            )
+            raise ValueError(f"SharedRows: own should have shape {expected}, got {own_shape}")
         self._shared, self._apart = asarray(shared), asarray(apart)
         self._ids = asarray(ids[shared])
 

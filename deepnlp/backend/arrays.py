@@ -208,9 +208,8 @@ def float_type(dtype: Any) -> Any:
     except TypeError:
         number_type = None
     if number_type is None or number_type.kind not in "fc":
-        raise TypeError(
-            f"the number type of weights should be float32, float64 or complex128, got {dtype!r}"
-        )
+        expected = "float32, float64 or complex128"
+        raise TypeError(f"the number type of weights should be {expected}, got {dtype!r}")
     return number_type
 
 
@@ -229,9 +228,7 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
     """
     if isinstance(array, numpy.ndarray | numpy.generic):
         return numpy.asarray(array)
-    convert = getattr(xp._module, "asnumpy", numpy.asarray)
-    result: numpy.ndarray[Any, Any] = convert(array)
-    return result
+    return numpy.asarray(getattr(xp._module, "asnumpy", numpy.asarray)(array))
 
 
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
@@ -267,7 +264,7 @@ def check_range(owner: str, what: str, array: Array, low: float, high: float) ->
         ...
     ValueError: SigmoidWithLoss: targets should be from 0 to 1, got 2
     """
-    if name() == "cupy" or array.size == 0:
+    if array.size == 0 or (name() == "cupy" and not isinstance(array, numpy.ndarray)):
         return
     least, most = array.min().item(), array.max().item()
     if not (least >= low and most <= high):

@@ -9,21 +9,11 @@ import math
 from numbers import Real
 from typing import Any
 
-from deepnlp.backend import (
-    Array,
-    Generator,
-    asarray,
-    check_memory,
-    check_shape,
-    float_type,
-    host_generator,
-    xp,
-)
+from deepnlp.backend import Array, Rng, asarray, float_type, host_generator, xp
+from deepnlp.backend.checks import check_memory, check_shape
 
 
-def uniform(
-    shape: tuple[int, ...], bound: float, rng: Generator | None = None, dtype: Any = "float32"
-) -> Array:
+def uniform(shape: tuple[int, ...], bound: float, rng: Rng = None, dtype: Any = "float32") -> Array:
     """Weights of a shape, drawn from U(-bound, bound).
 
     >>> bool(abs(uniform((3, 4), 0.1)).max() <= 0.1)
@@ -34,9 +24,7 @@ def uniform(
     return asarray(rng.uniform(-bound, bound, size=shape).astype(dtype))
 
 
-def normal(
-    shape: tuple[int, ...], std: float, rng: Generator | None = None, dtype: Any = "float32"
-) -> Array:
+def normal(shape: tuple[int, ...], std: float, rng: Rng = None, dtype: Any = "float32") -> Array:
     """Weights of a shape, drawn from N(0, std^2).
 
     >>> normal((3, 4), 0.01).shape

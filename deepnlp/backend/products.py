@@ -53,12 +53,11 @@ def batched_product(A: Array, B: Array) -> Array:
     return out
 
 
-def affine(x: Array, W: Array, b: Array) -> Array:
-    """x W + b, (n, D) times (D, M): the bias is added in place where the types allow it."""
+def affine(x: Array, W: Array, b: Array | None) -> Array:
+    """x W + b, (n, D) times (D, M): a bias is added in place where the types allow it."""
     y = product(x, W)
-    if y.dtype != b.dtype:
-        return y + b
-    y += b
+    if b is not None:
+        y = xp.add(y, b, out=y if y.dtype == b.dtype else None)
     return y
 
 

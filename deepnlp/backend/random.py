@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy
 
 Generator: TypeAlias = numpy.random.Generator
+Rng: TypeAlias = Generator | None  # None stands for the generator that seed() sets
 
 _generator = numpy.random.default_rng()
 
@@ -59,10 +60,7 @@ def host_generator(rng: Generator | None) -> Generator:
         If something else was given, such as a seed.
     """
     if rng is not None and not isinstance(rng, numpy.random.Generator):
-        raise TypeError(
-            f"rng should be a numpy.random.Generator, such as numpy.random.default_rng(0), got a "
-            f"{type(rng).__name__}"
-        )
+        raise TypeError(f"rng should be a numpy.random.Generator, got a {type(rng).__name__}")
     return _generator if rng is None else rng
 
 

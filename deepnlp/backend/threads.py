@@ -18,8 +18,8 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -37,54 +37,12 @@ def _number_from_environment() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _Helper:
-    """A thread that sleeps until it gets a job: a function to call once."""
-
-    def __init__(self) -> None:
-        self._wake, self._finished = threading.Lock(), threading.Lock()
-        self._wake.acquire()
-        self._finished.acquire()
-        self._job: Callable[[], None] | None = None
-        self._error: BaseException | None = None
-        self.started = False
-        threading.Thread(target=self._run, name="deepnlp", daemon=True).start()
-
-    def give(self, job: Callable[[], None] | None) -> None:
-        """Wake the thread for a job, or to end; the job before must have been collected."""
-        self._job, self.started = job, False
-        self._wake.release()
-
-    def collect(self, wait: bool = True) -> bool:
-        """Whether the job is done, for which it may wait; raises what the job raised."""
-        if not self._finished.acquire(blocking=wait):
-            return False
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        return True
-
-    def _run(self) -> None:
-        while True:
-            self._wake.acquire()
-            self.started = True
-            job, self._job = self._job, None
-            if job is None:
-                return
-            try:
-                job()
-            except BaseException as error:  # raised by collect, in the caller's thread
-                self._error = error
-            job = None
-            self._finished.release()
-
-
 class _Pool:
     """The calling thread and its helpers; work for one caller at a time."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._helpers: list[_Helper] = []
-        self._late: list[_Helper] = []  # woken, but the work was done before they began
+        self._helpers = ThreadPoolExecutor(max(1, size - 1), "deepnlp")  # threads start when needed
         self._busy = threading.Lock()
 
     def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
@@ -102,45 +60,32 @@ class _Pool:
     def close(self) -> None:
         """End the helpers, once the work at hand is done."""
         with self._busy:
-            for helper in self._helpers:
-                if helper in self._late:
-                    helper.collect()
-                helper.give(None)
-            self._helpers, self._late = [], []
+            self._helpers.shutdown()
 
     def _share(self, work: Callable[[Any], None], pieces: Sequence[Any], shares: int) -> None:
-        while len(self._helpers) < shares - 1:
-            self._helpers.append(_Helper())
-        self._late = [helper for helper in self._late if not helper.collect(wait=False)]
         left = iter(pieces)  # each is taken once: next() holds the interpreter's lock
 
         def take_pieces() -> None:
             try:
                 for piece in left:
                     work(piece)
-            except BaseException:
+            finally:
                 for _ in left:  # after an error no thread begins another piece
                     pass
-                raise
 
-        helpers = [helper for helper in self._helpers if helper not in self._late][: shares - 1]
-        for helper in helpers:
-            # A helper sees what the caller has set for its own context, such as numpy.errstate.
-            helper.give(partial(contextvars.copy_context().run, take_pieces))
+        # A helper sees what the caller has set for its own context, such as numpy.errstate.
+        jobs = [
+            self._helpers.submit(contextvars.copy_context().run, take_pieces)
+            for _ in range(shares - 1)
+        ]
         try:
             take_pieces()
         finally:
-            error = None
-            for helper in helpers:
-                if not helper.started:  # nothing is left to do: do not wait until it gets a core
-                    self._late.append(helper)
-                    continue
-                try:
-                    helper.collect()
-                except BaseException as raised:
-                    error = raised
-            if error is not None:
-                raise error
+            # Nothing is left to do: a helper that has not begun is not waited for.
+            begun = [job for job in jobs if not job.cancel()]
+            wait(begun)
+            for job in begun:
+                job.result()  # raises what the job raised
 
 
 _pool = _Pool(_number_from_environment())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deepnlp.backend import Array, asarray, check_number, xp
-from deepnlp.evaluation.prediction import HostIds, checked_ids, exponential, kept, windows
-from deepnlp.layers.losses import IGNORED
+from deepnlp.backend import Array, HostArray, check_number, xp
+from deepnlp.evaluation.prediction import Ids, checked_ids, exponential, kept, windows
 from deepnlp.models import RNNLM
-from deepnlp.models.language_model import to_predict
 from deepnlp.parameter import Parameter
 
 STREAMS = 100  # rows of the training text that the statistics are taken from
@@ -17,8 +15,8 @@ STREAMS = 100  # rows of the training text that the statistics are taken from
 
 def dynamic_perplexity(
     model: RNNLM,
-    ids: Sequence[int] | HostIds,
-    train: Sequence[int] | HostIds,
+    ids: Ids,
+    train: Ids,
     lr: float = 0.002,
     decay: float = 0.02,
     eps: float = 0.002,
@@ -90,7 +88,7 @@ def dynamic_perplexity(
 
 
 def _root_mean_square(
-    model: RNNLM, trained: list[Parameter], train: HostIds, segment: int
+    model: RNNLM, trained: list[Parameter], train: HostArray, segment: int
 ) -> list[Array]:
     """R of each parameter: the root of the mean square of its gradients over the training text."""
     squares, batches = [xp.zeros_like(p.value) for p in trained], 0
@@ -102,14 +100,14 @@ def _root_mean_square(
 
 
 def _losses(
-    model: RNNLM, ids: HostIds, batch_size: int, segment: int
+    model: RNNLM, ids: HostArray, batch_size: int, segment: int
 ) -> Iterator[tuple[float, int]]:
     """Mean loss and number of targets of each segment; the parameters then have its gradient."""
-    for x, t in windows(ids, batch_size, segment):
-        loss = float(model.forward(asarray(x), asarray(to_predict(model, t))))
+    for x, t, count in windows(model, ids, batch_size, segment):
+        loss = float(model.forward(x, t))
         model.zero_grad()
         model.backward()
-        yield loss, int((t != IGNORED).sum())
+        yield loss, count
 
 
 @contextmanager

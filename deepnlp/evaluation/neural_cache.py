@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from deepnlp.backend import Array, asarray, asnumpy, check_number, xp
-from deepnlp.evaluation.prediction import HostIds, checked_ids, evaluating, exponential, windows
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
+from deepnlp.evaluation.prediction import Ids, checked_ids, evaluating, exponential, windows
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict
 
 
 def cache_surprisal(
     model: RNNLM,
-    ids: Sequence[int] | HostIds,
+    ids: Ids,
     size: int = 500,
     flatness: float = 1.0,
     share: float = 0.1,
     window: int | None = None,
-) -> HostIds:
+) -> HostArray:
     r"""How unexpected each token of a text is to a model with a cache, in nats.
 
     .. math::
@@ -78,14 +76,13 @@ def cache_surprisal(
     check_number("share of the cache", share, low=0, below=1)
     ids = checked_ids(model, ids)
     targets = asarray(to_predict(model, ids)[1:])
-    surprisals: list[HostIds] = []
+    surprisals: list[HostArray] = []
     kept: Array | None = None  # the last states of the windows before, at most (n, H)
     with evaluating(model), np.errstate(divide="ignore"):
-        for x, _ in windows(ids, 1, window):
-            first, T = sum(map(len, surprisals)), x.shape[1]
-            h = model.hidden(asarray(x))
-            own = targets[first : first + T]
-            losses = asnumpy(model.output.losses(h, own[None])[0]).astype("float64")
+        for x, t, T in windows(model, ids, 1, window):
+            first, own = sum(map(len, surprisals)), t[0]
+            h = model.hidden(x)
+            losses = asnumpy(model.output.losses(h, t)[0]).astype("float64")
             states = h[0] if kept is None else xp.concatenate([kept, h[0]])  # (K + T, H)
             K = len(states) - T
             followed_by = targets[first - K : first + T]
@@ -112,7 +109,7 @@ def _cache_of(
 
 def cache_perplexity(
     model: RNNLM,
-    ids: Sequence[int] | HostIds,
+    ids: Ids,
     size: int = 500,
     flatness: float = 1.0,
     share: float = 0.1,

@@ -8,20 +8,22 @@ model, its hidden state and its dropout counters are afterwards what they were.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from deepnlp.backend import asarray, asnumpy, check_number
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
-from deepnlp.models.language_model import to_predict
+from deepnlp.models.language_model import to_predict, token_ids
 
-HostIds = np.ndarray[Any, Any]
+Ids: TypeAlias = Sequence[int] | HostArray
+Window: TypeAlias = tuple[Array, Array, int]  # inputs, targets, and how many of these count
 
 TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
@@ -61,9 +63,7 @@ def evaluating(model: Layer) -> Iterator[None]:
         yield
 
 
-def perplexity(
-    model: RNNLM, ids: Sequence[int] | HostIds, batch_size: int = 1, window: int | None = None
-) -> float:
+def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None = None) -> float:
     r"""Perplexity of a text: how many words the model hesitates between, on average.
 
     .. math:: \mathrm{ppl} = \exp\Big(-\frac{1}{n - 1} \sum_{t=1}^{n-1}
@@ -102,16 +102,14 @@ def perplexity(
     check_number("batch_size", batch_size, whole=True, low=1)
     total = 0.0
     with evaluating(model):
-        for x, t in windows(ids, batch_size, window):
-            # the loss is a mean over the targets that count
-            loss = float(model.forward(asarray(x), asarray(to_predict(model, t))))
-            total += loss * int((t != IGNORED).sum())
+        for x, t, count in windows(model, ids, batch_size, window):
+            total += float(model.forward(x, t)) * count  # a mean over the targets that count
     return exponential(total / (len(ids) - 1))
 
 
 def streams(
-    ids: HostIds, batch_size: int, start: int = 0, stop: int | None = None
-) -> tuple[HostIds, HostIds]:
+    ids: HostArray, batch_size: int, start: int = 0, stop: int | None = None
+) -> tuple[HostArray, HostArray]:
     """The n - 1 targets of a text in N contiguous streams, each target once.
 
     Where N does not divide n - 1, the last streams are one target shorter and end with one that is
@@ -148,9 +146,7 @@ def streams(
     return np.where(real, ids[place], 0), np.where(real, ids[place + 1], IGNORED)
 
 
-def surprisal(
-    model: RNNLM, ids: Sequence[int] | HostIds, window: int | None = None
-) -> np.ndarray[Any, Any]:
+def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     r"""How unexpected each token of a text is, in nats.
 
     .. math:: s_t = -\log p(w_t \mid w_0 \dots w_{t-1})
@@ -184,9 +180,8 @@ def surprisal(
     ids = checked_ids(model, ids)
     parts = []
     with evaluating(model):
-        for x, t in windows(ids, 1, window):
-            losses = model.losses(asarray(x), asarray(to_predict(model, t)))
-            parts.append(asnumpy(losses)[0].astype(np.float64))
+        for x, t, _ in windows(model, ids, 1, window):
+            parts.append(asnumpy(model.losses(x, t))[0].astype(np.float64))
     return np.concatenate(parts)
 
 
@@ -276,17 +271,15 @@ def exponential(mean: float) -> float:
     >>> exponential(0.0), exponential(1e6)
     (1.0, inf)
     """
-    try:
-        return math.exp(mean)
-    except OverflowError:
-        return math.inf
+    return math.inf if mean > math.log(sys.float_info.max) else math.exp(mean)
 
 
-def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple[HostIds, HostIds]]:
-    """The streams of a text, some steps at a time.
+def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -> Iterator[Window]:
+    """The streams of a text, some steps at a time, with what the model is to predict.
 
     Parameters
     ----------
+    model : RNNLM
     ids : numpy.ndarray of int, shape (n,)
     batch_size : int
         N, as for :func:`streams`.
@@ -295,19 +288,22 @@ def windows(ids: HostIds, batch_size: int, window: int | None) -> Iterator[tuple
 
     Returns
     -------
-    iterator of (inputs, targets)
-        Each (N, T), the last perhaps narrower.
+    iterator of (inputs, targets, int)
+        Arrays (N, T), the last perhaps narrower, and how many of the targets count.
 
     Examples
     --------
-    >>> [inputs.tolist() for inputs, _ in windows(np.arange(6), batch_size=1, window=3)]
+    >>> model = RNNLM(vocab_size=6, embed_size=2, hidden_size=2)
+    >>> [inputs.tolist() for inputs, *_ in windows(model, np.arange(6), batch_size=1, window=3)]
     [[[0, 1, 2]], [[3, 4]]]
     """
     N = min(batch_size, len(ids) - 1)
     window = max(1, TOKENS_AT_ONCE // N) if window is None else window
     check_number("window", window, whole=True, low=1)
     for start in range(0, -(-(len(ids) - 1) // N), window):
-        yield streams(ids, batch_size, start, start + window)
+        inputs, targets = streams(ids, batch_size, start, start + window)
+        count = int((targets != IGNORED).sum())
+        yield asarray(inputs), asarray(to_predict(model, targets)), count
 
 
 def expect_language_model(owner: str, model: Any) -> None:
@@ -333,7 +329,7 @@ def expect_language_model(owner: str, model: Any) -> None:
         )
 
 
-def checked_ids(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
+def checked_ids(model: RNNLM, ids: Ids) -> HostArray:
     """The ids as a vector, or an error: an id out of range would read another word's row.
 
     Parameters
@@ -350,21 +346,7 @@ def checked_ids(model: RNNLM, ids: Sequence[int] | HostIds) -> HostIds:
     >>> checked_ids(RNNLM(vocab_size=5, embed_size=2, hidden_size=2), [0, 5])
     Traceback (most recent call last):
         ...
-    ValueError: ids should be from 0 to 4, got 5
+    ValueError: a text: ids should be from 0 to 4, got 5
     """
     expect_language_model("perplexity", model)
-    array = np.asarray(ids)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(
-            f"expected a vector of integer ids, got shape {array.shape} of {array.dtype}"
-        )
-    if len(array) < 2:
-        raise ValueError(
-            f"a perplexity needs at least 2 tokens, the first as context, got {len(array)}"
-        )
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= model.vocab_size:
-        raise ValueError(
-            f"ids should be from 0 to {model.vocab_size - 1}, got {low if low < 0 else high}"
-        )
-    return array
+    return token_ids(ids, model.vocab_size, least=2, note=", the first as context")

@@ -7,12 +7,13 @@ an LSTM :class:`LSTMSteps`, which work in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.products import product_with, product_with_transpose
 
+States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
 New: TypeAlias = Callable[..., Array]  # new(name, shape, dtype) gives memory to work in
 
 
@@ -39,8 +40,10 @@ class Steps:
         that with respect to a, the last that with respect to the product h Wh.
     """
 
-    def __init__(self, a: Array, start: tuple[Array, ...], new: New, gradients: int = 1) -> None:
-        self.a, self.new, self._gradients = a, new, gradients
+    def __init__(
+        self, a: Array, start: States, weights: Sequence[Any], new: New, gradients: int = 1
+    ) -> None:
+        self.a, self.weights, self.new, self._gradients = a, weights, new, gradients
         T, N, _ = a.shape
         self.states = []
         for number, first in enumerate(start):
@@ -80,25 +83,25 @@ class PlainSteps(Steps):
         step: Callable[..., Any],
         step_backward: Callable[..., Any],
         a: Array,
-        start: tuple[Array, ...],
-        weights: tuple[Any, ...],
+        start: States,
+        weights: Sequence[Any],
         new: New,
         gradients: int = 1,
     ) -> None:
-        super().__init__(a, start, new, gradients)
-        self._step, self._step_backward, self._weights = step, step_backward, weights
+        super().__init__(a, start, weights, new, gradients)
+        self._step, self._step_backward = step, step_backward
         self._saved: list[Any] = [None] * len(a)
 
     def forward(self, t: int) -> None:
         """Step t by the equations."""
         before = [state[t] for state in self.states]
-        after, self._saved[t] = self._step(self.a[t], *before, *self._weights)
+        after, self._saved[t] = self._step(self.a[t], *before, *self.weights)
         for state, value in zip(self.states, after):
             state[t + 1] = value
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """Step t back by the equations."""
-        da, before = self._step_backward(dh_above + dh_next, *dc, self._saved[t], *self._weights)
+        da, before = self._step_backward(dh_above + dh_next, *dc, self._saved[t], *self.weights)
         for array, value in zip(self.da, da):
             array[t] = value
         return before
@@ -134,12 +137,10 @@ class LSTMSteps(Steps):
     step back, which is left with a few products.
     """
 
-    def __init__(
-        self, parts: ElementWise, a: Array, start: tuple[Array, ...], Wh: Array, new: New
-    ) -> None:
-        super().__init__(a, start, new)
+    def __init__(self, parts: ElementWise, a: Array, start: States, Wh: Array, new: New) -> None:
+        super().__init__(a, start, (Wh,), new)
         T, (N, H) = len(a), start[0].shape
-        self._parts, self._Wh = parts, Wh
+        self._parts = parts
         self._tanh_c = new("tanh_c", (T, N, H), a.dtype)
         self._p = xp.empty((N, 4 * H), dtype=a.dtype)
         self._times_Wh = product_with(Wh, N)
@@ -158,7 +159,7 @@ class LSTMSteps(Steps):
         """The slopes of all steps, in da and over tanh(c)."""
         super().begin_backward()
         self._parts.slopes(self.a, self.states[1][:-1], self._tanh_c, self.da[0])
-        self._times_Wh_T = product_with_transpose(self._Wh, self.a.shape[1], self.a.dtype)
+        self._times_Wh_T = product_with_transpose(self.weights[0], self.a.shape[1], self.a.dtype)
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
         """All that is element-wise, then the product da Wh^T."""

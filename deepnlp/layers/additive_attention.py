@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, check_shape, xp
+from deepnlp.backend import Array, Rng, check_shape, xp
 from deepnlp.backend.functions import tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import product
@@ -59,9 +59,7 @@ class AdditiveAttention(Attention):
         self.v = self._weight("v", v, "A", A=self.query.M)
 
     @classmethod
-    def init(
-        cls, Hq: int, H: int, A: int, rng: Generator | None = None, dtype: Any = "float32"
-    ) -> AdditiveAttention:
+    def init(cls, Hq: int, H: int, A: int, rng: Rng = None, dtype: Any = "float32") -> Self:
         """Fresh weights: Wq, Wm and v from U(-1/sqrt(n), 1/sqrt(n)), with n inputs each.
 
         Parameters
@@ -138,9 +136,7 @@ class ConcatAttention(AdditiveAttention):
         super().__init__(Rows(self.W, stop=Hq), Rows(self.W, start=Hq), v)
 
     @classmethod
-    def init(
-        cls, Hq: int, H: int, A: int, rng: Generator | None = None, dtype: Any = "float32"
-    ) -> ConcatAttention:
+    def init(cls, Hq: int, H: int, A: int, rng: Rng = None, dtype: Any = "float32") -> Self:
         """Fresh weights: W and v from U(-1/sqrt(n), 1/sqrt(n)), with n inputs each.
 
         Parameters

@@ -18,9 +18,10 @@ network are in ``additive_attention.py``, and the softmax in ``backend/functions
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import batched_product
@@ -120,13 +121,10 @@ class Attention(Layer):
         """What the keys' gradient adds to that of the memory; that of the key's W accumulates."""
         return dkeys if self.key is None else self.key.backward(dkeys)
 
-    def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
-        """Scores (N, T, S), and what :meth:`_scores_backward` needs."""
-        raise TypeError(f"{type(self).__name__} has no score")
-
-    def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
-        """dquery and dkeys."""
-        raise TypeError(f"{type(self).__name__} has no score")
+    # (query, keys) -> scores (N, T, S), and what the score's backward needs
+    _scores: Callable[[Array, Array], tuple[Array, Any]]
+    # (dscores, what it needs) -> dquery, dkeys
+    _scores_backward: Callable[[Array, Any], tuple[Array, Array]]
 
 
 class DotAttention(Attention):
@@ -218,9 +216,7 @@ class GeneralAttention(DotAttention):
         self.key = MatMul(as_parameter(W, "W").T)  # the keys are m W^T (N, S, Hq)
 
     @classmethod
-    def init(
-        cls, Hq: int, H: int, rng: Generator | None = None, dtype: Any = "float32"
-    ) -> GeneralAttention:
+    def init(cls, Hq: int, H: int, rng: Rng = None, dtype: Any = "float32") -> Self:
         """Fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
 
         Parameters

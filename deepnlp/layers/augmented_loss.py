@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, xp
+from deepnlp.backend import Array, check_number, xp
 from deepnlp.backend.functions import column_sums, log_softmax
 from deepnlp.backend.products import affine, product
 from deepnlp.layer import Layer
@@ -37,8 +37,6 @@ class AugmentedLoss(Layer):
         0 or more.
     temperature : float
         tau, above 0.
-    ignore_id : int
-        Targets with this id do not count.
 
     Notes
     -----
@@ -53,7 +51,7 @@ class AugmentedLoss(Layer):
         If the targets are not integers.
     ValueError
         If gamma or the temperature is out of its range, shapes do not fit, or a target is outside
-        0 ... V - 1 and not ``ignore_id``.
+        0 ... V - 1 and not -1, which does not count.
 
     Examples
     --------
@@ -64,6 +62,7 @@ class AugmentedLoss(Layer):
     """
 
     axes = "... D ->"
+    ignore_id = IGNORED
 
     def __init__(
         self,
@@ -72,25 +71,20 @@ class AugmentedLoss(Layer):
         E: Any,
         gamma: float,
         temperature: float = 20.0,
-        ignore_id: int = IGNORED,
     ) -> None:
         self.W = self._weight("W", W, "D V")
         self.D, V = self.W.shape
         self.b = None if b is None else self._weight("b", b, "V", V=V)
         self.E = self._weight("E", E, "V K", V=V)
-        self.gamma, self.temperature, self.ignore_id = gamma, temperature, ignore_id
-        if not gamma >= 0 or not temperature > 0:
-            raise ValueError(
-                "AugmentedLoss: gamma should be 0 or more and temperature above 0, got "
-                f"{gamma} and {temperature}"
-            )
+        check_number("AugmentedLoss: gamma", gamma, low=0)
+        check_number("AugmentedLoss: temperature", temperature, above=0)
+        self.gamma, self.temperature = gamma, temperature
 
     def forward(self, x: Array, targets: Array) -> Array:
         """L = gamma tau mean(KL(q || p))."""
         t, counts = rows_that_count(self, targets, x, self.W.shape[1])
         tau, E = self.temperature, self.E.value
-        W, b = self.W.value, None if self.b is None else self.b.value
-        s = product(rows(x), W) if b is None else affine(rows(x), W, b)
+        s = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
         u = xp.take(E, t, axis=0)
         log_p = log_softmax(s / tau)
         log_q = log_softmax(product(u, E.T) / tau)

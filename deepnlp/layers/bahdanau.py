@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from deepnlp.backend import Array, xp
-from deepnlp.layers.feeding import FeedingDecoder
+from deepnlp.layers.feeding import Arrays, FeedingDecoder
 
 
 class BahdanauDecoder(FeedingDecoder):
@@ -64,16 +63,12 @@ class BahdanauDecoder(FeedingDecoder):
     def _first_fed_backward(self, dfed: Array) -> None:
         self.recurrent.top.dh0 += dfed[:, 0]
 
-    def _fed_step(
-        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
-    ) -> tuple[Array, Array]:
+    def _fed_step(self, x: Array, fed: Array, read: Any, recurrent: Any) -> Arrays:
         context = self.attention.attend(fed, *read)
         h = recurrent(xp.concatenate([x, context], axis=2))
         return xp.concatenate([context, h], axis=2), h
 
-    def _fed_step_backward(
-        self, dgiven: Array, dfed: Any, dstate: Any, C: int
-    ) -> tuple[Array, Array, Array, Array]:
+    def _fed_step_backward(self, dgiven: Array, dfed: Any, dstate: Any, C: int) -> Arrays:
         # h_t goes to y_t, and is state and query of step t + 1; h_t = cell([x_t, c_t], h_(t-1))
         dinput = self.recurrent.backward(dgiven[..., C:] + dfed, *dstate)
         # c_t goes to step t and to y_t; c_t = attention(h_(t-1), memory)

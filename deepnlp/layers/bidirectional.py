@@ -66,16 +66,11 @@ class TimeBidirectional(Layer):
         self.forward_layer, self.backward_layer = ahead, back = forward_layer, backward_layer
         check_layers("TimeBidirectional", forward_layer=ahead, backward_layer=back)
         if ahead.D != back.D or len(ahead.start(1)) != len(back.start(1)):
-            raise ValueError(
-                "TimeBidirectional: both layers should be of one kind, with the same D, got "
-                f"{type(ahead).__name__} with D = {ahead.D} and {type(back).__name__} with "
-                f"D = {back.D}"
-            )
+            both = " and ".join(f"{type(one).__name__} with D = {one.D}" for one in (ahead, back))
+            raise ValueError(f"TimeBidirectional: both should be of one kind and D, got {both}")
         if ahead.stateful or back.stateful:
-            raise ValueError(
-                "TimeBidirectional: neither layer may be stateful: from right to left there is no "
-                "earlier window"
-            )
+            # from right to left there is no earlier window
+            raise ValueError("TimeBidirectional: neither layer may be stateful")
         self.D, self.H = ahead.D, ahead.H + back.H
 
     def forward(self, x: Array, lengths: Any = None) -> Array:
@@ -150,10 +145,7 @@ class TimeBidirectional(Layer):
 
     def start(self, N: int) -> NoReturn:
         """An error: see :meth:`step`."""
-        raise TypeError(
-            "TimeBidirectional has no start and no step: it reads from right to left too, and so "
-            "needs the whole sequence; use forward"
-        )
+        raise TypeError("TimeBidirectional has no step: it needs the whole sequence; use forward")
 
     def step(self, x: Array, state: Any = None) -> NoReturn:
         """An error: from right to left, a step needs what comes later."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeAlias
 
-from deepnlp.backend import Array, Generator, check_shape, xp
+from deepnlp.backend import Array, Rng, check_shape, xp
 from deepnlp.layer import Layer, Sequential, check_layers, no_backward
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.attention import Attention
@@ -46,10 +46,6 @@ class Decoder(Layer):
     def start(self, N: int) -> NoReturn:
         """An error: a start needs a memory, see :meth:`begin`."""
         raise TypeError(f"{type(self).__name__}: a start needs a memory: begin(state, memory)")
-
-    def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
-        """The state for ``step``: arrays with a row for each memory, in tuples and lists."""
-        raise TypeError(f"{type(self).__name__} has no begin")
 
 
 class ContextDecoder(Decoder):
@@ -142,7 +138,7 @@ class ReadingDecoder(Decoder):
         attention: Attention,
         C: int,
         M: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
     ) -> Any:
         """A decoder with fresh W and b, those of ``Affine.init``.
@@ -159,6 +155,11 @@ class ReadingDecoder(Decoder):
         check_shape((C, M))
         affine = TimeAffine.init(C + recurrent.H, M, rng, dtype)
         return cls(recurrent, attention, affine.W, affine.b)
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the last forward or step: those of the attention."""
+        return self.attention.weights
 
     def begin(self, state: Any, memory: Array, lengths: Any = None) -> Any:
         """(state of the recurrent layers, keys, memory, padding)."""
@@ -213,12 +214,6 @@ class AttentionDecoder(ReadingDecoder):
     >>> decoder.forward(x, memory).shape, decoder.attention.weights.shape
     ((1, 4, 6), (1, 4, 7))
     """
-
-    @property
-    def weights(self) -> Array:
-        """The weights of the last forward or step: those of the attention."""
-        weights: Array = self.attention.weights
-        return weights
 
     def forward(self, x: Array, memory: Array, lengths: Any = None) -> Array:
         """y at every step, (N, T, M)."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, tanh_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.kernels.steps import PlainSteps, Steps
@@ -14,7 +14,7 @@ from deepnlp.layer import Sequential
 from deepnlp.layers.activations import Tanh
 from deepnlp.layers.dense import TimeAffine
 from deepnlp.layers.recurrent import States, TimeRecurrent, steps_as_rows
-from deepnlp.parameter import Parameter, as_parameter
+from deepnlp.parameter import Parameter
 
 
 class TimeDeepTransition(TimeRecurrent):
@@ -78,15 +78,11 @@ class TimeDeepTransition(TimeRecurrent):
     ) -> None:
         super().__init__(Wx, Wh, b, stateful)
         if not Ws or len(Ws) != len(bs):
-            raise ValueError(
-                "TimeDeepTransition: Ws and bs should hold W_2 ... W_L and b_2 ... b_L, as many of "
-                f"both and at least one, got {len(Ws)} and {len(bs)}"
-            )
+            got = f"got {len(Ws)} and {len(bs)}"
+            raise ValueError(f"TimeDeepTransition: expected as many Ws as bs, one or more, {got}")
         H = self.H
-        Ws = [as_parameter(W, f"W{k}") for k, W in enumerate(Ws, 2)]
-        bs = [as_parameter(b, f"b{k}") for k, b in enumerate(bs, 2)]
-        self.Ws = [self._weight(f"W_{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
-        self.bs = [self._weight(f"b_{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]
+        self.Ws = [self._weight(f"W{k}", W, "H H", H=H) for k, W in enumerate(Ws, 2)]
+        self.bs = [self._weight(f"b{k}", b, "H", H=H) for k, b in enumerate(bs, 2)]
         self.S = None if S is None else self._weight("S", S, "H H", H=H)
 
     @classmethod
@@ -94,7 +90,7 @@ class TimeDeepTransition(TimeRecurrent):
         cls,
         D: int,
         H: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
         layers: int = 2,
         shortcut: bool = False,
@@ -171,7 +167,7 @@ def transition_step_backward(
     return da, (dh_prev,)
 
 
-def deep_output(*sizes: int, rng: Generator | None = None, dtype: Any = "float32") -> Sequential:
+def deep_output(*sizes: int, rng: Rng = None, dtype: Any = "float32") -> Sequential:
     r"""Several layers between the states of a recurrent layer and its outputs.
 
     .. math:: y_t = \tanh(\dots \tanh(h_t V_1 + c_1) \dots V_{L-1} + c_{L-1})\, V_L + c_L

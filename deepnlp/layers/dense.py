@@ -1,11 +1,11 @@
-"""Matrix products: MatMul, Affine, and Affine at every step of time."""
+"""Matrix products: Affine, MatMul without a bias, and Affine at every step of time."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
@@ -21,65 +21,6 @@ def rows(x: Array) -> Array:
     (6, 4)
     """
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-
-
-class MatMul(Layer):
-    r"""Matrix product.
-
-    .. math:: y = x W
-
-    Parameters
-    ----------
-    W : Parameter, View, or array (D, M)
-
-    Notes
-    -----
-    ``forward(x)`` takes (..., D), gives (..., M) and saves x. With x as the matrix of its n rows,
-    y_nm = sum_d x_nd W_dm gives dx = dy W^T and dW = x^T dy.
-
-    Raises
-    ------
-    ValueError
-        If W is no matrix or the last axis of x is not D.
-
-    Examples
-    --------
-    >>> from deepnlp.backend import xp
-    >>> MatMul([[1.0], [2.0]]).forward(xp.ones((3, 2))).shape
-    (3, 1)
-    """
-
-    axes = "... D -> ... M"
-
-    def __init__(self, W: Any) -> None:
-        self.W = self._weight("W", W, "D M")
-        self.D, self.M = self.W.shape
-
-    @classmethod
-    def init(cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32") -> MatMul:
-        """Fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
-
-        Parameters
-        ----------
-        D, M : int
-            Sizes of input and output.
-        rng : numpy.random.Generator, optional
-        dtype : data-type
-        """
-        return cls(uniform((D, M), fan_in_bound(D), rng, dtype))
-
-    def forward(self, x: Array) -> Array:
-        """y = x W."""
-        self.save_for_backward(x)
-        return product(rows(x), self.W.value).reshape(*x.shape[:-1], self.M)
-
-    def backward(self, dy: Array) -> Array:
-        """dx = dy W^T; dW = x^T dy."""
-        (x,) = self.saved()
-        dy_rows = rows(dy)
-        # y = x W
-        self.W.accumulate_product(rows(x).T, dy_rows)
-        return product(dy_rows, self.W.value.T).reshape(x.shape)
 
 
 class Affine(Layer):
@@ -123,8 +64,8 @@ class Affine(Layer):
 
     @classmethod
     def init(
-        cls, D: int, M: int, rng: Generator | None = None, dtype: Any = "float32", bias: bool = True
-    ) -> Affine:
+        cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32", bias: bool = True
+    ) -> Self:
         """Fresh weights: W from U(-1/sqrt(D), 1/sqrt(D)), b zero.
 
         Parameters
@@ -142,8 +83,7 @@ class Affine(Layer):
     def forward(self, x: Array) -> Array:
         """y = x W + b."""
         self.save_for_backward(x)
-        W = self.W.value
-        y = product(rows(x), W) if self.b is None else affine(rows(x), W, self.b.value)
+        y = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
         return y.reshape(*x.shape[:-1], self.M)
 
     def backward(self, dy: Array) -> Array:
@@ -155,6 +95,51 @@ class Affine(Layer):
             self.b.accumulate(column_sums(dy_rows))
         self.W.accumulate_product(rows(x).T, dy_rows)
         return product(dy_rows, self.W.value.T).reshape(x.shape)
+
+
+class MatMul(Affine):
+    r"""Matrix product: an affine map without a bias.
+
+    .. math:: y = x W
+
+    Parameters
+    ----------
+    W : Parameter, View, or array (D, M)
+
+    Notes
+    -----
+    ``forward(x)`` takes (..., D), gives (..., M) and saves x. With x as the matrix of its n rows,
+    y_nm = sum_d x_nd W_dm gives dx = dy W^T and dW = x^T dy.
+
+    Raises
+    ------
+    ValueError
+        If W is no matrix or the last axis of x is not D.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> MatMul([[1.0], [2.0]]).forward(xp.ones((3, 2))).shape
+    (3, 1)
+    """
+
+    def __init__(self, W: Any) -> None:
+        super().__init__(W)
+
+    @classmethod
+    def init(  # type: ignore[override]
+        cls, D: int, M: int, rng: Rng = None, dtype: Any = "float32"
+    ) -> Self:
+        """Fresh weights from U(-1/sqrt(D), 1/sqrt(D)).
+
+        Parameters
+        ----------
+        D, M : int
+            Sizes of input and output.
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        """
+        return cls(uniform((D, M), fan_in_bound(D), rng, dtype))
 
 
 class TimeAffine(Affine):
@@ -187,8 +172,3 @@ class TimeAffine(Affine):
     """
 
     axes = "N T D -> N T M"
-
-    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """y = x W + b at one step, (N, D) to (N, M)."""
-        y, state = super().step(x[:, None], state)
-        return y[:, 0], state

@@ -6,15 +6,8 @@ import math
 from numbers import Integral
 from typing import Any
 
-from deepnlp.backend import (
-    Array,
-    Generator,
-    asarray,
-    check_number,
-    host_generator,
-    philox_uint16,
-    xp,
-)
+from deepnlp.backend import Array, Rng, asarray, check_number, host_generator, xp
+from deepnlp.backend.random import philox_uint16
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
 
@@ -80,7 +73,7 @@ class Dropout(Layer):
 
     axes = "..."
 
-    def __init__(self, p: float, rng: Generator | None = None) -> None:
+    def __init__(self, p: float, rng: Rng = None) -> None:
         check_number(f"{type(self).__name__}: p", p, low=0, below=1)
         self.p = p
         self._key = int(host_generator(rng).integers(1 << 63))
@@ -129,9 +122,9 @@ class Dropout(Layer):
     def _check_own_state(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+                expected = "a whole number, 0 or more"
                 raise ValueError(
-                    f"{type(self).__name__}: {name} should be a whole number, 0 or more, got "
-                    f"{value!r}"
+                    f"{type(self).__name__}: {name} should be {expected}, got {value!r}"
                 )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
@@ -172,17 +165,10 @@ class TimeDropout(Dropout):
 
     axes = "N T D"
 
-    def __init__(self, p: float, locked: bool = False, rng: Generator | None = None) -> None:
+    def __init__(self, p: float, locked: bool = False, rng: Rng = None) -> None:
         super().__init__(p, rng)
         self.locked = locked
 
     def _mask_shape(self, x: Array) -> tuple[int, ...]:
         N, T, D = x.shape
         return (N, 1, D) if self.locked else (N, T, D)
-
-    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
-        """One step, (N, D) to (N, D); in training every step has a fresh mask."""
-        if not self.training or self.p == 0:
-            return x, state
-        y, state = super().step(x[:, None], state)
-        return y[:, 0], state

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, check_ids, xp
+from deepnlp.backend import Array, Rng, check_ids, xp
 from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
@@ -70,7 +70,7 @@ class Embedding(Layer):
         cls,
         V: int,
         D: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
         bound: float = 0.1,
         **options: Any,
@@ -91,7 +91,7 @@ class Embedding(Layer):
 
     def forward(self, ids: Array) -> Array:
         """y = W[ids]."""
-        self._expect_integers("ids", ids, "...")
+        self._expect("ids", ids, "...", "integers")
         check_ids("Embedding", ids, self.W.shape[0])
         self.save_for_backward(ids)
         return xp.take(self.W.value, ids, axis=0)
@@ -139,7 +139,7 @@ class EmbeddingDropout(Embedding):
     array([0., 0., 2., 2., 2., 2., 0., 0.])
     """
 
-    def __init__(self, W: Any, p: float, rng: Generator | None = None) -> None:
+    def __init__(self, W: Any, p: float, rng: Rng = None) -> None:
         super().__init__(W)
         self.noise = Dropout(p, rng)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from deepnlp.backend import Array, xp
 from deepnlp.layer import backward_for_each, no_backward
 from deepnlp.layers.decoders import ReadingDecoder
 from deepnlp.layers.lengths import check_lengths, check_steps
+
+Arrays: TypeAlias = tuple[Array, ...]
 
 
 class FeedingDecoder(ReadingDecoder):
@@ -23,15 +25,14 @@ class FeedingDecoder(ReadingDecoder):
         The attention of all steps of the last forward.
     """
 
-    weights: Array | None = None
     # (x) -> what is fed into the first step of x (N, T, D): (N, 1, F)
     _first_fed: Callable[..., Array]
     # (x_t, fed, read, recurrent) -> what the step gives, and what it feeds into the next, each
     # (N, 1, ...); read is what attend reads, and recurrent a step of the recurrent layers
-    _fed_step: Callable[..., tuple[Array, Array]]
+    _fed_step: Callable[..., Arrays]
     # (dgiven, dfed, dstate, C) -> gradients of x_t, of what was fed into the step, of the keys and
     # of the memory
-    _fed_step_backward: Callable[..., tuple[Array, Array, Array, Array]]
+    _fed_step_backward: Callable[..., Arrays]
 
     def _outputs(self, given: Array) -> Array:
         """y (N, T, M) from what the steps gave; here they gave y."""
@@ -55,7 +56,7 @@ class FeedingDecoder(ReadingDecoder):
                 y_t, fed = self._fed_step(x[:, t : t + 1], fed, read, self.recurrent.forward)
                 given.append(y_t)
                 weights.append(self.attention.weights)
-        self.weights = xp.concatenate(weights, axis=1)
+        self.attention.weights = xp.concatenate(weights, axis=1)
         self.save_for_backward(memory)
         return self._outputs(xp.concatenate(given, axis=1))
 
@@ -94,7 +95,6 @@ class FeedingDecoder(ReadingDecoder):
         with no_backward():
             given, fed = self._fed_step(x[:, None], fed[:, None], read, recurrent)
             y = self._outputs(given)[:, 0]
-        self.weights = self.attention.weights
         return y, (fed[:, 0], inner, *read)
 
 
@@ -149,17 +149,13 @@ class InputFeedingDecoder(FeedingDecoder):
     def _first_fed(self, x: Array) -> Array:
         return xp.zeros((len(x), 1, self.M), dtype=x.dtype)  # y_0
 
-    def _fed_step(
-        self, x: Array, fed: Array, read: Any, recurrent: Callable[[Array], Array]
-    ) -> tuple[Array, Array]:
+    def _fed_step(self, x: Array, fed: Array, read: Any, recurrent: Any) -> Arrays:
         h = recurrent(xp.concatenate([x, fed], axis=2))
         context = self.attention.attend(h, *read)
         y = self.combine.forward(xp.concatenate([context, h], axis=2))
         return y, y
 
-    def _fed_step_backward(
-        self, dgiven: Array, dfed: Any, dstate: Any, C: int
-    ) -> tuple[Array, Array, Array, Array]:
+    def _fed_step_backward(self, dgiven: Array, dfed: Any, dstate: Any, C: int) -> Arrays:
         # y_t goes to the layer above and to step t + 1; y_t = tanh([c_t, h_t] W + b)
         dboth = self.combine.backward(dgiven + dfed)
         # c_t = attention(h_t, memory)

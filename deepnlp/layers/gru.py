@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.functions import column_sums, sigmoid, sigmoid_grad, split_gates, tanh_grad
 from deepnlp.backend.products import product
 from deepnlp.kernels import kernel
@@ -114,10 +114,7 @@ class _GRUWeights(Recurrent):
     ) -> None:
         super().__init__(Wx, Wh, b, **options)
         if bh is not None and not reset_after:
-            raise ValueError(
-                f"{type(self).__name__}: bh is the hidden bias of the form with reset_after=True; "
-                "leave it out, or set reset_after=True"
-            )
+            raise ValueError(f"{type(self).__name__}: bh belongs to the form with reset_after=True")
         self.bh = None if bh is None else self._weight("bh", bh, "3H", **{"3H": 3 * self.H})
         self.reset_after = reset_after
 
@@ -126,7 +123,7 @@ class _GRUWeights(Recurrent):
         cls,
         D: int,
         H: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
         reset_after: bool = False,
         **options: Any,

@@ -16,9 +16,7 @@ def check_lengths(owner: str, lengths: Any, N: int, T: int) -> Array:
     if lengths is None:
         return None
     lengths = asarray(lengths)
-    expect(owner, "lengths", lengths, "N", N=N)
-    if lengths.dtype.kind not in "iu":
-        raise TypeError(f"{owner}: lengths should be integers, got {lengths.dtype}")
+    expect(owner, "lengths", lengths, "N", "integers", N=N)
     check_ids(owner, lengths, T + 1, "lengths")
     return lengths.astype("int64", copy=False)  # with a sign: differences of lengths are taken
 

@@ -136,7 +136,7 @@ class SoftmaxWithLoss(Layer):
 
     def _nll(self, logits: Array, targets: Array) -> tuple[Array, Array, tuple[Array, Array, Any]]:
         """Losses (n,), whether each counts (n,), and what backward needs."""
-        self._expect_floats("logits", logits, "... V")
+        self._expect("logits", logits, "... V", "floating-point numbers")
         t, counts = rows_that_count(self, targets, logits, logits.shape[-1])
         s = rows(logits).copy()  # the caller's array is not changed
         nll, saved = softmax_nll(s, None, t)
@@ -208,8 +208,7 @@ class AffineSoftmaxWithLoss(Layer):
     def scores(self, x: Array) -> Array:
         """s = x W + b."""
         self._expect("x", x, "... D", D=self.W.shape[0])
-        W = self.W.value
-        s = product(rows(x), W) if self.b is None else affine(rows(x), W, self.b.value)
+        s = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
         return s.reshape(*x.shape[:-1], s.shape[1])
 
     def losses(self, x: Array, targets: Array) -> Array:
@@ -256,13 +255,13 @@ class AffineSoftmaxWithLoss(Layer):
     def _targets(self, x: Array, targets: Array) -> tuple[Array, Array]:
         """Targets (n,), zero where ignored, and whether each counts (n,)."""
         D, V = self.W.shape
-        self._expect_floats("x", x, "... D", D=D)
+        self._expect("x", x, "... D", "floating-point numbers", D=D)
         return rows_that_count(self, targets, x, V)
 
 
 def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array, Array]:
     """Targets (n,) of the rows of x, zero where the loss ignores them; whether each counts (n,)."""
-    loss._expect_integers("targets", targets, "...")
+    loss._expect("targets", targets, "...", "integers")
     owner = type(loss).__name__
     if targets.shape != x.shape[:-1]:
         raise ValueError(
@@ -310,13 +309,8 @@ class SigmoidWithLoss(Layer):
 
     def forward(self, scores: Array, targets: Array) -> Array:
         """L = mean of log(1 + exp(s)) - t s."""
-        self._expect_floats("scores", scores, "...")
-        self._expect("targets", targets, "...")
-        if targets.shape != scores.shape:
-            raise ValueError(
-                f"SigmoidWithLoss: targets should have the shape of the scores, "
-                f"{tuple(scores.shape)}, got {tuple(targets.shape)}"
-            )
+        self._expect("scores", scores, "...", "floating-point numbers")
+        self._expect_exactly("targets", targets, "...", scores.shape)
         if targets.dtype.kind == "c":
             raise TypeError(f"SigmoidWithLoss: targets should be real, got {targets.dtype}")
         t = targets.astype(scores.real.dtype)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, seed, xp
+from deepnlp.backend import Array, Rng, seed, xp
 from deepnlp.backend.functions import column_sums, sigmoid, split_gates
 from deepnlp.backend.initialisers import uniform
 from deepnlp.backend.products import product
@@ -111,7 +111,7 @@ class _LSTMWeights(Recurrent):
         cls,
         D: int,
         H: int,
-        rng: Generator | None = None,
+        rng: Rng = None,
         dtype: Any = "float32",
         forget_bias: float = 1.0,
         **options: Any,

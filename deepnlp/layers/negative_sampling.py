@@ -12,8 +12,7 @@ from deepnlp.layers.losses import IGNORED
 
 def dots(h: Array, y: Array) -> Array:
     """Inner products of the rows of each group: s (N, B, K) from h (N, B, D) and y (N, K, D)."""
-    s: Array = h @ y.transpose(0, 2, 1)
-    return s
+    return h @ y.transpose(0, 2, 1)
 
 
 def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
@@ -21,8 +20,7 @@ def dots_backward(ds: Array, h: Array, y: Array, dy: Array) -> Array:
     # s = h y^T: dy = ds^T h, dh = ds y; of one row or one id these are outer products
     ds_T, (_, B, K) = ds.transpose(0, 2, 1), ds.shape
     (xp.multiply if B == 1 else xp.matmul)(ds_T, h, out=dy)
-    dh: Array = ds * y if K == 1 else ds @ y
-    return dh
+    return ds * y if K == 1 else ds @ y
 
 
 class EmbeddingDot(Layer):
@@ -71,10 +69,9 @@ class EmbeddingDot(Layer):
     def forward(self, h: Array, ids: Array) -> Array:
         """s = h y^T with y = W[ids], group by group."""
         V, D = self.W.shape
-        self._expect("h", h, "...")
-        self._expect("h", h, "N D" if h.ndim < 3 else "N B D", D=D)
-        self._expect("ids", ids, "...")
-        self._expect_integers("ids", ids, "N" if ids.ndim < 2 else "N K", N=h.shape[0])
+        self._expect("h", h, "N B D" if getattr(h, "ndim", 2) > 2 else "N D", D=D)
+        letters = "N K" if getattr(ids, "ndim", 1) > 1 else "N"
+        self._expect("ids", ids, letters, "integers", N=h.shape[0])
         check_ids(type(self).__name__, ids, V)
         N = h.shape[0]
         B, K = h.shape[1] if h.ndim == 3 else 1, ids.shape[1] if ids.ndim == 2 else 1
@@ -215,18 +212,15 @@ class NegativeSamplingLoss(Layer):
     def _check(self, h: Array, targets: Array, negatives: Array, pairs: Array | None) -> None:
         """The shapes, and the types of the ids; their range is checked when they are looked up."""
         D = self.W.shape[1]
-        self._expect_floats("h", h, "...")
-        self._expect("h", h, "N D" if h.ndim < 3 and pairs is None else "N B D", D=D)
+        letters = "N D" if pairs is None and getattr(h, "ndim", 2) < 3 else "N B D"
+        self._expect("h", h, letters, "floating-point numbers", D=D)
         N, *B = h.shape[:-1]
-        self._expect_integers("negatives", negatives, "N K", N=N)
+        self._expect("negatives", negatives, "N K", "integers", N=N)
         if not negatives.shape[1]:
-            raise ValueError(
-                f"{type(self).__name__}: negatives should be one or more for each row, got shape "
-                f"{tuple(negatives.shape)}"
-            )
+            raise ValueError(f"{type(self).__name__}: K should be 1 or more, got no negatives")
         if pairs is None:
             letters = "N B" if B else "N"
-            self._expect_integers("targets", targets, letters, N=N, **dict(zip("B", B)))
+            self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))
         else:
-            self._expect_integers("targets", targets, "N J", N=N)
+            self._expect("targets", targets, "N J", "integers", N=N)
             self._expect("pairs", pairs, "N B J", N=N, B=B[0], J=targets.shape[1])

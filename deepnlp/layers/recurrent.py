@@ -8,19 +8,17 @@ back: the :class:`deepnlp.kernels.steps.Steps` that a layer makes for each seque
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
-from deepnlp.backend import Array, Generator, asarray, asnumpy, check_shape, xp
+from deepnlp.backend import Array, Rng, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
-from deepnlp.kernels.steps import Steps
-from deepnlp.layer import Layer, expect, no_backward
+from deepnlp.kernels.steps import States, Steps
+from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.lengths import past_end
-from deepnlp.parameter import Parameter, as_parameter
-
-States: TypeAlias = tuple[Array, ...]  # (h,), and of an LSTM (h, c)
+from deepnlp.parameter import Parameter
 
 
 class Recurrent(Layer):
@@ -38,24 +36,19 @@ class Recurrent(Layer):
     _states: tuple[str, ...] = ("h",)
 
     def __init__(self, Wx: Any, Wh: Any, b: Any) -> None:
-        owner, G = type(self).__name__, len(self.gates)
+        G = len(self.gates)
         letters = "H" if G == 1 else f"{G}H"
-        self.Wx = None if Wx is None and G == 1 else as_parameter(Wx, "Wx")
-        self.Wh = as_parameter(Wh, "Wh")
-        expect(owner, "Wh", self.Wh.value, f"H {letters}")
-        self.H = self.Wh.shape[0]
+        Wh = self._weight("Wh", Wh, f"H {letters}")
+        self.H = Wh.shape[0]
         size = {letters: G * self.H}
-        expect(owner, "Wh", self.Wh.value, f"H {letters}", **size)
-        if self.Wx is not None:
-            expect(owner, "Wx", self.Wx.value, f"D {letters}", **size)
+        no_Wx = Wx is None and G == 1
+        self.Wx = None if no_Wx else self._weight("Wx", Wx, f"D {letters}", **size)
+        self.Wh = self._weight("Wh", Wh, f"H {letters}", **size)
         self.D = G * self.H if self.Wx is None else self.Wx.shape[0]
-        self.b = as_parameter(b, "b")
-        expect(owner, "b", self.b.value, letters, **size)
+        self.b = self._weight("b", b, letters, **size)
 
     @classmethod
-    def init(
-        cls, D: int, H: int, rng: Generator | None = None, dtype: Any = "float32", **options: Any
-    ) -> Self:
+    def init(cls, D: int, H: int, rng: Rng = None, dtype: Any = "float32", **options: Any) -> Self:
         """Fresh weights: Wx and Wh from U(-1/sqrt(H), 1/sqrt(H)), b zero.
 
         Parameters
@@ -267,15 +260,14 @@ class TimeRecurrent(Recurrent):
 
     def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The step of a class with a forward of its own: that forward, for one step of time."""
-        carried = {name: getattr(self, name) for name in (*self._states, "_given")}
+        carried = self._own_state()
         self.set_state(*(self.start(len(x)) if state is None else state))
         try:
             with no_backward():
                 y = self.forward(x[:, None])
             return y[:, 0], tuple(getattr(self, name) for name in self._states)
         finally:
-            for name, value in carried.items():
-                setattr(self, name, value)
+            self._set_own_state(carried)
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
@@ -365,16 +357,13 @@ class TimeRecurrent(Recurrent):
 
     def _check_own_state(self, state: dict[str, Any]) -> None:
         arrays = [state[name] for name in self._states if state[name] is not None]
-        owner = type(self).__name__
-        if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)):
-            raise ValueError(f"{owner}: a carried state should have all of {self._states} or none")
-        for array in arrays:
-            shape = tuple(getattr(array, "shape", ()))
-            if len(shape) != 2 or shape != (len(arrays[0]), self.H):
-                raise ValueError(
-                    f"{owner}: a carried state should have shape (N, H) with H = {self.H}, "
-                    f"got {shape}"
-                )
+        shapes = [tuple(getattr(array, "shape", ())) for array in arrays]
+        fit = all(len(shape) == 2 and shape == (shapes[0][0], self.H) for shape in shapes)
+        if state["given"] not in (0, 1) or len(arrays) not in (0, len(self._states)) or not fit:
+            raise ValueError(
+                f"{type(self).__name__}: a carried state should have all of {self._states}, "
+                f"or none, and each should have shape (N, H) with H = {self.H}, got {shapes}"
+            )
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
         for name in self._states:

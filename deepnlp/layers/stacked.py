@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.bidirectional import TimeBidirectional
 from deepnlp.layers.dropout import TimeDropout
@@ -69,7 +69,7 @@ class TimeStacked(Layer):
         self,
         *layers: TimeRecurrent | TimeBidirectional,
         dropout: float = 0.0,
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         if not layers:
             raise ValueError("TimeStacked: expected at least one layer")
@@ -77,10 +77,8 @@ class TimeStacked(Layer):
             check_layers("TimeStacked", layers=layer)
         for below, above in pairwise(layers):
             if above.D != below.H:
-                raise ValueError(
-                    f"TimeStacked: a layer with D = {above.D} does not fit one below with "
-                    f"{below.H} outputs"
-                )
+                sizes = f"D = {above.D} does not fit one below with {below.H} outputs"
+                raise ValueError(f"TimeStacked: a layer with {sizes}")
         self.layers: list[Any] = list(layers)
         self.dropouts = [TimeDropout(dropout, rng=rng) for _ in layers[1:]] if dropout else []
         self.D, self.H = layers[0].D, layers[-1].H

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.layer import Layer, backward_for_each, no_backward
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.lengths import check_steps
@@ -58,7 +58,7 @@ class Unrolled(Layer):
         cell: Layer,
         dropout: Sequence[float] = (),
         locked: bool = False,
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self.cell, self.locked = cell, locked
         self.noise = [Dropout(p, rng) for p in dropout]

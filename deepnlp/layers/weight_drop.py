@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.layer import Layer
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.lengths import check_lengths
@@ -61,12 +61,10 @@ class WeightDrop(Layer):
 
     axes = "N T D -> N T H"
 
-    def __init__(self, layer: TimeRecurrent, p: float, rng: Generator | None = None) -> None:
+    def __init__(self, layer: TimeRecurrent, p: float, rng: Rng = None) -> None:
         if not isinstance(layer, TimeRecurrent):
-            raise TypeError(
-                "WeightDrop: expected a recurrent layer over time, such as TimeLSTM, got a "
-                f"{type(layer).__name__}"
-            )
+            expected = "a recurrent layer over time, such as TimeLSTM"
+            raise TypeError(f"WeightDrop: expected {expected}, got a {type(layer).__name__}")
         self.layer = layer
         self.noise = Dropout(p, rng)
         self._Wh = MaskedView(layer.Wh)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
-from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
+from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_ids, xp
 from deepnlp.layers import SoftmaxWithLoss
 from deepnlp.models.model import Model
 
@@ -78,3 +79,23 @@ class LanguageModel(Model):
 def to_predict(model: Any, ids: HostArray) -> HostArray:
     """What a model is to predict where a text has these ids; of a plugged model the ids."""
     return model.targets(ids) if hasattr(model, "targets") else ids
+
+
+def token_ids(
+    ids: Sequence[int] | HostArray, vocab_size: int, least: int, note: str = ""
+) -> HostArray:
+    """The ids of a text as a vector of int64, or an error: a wrong id reads another word's row.
+
+    >>> token_ids([0, 5], vocab_size=5, least=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: a text: ids should be from 0 to 4, got 5
+    """
+    array = numpy.asarray(ids)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        found = f"shape {array.shape} of {array.dtype}"
+        raise ValueError(f"expected a vector of integer ids, got {found}")
+    if len(array) < least:
+        raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
+    check_ids("a text", array, vocab_size)
+    return array.astype(numpy.int64)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable
-from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
 
 from deepnlp.backend import Array, asnumpy, float_type
 from deepnlp.layer import Layer
+from deepnlp.layers import Embedding
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.models.options import Ids
-from deepnlp.options import options_of
+from deepnlp.options import Option, options_of
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
 from deepnlp.vectors import WordVectors
@@ -77,8 +76,7 @@ class Model(Layer):
         """
         if side not in SIDES:
             raise ValueError(f"side should be one of {', '.join(map(repr, SIDES))}, got {side!r}")
-        table: Array = self._tables()[SIDES.index(side)].value
-        return table.copy()
+        return self._tables()[SIDES.index(side)].value.copy()
 
     def word_vectors(self, side: str = "input") -> WordVectors:
         """The vectors of all words with the words, to look for neighbours or to save to a file.
@@ -103,8 +101,12 @@ class Model(Layer):
         return WordVectors(words, matrix)
 
     def _tables(self) -> tuple[View, View]:
-        """The weights with a row for each word, of the input and of the output."""
-        raise TypeError(f"{type(self).__name__} has no vectors of words")
+        """The weights with a row for each word: of the first embedding, and of the output."""
+        embed: Any = next((e for e in self._layers() if isinstance(e, Embedding)), None)
+        output: Any = getattr(self, "output", None)
+        if embed is None or output is None:
+            raise TypeError(f"{type(self).__name__} has no vectors of words")
+        return embed.W, output.W.T
 
     def _remember(self, kind: type[Model] | None = None, /, **arguments: Any) -> None:
         """Check the arguments of the constructor of ``kind``, and keep them for :meth:`config`."""
@@ -117,9 +119,9 @@ class Model(Layer):
             config[option.argument] = option.check(config[option.argument], option.argument)
         for name in config.keys() - {option.argument for option in options}:
             if hints.get(name) is int:
-                config[name] = check_size(kind.__name__, name, config[name])
-            elif hints.get(name) == Ids:
-                config[name] = id_list(kind.__name__, name, config[name])
+                config[name] = Option(low=1, kind=int).check(config[name], name)
+            elif hints.get(name) == Ids and config[name] is not None:
+                config[name] = [Option(kind=int).check(id_, name) for id_ in config[name]]
         for name in (f"{vocab}_size" for vocab in self.vocab_names):
             if name in config:
                 setattr(self, name, config[name])
@@ -175,32 +177,22 @@ class Model(Layer):
             for name, value in self._config.items()
             if value != defaults[name].default
         )
-        first_names: dict[int, str] = {}
-        rows, seen = [], set()
+        weights: dict[int, tuple[str, View]] = {}
         for name, weight in self._owned(View):
-            if id(weight) in seen:  # shared between layers as it is
-                continue
-            seen.add(id(weight))
+            weights.setdefault(id(weight), (name, weight))  # once, if layers share it as it is
+        first_names: dict[Parameter, str] = {}
+        rows = []
+        for name, weight in weights.values():
+            known = [f"= {first_names[base]}" for base in weight.bases if base in first_names]
+            new = [base for base in weight.bases if base not in first_names]
+            first_names |= dict.fromkeys(new, name)
             shape = " x ".join(f"{n:,}" for n in weight.shape)
-            known = [first_names[id(base)] for base in weight.bases if id(base) in first_names]
-            new = [base for base in weight.bases if id(base) not in first_names]
-            first_names |= {id(base): name for base in new}
-            own = [_sizes(new)] if new else []
-            how = [weight.how] if weight.how else []
-            rows.append((name, shape, ", ".join([*own, *(f"= {first}" for first in known), *how])))
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        lines = [
-            f"  {name:<{widths[0]}}  {shape:>{widths[1]}}  {size}" for name, shape, size in rows
-        ]
+            rows.append((name, shape, ", ".join(filter(None, [_sizes(new), *known, weight.how]))))
+        left, middle = (max(len(row[column]) for row in rows) for column in (0, 1))
+        lines = [f"  {name:<{left}}  {shape:>{middle}}  {size}" for name, shape, size in rows]
         total, dtype = self.size(), self.parameters()[0].dtype
-        megabytes = total * dtype.itemsize / 1e6
-        return "\n".join(
-            [
-                f"{type(self).__name__}({options})",
-                *lines,
-                f"  {total:,} parameters, {megabytes:.1f} MB as {dtype}",
-            ]
-        )
+        end = f"  {total:,} parameters, {total * dtype.itemsize / 1e6:.1f} MB as {dtype}"
+        return "\n".join([f"{type(self).__name__}({options})", *lines, end])
 
 
 def _sizes(bases: list[Parameter]) -> str:
@@ -208,29 +200,5 @@ def _sizes(bases: list[Parameter]) -> str:
     size = sum(base.value.size for base in bases)
     frozen = sum(base.value.size for base in bases if not base.trainable)
     if frozen in (0, size):
-        return f"{size:,}{'  frozen' if frozen else ''}"
+        return f"{size:,}{'  frozen' if frozen else ''}" if bases else ""
     return f"{size:,}, {frozen:,} of them frozen"
-
-
-def check_size(owner: str, name: str, size: Any) -> int:
-    """A size as an int; an error unless it is an integer, Python's or NumPy's, of one or more.
-
-    >>> check_size("RNNLM", "layers", 0)
-    Traceback (most recent call last):
-        ...
-    ValueError: RNNLM: layers should be an integer of 1 or more, got 0
-    """
-    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-        raise ValueError(f"{owner}: {name} should be an integer of 1 or more, got {size!r}")
-    return int(size)
-
-
-def id_list(owner: str, name: str, ids: Any) -> list[int] | None:
-    """A list of ids from a sequence of them, None from None."""
-    if ids is None:
-        return None
-    ids = ids.tolist() if hasattr(ids, "tolist") else ids
-    listed: list[Any] = [*ids] if isinstance(ids, Iterable) else [None]
-    if not all(isinstance(id_, Integral) and not isinstance(id_, bool) for id_ in listed):
-        raise TypeError(f"{owner}: {name} should be a sequence of integers, got {ids!r:.60}")
-    return [int(id_) for id_ in listed]

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
+from deepnlp.models.language_model import token_ids
 from deepnlp.options import Option, check_options
 
 UNSEEN = -1
@@ -120,32 +121,23 @@ class KneserNey:
         >>> KneserNey(order=3).fit([0, 1, 0, 1, 1], vocab_size=2).order
         3
         """
-        tokens = _checked(ids, vocab_size, least=self.order)
-        keys: list[np.ndarray] = []  # for each order the sorted n-grams,
-        firsts: list[np.ndarray] = []  # where each first occurs,
-        occurrences: list[np.ndarray] = []  # and which one ends at each position
+        tokens = token_ids(ids, vocab_size, least=self.order)
+        tables = []  # of each order: sorted n-grams, where each first occurs, which ends at a place
         contexts = np.zeros_like(tokens)  # the empty context, everywhere
         for _ in range(self.order):
-            words = tokens[len(tokens) - len(contexts) :]
-            unique, first, inverse = np.unique(
-                contexts * vocab_size + words, return_index=True, return_inverse=True
-            )
-            keys.append(unique)
-            firsts.append(first)
-            occurrences.append(inverse)
-            contexts = inverse[:-1]
+            grams = contexts * vocab_size + tokens[len(tokens) - len(contexts) :]
+            tables.append(np.unique(grams, return_index=True, return_inverse=True))
+            contexts = tables[-1][2][:-1]
 
         levels = []
-        for k in range(self.order):
-            if k == self.order - 1:
-                counts = np.bincount(occurrences[k])
-            else:
+        for k, (keys, _, endings) in enumerate(tables):
+            if k < self.order - 1:
                 # One kind of (n+1)-gram is one history of the n-gram that it ends with, and that
                 # n-gram ends one place further on in its own, longer, list of positions.
-                suffixes = occurrences[k][firsts[k + 1] + 1]
-                counts = np.bincount(suffixes, minlength=len(keys[k]))
-            context_count = len(keys[k - 1]) if k > 0 else 1
-            levels.append(_level(keys[k], counts, context_count, vocab_size))
+                endings = endings[tables[k + 1][1] + 1]
+            counts = np.bincount(endings, minlength=len(keys))
+            context_count = len(tables[k - 1][0]) if k > 0 else 1
+            levels.append(_level(keys, counts, context_count, vocab_size))
         self._levels = levels
         self._vocab_size = vocab_size
         return self
@@ -170,15 +162,19 @@ class KneserNey:
         (2,)
         """
         self._check_fitted()
-        tokens = _checked(ids, self._vocab_size, least=2)
-        contexts = np.zeros_like(tokens)
-        probabilities = np.full(len(tokens), 1.0 / self._vocab_size)
+        return np.log(self._all(token_ids(ids, self._vocab_size, least=2))[1:])
+
+    def _all(self, tokens: np.ndarray) -> np.ndarray:
+        """Probability of each token of texts (..., n) after those before it."""
+        contexts = np.zeros_like(tokens)  # the empty context, everywhere
+        probabilities = np.full(tokens.shape, 1.0 / self._vocab_size)
         for level in self._levels:
             places = level.find(contexts, tokens, self._vocab_size)
             probabilities = level.interpolate(contexts, places, probabilities)
             # The n-gram that ends at one position is the context of the next; the first has none.
-            contexts = np.concatenate([[UNSEEN], places[:-1]])
-        return np.log(probabilities[1:])
+            contexts = np.full_like(places, UNSEEN)
+            contexts[..., 1:] = places[..., :-1]
+        return probabilities
 
     def perplexity(self, ids: Sequence[int] | np.ndarray) -> float:
         """Perplexity over the n - 1 targets of a split; its first token is context only.
@@ -222,17 +218,9 @@ class KneserNey:
         """
         self._check_fitted()
         V = self._vocab_size
-        tokens = _checked(context, V, least=0)[max(0, len(context) - self.order + 1) :]
-        words = np.arange(V)
-        probabilities = np.full(V, 1.0 / V)
-        for k, level in enumerate(self._levels[: len(tokens) + 1]):
-            place = np.zeros(1, dtype=np.int64)  # of the context of k words, found word by word
-            for shorter, word in zip(self._levels, tokens[len(tokens) - k :], strict=False):
-                place = shorter.find(place, word, V)
-            contexts = np.repeat(place, V)
-            places = level.find(contexts, words, V)
-            probabilities = level.interpolate(contexts, places, probabilities)
-        return probabilities
+        tokens = token_ids(context, V, least=0)[max(0, len(context) - self.order + 1) :]
+        texts = np.column_stack([np.tile(tokens, (V, 1)), np.arange(V)])  # each ends with a word
+        return self._all(texts)[:, -1]
 
     def size(self) -> int:
         """Number of counts: of n-grams of every order that the training text has.
@@ -286,11 +274,12 @@ def baselines(
     True
     """
     models = {"unigram": Unigram(), "bigram": KneserNey(2), "trigram": KneserNey(3)}
-    found = {}
-    for name, model in models.items():
+    for model in models.values():
         model.fit(train, vocab_size)
-        found[name] = {split: model.perplexity(ids) for split, ids in splits.items()}
-    return found
+    return {
+        name: {split: model.perplexity(ids) for split, ids in splits.items()}
+        for name, model in models.items()
+    }
 
 
 def _level(keys: np.ndarray, counts: np.ndarray, context_count: int, vocab_size: int) -> _Level:
@@ -304,21 +293,3 @@ def _level(keys: np.ndarray, counts: np.ndarray, context_count: int, vocab_size:
         kinds=np.bincount(contexts, weights=counts > 0, minlength=context_count),
         discount=n1 / (n1 + 2 * n2) if n1 else 0.5,
     )
-
-
-def _checked(ids: Sequence[int] | np.ndarray, vocab_size: int, least: int) -> np.ndarray:
-    """The ids as a vector of int64, or an error that says what is wrong with them."""
-    tokens = np.asarray(ids)
-    if tokens.ndim != 1 or (len(tokens) and not np.issubdtype(tokens.dtype, np.integer)):
-        raise ValueError(
-            "an n-gram model expects a vector of integer ids,"
-            f" got shape {tokens.shape} of {tokens.dtype}"
-        )
-    if len(tokens) < least:
-        raise ValueError(f"an n-gram model needs at least {least} tokens here, got {len(tokens)}")
-    if len(tokens) and not 0 <= tokens.min() <= tokens.max() < vocab_size:
-        raise ValueError(
-            f"ids reach from {tokens.min()} to {tokens.max()},"
-            f" expected 0 to {vocab_size - 1} (vocab_size - 1)"
-        )
-    return tokens.astype(np.int64)

@@ -33,3 +33,9 @@ def refuse(owner: str, broken: Mapping[str, bool]) -> None:
     for message, holds in broken.items():
         if holds:
             raise ValueError(f"{owner}: {message}")
+
+
+def check_cell(owner: str, cell: str, reset_after: bool) -> None:
+    """An error where an option of one kind of cell meets another."""
+    message = f"reset_after is a form of cell='gru', got cell={cell!r}"
+    refuse(owner, {message: reset_after and cell != "gru"})

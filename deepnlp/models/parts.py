@@ -6,22 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layer import Layer
-from deepnlp.layers import (
-    AdditiveAttention,
-    Affine,
-    ConcatAttention,
-    DotAttention,
-    GeneralAttention,
-    Tanh,
-    TimeBidirectional,
-    TimeGRU,
-    TimeLSTM,
-    TimeRNN,
-    TimeStacked,
-)
+from deepnlp.layers import Affine, Tanh, TimeBidirectional, TimeGRU, TimeLSTM, TimeRNN, TimeStacked
+from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
+from deepnlp.layers.attention import DotAttention, GeneralAttention
 from deepnlp.layers.recurrent import States, TimeRecurrent
 from deepnlp.models.options import CELLS
 from deepnlp.parameter import Parameter
@@ -30,7 +20,7 @@ from deepnlp.parameter import Parameter
 class Draw:
     """Fresh weights of an RNNLM by their role, in one of the two schemes."""
 
-    def __init__(self, scheme: str, embed_bound: float, dtype: Any, rng: Generator | None) -> None:
+    def __init__(self, scheme: str, embed_bound: float, dtype: Any, rng: Rng) -> None:
         self.bounds = {"embedding": embed_bound, "output": 0.1, "L": 0.01}
         self.scheme, self.dtype, self.rng = scheme, dtype, rng
 
@@ -48,11 +38,10 @@ def fresh_recurrent(
     draw: Draw,
     D: int,
     H: int,
-    *,
-    forget_bias: float | None = None,
-    reset_after: bool = False,
-    activation: str = "tanh",
-    input_matrix: bool = True,
+    forget_bias: float | None,
+    reset_after: bool,
+    activation: str,
+    input_matrix: bool,
 ) -> TimeRecurrent:
     """A recurrent layer from D inputs to H units, which carries its state from text to text."""
     width = len(CELLS[cell].gates) * H
@@ -77,15 +66,16 @@ def stack_of(
     layers: int,
     dropout: float,
     dtype: Any,
-    rng: Generator | None,
-    *,
+    rng: Rng,
     bidirectional: bool = False,
-    **of_cell: Any,
+    forget_bias: float = 1.0,
+    reset_after: bool = False,
 ) -> TimeStacked:
     """Layers of one kind, from D inputs to H units, or to H in each direction."""
+    of_cell: Any = {"lstm": {"forget_bias": forget_bias}, "gru": {"reset_after": reset_after}}
 
     def one(D: int) -> Any:
-        return CELLS[cell].init(D, H, rng, dtype, **of_cell)
+        return CELLS[cell].init(D, H, rng, dtype, **of_cell.get(cell, {}))
 
     sizes = [D] + [2 * H if bidirectional else H] * (layers - 1)
     made = [TimeBidirectional(one(D), one(D)) if bidirectional else one(D) for D in sizes]
@@ -95,7 +85,7 @@ def stack_of(
 ATTENTIONS = ("none", "dot", "general", "concat", "additive")
 
 
-def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | None) -> Any:
+def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Rng) -> Any:
     """Attention of queries of H numbers and a memory that is ``width`` wide."""
     if kind == "dot":
         return DotAttention()
@@ -105,9 +95,7 @@ def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Generator | Non
     return both.init(H, width, H, rng, dtype)
 
 
-def draw_as_in_the_book(
-    model: Layer, embeddings: Sequence[Parameter], rng: Generator | None
-) -> None:
+def draw_as_in_the_book(model: Layer, embeddings: Sequence[Parameter], rng: Rng) -> None:
     """Normal matrices: embeddings from N(0, 1) / 100, others over sqrt(fan-in)."""
     for parameter in model.parameters():
         if len(parameter.shape) == 2:
@@ -139,39 +127,22 @@ class Bridge(Layer):
     the half of the state that was read from right to left.
     """
 
-    def __init__(
-        self,
-        layers: int,
-        states: int,
-        D: int,
-        H: int,
-        rng: Generator | None = None,
-        dtype: Any = "float32",
-    ) -> None:
+    def __init__(self, layers: int, states: int, D: int, H: int, rng: Rng, dtype: Any) -> None:
         self.maps = [Affine.init(D, H, rng, dtype) for _ in range(layers * states)]
         self.tanhs = [Tanh() for _ in range(layers)]
-        self._states = states
 
     def forward(self, state: list[States]) -> list[States]:
         """The decoder's state."""
+        maps = iter(self.maps)  # of each layer that of h, and that of c if there is one
         return [
-            (tanh.forward(h_map.forward(h)), *(m.forward(c) for m, c in zip(c_maps, cs)))
-            for (h, *cs), (h_map, *c_maps), tanh in zip(state, self._maps(), self.tanhs)
+            (tanh.forward(next(maps).forward(h)), *(next(maps).forward(c) for c in cs))
+            for (h, *cs), tanh in zip(state, self.tanhs)
         ]
 
     def backward(self, dstate: list[States]) -> list[States]:
         """The gradients with respect to the encoder's state."""
+        maps = iter(self.maps)
         return [
-            (h_map.backward(tanh.backward(dh)), *(m.backward(dc) for m, dc in zip(c_maps, dcs)))
-            for (dh, *dcs), (h_map, *c_maps), tanh in zip(dstate, self._maps(), self.tanhs)
+            (next(maps).backward(tanh.backward(dh)), *(next(maps).backward(dc) for dc in dcs))
+            for (dh, *dcs), tanh in zip(dstate, self.tanhs)
         ]
-
-    def _maps(self) -> list[list[Affine]]:
-        """The maps of each layer: that of h, and that of c if there is one."""
-        return [self.maps[k : k + self._states] for k in range(0, len(self.maps), self._states)]
-
-
-def add_to_last_h(dstate: list[States], dh: Array) -> list[States]:
-    """Gradients of a stack's state with dh added to that of the last layer's h."""
-    *below, (last, *rest) = dstate
-    return [*below, (last + dh, *rest)]

@@ -6,20 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, HostArray, asarray, xp
-from deepnlp.layer import Layer, Sequential, no_backward
-from deepnlp.layers import (
-    ActivationRegularisation,
-    AffineSoftmaxWithLoss,
-    AugmentedLoss,
-    Embedding,
-    EmbeddingDropout,
-    TemporalActivationRegularisation,
-    TimeAffine,
-    TimeDropout,
-    WeightDrop,
-)
+from deepnlp.backend import Array, HostArray, Rng, asarray, xp
+from deepnlp.layer import Layer, Sequential, expect, no_backward
+from deepnlp.layers import AffineSoftmaxWithLoss, AugmentedLoss, TimeAffine, TimeDropout, WeightDrop
+from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.lstm import LARGEST_BIAS
+from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models import options
 from deepnlp.models.language_model import LanguageModel
@@ -182,28 +174,21 @@ class RNNLM(LanguageModel):
         trained_ids: options.Ids = None,
         output_ids: options.Ids = None,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(RNNLM, **locals())
         V, D, sizes = self.vocab_size, embed_size, _layer_sizes(self._config["hidden_size"], layers)
         H = sizes[-1]
         _check_together(self._config, sizes)
-        embedding = None if embedding is None else asarray(embedding)
-        if embedding is not None and tuple(embedding.shape) != (V, D):
-            raise ValueError(
-                f"RNNLM: embedding should have shape (V, D) = {(V, D)}, "
-                f"got {tuple(embedding.shape)}"
-            )
+        if embedding is not None:
+            embedding = asarray(embedding)
+            expect("RNNLM", "embedding", embedding, "V D", V=V, D=D)
 
         draw = Draw(init, embed_bound, dtype, rng)
-        of_cell: Any = {
-            "lstm": {"forget_bias": forget_bias},
-            "gru": {"reset_after": reset_after},
-            "rnn": {"activation": activation, "input_matrix": input_matrix},
-        }[cell]
+        of_cell = forget_bias, reset_after, activation, input_matrix
 
         def recurrent(D: int, H: int) -> Layer:
-            layer = fresh_recurrent(cell, draw, D, H, **of_cell)
+            layer = fresh_recurrent(cell, draw, D, H, *of_cell)
             return WeightDrop(layer, weight_drop, rng) if weight_drop else layer
 
         def noise(p: float | None) -> list[Layer]:
@@ -240,7 +225,8 @@ class RNNLM(LanguageModel):
             W = self._output.rows(E, own).T
         b = Parameter.zeros(K, dtype=dtype, name="b") if output_bias else None
         self.output = AffineSoftmaxWithLoss(W, b)
-        self._augmented = AugmentedLoss(W, b, E, augment, augment_temperature) if augment else None
+        tau = augment_temperature
+        self._augmented = [AugmentedLoss(W, b, E, augment, tau)] if augment else []
 
     def forward(self, ids: Array, targets: Array) -> Array:
         """The loss of the next words: a number from ids (N, T) and targets (N, T).
@@ -254,9 +240,8 @@ class RNNLM(LanguageModel):
             x = layer.forward(x)
             added += [term.forward(x) for below, term in terms if below == number]
         loss = self.output.forward(x, targets)
-        augmented = self._augmented if self.training else None
-        if augmented is not None:
-            added.append(augmented.forward(x, targets))
+        augmented = self._augmented if self.training else []
+        added += [term.forward(x, targets) for term in augmented]
         self.save_for_backward(terms, augmented)
         self.penalty = sum(added)
         return loss + self.penalty if added else loss
@@ -265,12 +250,11 @@ class RNNLM(LanguageModel):
         """Back through the output and every layer, last to first."""
         terms, augmented = self.saved()
         gradient = self.output.backward(dloss)
-        if augmented is not None:
-            gradient = gradient + augmented.backward(dloss)
+        for term in augmented:
+            gradient = gradient + term.backward(dloss)
         for number, layer in reversed([*enumerate(self.layers, start=1)]):
-            for below, term in terms:
-                if below == number:  # its input is the output of this layer
-                    gradient = gradient + term.backward(dloss)
+            for term in (term for below, term in terms if below == number):
+                gradient = gradient + term.backward(dloss)  # its input is this layer's output
             gradient = layer.backward(gradient)
 
     def hidden(self, ids: Array) -> Array:
@@ -336,17 +320,10 @@ class RNNLM(LanguageModel):
         if b is None:
             raise ValueError("RNNLM: start_from_unigram needs output_bias=True")
         if len(counts) != self.output_size:
-            raise ValueError(
-                f"RNNLM: start_from_unigram needs a count for each of {self.output_size} words, "
-                f"got {len(counts)}"
-            )
+            expected = f"a count for each of {self.output_size} words, got {len(counts)}"
+            raise ValueError(f"RNNLM: start_from_unigram needs {expected}")
         n = asarray(counts).astype("float64") + 1
         b.value = xp.log(n / xp.sum(n)).astype(b.dtype)
-
-    def _tables(self) -> tuple[View, View]:
-        """E (V, D), and the output weight by rows (V, H): E again where it is tied."""
-        embed: Any = self.layers[0]
-        return embed.W, self.output.W.T
 
 
 def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
@@ -356,14 +333,8 @@ def _layer_sizes(hidden_size: int | list[int], layers: int) -> list[int]:
     ([8, 8], [8, 4])
     """
     sizes = [hidden_size] * layers if isinstance(hidden_size, int) else [*hidden_size]
-    options.refuse(
-        "RNNLM",
-        {
-            f"hidden_size should be one number, or one for each of {layers} layers, got {sizes}": (
-                len(sizes) != layers
-            )
-        },
-    )
+    message = f"hidden_size should be one number, or one for each of {layers} layers, got {sizes}"
+    options.refuse("RNNLM", {message: len(sizes) != layers})
     return sizes
 
 
@@ -371,9 +342,6 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
     """An error where options do not fit each other."""
     cell, D, H = given["cell"], given["embed_size"], sizes[-1]
     broken = {
-        f"reset_after is a form of cell='gru', got cell={cell!r}": (
-            given["reset_after"] and cell != "gru"
-        ),
         "tie='tied' makes the output weight the embedding's transpose, so it needs embed_size = "
         f"hidden_size (that of the last layer), got {D} and {H}; tie='tied+L' is free of that": (
             given["tie"] == "tied" and D != H
@@ -388,4 +356,5 @@ def _check_together(given: Mapping[str, Any], sizes: Sequence[int]) -> None:
         "the augmented loss compares the vectors of all words that are predicted; with output_ids "
         "some have none": given["augment"] and given["output_ids"] is not None,
     }
+    options.check_cell("RNNLM", cell, given["reset_after"])
     options.refuse("RNNLM", broken)

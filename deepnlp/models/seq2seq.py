@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.layer import Layer, Sequential, no_backward
-from deepnlp.layers import (
-    AffineSoftmaxWithLoss,
-    AttentionDecoder,
-    BahdanauDecoder,
-    ContextDecoder,
-    Embedding,
-    InputFeedingDecoder,
-    TimeAffine,
-    TimeDropout,
-    reverse_by_length,
-)
+from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeAffine, TimeDropout
+from deepnlp.layers.bahdanau import BahdanauDecoder
+from deepnlp.layers.decoders import AttentionDecoder, ContextDecoder
+from deepnlp.layers.feeding import InputFeedingDecoder
+from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.models import options
 from deepnlp.models.model import Model
-from deepnlp.models.parts import (
-    ATTENTIONS,
-    Bridge,
-    add_to_last_h,
-    attention_of,
-    draw_as_in_the_book,
-    stack_of,
-)
+from deepnlp.models.parts import ATTENTIONS, Bridge, attention_of, draw_as_in_the_book, stack_of
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 from deepnlp.text import Vocabulary
@@ -158,7 +145,7 @@ class Seq2Seq(Model):
         init: options.Init = "uniform",
         reset_after: options.Switch = False,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(Seq2Seq, **locals())
         _check_together(self._config)
@@ -168,14 +155,10 @@ class Seq2Seq(Model):
             noise = [TimeDropout(dropout, rng=rng)] if dropout else []
             return Sequential(*layers, *noise)
 
+        sizes, bias = (H, layers, dropout, dtype, rng), 0.0 if init == "book" else 1.0
+
         def stack(D: int, bidirectional: bool = False) -> Any:
-            of_cell: Any = {
-                "lstm": {"forget_bias": 0.0 if init == "book" else 1.0},
-                "gru": {"reset_after": reset_after},
-                "rnn": {},
-            }[cell]
-            sizes = (cell, D, H, layers, dropout, dtype, rng)
-            return stack_of(*sizes, bidirectional=bidirectional, **of_cell)
+            return stack_of(cell, D, *sizes, bidirectional, bias, reset_after)
 
         E, F = self._embeddings(tie, D, dtype, rng)
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
@@ -209,7 +192,7 @@ class Seq2Seq(Model):
         if init == "book":
             draw_as_in_the_book(self, [*E.bases, *F.bases], rng)
 
-    def _embeddings(self, tie: str, D: int, dtype: Any, rng: Generator | None) -> tuple[View, View]:
+    def _embeddings(self, tie: str, D: int, dtype: Any, rng: Rng) -> tuple[View, View]:
         """The embeddings of source and target."""
         E = Parameter(uniform((self.source_vocab_size, D), 0.1, rng, dtype), "E")
         ids = self._config["shared_ids"]
@@ -218,10 +201,6 @@ class Seq2Seq(Model):
         own = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
         F = Parameter(uniform((own, D), 0.1, rng, dtype), "F")
         return E, (F if ids is None else SharedRows(E, ids, F if own else None))
-
-    def _tables(self) -> tuple[View, View]:
-        embedding: Any = self.source.layers[0]
-        return embedding.W, self.output.W.T
 
     # --- Training -----------------------------------------------------------------------------
 
@@ -242,9 +221,10 @@ class Seq2Seq(Model):
         # "every": the decoder read the encoder's last h; attention: all its states
         dhs = xp.zeros(shape, dtype=dx.dtype)
         if self._reads == "h":
-            dstate = add_to_last_h(dstate, dread)
+            *below, (dh, *others) = dstate
+            dstate = [*below, (dh + dread, *others)]
         elif self._reads == "states":
-            dhs = reverse_by_length(dread, lengths) if self._config["reverse"] else dread
+            dhs = self._turned(dread, lengths)
         self.source.backward(self.encoder.backward(dhs, *dstate))
 
     def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
@@ -290,24 +270,24 @@ class Seq2Seq(Model):
     def _encode(self, source: Array, lengths: Any) -> tuple[Any, tuple[Any, ...]]:
         """The decoder's first state, and what else the decoder reads."""
         self._expect("source", source, "N S")
-        if self._config["reverse"]:
-            source = reverse_by_length(source, lengths)
-        hs = self.encoder.forward(self.source.forward(source), lengths)
-        read: tuple[Any, ...] = ()
-        if self._reads == "h":
-            read = (self.encoder.state[-1][0],)
-        elif self._reads == "states":
-            in_order = reverse_by_length(hs, lengths) if self._config["reverse"] else hs
-            read = (in_order, lengths)
+        hs = self.encoder.forward(self.source.forward(self._turned(source, lengths)), lengths)
         self.save_for_backward(hs.shape, lengths)
         state = self.encoder.state
+        read: tuple[Any, ...] = ()
+        if self._reads == "h":
+            read = (state[-1][0],)
+        elif self._reads == "states":
+            read = (self._turned(hs, lengths), lengths)
         return (state if self.bridge is None else self.bridge.forward(state)), read
+
+    def _turned(self, x: Array, lengths: Any) -> Array:
+        """Each sequence of x (N, S, ...) from its end to its beginning, if sources are so read."""
+        return reverse_by_length(x, lengths) if self._config["reverse"] else x
 
     def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
         """What the output is computed from, (N, T, ...)."""
-        self._expect("source", source, "N S")
-        self._expect("inputs", inputs, "N T", N=len(source))
         state, read = self._encode(source, lengths)
+        self._expect("inputs", inputs, "N T", N=len(source))
         self.decoder.set_state(*state)
         y = self.decoder.forward(self.target.forward(inputs), *read)
         if self._reads == "states":
@@ -320,9 +300,6 @@ def _check_together(given: Mapping[str, Any]) -> None:
     attention, tie, ids = given["attention"], given["tie"], given["shared_ids"]
     source, target = given["source_vocab_size"], given["target_vocab_size"]
     broken = {
-        f"reset_after is a form of cell='gru', got {given['cell']!r}": (
-            given["reset_after"] and given["cell"] != "gru"
-        ),
         "context='every' is for attention='none'; with attention each step reads the whole "
         "source": attention != "none" and given["context"] == "every",
         "input_feeding is for attention='dot', 'general' or 'concat', got "
@@ -340,4 +317,5 @@ def _check_together(given: Mapping[str, Any]) -> None:
         f"tie='all' needs one vocabulary, got {source} and {target} words; for two, shared_ids "
         "says which words they share": tie == "all" and ids is None and source != target,
     }
+    options.check_cell("Seq2Seq", given["cell"], given["reset_after"])
     options.refuse("Seq2Seq", broken)

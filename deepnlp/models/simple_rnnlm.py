@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator
+from deepnlp.backend import Array, Rng
 from deepnlp.layer import no_backward
 from deepnlp.layers import Embedding, SoftmaxWithLoss, TimeAffine, TimeRNN
 from deepnlp.models.language_model import LanguageModel
@@ -50,7 +50,7 @@ class SimpleRNNLM(LanguageModel):
         embed_size: int,
         hidden_size: int,
         dtype: Any = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(SimpleRNNLM, **locals())
         V, D, H = vocab_size, embed_size, hidden_size

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, Generator, asarray, xp
+from deepnlp.backend import Array, Rng, asarray, xp
 from deepnlp.backend.initialisers import fan_in_bound, uniform
-from deepnlp.layer import Layer, no_backward
+from deepnlp.layer import Sequential, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, TimeDropout
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import options
 from deepnlp.models.model import Model
 from deepnlp.models.parts import stack_of
-from deepnlp.parameter import Parameter, View
+from deepnlp.parameter import Parameter
 from deepnlp.text import Vocabulary
 
 
@@ -90,26 +90,18 @@ class Tagger(Model):
         *,
         reset_after: options.Switch = False,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(Tagger, **locals())
-        message = f"reset_after is a form of cell='gru', got {cell!r}"
-        options.refuse("Tagger", {message: reset_after and cell != "gru"})
-
-        def dropped(*layers: Layer) -> list[Layer]:
-            return [*layers, TimeDropout(dropout, rng=rng)] if dropout else [*layers]
+        options.check_cell("Tagger", cell, reset_after)
 
         E = Parameter(uniform((vocab_size, embed_size), 0.1, rng, dtype), "E")
         sizes = (cell, embed_size, hidden_size, layers, dropout, dtype, rng)
-        of_cell: Any = {"reset_after": True} if reset_after else {}
-        stack = stack_of(*sizes, bidirectional=bidirectional, **of_cell)
-        self.below, self.stack, self.above = dropped(Embedding(E)), stack, dropped()
+        stack = stack_of(*sizes, bidirectional=bidirectional, reset_after=reset_after)
+        below, above = ([TimeDropout(dropout, rng=rng)] if dropout else [] for _ in range(2))
+        self.below, self.stack, self.above = [Embedding(E), *below], stack, above
         W = uniform((stack.H, tags), fan_in_bound(stack.H), rng, dtype)
         self.output = AffineSoftmaxWithLoss(W, Parameter.zeros(tags, dtype=dtype, name="b"))
-
-    def _tables(self) -> tuple[View, View]:
-        embedding: Any = self.below[0]
-        return embedding.W, self.output.W.T
 
     def forward(self, ids: Array, lengths: Any, targets: Array) -> Array:
         """Mean cross-entropy of the labels that count: a number."""
@@ -141,10 +133,5 @@ class Tagger(Model):
     def _features(self, ids: Array, lengths: Any) -> Array:
         """What the output is computed from, (N, T, H) or (N, T, 2H)."""
         self._expect("ids", ids, "N T")
-        x = ids
-        for layer in self.below:
-            x = layer.forward(x)
-        x = self.stack.forward(x, lengths)
-        for layer in self.above:
-            x = layer.forward(x)
-        return x
+        x = self.stack.forward(Sequential(*self.below).forward(ids), lengths)
+        return Sequential(*self.above).forward(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Generator, xp
+from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AffineSoftmaxWithLoss, Embedding, NegativeSamplingLoss, TimeAffine
@@ -28,10 +28,11 @@ class Word2Vec(Model):
     a centre, else 0. The negatives (N, K) are shared by the centres of a block.
     """
 
-    def _plug(self, rng: Generator | None) -> None:
+    def _plug(self, rng: Rng) -> None:
         """Make the layers: embedding, L where there is one, the output with its loss."""
         config = self._config
         V, D, tie, dtype = self.vocab_size, config["embed_size"], config["tie"], config["dtype"]
+        self._is_sampled = config["loss"] == "negative"
         self.embed = Embedding(Parameter(uniform((V, D), 0.5 / D, rng, dtype), "E"))
         L = Parameter(xp.eye(D, dtype=dtype), "L")
         self.project: Layer = TimeAffine(L) if tie == "tied+L" else Sequential()
@@ -41,10 +42,6 @@ class Word2Vec(Model):
             if self._is_sampled
             else AffineSoftmaxWithLoss(W.T)
         )
-
-    @property
-    def _is_sampled(self) -> bool:
-        return self._config["loss"] == "negative"
 
     def _tables(self) -> tuple[View, View]:
         """E (V, D), and the table that words are predicted by (V, D): E again where it is tied."""
@@ -128,7 +125,7 @@ class CBOW(Word2Vec):
         context: Annotated[str, Option(choices=("mean", "sum"))] = "mean",
         negatives: Negatives = 5,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(CBOW, **locals())
         self._plug(rng)
@@ -219,7 +216,7 @@ class SkipGram(Word2Vec):
         *,
         negatives: Negatives = 5,
         dtype: options.DType = "float32",
-        rng: Generator | None = None,
+        rng: Rng = None,
     ) -> None:
         self._remember(SkipGram, **locals())
         self._plug(rng)

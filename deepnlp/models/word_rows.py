@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy
 
 from deepnlp.backend import Array, HostArray, asarray
+from deepnlp.backend.arrays import check_range
 from deepnlp.parameter import Parameter
 from deepnlp.views import SharedRows
 
@@ -83,9 +84,7 @@ def check_ids(name: str, ids: Sequence[int], low: int, V: int) -> None:
     array = numpy.asarray(ids, dtype=int)
     if not len(array):
         raise ValueError(f"RNNLM: {name} should hold one id or more, got none")
-    if array.min() < low or array.max() >= V:
-        wrong = int(array.min() if array.min() < low else array.max())
-        raise ValueError(f"RNNLM: {name} should be from {low} to {V - 1}, got {wrong}")
+    check_range("RNNLM", name, array, low, V - 1)
     found, counts = numpy.unique(array[array >= 0], return_counts=True)
     if (counts > 1).any():
         raise ValueError(f"RNNLM: {name} holds the id {found[counts.argmax()]} twice")

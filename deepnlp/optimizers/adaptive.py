@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from deepnlp.backend import Array, xp
 from deepnlp.optimizers.optimizer import LearningRate, Optimizer, WeightDecay, decayed
@@ -185,6 +185,7 @@ class Adam(Optimizer):
             "root": math.sqrt(1 - beta2**t),
             "eps": self.eps,
             "decay": self.weight_decay,
+            "shrink": 1.0,
         }
 
     @staticmethod
@@ -200,8 +201,11 @@ class Adam(Optimizer):
         root: float,
         eps: float,
         decay: float,
+        shrink: float,
     ) -> None:
         g = decayed(g, W, decay)
+        if shrink != 1:  # the decay of AdamW
+            W *= shrink
         m += (1 - beta1) * (g - m)
         s *= beta2
         s += (1 - beta2) * g * g
@@ -246,10 +250,3 @@ class AdamW(Adam):
     def _scalars(self, t: int) -> dict[str, float]:
         shrink = 1 - self.lr * self.weight_decay
         return {**super()._scalars(t), "decay": 0.0, "shrink": shrink}
-
-    @staticmethod
-    def _formula(
-        W: Array, g: Array, m: Array, s: Array, *, shrink: float = 1.0, **adam: Any
-    ) -> None:
-        W *= shrink
-        Adam._formula(W, g, m, s, **adam)

@@ -138,18 +138,14 @@ class Optimizer:
             If it is the state of another optimizer or of other parameters.
         """
         owner = type(self).__name__
-        numbers = [n for n in range(len(self.parameters)) if f"{n}.steps" in state]
-        steps = {n: state[f"{n}.steps"] for n in numbers}
+        counts = ((n, state.get(f"{n}.steps")) for n in range(len(self.parameters)))
+        steps = {n: count for n, count in counts if count is not None}
         arrays = {f"{n}.{slot}": self.parameters[n] for n in steps for slot in self._slots}
         if strange := sorted(set(state) ^ {"lr", *(f"{n}.steps" for n in steps), *arrays}):
             raise ValueError(f"{owner}: not a state of this optimizer: {strange}")
         lr = state["lr"]
         if type(lr) not in (int, float) or not 0 <= lr < math.inf:
             raise ValueError(f"{owner}: state lr should be a finite number, got {lr!r}")
-        for n, count in steps.items():
-            if type(count) is not int or count < 1:
-                expected = "a whole number, 1 or more"
-                raise ValueError(f"{owner}: state {n}.steps should be {expected}, got {count!r}")
         for key, parameter in arrays.items():
             shape, dtype = tuple(state[key].shape), state[key].dtype
             if shape != parameter.shape or dtype != parameter.dtype:
@@ -158,9 +154,7 @@ class Optimizer:
                     f"{parameter.dtype}, got {shape} and {dtype}"
                 )
             if key.split(".")[1] in self._sums_of_squares and (state[key] < 0).any():
-                raise ValueError(
-                    f"{owner}: state {key} should be 0 or more, being a sum of squares"
-                )
+                raise ValueError(f"{owner}: {key} should be 0 or more, being a sum of squares")
         self.lr = float(lr)
         self._steps = {self.parameters[n]: count for n, count in steps.items()}
         self._kept = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,9 +72,3 @@ def by_length(lengths: HostIds, batch_size: int) -> list[HostIds]:
     """
     order = np.argsort(lengths, kind="stable")
     return [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
-
-
-def order_seed(options: Mapping[str, Any]) -> int | None:
-    """The seed of the order of batches: the option of that name, by default the run's seed."""
-    seed: int | None = options["order_seed"]
-    return options["seed"] if seed is None else seed

@@ -14,24 +14,22 @@ class CorpusTask(Task):
     """A task whose constructor takes a corpus first."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.corpus, self.name = corpus, corpus.name
+        self.data = self.corpus = corpus
+        self.name = corpus.name
 
     def prepare(self, model: Any) -> None:
         """Check that the model has as many words as the corpus, and set its vocabulary."""
-        if model.vocab_size != len(self.corpus.vocab):
-            raise ValueError(
-                f"the model has {model.vocab_size} words and the vocabulary of {self.name} "
-                f"{len(self.corpus.vocab)}: build the model with vocab_size=len(corpus.vocab)"
-            )
+        super().prepare(model)
+        self.set_vocabulary(model)
+
+    def set_vocabulary(self, model: Any) -> None:
+        """Give a model the vocabulary of the corpus, after a look at its size."""
+        self.expect_size("words", model.vocab_size, len(self.corpus.vocab))
         model.vocab = self.corpus.vocab
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the corpus."""
         return self.corpus.facts()
-
-    def describe(self) -> str:
-        """The corpus in one line."""
-        return self.corpus.describe()
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:

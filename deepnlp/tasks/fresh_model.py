@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -19,26 +18,12 @@ from deepnlp.options import Option, fill
 from deepnlp.vectors import WordVectors
 
 
-@dataclass(frozen=True, eq=False)
-class Pretrained:
+class Pretrained(NamedTuple):
     """Word vectors (V, D) for a vocabulary, with the words (V,) that the file had."""
 
-    file: str
     matrix: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    counts: np.ndarray[Any, Any]
-
-    @property
-    def coverage(self) -> dict[str, Any]:
-        """How many words of the vocabulary the file has, and their share of the training text."""
-        share = self.counts[self.found].sum() / self.counts.sum()
-        return {
-            "file": Path(self.file).name,
-            "size": self.matrix.shape[1],
-            "words": int(self.found.sum()),
-            "vocabulary": len(self.found),
-            "share_of_text": round(float(share), 4),
-        }
+    coverage: dict[str, Any]  # how many words the file has, and their share of the training text
 
     def describe(self) -> str:
         """The coverage in one line."""
@@ -69,13 +54,18 @@ def pretrained(
     if not vectors:
         return None
     matrix, found = _rows_of(vectors, corpus)
-    if matrix.shape[1] != embed_size:
-        raise ValueError(
-            f"embed_size should be {matrix.shape[1]}, the size of the vectors in {vectors}, "
-            f"got {embed_size}"
-        )
+    if (D := matrix.shape[1]) != embed_size:
+        source = f"the size of the vectors in {vectors}"
+        raise ValueError(f"embed_size should be {D}, {source}, got {embed_size}")
     counts = np.bincount(corpus.train, minlength=len(corpus.vocab))
-    return Pretrained(vectors, matrix, found, counts)
+    coverage = {
+        "file": Path(vectors).name,
+        "size": D,
+        "words": int(found.sum()),
+        "vocabulary": len(found),
+        "share_of_text": round(float(counts[found].sum() / counts.sum()), 4),
+    }
+    return Pretrained(matrix, found, coverage)
 
 
 def _rows_of(name: str, corpus: Corpus) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -105,10 +95,7 @@ def output_ids(
     if not output_words or output_words >= len(vocab):
         return None
     if output_words < 3:
-        raise ValueError(
-            f"output_words should be 3 or more (<unk>, the end of a line, a word), or 0 for all, "
-            f"got {output_words}"
-        )
+        raise ValueError(f"output_words should be 3 or more, or 0 for all, got {output_words}")
     special = [vocab.unk_id, vocab.eos_id]
     counts = np.bincount(corpus.train, minlength=len(vocab))
     frequent = [int(id_) for id_ in np.argsort(-counts, kind="stable") if id_ not in special]
@@ -154,6 +141,9 @@ def start_from_run(
             f"the model in {start_from} has another vocabulary than the corpus {corpus.name}: "
             "start from a run on the same text"
         )
+
+
+STARTS = pretrained, output_ids, start_from_unigram, start_from_run  # which declare options
 
 
 def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str, Any]) -> RNNLM:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -18,15 +17,9 @@ from deepnlp.models.language_model import to_predict
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.batching import BPTTBatches
 from deepnlp.tasks.corpus_task import CorpusTask
-from deepnlp.tasks.fresh_model import (
-    Pretrained,
-    fresh_rnnlm,
-    output_ids,
-    pretrained,
-    start_from_run,
-    start_from_unigram,
-)
+from deepnlp.tasks.fresh_model import STARTS, Pretrained, fresh_rnnlm, pretrained
 from deepnlp.tasks.similarity import SetNames, load_sets, similarities
+from deepnlp.tasks.task import Measured
 
 SENTENCE_WORDS = 8
 
@@ -73,9 +66,10 @@ class LanguageModelling(CorpusTask):
     metric = "perplexity"
     parts: ClassVar = {
         "corpus": (load_corpus,),
-        "model": (RNNLM, pretrained, output_ids, start_from_unigram, start_from_run),
+        "model": (RNNLM, *STARTS),
     }
     recipe = "default"
+    undrawn = ("unigram",)  # its level would flatten the others
 
     def __init__(
         self,
@@ -101,7 +95,7 @@ class LanguageModelling(CorpusTask):
     def prepare(self, model: Any) -> None:
         """Check that it is a language model for the corpus, and set its vocabulary."""
         expect_language_model("Trainer", model)
-        super().prepare(model)
+        self.set_vocabulary(model)
         self._to_predict = partial(to_predict, model)
         self._output_size = getattr(model, "output_size", model.vocab_size)
 
@@ -114,8 +108,7 @@ class LanguageModelling(CorpusTask):
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
         """With ``vary_time``, the length of the window as a fraction of T."""
-        length: int = batch[0].shape[1]
-        return length / self.time_size if self.vary_time else 1.0
+        return float(batch[0].shape[1] / self.time_size) if self.vary_time else 1.0
 
     def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
         """The mean cross-entropy of a window, whose targets are those of the model.
@@ -138,7 +131,7 @@ class LanguageModelling(CorpusTask):
         """Validation perplexity, in ``eval_batch_size`` streams."""
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Perplexity of a split, at batch 1."""
         return {"perplexity": perplexity(model, self.corpus.splits[split], 1)}, {}
 
@@ -168,13 +161,6 @@ class LanguageModelling(CorpusTask):
         splits = {split: self._to_predict(ids) for split, ids in self.corpus.splits.items()}
         train = splits.pop("train")
         return ngrams.baselines(train, splits, self._output_size)
-
-    def draw(
-        self, history: Sequence[Mapping[str, Any]], baselines: Mapping[str, Any], path: Path
-    ) -> None:
-        """The learning curve, without the unigram model's level, which would flatten the others."""
-        shown = {name: figures for name, figures in baselines.items() if name != "unigram"}
-        super().draw(history, shown, path)
 
     def sample(self, model: Any) -> str:
         """The first sampled line that is long enough for a sentence."""

@@ -9,6 +9,7 @@ from deepnlp.datasets import load_corpus
 from deepnlp.models.ngrams import KneserNey
 from deepnlp.options import fill
 from deepnlp.tasks.corpus_task import CorpusTask
+from deepnlp.tasks.task import Measured
 
 
 class NGrams(CorpusTask):
@@ -39,7 +40,7 @@ class NGrams(CorpusTask):
         """Count the training split."""
         model.fit(self.corpus.train, len(self.corpus.vocab))
 
-    def measure(self, model: KneserNey, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: KneserNey, split: str) -> Measured:
         """Perplexity of a split."""
         return {"perplexity": model.perplexity(self.corpus.splits[split])}, {}
 

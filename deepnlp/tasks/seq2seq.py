@@ -13,19 +13,19 @@ from deepnlp.evaluation import exponential
 from deepnlp.generation import Translation, translate
 from deepnlp.layer import no_backward
 from deepnlp.layers import SoftmaxWithLoss
-from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Seq2Seq
 from deepnlp.options import Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
-from deepnlp.tasks.bucketing import Buckets, HostIds, by_length, order_seed
-from deepnlp.tasks.task import Task
+from deepnlp.tasks.bucketing import HostIds
+from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
+from deepnlp.tasks.task import Measured
 from deepnlp.text import Vocabulary, pad_pairs
 
 METRICS = ("exact_match", "bleu", "accuracy", "perplexity")
 SHOWN = 3  # translations of a sample
 
 
-class SequenceToSequence(Task):
+class SequenceToSequence(SequenceTask):
     r"""Write a target text, given a source text; judged on the validation split.
 
     The decoder reads the target while it learns (teacher forcing). With scheduled sampling (Bengio
@@ -80,6 +80,7 @@ class SequenceToSequence(Task):
     recipe = "dates"
     higher_is_better = True
     parts: ClassVar = {"pairs": (load_pairs,), "model": (Seq2Seq,)}
+    words = "pair", "tokens"
 
     def __init__(
         self,
@@ -97,57 +98,31 @@ class SequenceToSequence(Task):
         check_options(SequenceToSequence, locals())
         if metric == "bleu":
             require_sacrebleu()
-        self.pairs, self.name = pairs, pairs.name
-        self.batch_size, self.pool, self.max_length = batch_size, pool, max_length
+        super().__init__(pairs, batch_size, pool, max_length, order_seed)
+        self.pairs = pairs
         self.metric, self.higher_is_better = self.judged_by({"metric": metric})
         self.teacher_forcing = teacher_forcing
         self.teacher_forcing_epochs = teacher_forcing_epochs
         self.beam, self.length_penalty = beam, length_penalty
-        self.order_seed = order_seed or 0
-        pairs_in = pairs.encoded("train")
-        if max_length:
-            pairs_in = [pair for pair in pairs_in if max(map(len, pair)) <= max_length]
-        if not pairs_in:
-            raise ValueError(f"{self.name} has no pair of at most max_length = {max_length} tokens")
-        self._train = pairs_in
-        self._lengths = np.array([[len(source), len(target)] for source, target in pairs_in])
         self._start = pairs.target_vocab.eos_id
 
     # --- Training --------------------------------------------------------------------------------
 
     def prepare(self, model: Any) -> None:
         """Check that it is a Seq2Seq for these vocabularies, and set them."""
-        if not isinstance(model, Seq2Seq):
-            raise TypeError(f"this task trains a Seq2Seq, got a {type(model).__name__}")
-        sides = (
-            ("source", model.source_vocab_size, self.pairs.source_vocab),
-            ("target", model.target_vocab_size, self.pairs.target_vocab),
-        )
-        for side, size, vocab in sides:
-            if size != len(vocab):
-                raise ValueError(
-                    f"the model has {size} {side} tokens and the vocabulary of {self.name} "
-                    f"{len(vocab)}: build it with {side}_vocab_size=len(pairs.{side}_vocab)"
-                )
-        model.source_vocab, model.target_vocab = self.pairs.source_vocab, self.pairs.target_vocab
+        super().prepare(model)
+        source, target = self.pairs.source_vocab, self.pairs.target_vocab
+        self.expect_size("source tokens", model.source_vocab_size, len(source))
+        self.expect_size("target tokens", model.target_vocab_size, len(target))
+        model.source_vocab, model.target_vocab = source, target
 
-    def batches(self, epoch: int) -> Buckets:
-        """Source (N, S), lengths (N,), inputs and targets (N, T) of the decoder.
-
-        Under scheduled sampling also, (N, T), which inputs are the target's.
-        """
-
-        def make(k: int, rows: HostIds) -> tuple[HostIds, ...]:
-            batch = self._padded([self._train[row] for row in rows])
-            share = self.forced_share(epoch + k / len(buckets))
-            if share == 1:
-                return batch
-            rng = np.random.default_rng((self.order_seed, epoch, k))
-            forced = np.asarray(rng.random(batch[2].shape) < share)
-            return *batch, forced
-
-        buckets = Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
-        return buckets
+    def _batch(self, pairs: Sequence[Pair], epochs: float, seed: Sequence[int]) -> Batch:
+        """Source (N, S), lengths (N,), inputs and targets (N, T); which inputs are the target's."""
+        batch = self._padded(pairs)
+        share = self.forced_share(epochs)
+        if share == 1:
+            return batch
+        return *batch, np.asarray(np.random.default_rng(seed).random(batch[2].shape) < share)
 
     def forced_share(self, epochs: float) -> float:
         """The share of inputs that are the target's, after a number of epochs."""
@@ -159,20 +134,13 @@ class SequenceToSequence(Task):
         source, lengths, inputs, targets, *forced = map(asarray, batch)
         if forced:
             inputs = self._with_own_inputs(model, source, lengths, inputs, forced[0])
-        loss = model.forward(source, lengths, inputs, targets)
-        model.zero_grad()
-        model.backward()
-        return loss
+        return super().learn(model, (source, lengths, inputs, targets))
 
     def count(self, batch: tuple[Any, ...]) -> int:
         """Target tokens and ends, without padding."""
-        return int((batch[3] != IGNORED).sum())
+        return super().count(batch[:4])
 
-    def training_figure(self, loss: float) -> tuple[str, float]:
-        """Perplexity: exp of the mean loss."""
-        return "perplexity", exponential(loss)
-
-    def _padded(self, pairs: Sequence[tuple[HostIds, HostIds]]) -> tuple[HostIds, ...]:
+    def _padded(self, pairs: Sequence[Pair]) -> Batch:
         """A batch: the source and its lengths, what the decoder reads and what it should write."""
         return pad_pairs([a for a, _ in pairs], [b for _, b in pairs], self._start)
 
@@ -198,13 +166,11 @@ class SequenceToSequence(Task):
         figures, _ = self._figures(model, "valid", beam=1)
         return figures
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Figures on a split, by beam search where one is set, and how BLEU was computed."""
         return self._figures(model, split, self.beam)
 
-    def _figures(
-        self, model: Any, split: str, beam: int
-    ) -> tuple[dict[str, float], dict[str, Any]]:
+    def _figures(self, model: Any, split: str, beam: int) -> Measured:
         references = self.pairs.references(split)
         found = self._translations(model, list(references), beam)
         texts = [best.text for (best, *_) in found]
@@ -227,14 +193,8 @@ class SequenceToSequence(Task):
 
     def _translations(self, model: Any, sources: list[str], beam: int) -> list[list[Translation]]:
         longest = int(self._lengths[:, 1].max()) + 1
-        return translate(
-            model,
-            sources,
-            beam=beam,
-            length_penalty=self.length_penalty,
-            max_length=2 * longest,
-            batch_size=self.batch_size,
-        )
+        sizes: Any = {"max_length": 2 * longest, "batch_size": self.batch_size}
+        return translate(model, sources, beam=beam, length_penalty=self.length_penalty, **sizes)
 
     def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
         """Whether a text is one of the references, as the vocabulary's tokeniser reads them."""
@@ -243,11 +203,8 @@ class SequenceToSequence(Task):
 
     def _forced_figures(self, model: Any, split: str) -> dict[str, float]:
         """Perplexity and accuracy of the next token, where the target so far is given."""
-        pairs = self.pairs.encoded(split)
-        lengths = np.array([len(target) for _, target in pairs])
         loss = right = total = 0.0
-        for rows in by_length(lengths, self.batch_size):
-            batch = self._padded([pairs[row] for row in rows])
+        for batch in self._in_order(split):
             *inputs, targets = map(asarray, batch)
             scores = model.logits(*inputs)
             loss += float(SoftmaxWithLoss().losses(scores, targets).sum())
@@ -259,16 +216,8 @@ class SequenceToSequence(Task):
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the pairs."""
-        return {
-            "name": self.pairs.name,
-            "fingerprint": self.pairs.fingerprint,
-            "pairs": {split: len(part) for split, part in self.pairs.splits.items()},
-            "vocabulary": [len(self.pairs.source_vocab), len(self.pairs.target_vocab)],
-        }
-
-    def describe(self) -> str:
-        """The pairs in one line."""
-        return self.pairs.describe()
+        vocabs = self.pairs.source_vocab, self.pairs.target_vocab
+        return {**super().facts(), "vocabulary": [*map(len, vocabs)]}
 
     # --- The command line ------------------------------------------------------------------------
 
@@ -278,11 +227,10 @@ class SequenceToSequence(Task):
         return options["metric"], options["metric"] != "perplexity"
 
     @classmethod
-    def load(cls, options: Mapping[str, Any], model: Any = None) -> SequenceToSequence:
-        """The task on the pairs that options name, in the vocabularies of a model if given."""
+    def load_data(cls, options: Mapping[str, Any], model: Any) -> Pairs:
+        """The pairs that options name, in the vocabularies of a model if there is one."""
         vocabs = None if model is None else (model.source_vocab, model.target_vocab)
-        pairs = fill(load_pairs, options, vocabs=vocabs)
-        return fill(cls, options, pairs, order_seed=order_seed(options))
+        return fill(load_pairs, options, vocabs=vocabs)
 
     def build_model(self, options: Mapping[str, Any]) -> Seq2Seq:
         """A fresh Seq2Seq; tied embeddings share the words that both vocabularies have."""

@@ -14,8 +14,9 @@ from deepnlp.evaluation import exponential
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import Tagger
 from deepnlp.options import Option, check_options, fill
-from deepnlp.tasks.bucketing import Buckets, HostIds, by_length, order_seed
-from deepnlp.tasks.task import Task
+from deepnlp.tasks.bucketing import HostIds
+from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
+from deepnlp.tasks.task import Measured
 from deepnlp.text import EOS, UNK, Vocabulary, pad
 from deepnlp.text.tokenisers import join_words
 
@@ -24,7 +25,7 @@ SAMPLE_WORDS = 12
 TAG_VOCAB = Vocabulary([*TAGS, UNK, EOS], tokenizer="whitespace")
 
 
-class Tagging(Task):
+class Tagging(SequenceTask):
     """Find how each word is written from the words in lower case; judged by accuracy.
 
     Only words with letters count. Accuracy is the percentage of right tags; ``f1`` is the harmonic
@@ -62,6 +63,7 @@ class Tagging(Task):
     higher_is_better = True
     recipe = "tagger"
     parts: ClassVar = {"text": (load_tagged,), "model": (Tagger,)}
+    words = "sentence", "words"
 
     def __init__(
         self,
@@ -72,62 +74,30 @@ class Tagging(Task):
         order_seed: Annotated[int | None, Option(low=0)] = None,
     ) -> None:
         check_options(Tagging, locals())
-        self.text, self.name = text, text.name
-        self.batch_size, self.pool, self.max_length = batch_size, pool, max_length
-        self.order_seed = order_seed or 0
-        sentences = text.encoded("train")
-        self._train = [s for s in sentences if not max_length or len(s[0]) <= max_length]
-        if not self._train:
-            raise ValueError(
-                f"{self.name} has no sentence of at most max_length = {max_length} words"
-            )
-        self._lengths = np.array([len(ids) for ids, _ in self._train])
+        super().__init__(text, batch_size, pool, max_length, order_seed)
+        self.text = text
 
     # --- Training --------------------------------------------------------------------------------
 
     def prepare(self, model: Any) -> None:
         """Check that it is a Tagger for this vocabulary and these tags, and set both."""
-        if not isinstance(model, Tagger):
-            raise TypeError(f"this task trains a Tagger, got a {type(model).__name__}")
-        sizes = {
-            "words": (model.vocab_size, len(self.text.vocab)),
-            "tags": (model.config()["tags"], len(TAGS)),
-        }
-        for what, (size, expected) in sizes.items():
-            if size != expected:
-                raise ValueError(f"the model has {size} {what}, {self.name} has {expected}")
+        super().prepare(model)
+        self.expect_size("words", model.vocab_size, len(self.text.vocab))
+        self.expect_size("tags", model.config()["tags"], len(TAGS))
         model.vocab, model.tag_vocab = self.text.vocab, TAG_VOCAB
 
-    def batches(self, epoch: int) -> Buckets:
+    def _padded(self, pairs: Sequence[Pair]) -> Batch:
         """Ids (N, T), lengths (N,) and tags (N, T), -1 where there is none."""
-
-        def make(_: int, rows: HostIds) -> tuple[HostIds, ...]:
-            return self._padded([self._train[row] for row in rows])
-
-        return Buckets(self._lengths, self.batch_size, self.pool, self.order_seed, epoch, make)
-
-    def count(self, batch: tuple[Any, ...]) -> int:
-        """Words that have a tag."""
-        return int((batch[2] != IGNORED).sum())
-
-    def training_figure(self, loss: float) -> tuple[str, float]:
-        """Perplexity of the tags: exp of the mean loss."""
-        return "perplexity", exponential(loss)
-
-    def _padded(self, sentences: Sequence[tuple[HostIds, HostIds]]) -> tuple[HostIds, ...]:
-        ids, lengths = pad([words for words, _ in sentences])
-        targets, _ = pad([tags for _, tags in sentences], IGNORED)
+        ids, lengths = pad([words for words, _ in pairs])
+        targets, _ = pad([tags for _, tags in pairs], IGNORED)
         return ids, lengths, targets
 
     # --- Evaluation ------------------------------------------------------------------------------
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Accuracy, F1 and perplexity on a split."""
-        sentences = self.text.encoded(split)
-        lengths = np.array([len(ids) for ids, _ in sentences])
         found, exact, loss = [], [], 0.0
-        for rows in by_length(lengths, self.batch_size):
-            ids, lengths, targets = self._padded([sentences[row] for row in rows])
+        for ids, lengths, targets in self._in_order(split):
             batch = asarray(ids), asarray(lengths)
             loss += float(model.losses(*batch, asarray(targets)).sum())
             real = targets != IGNORED
@@ -151,32 +121,20 @@ class Tagging(Task):
     def sample(self, model: Any) -> str | None:
         """A sentence of the validation split as the model writes it."""
         words = next((s for s in self.text.valid if len(s) >= SAMPLE_WORDS), None)
-        if words is None:
-            return None
-        return restore(model, [words])[0]
+        return None if words is None else restore(model, [words])[0]
 
     # --- The data --------------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes of the text."""
-        return {
-            "name": self.text.name,
-            "fingerprint": self.text.fingerprint,
-            "sentences": {split: len(part) for split, part in self.text.splits.items()},
-            "vocabulary": len(self.text.vocab),
-        }
-
-    def describe(self) -> str:
-        """The text in one line."""
-        return self.text.describe()
+        return {**super().facts(), "vocabulary": len(self.text.vocab)}
 
     # --- The command line ------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, options: Mapping[str, Any], model: Any = None) -> Tagging:
-        """The task on the text that options name, in the vocabulary of a model if there is one."""
-        text = fill(load_tagged, options, vocab=None if model is None else model.vocab)
-        return fill(cls, options, text, order_seed=order_seed(options))
+    def load_data(cls, options: Mapping[str, Any], model: Any) -> TaggedText:
+        """The text that options name, in the vocabulary of a model if there is one."""
+        return fill(load_tagged, options, vocab=None if model is None else model.vocab)
 
     def build_model(self, options: Mapping[str, Any]) -> Tagger:
         """A fresh Tagger."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from deepnlp.backend import Array, asarray
 from deepnlp.options import Choice
+
+Measured: TypeAlias = tuple[dict[str, float], dict[str, Any]]
+"""Figures by name, the metric first, and notes on how they were measured."""
 
 
 class Batches(Protocol):
@@ -30,21 +33,27 @@ class Task:
 
     Attributes
     ----------
+    data : Splits, optional
+        What it is trained on, if that can describe itself.
     name : str
         Begins the name of a new run folder.
     metric : str
         The name in :meth:`evaluate` of the figure that decides which epoch is the best.
     higher_is_better : bool
         Of that figure.
+    undrawn : tuple of str
+        Baselines whose level is left out of the learning curve.
     counted : bool
         Whether its model is not trained but counted, by a ``fit(model)`` in place of
         :meth:`batches`.
     """
 
+    data: Any = None
     name: str = "run"
     metric: str = "loss"
     higher_is_better: bool = False
     counted: bool = False
+    undrawn: tuple[str, ...] = ()
 
     # For the command line: functions that declare options, or a choice of them, by their heading
     # in --help; and the recipe, if any, whose options count where another recipe says nothing.
@@ -55,6 +64,17 @@ class Task:
 
     def prepare(self, model: Any) -> None:
         """Check that a model fits the task, and give it what it needs, such as a vocabulary."""
+        kinds = self.models()
+        if kinds and not isinstance(model, kinds):
+            names = " or a ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"this task trains a {names}, got a {type(model).__name__}")
+
+    def expect_size(self, what: str, size: int, expected: int) -> None:
+        """An error unless a model has as many words, or whatever it is, as the data."""
+        if size != expected:
+            raise ValueError(
+                f"the model has {size} {what} and the vocabulary of {self.name} {expected}"
+            )
 
     def batches(self, epoch: int) -> Batches:
         """The batches of an epoch, counted from 0.
@@ -92,7 +112,7 @@ class Task:
 
     # --- Evaluation ------------------------------------------------------------------------------
 
-    def measure(self, model: Any, split: str) -> tuple[dict[str, float], dict[str, Any]]:
+    def measure(self, model: Any, split: str) -> Measured:
         """Figures on a split by name, :attr:`metric` first, and notes on how they were measured.
 
         The model is in evaluation mode and saves nothing for a backward; the trainer restores its
@@ -129,7 +149,7 @@ class Task:
         """Draw the learning curve from the rows of all epochs and the levels to compare with."""
         from deepnlp.plots import learning_curve  # matplotlib takes a second to import
 
-        levels = {name: figures["valid"] for name, figures in baselines.items()}
+        levels = {n: level["valid"] for n, level in baselines.items() if n not in self.undrawn}
         learning_curve(history, levels, path, self.metric, higher_is_better=self.higher_is_better)
 
     def sample(self, model: Any) -> str | None:
@@ -144,14 +164,14 @@ class Task:
 
     def describe(self) -> str:
         """One line on the data, for a log."""
+        if self.data is not None:
+            return str(self.data.describe())
         return ", ".join(f"{name} {value}" for name, value in self.facts().items())
 
     def watched(self) -> tuple[Any, int]:
         """A text (n,) for the gradient watch, and how many steps to look back in it."""
-        raise ValueError(
-            f"watch_gradients looks back in time through a language model; {type(self).__name__} "
-            "trains none"
-        )
+        name = type(self).__name__
+        raise ValueError(f"watch_gradients looks back through a language model; {name} trains none")
 
     # --- The command line ------------------------------------------------------------------------
 

@@ -96,31 +96,17 @@ class Word2Vec(CorpusTask):
         self._counts, self._keep = counts, keep_probability(counts, subsample)
         self._noise = Noise(counts, power)
 
-    def prepare(self, model: Any) -> None:
-        """Check that the model is one of word2vec for the corpus, and set its vocabulary."""
-        if not isinstance(model, self.models()):
-            raise TypeError(f"Word2Vec trains a CBOW or a SkipGram, got a {type(model).__name__}")
-        super().prepare(model)
-
     def batches(self, epoch: int) -> WindowBatches:
         """The blocks of the training text: text, windows, centres and negatives."""
         return self._blocks(self.corpus.train, (self.data_seed, epoch))
 
     def _blocks(self, ids: Any, seed: tuple[int, ...]) -> WindowBatches:
         """The blocks of a text, in as many batches as are to be expected after subsampling."""
-        words = ids[ids != self.corpus.vocab.eos_id]
-        centres = self._keep[words].sum()
-        return WindowBatches(
-            ids,
-            self.corpus.vocab.eos_id,
-            self._keep,
-            self._noise,
-            seed,
-            window=self.window,
-            block=self.block,
-            noise_words=self.noise_words,
-            length=max(1, round(centres / (self.block * self.batch_size))),
-        )
+        eos, keep = self.corpus.vocab.eos_id, self._keep
+        centres = keep[ids[ids != eos]].sum()
+        length = max(1, round(centres / (self.block * self.batch_size)))
+        sizes = {"window": self.window, "block": self.block, "noise_words": self.noise_words}
+        return WindowBatches(ids, eos, keep, self._noise, seed, **sizes, length=length)
 
     def count(self, batch: tuple[Any, ...]) -> int:
         """The centres that have a window: those with a word before or behind them in their line."""

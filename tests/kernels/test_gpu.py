@@ -7,7 +7,6 @@ import deepnlp
 from deepnlp import backend, kernels, optimizers
 from deepnlp.kernels import cuda
 from deepnlp.kernels.cuda import launching, steps
-from deepnlp.kernels.cuda.weights import RULES
 from deepnlp.parameter import Parameter
 from tests.cases import by_layer, together
 from tests.kernels import cases, reference
@@ -143,7 +142,7 @@ def test_an_update_is_one_launch(gpu, rule, dtype):
     expected = run_update(optimizers.update_all.plain, rule, dtype)
     deepnlp.use("cupy")
     assert_all_close(run_update(cuda.update_all, rule, dtype), expected, dtype)
-    assert gpu.launches == [RULES[f"{rule}._formula"].kernel]
+    assert gpu.launches == [f"update_{rule.lower().removesuffix('w')}"]
 
 
 @pytest.mark.parametrize("make", LAZY.values(), ids=LAZY.keys())

@@ -33,9 +33,10 @@ SCALARS = {
     "Nesterov": {"lr": 0.1, "decay": 0.0, "momentum": 0.8},
     "AdaGrad": {"lr": 0.1, "eps": 1e-4, "decay": 0.02},
     "RMSprop": {"lr": 0.1, "alpha": 0.7, "eps": 1e-4, "decay": 0.02},
-    "Adam": {"beta1": 0.8, "beta2": 0.9, "step": 0.3, "root": 0.5, "eps": 1e-4, "decay": 0.02},
 }
-SCALARS["AdamW"] = {**SCALARS["Adam"], "decay": 0.0, "shrink": 0.9}
+ADAM = {"beta1": 0.8, "beta2": 0.9, "step": 0.3, "root": 0.5, "eps": 1e-4}
+SCALARS["Adam"] = {**ADAM, "decay": 0.02, "shrink": 1.0}
+SCALARS["AdamW"] = {**ADAM, "decay": 0.0, "shrink": 0.9}
 """The numbers of each optimizer's formula; each weight gets a little more than the last."""
 
 

@@ -51,7 +51,7 @@ def test_sizes_of_models_are_whole_numbers(size):
         lambda: models.Tagger(5, size, 3, 3),
         lambda: models.KneserNey(size),
     ):
-        with pytest.raises((ValueError, TypeError), match=r"whole number|integer of 1 or more"):
+        with pytest.raises((ValueError, TypeError), match="whole number"):
             make()
 
 

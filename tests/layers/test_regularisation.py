@@ -81,7 +81,7 @@ def test_no_target_counts(array_backend):
         (lambda: ActivationRegularisation(-1.0), "alpha should be 0 or more, got -1.0"),
         (lambda: TemporalActivationRegularisation(-0.5), "beta should be 0 or more, got -0.5"),
         (lambda: augmented(gamma=-1.0), "gamma should be 0 or more"),
-        (lambda: augmented(temperature=0.0), "temperature above 0"),
+        (lambda: augmented(temperature=0.0), "temperature should be above 0"),
         (
             lambda: AugmentedLoss(np.ones((2, 3)), None, np.ones((2, 3)), 1.0),
             r"E should have shape \(V, K\) with V = 3, got \(2, 3\)",

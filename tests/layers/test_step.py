@@ -242,9 +242,9 @@ def test_layers_without_memory_with_a_forward_of_their_own(array_backend):
         assert_close(actual, np.stack(steps, axis=1))
     shifted = Shifted(0.5)
     shifted.eval()
-    y, state = shifted.step(x)
+    y, state = shifted.step(x[:, 0])
     assert state is None
-    assert_close(y, shifted.forward(x))
+    assert_close(y, shifted.forward(x[:, :1])[:, 0])
 
 
 def test_a_layer_of_ones_own_has_a_step(array_backend):

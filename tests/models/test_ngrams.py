@@ -117,11 +117,11 @@ def test_baselines_measure_every_split_with_every_order() -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([0, 5], "ids reach from 0 to 5, expected 0 to 4"),
-        ([-1, 0], "ids reach from -1 to 0"),
+        ([0, 5], "ids should be from 0 to 4, got 5"),
+        ([-1, 0], "ids should be from 0 to 4, got -1"),
         ([[0, 1]], "vector of integer ids"),
         ([0.5, 1.0], "vector of integer ids"),
-        ([0], "at least 2 tokens here, got 1"),
+        ([0], "at least 2 tokens, got 1"),
     ],
 )
 def test_wrong_ids_are_errors(ids: list, message: str) -> None:

@@ -151,7 +151,7 @@ def test_a_seed_gives_the_same_weights():
         ({"loss": "hinge"}, "loss should be one of 'negative', 'softmax', got 'hinge'"),
         ({"negatives": 0}, "negatives should be a whole number, 1 or more .* 100,000, got 0"),
         ({"dtype": "float16"}, "dtype should be one of 'float32', 'float64', got 'float16'"),
-        ({"vocab_size": 0}, "vocab_size should be an integer of 1 or more, got 0"),
+        ({"vocab_size": 0}, "vocab_size should be a whole number, 1 or more, got 0"),
     ],
 )
 @every_kind

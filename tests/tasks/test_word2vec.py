@@ -125,7 +125,7 @@ def test_the_loss_of_an_epoch_is_weighted_by_centres() -> None:
 
 def test_a_model_that_does_not_fit_is_refused() -> None:
     text = corpus()
-    with pytest.raises(TypeError, match="Word2Vec trains a CBOW or a SkipGram, got a RNNLM"):
+    with pytest.raises(TypeError, match="this task trains a CBOW or a SkipGram, got a RNNLM"):
         Trainer(RNNLM(len(text.vocab), 4, 4), Word2Vec(text), out=False)
     with pytest.raises(ValueError, match="the model has 5 words and the vocabulary of topics 13"):
         Trainer(CBOW(5, 4), Word2Vec(text), out=False)

@@ -14,13 +14,6 @@ from deepnlp.kernels.cuda.recurrent import gru_steps, lstm_steps, rnn_steps
 from deepnlp.kernels.cuda.weights import clip_all, update_all
 
 __all__ = [
-    "clip_all",
-    "dropout",
-    "dropout_backward",
-    "gru_steps",
-    "lstm_steps",
-    "rnn_steps",
-    "softmax_nll",
-    "softmax_nll_backward",
-    "update_all",
-]
+    "clip_all", "dropout", "dropout_backward", "gru_steps", "lstm_steps", "rnn_steps",
+    "softmax_nll", "softmax_nll_backward", "update_all",
+]  # fmt: skip

@@ -12,62 +12,56 @@ from typing import Any
 from deepnlp.backend import Array, xp
 from deepnlp.kernels.cuda import steps
 from deepnlp.kernels.cuda.launching import REALS
-from deepnlp.kernels.steps import ElementWise, LSTMSteps, New, Steps
+from deepnlp.kernels.steps import ElementWise, LSTMSteps, New, States, Steps
 
 LSTM_PARTS = ElementWise(steps.lstm_step, steps.lstm_slopes, steps.lstm_step_backward)
 
 
-def lstm_steps(a: Array, start: tuple[Array, ...], Wh: Array, new: New) -> Any:
+def lstm_steps(a: Array, start: States, Wh: Array, new: New) -> Any:
     """One launch per step; on the way back, one for all factors before them."""
     return LSTMSteps(LSTM_PARTS, a, start, Wh, new) if a.dtype.char in REALS else NotImplemented
 
 
-def rnn_steps(a: Array, start: tuple[Array, ...], Wh: Array, activation: str, new: New) -> Any:
+def rnn_steps(a: Array, start: States, Wh: Array, activation: str, new: New) -> Any:
     """One launch per step; on the way back, one for all factors before them."""
-    return RNNSteps(a, start, Wh, activation, new) if a.dtype.char in REALS else NotImplemented
+    return RNNSteps(a, start, (Wh, activation), new) if a.dtype.char in REALS else NotImplemented
 
 
 def gru_steps(
-    a: Array, start: tuple[Array, ...], Wh: Array, bh: Array | None, reset_after: bool, new: New
+    a: Array, start: States, Wh: Array, bh: Array | None, reset_after: bool, new: New
 ) -> Any:
     """One launch per step, two where the reset gate acts before the product."""
     if a.dtype.char not in REALS:
         return NotImplemented
-    return GRUAfter(a, start, Wh, bh, new) if reset_after else GRUBefore(a, start, Wh, new)
+    return (GRUAfter if reset_after else GRUBefore)(a, start, (Wh, bh), new)
 
 
 class RNNSteps(Steps):
     """Steps of a simple recurrent layer."""
 
-    def __init__(
-        self, a: Array, start: tuple[Array, ...], Wh: Array, activation: str, new: New
-    ) -> None:
-        super().__init__(a, start, new)
-        self._Wh, self._activation = Wh, activation
-
     def forward(self, t: int) -> None:
         """The product, and the function f of the sum."""
-        (h,) = self.states
-        steps.rnn_step(self.a[t], h[t] @ self._Wh, h[t + 1], self._activation)
+        (h,), (Wh, activation) = self.states, self.weights
+        steps.rnn_step(self.a[t], h[t] @ Wh, h[t + 1], activation)
 
     def begin_backward(self) -> None:
         """The slopes of f, of all steps."""
         super().begin_backward()
-        steps.rnn_slopes(self.states[0][1:], self.da[0], self._activation)
+        steps.rnn_slopes(self.states[0][1:], self.da[0], self.weights[1])
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *_: Array) -> Any:
         """The slopes become gradients, then the product."""
         da = self.da[0][t]
         steps.rnn_step_backward(dh_above, dh_next, da)
-        return (da @ self._Wh.T,)
+        return (da @ self.weights[0].T,)
 
 
 class GRUBefore(Steps):
     """Steps of a GRU whose reset gate acts before the product."""
 
-    def __init__(self, a: Array, start: tuple[Array, ...], Wh: Array, new: New) -> None:
-        super().__init__(a, start, new)
-        H = len(Wh)
+    def __init__(self, a: Array, start: States, weights: Any, new: New) -> None:
+        super().__init__(a, start, weights, new)
+        Wh, H = weights[0], start[0].shape[1]
         self._Wh_rz, self._Wh_n = Wh[:, : 2 * H], Wh[:, 2 * H :]
         self._u = new("u", self.states[0][1:].shape, a.dtype)
 
@@ -99,28 +93,25 @@ class GRUBefore(Steps):
 class GRUAfter(Steps):
     """Steps of a GRU whose reset gate acts after the product."""
 
-    def __init__(
-        self, a: Array, start: tuple[Array, ...], Wh: Array, bh: Array | None, new: New
-    ) -> None:
-        super().__init__(a, start, new, gradients=2)
-        self._Wh, self._bh = Wh, bh
+    def __init__(self, a: Array, start: States, weights: Any, new: New) -> None:
+        super().__init__(a, start, weights, new, gradients=2)
         self._p = new("p", a.shape, a.dtype)
 
     def forward(self, t: int) -> None:
         """The product, then all that is element-wise."""
-        (h,) = self.states
-        xp.matmul(h[t], self._Wh, out=self._p[t])
-        steps.gru_step(self.a[t], self._p[t], self._bh, h[t], h[t + 1])
+        (h,), (Wh, bh) = self.states, self.weights
+        xp.matmul(h[t], Wh, out=self._p[t])
+        steps.gru_step(self.a[t], self._p[t], bh, h[t], h[t + 1])
 
     def begin_backward(self) -> None:
         """The factors of all steps."""
         super().begin_backward()
-        p_n = self._p[..., 2 * len(self._Wh) :]
+        p_n = self._p[..., 2 * len(self.weights[0]) :]
         steps.gru_slopes(self.a, self.states[0][:-1], p_n, self.da[0])
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *_: Array) -> Any:
         """All that is element-wise, then the product."""
         (da, dp), dh_prev = self.da, xp.empty_like(self.states[0][t])
         steps.gru_step_backward(dh_above, dh_next, dh_prev, self.a[t], da[t], dp[t])
-        dh_prev += dp[t] @ self._Wh.T
+        dh_prev += dp[t] @ self.weights[0].T
         return (dh_prev,)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy
 
@@ -19,18 +19,11 @@ from deepnlp.kernels.cuda import launching
 from deepnlp.kernels.cuda.launching import BLOCK, REALS, WEIGHTS, is_dense, pointers
 
 # The structures Weight and Weights of common.cuh.
-_WEIGHT = numpy.dtype(
-    [
-        ("W", numpy.int64),
-        ("g", numpy.int64),
-        ("kept", numpy.int64, 2),
-        ("size", numpy.int64),
-        ("first", numpy.int64),
-        ("blocks", numpy.int64),
-        ("scalars", numpy.float64, 7),
-    ]
-)
-_WEIGHTS = numpy.dtype([("count", numpy.int64), ("list", _WEIGHT, WEIGHTS)])
+_WEIGHT = numpy.dtype([
+    ("W", "i8"), ("g", "i8"), ("kept", "i8", 2), ("size", "i8"), ("first", "i8"), ("blocks", "i8"),
+    ("scalars", "f8", 7),
+])  # fmt: skip
+_WEIGHTS = numpy.dtype([("count", "i8"), ("list", _WEIGHT, WEIGHTS)])
 
 # Blocks for one weight. The parts of a sum should not be too many, since each block of the next
 # launch adds them all up.
@@ -46,7 +39,7 @@ class Rule(NamedTuple):
     scalars: tuple[str, ...]
 
 
-_OF_ADAM = ("beta1", "beta2", "step", "root", "eps", "decay")
+_OF_ADAM = ("beta1", "beta2", "step", "root", "eps", "decay", "shrink")
 RULES = {
     "SGD._formula": Rule("update_sgd", (), ("lr", "decay")),
     "Momentum._formula": Rule("update_momentum", ("v",), ("lr", "momentum", "decay")),
@@ -54,19 +47,12 @@ RULES = {
     "AdaGrad._formula": Rule("update_adagrad", ("s",), ("lr", "eps", "decay")),
     "RMSprop._formula": Rule("update_rmsprop", ("s",), ("lr", "alpha", "eps", "decay")),
     "Adam._formula": Rule("update_adam", ("m", "s"), _OF_ADAM),
-    "AdamW._formula": Rule("update_adam", ("m", "s"), (*_OF_ADAM, "shrink")),
 }
 """The formulas that there are kernels for, by their qualified names."""
 
 
-class _Row(NamedTuple):
-    """The description of one weight; a pointer of 0 stands for none."""
-
-    W: int
-    g: int
-    kept: tuple[int, ...]
-    size: int
-    scalars: tuple[float, ...]
+_Row: TypeAlias = tuple[int, int, tuple[int, ...], int, tuple[float, ...]]
+"""A weight: where W and g are, where what is kept for it is, its size, the numbers; 0 for none."""
 
 
 def _launches(rows: Sequence[_Row], most: int) -> Iterator[tuple[Any, int]]:
@@ -76,10 +62,10 @@ def _launches(rows: Sequence[_Row], most: int) -> Iterator[tuple[Any, int]]:
         weights = numpy.zeros(1, _WEIGHTS)
         weights["count"] = len(some)
         blocks = 0
-        for k, row in enumerate(some):
-            own = min(-(-row.size // (4 * BLOCK)), most)
-            scalars = row.scalars + (1.0,) * (7 - len(row.scalars))  # Adam does not shrink: 1
-            weights["list"][0, k] = (row.W, row.g, row.kept, row.size, blocks, own, scalars)
+        for k, (W, g, kept, size, scalars) in enumerate(some):
+            own = min(-(-size // (4 * BLOCK)), most)
+            padded = scalars + (0.0,) * (7 - len(scalars))
+            weights["list"][0, k] = (W, g, kept, size, blocks, own, padded)
             blocks += own
         yield weights, blocks
 
@@ -91,7 +77,7 @@ def clip_all(gradients: Sequence[Array], max_norm: float) -> Any:
     if letter not in REALS or not all(is_dense(g, letter) for g in gradients):
         return NotImplemented
     device = launching.device
-    rows = [_Row(0, device.pointer(g), (0, 0), g.size, ()) for g in gradients]
+    rows: list[_Row] = [(0, device.pointer(g), (0, 0), g.size, ()) for g in gradients]
     launches = list(_launches(rows, _MOST_FOR_A_SUM))
     count = sum(blocks for _, blocks in launches)
     parts, norm = xp.empty(count, xp.float64), xp.empty((), xp.float64)
@@ -116,7 +102,7 @@ def update_all(formula: Callable[..., None], updates: Sequence[Any]) -> None:
         row = _row_of(update, known) if known is not None else None
         if row is None:
             others.append(update)
-        elif row.size:
+        elif update.W.size:
             rows[update.W.dtype.char].append(row)
     for letter in REALS:
         for weights, blocks in _launches(rows[letter], _MOST_FOR_AN_UPDATE):
@@ -138,4 +124,4 @@ def _row_of(update: Any, rule: Rule) -> _Row | None:
     first, second = (*(kept[name] for name in rule.kept), None, None)[:2]
     numbers = tuple(float(scalars[name]) for name in rule.scalars)
     at_W, at_g = pointers(W, g)
-    return _Row(at_W, at_g, pointers(first, second), W.size, numbers)
+    return at_W, at_g, pointers(first, second), W.size, numbers
