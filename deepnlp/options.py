@@ -17,7 +17,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -48,7 +48,7 @@ class Option:
     """
 
     help: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     low: float | None = None
     above: float | None = None
     high: float | None = None

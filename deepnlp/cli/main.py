@@ -1,15 +1,15 @@
 """The command line: ``deepnlp COMMAND``, or ``python -m deepnlp COMMAND``.
 
-One file a command, each with ``configure(parser)``, which adds its options, and
-``run(arguments)``, which returns the exit code. A command's file, and the parts of the
-framework that it needs, are imported when the command is called, so that ``deepnlp --help`` is
-quick.
+One file a command, whose function ``run`` declares its arguments by signature and docstring and
+returns an ``Answer``. With ``--json`` what it prints besides goes to standard error. A command's
+file is imported when the command is called, so that ``deepnlp --help`` is quick.
 
 Exit codes: 0 done; 1 a check of gradients or of data failed; 2 an error that the user can correct,
 reported in one line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe
 has closed it.
 """
 
+import contextlib
 import dis
 import errno
 import sys
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from deepnlp.cli.commands import build_parser
 from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
+from deepnlp.cli.output import Answer
 from deepnlp.cli.streams import Output, standard_streams
 from deepnlp.errors import DeepNLPError
 
@@ -82,13 +83,24 @@ def _run(argv: list[str]) -> int:
         if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
             raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
     parser = build_parser(argv)
-    arguments = parser.parse_args(parser.called.arguments)
-    if arguments.backend is not None:
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        parser.called.refuse(unknown)
+    values = vars(arguments)
+    command, chosen, as_json, _ = (values.pop(n) for n in ("run", "backend", "json", "traceback"))
+    if chosen is not None:
         from deepnlp import backend
 
-        backend.use(arguments.backend)
-    code: int = arguments.run(arguments)
-    return code
+        backend.use(chosen)
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        answer: Answer = command(**values)
+    if as_json:
+        from deepnlp.training.strict_json import to_json
+
+        print(to_json(answer.facts, indent=2))
+    elif answer.text is not None:
+        print(answer.text)
+    return answer.code
 
 
 def is_mistake(error: BaseException) -> bool:

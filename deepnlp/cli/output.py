@@ -1,41 +1,15 @@
-"""What commands print: tables for people, one JSON object for programs."""
+"""What commands answer: a text for people, one JSON object for programs."""
 
-import argparse
-import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
-
-from deepnlp.files.tables import table
-
-__all__ = ["answer", "aside", "megabytes", "print_json", "table"]
+from typing import Any, NamedTuple
 
 
-def aside(arguments: argparse.Namespace) -> TextIO:
-    """Where a command prints what is meant for people: standard error if JSON is asked for."""
-    return sys.stderr if arguments.json else sys.stdout
+class Answer(NamedTuple):
+    """What a command has found: facts for ``--json``, a text for people, and the exit code."""
 
-
-def answer(arguments: argparse.Namespace, facts: Mapping[str, Any], text: str) -> int:
-    """Print the facts for programs if JSON is asked for, else the text for people; exit code 0."""
-    if arguments.json:
-        print_json(facts)
-    else:
-        print(text)
-    return 0
-
-
-def print_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object on standard output; a number that is not finite becomes null.
-
-    >>> print_json({"perplexity": float("inf"), "tokens": 3})
-    {
-      "perplexity": null,
-      "tokens": 3
-    }
-    """
-    from deepnlp.training.strict_json import to_json
-
-    print(to_json(value, indent=2))
+    facts: Mapping[str, Any]
+    text: str | None = None
+    code: int = 0
 
 
 def megabytes(count: float) -> str:

@@ -9,36 +9,22 @@ examples:
   echo "the list is empty." | deepnlp score runs/book -
 """
 
-import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from deepnlp.cli.output import answer, table
-from deepnlp.cli.parser import add_json, add_model
-from deepnlp.cli.texts import add_text, text_of
-
-if TYPE_CHECKING:
-    from deepnlp.evaluation import Score
+from deepnlp.cli.arguments import Model, Text, TextFile, text_of
+from deepnlp.cli.models import load_model
+from deepnlp.cli.output import Answer
+from deepnlp.evaluation import Score, score
+from deepnlp.files.tables import table
+from deepnlp.generation import vocabulary_of
 
 UNKNOWN_MARK = "not in the vocabulary"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add_model(parser)
-    add_text(parser, "a sentence")
-    add_json(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
     """Print a table of surprisals for each line of the text, and the figures of the whole."""
-    from deepnlp.cli.models import load_model
-    from deepnlp.evaluation import score
-    from deepnlp.generation import vocabulary_of
-
-    model = load_model(arguments.model)
-    whole = score(model, text_of(arguments))
-    vocab = vocabulary_of(model)
+    loaded = load_model(model)
+    whole, vocab = score(loaded, text_of(text, file)), vocabulary_of(loaded)
     lines = list(_lines(whole, vocab.token(vocab.eos_id)))
     words, per_word = len(whole.tokens), whole.total / len(whole.tokens)
     facts = {
@@ -49,25 +35,25 @@ def run(arguments: argparse.Namespace) -> int:
         "perplexity": whole.perplexity,
         "lines": [_to_dict(line) for line in lines],
     }
-    text = (
+    total = (
         f"total: {whole.total:.2f} bits for {words} words, "
         f"{per_word:.2f} a word, perplexity {whole.perplexity:.2f}"
     )
-    return answer(arguments, facts, "".join(map(_table, lines)) + text)
+    return Answer(facts, "".join(map(_table, lines)) + total)
 
 
-def _lines(whole: "Score", eos: str) -> Iterator["Score"]:
+def _lines(whole: Score, eos: str) -> Iterator[Score]:
     """The score of each line, its end-of-line token included; empty lines are left out."""
     start = 0
     for end, token in enumerate(whole.tokens, start=1):
         if token == eos:
             part = slice(start, end)
             if end - start > 1:
-                yield type(whole)(whole.tokens[part], whole.surprisals[part], whole.unknown[part])
+                yield Score(whole.tokens[part], whole.surprisals[part], whole.unknown[part])
             start = end
 
 
-def _table(line: "Score") -> str:
+def _table(line: Score) -> str:
     rows = [
         [repr(word) if word.isspace() else word, f"{bits:.2f}", UNKNOWN_MARK if unknown else ""]
         for word, bits, unknown in zip(line.tokens, line.surprisals, line.unknown, strict=True)
@@ -76,12 +62,7 @@ def _table(line: "Score") -> str:
     return f"{table(['word', '>bits', ''], rows)}\n{total}\n\n"
 
 
-def _to_dict(line: "Score") -> dict[str, object]:
-    return {
-        "total_bits": line.total,
-        "perplexity": line.perplexity,
-        "words": [
-            {"word": word, "bits": bits, "unknown": unknown}
-            for word, bits, unknown in zip(line.tokens, line.surprisals, line.unknown, strict=True)
-        ],
-    }
+def _to_dict(line: Score) -> dict[str, object]:
+    rows = zip(line.tokens, line.surprisals, line.unknown, strict=True)
+    words = [dict(zip(("word", "bits", "unknown"), row, strict=True)) for row in rows]
+    return {"total_bits": line.total, "perplexity": line.perplexity, "words": words}

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from deepnlp import checkpoint
 from deepnlp.backend.initialisers import uniform
-from deepnlp.cli.output import print_json
+from deepnlp.cli.arguments import Model
+from deepnlp.cli.output import Answer
 from deepnlp.models import Seq2Seq
 from deepnlp.plots.style import saved
 from deepnlp.text import Vocabulary
@@ -287,7 +288,7 @@ def test_a_layer_that_cannot_be_loaded_is_named(deepnlp, tmp_path):
 
 
 def test_an_error_of_the_system_has_a_file_and_a_hint(deepnlp, monkeypatch):
-    def raises(arguments):
+    def raises(model: Model):
         raise OSError(28, "No space left on device", "runs/first/best.npz")
 
     monkeypatch.setattr("deepnlp.cli.info.run", raises)
@@ -301,7 +302,7 @@ def test_an_error_of_the_system_has_a_file_and_a_hint(deepnlp, monkeypatch):
     "error", [RecursionError("too deep"), OverflowError("too large")], ids=repr
 )
 def test_other_errors_of_a_command_are_one_line(deepnlp, monkeypatch, error):
-    def raises(arguments):
+    def raises(model: Model):
         raise error
 
     monkeypatch.setattr("deepnlp.cli.info.run", raises)
@@ -311,12 +312,11 @@ def test_other_errors_of_a_command_are_one_line(deepnlp, monkeypatch, error):
 
 
 def test_json_with_control_characters_stays_json(deepnlp, monkeypatch):
-    def prints(arguments):
-        print_json({"word": "\x7f\x9b\x1b", "value": math.inf})
-        return 0
+    def answers(model: Model):
+        return Answer({"word": "\x7f\x9b\x1b", "value": math.inf})
 
-    monkeypatch.setattr("deepnlp.cli.info.run", prints)
-    done = deepnlp("info", "a")
+    monkeypatch.setattr("deepnlp.cli.info.run", answers)
+    done = deepnlp("info", "a", "--json")
     assert json.loads(done.out) == {"word": "\x7f\x9b\x1b", "value": None}
     assert done.out.isascii()
 

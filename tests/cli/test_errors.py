@@ -10,6 +10,7 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.checkpoint import model_file
+from deepnlp.cli.arguments import Model
 from deepnlp.cli.commands import COMMANDS
 from deepnlp.cli.main import main
 from tests.cli.conftest import TINY, contents
@@ -201,7 +202,7 @@ def test_traceback_shows_where(deepnlp, workplace):
     ],
 )
 def test_what_a_command_raises(deepnlp, monkeypatch, error, code, text):
-    def raises(arguments):
+    def raises(model: Model):
         raise error
 
     monkeypatch.setattr("deepnlp.cli.info.run", raises)
@@ -210,12 +211,15 @@ def test_what_a_command_raises(deepnlp, monkeypatch, error, code, text):
 
 
 @pytest.mark.parametrize(
-    "mistake",
-    [lambda _: {}["ours"], lambda _: int("ours"), lambda _: len(7), lambda _: model_file(None)],
+    "mistake", [lambda: {}["ours"], lambda: int("ours"), lambda: len(7), lambda: model_file(None)]
 )
 def test_an_error_of_the_program_itself_is_not_hidden(monkeypatch, mistake):
     """A ValueError or a TypeError is the user's only where deepnlp raises it by a statement."""
-    monkeypatch.setattr("deepnlp.cli.info.run", mistake)
+
+    def run(model: Model):
+        mistake()
+
+    monkeypatch.setattr("deepnlp.cli.info.run", run)
     with pytest.raises((KeyError, ValueError, TypeError)):
         main(["info", "anything"])
 

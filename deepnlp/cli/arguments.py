@@ -1,0 +1,82 @@
+"""Arguments that several commands have, and files that they name."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from deepnlp.cli.parser import Argument
+from deepnlp.files.reading import content_of, decode
+from deepnlp.options import Option
+
+if TYPE_CHECKING:
+    from deepnlp.text import Vocabulary
+
+Flag = Annotated[bool, Option()]
+Count = Annotated[int | None, Option(low=1)]
+Seed = Annotated[int | None, Option(metavar="S", low=0)]
+Out = Annotated[str, Option(metavar="FILE")]
+Model = Annotated[
+    str, Option("a run folder, or a checkpoint (.npz) of one", metavar="RUN_OR_CHECKPOINT")
+]
+CorpusName = Annotated[
+    str | None,
+    Option(
+        "name of a corpus, or path of a text file or folder; by default the run's own",
+        metavar="NAME|PATH",
+    ),
+]
+Split = Annotated[str, Option("the split to measure", choices=("train", "valid", "test"))]
+Side = Annotated[str | None, Option(choices=("input", "output"))]
+Text = Annotated[
+    str | None, Argument("the text, or - for standard input", metavar="TEXT", either="text")
+]
+TextFile = Annotated[str | None, Argument("a text file", metavar="FILE", either="text")]
+
+
+def text_of(text: str | None, file: str | None) -> str:
+    """The text that was given, or that of a file or of standard input."""
+    return read_text(file or "-") if text is None or text == "-" else text
+
+
+def read_text(path: str) -> str:
+    """Read a text file, or standard input for ``-``, as UTF-8 whatever the platform's encoding."""
+    return decode(content_of(path), "standard input" if path == "-" else path)
+
+
+def note_unknown(vocab: "Vocabulary", tokens: Iterable[str]) -> None:
+    """Name the words that a model reads as ``<unk>``."""
+    unknown = ", ".join(dict.fromkeys(token for token in tokens if token not in vocab))
+    if unknown:
+        print(f"not in the vocabulary, read as <unk>: {unknown}", file=sys.stderr)
+
+
+def refuse_to_replace(path: Path, overwrite: bool) -> None:
+    """An error where a file would be replaced that nobody said may be."""
+    if path.exists() and not overwrite:
+        raise ValueError(f"{path} exists: choose another name, or say --overwrite")
+
+
+def picture(text: str) -> str:
+    """The value of an option that names the file of a figure.
+
+    >>> picture("figure.gif")
+    Traceback (most recent call last):
+        ...
+    argparse.ArgumentTypeError: should end in .png, .pdf or .svg, got 'figure.gif'
+    """
+    path = Path(text)
+    if not text.lower().endswith((".png", ".pdf", ".svg")) or not path.suffix:
+        raise argparse.ArgumentTypeError(f"should end in .png, .pdf or .svg, got {text!r}")
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write {text}: it is a folder")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write {text}: there is no folder {path.parent}")
+    return text
+
+
+Picture = Annotated[
+    str | None,
+    Argument("draw a figure, as .png, .pdf or .svg", metavar="PATH", details={"type": picture}),
+]
