@@ -39,7 +39,7 @@ from benchmarks.suites import SUITES
 from deepnlp import backend
 from deepnlp.cli.arguments import Count, Flag
 from deepnlp.cli.output import Answer
-from deepnlp.cli.parser import Argument, checked
+from deepnlp.cli.parser import checked
 from deepnlp.errors import DeepNLPError
 from deepnlp.options import Option
 
@@ -58,7 +58,7 @@ def run(
     threads: Count = None,
     rounds: Count = None,
     sizes: Annotated[
-        tuple[int, ...] | None, Argument(metavar="H,H", kind=str, details={"type": _sizes})
+        tuple[int, ...] | None, Option(metavar="H,H", kind=str, details={"type": _sizes})
     ] = None,
     epochs: Count = None,
     minutes: Count = None,

@@ -43,7 +43,9 @@ class Option:
 
     Without a ``help`` its text is the first sentence on the argument in the docstring. The fields
     from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the option has
-    another name than the argument. ``resume`` says which value a resumed run may have: ``"same"``,
+    another name than the argument. ``metavar`` and ``details`` are for argparse; of the arguments
+    of a command with the same ``either`` one is given at most, and one at least if the first is
+    given by position. ``resume`` says which value a resumed run may have: ``"same"``,
     ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file; see :meth:`may_become`.
     """
 
@@ -55,6 +57,8 @@ class Option:
     below: float | None = None
     name: str = ""
     metavar: str = ""
+    either: str = ""
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     resume: str = "same"
     argument: str = ""
     kind: type = str
@@ -257,15 +261,7 @@ def to_toml(options: Mapping[str, Any]) -> str:
     tied = true
     ids = [1, 2]
     """
-    return "".join(f"{name} = {_in_toml(v)}\n" for name, v in options.items() if v is not None)
-
-
-def _in_toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_in_toml, value))}]"
-    # JSON's escapes are TOML's, except that JSON leaves one character bare
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    # Such values are written in TOML as in JSON, except that JSON leaves one character bare
+    write = functools.partial(json.dumps, ensure_ascii=False, default=str)
+    lines = [f"{name} = {write(v)}\n" for name, v in options.items() if v is not None]
+    return "".join(lines).replace("\x7f", "\\u007f")

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from deepnlp.cli.parser import Argument
 from deepnlp.files.reading import content_of, decode
 from deepnlp.options import Option
 
@@ -30,9 +29,9 @@ CorpusName = Annotated[
 Split = Annotated[str, Option("the split to measure", choices=("train", "valid", "test"))]
 Side = Annotated[str | None, Option(choices=("input", "output"))]
 Text = Annotated[
-    str | None, Argument("the text, or - for standard input", metavar="TEXT", either="text")
+    str | None, Option("the text, or - for standard input", metavar="TEXT", either="text")
 ]
-TextFile = Annotated[str | None, Argument("a text file", metavar="FILE", either="text")]
+TextFile = Annotated[str | None, Option(metavar="FILE", either="text")]
 
 
 def text_of(text: str | None, file: str | None) -> str:
@@ -76,7 +75,4 @@ def picture(text: str) -> str:
     return text
 
 
-Picture = Annotated[
-    str | None,
-    Argument("draw a figure, as .png, .pdf or .svg", metavar="PATH", details={"type": picture}),
-]
+Picture = Annotated[str | None, Option(metavar="PATH", details={"type": picture})]

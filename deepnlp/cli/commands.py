@@ -12,7 +12,7 @@ from deepnlp.cli.arguments import Flag
 from deepnlp.cli.checkout import from_checkout
 from deepnlp.cli.output import Answer
 from deepnlp.cli.parser import Parser, declare
-from deepnlp.options import Option, fill, options_of
+from deepnlp.options import Option, fill
 
 COMMANDS = {
     "train": "train a model and show what it reaches",
@@ -61,7 +61,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         command = _add(commands, name, summary)
         if name == called:
             parser.called = command
-            _configure(command, _module(name), argv)
+            _configure(command, name, argv)
     return parser
 
 
@@ -91,16 +91,13 @@ def _add(commands: Any, name: str, summary: str) -> Parser:
     return parser
 
 
-def _module(name: str) -> Any:
-    """The file of a command."""
-    if name == "bench":
-        return from_checkout("benchmarks.command", "the benchmarks")
-    file = f"{name}_" if iskeyword(name) else name
-    return import_module(f"deepnlp.cli.{file}")
-
-
-def _configure(command: Parser, module: Any, argv: Sequence[str]) -> None:
+def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
     """Add the arguments of a command; one with actions has its own for each of them."""
+    file = f"{name}_" if iskeyword(name) else name
+    if name == "bench":
+        module = from_checkout("benchmarks.command", "the benchmarks")
+    else:
+        module = import_module(f"deepnlp.cli.{file}")
     command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
     parsers = [command]
     if hasattr(module, "ACTIONS"):
@@ -108,8 +105,7 @@ def _configure(command: Parser, module: Any, argv: Sequence[str]) -> None:
         for name, action in module.ACTIONS.items():
             own = _add(actions, name, (action.__doc__ or "").partition(".")[0])
             own.set_defaults(run=partial(_act, module.run, action))
-            declare(own, module.run)
-            declare(own, action, skip=options_of(module.run))
+            declare(own, module.run, action)
             parsers.append(own)
     else:
         command.set_defaults(run=module.run)

@@ -19,7 +19,6 @@ import numpy as np
 
 from deepnlp.cli.checkout import from_checkout
 from deepnlp.cli.output import Answer
-from deepnlp.cli.parser import Argument
 from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import SCHEMA, VERSION, check_gradients
 from deepnlp.gradcheck.own import build_own, failures_in_one_line, load_own
@@ -35,7 +34,7 @@ def run(
     weight: Annotated[Sequence[str], Option(metavar="NAME=SHAPE")] = (),
     constant: Annotated[Sequence[str], Option(metavar="NAME")] = (),
     museum: Annotated[
-        str | None, Argument(metavar="DIR", details={"nargs": "?", "const": ""})
+        str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
     ] = None,
     shapes: Annotated[int, Option(metavar="K", low=1, high=1000)] = 20,
     layer: Annotated[Sequence[str], Option(metavar="NAME")] = (),
@@ -74,8 +73,7 @@ def run(
     rng, own = np.random.default_rng(seed), load_own(target)
     with failures_in_one_line(own):
         made, inputs, named = build_own(own, [*input], [*weight], rng)
-        options = {"method": method, "rng": rng, "constants": constant}
-        report = check_gradients(made, *inputs, **options, **named)
+        report = check_gradients(made, *inputs, method=method, rng=rng, constants=constant, **named)
     print(report)
     return Answer(report.to_dict(), code=0 if report.ok else 1)
 

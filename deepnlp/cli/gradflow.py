@@ -39,6 +39,8 @@ def run(
         steps back.
     batch_size : int
         windows, spread over the text.
+    figure : str, optional
+        draw a figure, as .png, .pdf or .svg.
     """
     loaded = load_model(model)
     print("following gradients back in time (a minute for the default model) ...", file=sys.stderr)

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from deepnlp.checkpoint import load
 from deepnlp.cli.models import run_of
 from deepnlp.cli.output import Answer, megabytes
-from deepnlp.cli.parser import Argument
 from deepnlp.options import Option, fill
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result
@@ -22,9 +21,9 @@ from deepnlp.training import recipe as load_recipe
 
 
 def run(
-    model: Annotated[str | None, Argument(metavar="RUN_OR_CHECKPOINT", either="model")] = None,
+    model: Annotated[str | None, Option(metavar="RUN_OR_CHECKPOINT", either="model")] = None,
     *,
-    recipe: Annotated[str | None, Argument(metavar="NAME", either="model")] = None,
+    recipe: Annotated[str | None, Option(metavar="NAME", either="model")] = None,
     vocab_size: Annotated[int | None, Option(metavar="V", low=1, high=10_000_000)] = None,
 ) -> Answer:
     """Print the table of parameters and, for a run that has ended, its result.

@@ -1,8 +1,8 @@
 """The argument parser: one-line errors, and arguments read from the signature of a function."""
 
 import argparse
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, NoReturn, get_origin, get_type_hints
@@ -32,6 +32,10 @@ class Parser(argparse.ArgumentParser):
         self.elsewhere: dict[str, str] = {}
         self.called = self
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a message; argparse would pass over the errors of the stream."""
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         """Print what was wrong and how to get help, and exit with code 2."""
         line = " ".join(message.split())
@@ -47,26 +51,11 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(words)}{asked}{where}")
 
 
-@dataclass(frozen=True)
-class Argument(Option):
-    """An option of a command, with what only the command line knows of it.
-
-    Of the arguments with the same ``either`` one is given at most, and one at least if the first is
-    no option. ``details`` are further arguments for argparse.
-    """
-
-    either: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
-def declare(
-    parser: Any, function: Callable[..., Any], skip: Container[str] = (), **common: Any
-) -> None:
-    """Add the arguments of a function, which stands for what its signature and docstring say.
+def declare(parser: Any, *functions: Callable[..., Any], **common: Any) -> None:
+    """Add the arguments of functions, which stand for what signatures and docstrings say.
 
     Arguments by position are positions of the command line too, those by keyword alone its options.
-    A sequence takes several words, or its option several times. Those in ``skip`` are left out, and
-    ``common`` holds for all others.
+    A sequence takes several words, or its option several times. ``common`` holds for all of them.
 
     >>> from typing import Annotated
     >>> def scale(x: Annotated[float, Option()], *, by: Annotated[int, Option(low=1)] = 2): ...
@@ -75,33 +64,29 @@ def declare(
     >>> parser.parse_args(["2.5"])
     Namespace(x=2.5, by=2)
     """
+    declared = {o.argument: (o, f) for f in functions for o in options_of(f).values()}
     groups = {"": parser}
-    hints, parameters = get_type_hints(function), signature(function).parameters
-    for option in options_of(function).values():
-        if option.argument in skip:
-            continue
-        parameter, either = parameters[option.argument], getattr(option, "either", "")
+    for name, (option, function) in declared.items():
+        parameter = signature(function).parameters[name]
         is_option = parameter.kind is parameter.KEYWORD_ONLY
         is_needed = parameter.default is parameter.empty
-        is_several = get_origin(hints[option.argument]) is Sequence
-        default = list(option.default or ()) if is_several else option.default
-        details: dict[str, Any] = {"default": default}
+        details: dict[str, Any] = {"default": option.default, "type": str}
+        if get_origin(get_type_hints(function)[name]) is Sequence:
+            details["default"] = list(option.default or ())
+            details |= {"action": "append"} if is_option else {"nargs": "+" if is_needed else "*"}
+        elif not is_option and not is_needed:
+            details["nargs"] = "?"
         if is_option:
-            details |= {"dest": option.argument, "required": is_needed}
-            details |= {"action": "append"} if is_several else {}
-        elif is_several or not is_needed:
-            details["nargs"] = ("+" if is_needed else "*") if is_several else "?"
-        if option.kind is bool:
+            details |= {"dest": name, "required": is_needed}
+        if option.kind in (int, float):
+            details["type"] = checked(option)
+        elif option.kind is bool:
             details["action"] = "store_true"
-        else:
-            details["type"] = str if option.kind is str else checked(option)
-        if either not in groups:
-            groups[either] = parser.add_mutually_exclusive_group(required=not is_option)
-        name = flag(option.name) if is_option else option.argument
+        if option.either not in groups:
+            groups[option.either] = parser.add_mutually_exclusive_group(required=not is_option)
         shown = None if option.kind is bool else option.default
-        add_option(
-            groups[either], name, option, shown, **details | getattr(option, "details", {}) | common
-        )
+        spelled = flag(option.name) if is_option else name
+        add_option(groups[option.either], spelled, option, shown, **details | common)
 
 
 def flag(name: str) -> str:
@@ -113,8 +98,8 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"
 
 
-def add_option(group: Any, name: str, option: Option, shown: Any, **details: Any) -> None:
-    """Add an argument to argparse, with the help, the default and the limits of an option."""
+def add_option(group: Any, spelled: str, option: Option, shown: Any, **details: Any) -> None:
+    """Add an argument to argparse, with the help, a default and the limits of an option."""
     text = option.help.replace("%", "%%")
     if isinstance(shown, bool):
         shown = "yes" if shown else "no"
@@ -122,11 +107,12 @@ def add_option(group: Any, name: str, option: Option, shown: Any, **details: Any
         text += f" (default {shown})"
     if option.limits():
         text += f" [{option.limits()}]"
-    if option.kind is not bool:
+    if option.kind is bool:
+        details.pop("type", None)
+    else:
         letter = option.metavar or {int: "N", float: "X"}.get(option.kind)
-        details |= {"choices": option.choices or None}
-        details |= {} if option.choices else {"metavar": letter}
-    group.add_argument(name, help=text, **details)
+        details |= {"choices": option.choices} if option.choices else {"metavar": letter}
+    group.add_argument(spelled, help=text, **details | option.details)
 
 
 def checked(option: Option) -> Callable[[str], Any]:

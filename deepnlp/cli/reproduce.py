@@ -19,7 +19,6 @@ from typing import Annotated
 
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import Answer
-from deepnlp.cli.parser import Argument
 from deepnlp.files.tables import table
 from deepnlp.options import Option
 from deepnlp.studies.declaration import declared_names
@@ -31,8 +30,8 @@ from deepnlp.studies.table import Table, load_table
 from deepnlp.training import RunFolder
 
 Results = Annotated[str, Option("logs and pages", metavar="DIR")]
-Take = Annotated[str | None, Argument(metavar="DIR", either="what")]
-What = Annotated[bool, Argument(either="what")]
+Take = Annotated[str | None, Option(metavar="DIR", either="what")]
+What = Annotated[bool, Option(either="what")]
 MANY = {"action": "extend", "nargs": "+"}
 RESULTS = "docs/results"
 
@@ -40,7 +39,7 @@ RESULTS = "docs/results"
 def run(
     name: Annotated[str | None, Option(metavar="TABLE")] = None,
     *,
-    only: Annotated[Sequence[str], Argument(metavar="ROW", details=MANY)] = (),
+    only: Annotated[Sequence[str], Option(metavar="ROW", details=MANY)] = (),
     runs: Annotated[str, Option("run folders", metavar="DIR")] = "runs/reproduce",
     results: Results = RESULTS,
     page: What = False,
@@ -78,8 +77,8 @@ def run(
     if take is not None:
         print(f"taken in: {', '.join(logs.take(Path(take)))}")
     elif not page:
-        options = {"only": only, "rerun": rerun, "say": say}
-        state = run_table(chosen, Path(runs), Path(results), **options)
+        folders = Path(runs), Path(results)
+        state = run_table(chosen, *folders, only=only, rerun=rerun, say=say)
     return write_page(chosen, results, state=state)
 
 

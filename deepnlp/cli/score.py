@@ -22,7 +22,13 @@ UNKNOWN_MARK = "not in the vocabulary"
 
 
 def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
-    """Print a table of surprisals for each line of the text, and the figures of the whole."""
+    """Print a table of surprisals for each line of the text, and the figures of the whole.
+
+    Parameters
+    ----------
+    file : str, optional
+        a text file, a sentence a line.
+    """
     loaded = load_model(model)
     whole, vocab = score(loaded, text_of(text, file)), vocabulary_of(loaded)
     lines = list(_lines(whole, vocab.token(vocab.eos_id)))

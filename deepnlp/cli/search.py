@@ -93,6 +93,8 @@ def run(
         take in the logs of a study of SEARCH, and write the page.
     page : bool
         only write the page from the logs.
+    task : str, optional
+        what to train for; with --help after it, its options are shown (default lm).
     """
     manner = {
         "trials": trials,

@@ -21,8 +21,8 @@ from deepnlp import training
 from deepnlp.cli.arguments import Flag
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.output import Answer
-from deepnlp.cli.parser import Argument
-from deepnlp.cli.training_options import Folder, Recipe, Resume, Task, configure, file_name
+from deepnlp.cli.training_options import Folder, Recipe, Task, configure, file_name
+from deepnlp.options import Option
 from deepnlp.training import RunFolder, TrainConfig
 from deepnlp.training.runs import build_run
 
@@ -36,12 +36,12 @@ def run(
     task: Task = None,
     recipe: Recipe = None,
     out: Folder = None,
-    resume: Resume = False,
-    name: Annotated[str | None, Argument(metavar="NAME", details={"type": file_name})] = None,
+    resume: Flag = False,
+    name: Annotated[str | None, Option(metavar="NAME", details={"type": file_name})] = None,
     overwrite: Flag = False,
     dry_run: Flag = False,
     watch_gradients: Annotated[
-        int | None, Argument(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
+        int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
     ] = None,
     **options: Any,
 ) -> Answer:
@@ -49,8 +49,15 @@ def run(
 
     Parameters
     ----------
+    task : str, optional
+        what to train for; with --help after it, its options are shown (default lm).
+    out : str, optional
+        the folder of the run; by default a new one, runs/NAME-TIME.
+    resume : bool
+        continue the run in --out; --epochs may be larger, --corpus, --vectors and --start-from say
+        where the same files are now, and no option may change that training depends on.
     name : str, optional
-        of a new folder; by default that of the corpus.
+        NAME of a new folder; by default that of the corpus.
     overwrite : bool
         replace the run in --out, when this one has its first checkpoint.
     dry_run : bool

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from deepnlp.cli.arguments import Flag
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
@@ -12,43 +13,33 @@ from deepnlp.training import TrainConfig, recipe_names
 from deepnlp.training import configure as configured
 from deepnlp.training.config import all_options, option_groups
 
-Task = Annotated[
-    str | None,
-    Option(
-        "what to train for; with --help after it, its options are shown (default lm)", choices=TASKS
-    ),
-]
+RECIPES = f"{', '.join(recipe_names())}, or the path of a .toml file"
+
+Task = Annotated[str | None, Option(choices=TASKS)]
 Recipe = Annotated[
-    str | None,
-    Option(
-        f"options of a run whose result is known: {', '.join(recipe_names())}, or the path of a "
-        ".toml file",
-        metavar="NAME",
-    ),
+    str | None, Option(f"options of a run whose result is known: {RECIPES}", metavar="NAME")
 ]
-Folder = Annotated[
-    str | None,
-    Option("the folder of the run; by default a new one, runs/NAME-TIME", metavar="DIR"),
-]
-Resume = Annotated[
-    bool,
-    Option(
-        "continue the run in --out; --epochs may be larger, --corpus, --vectors and --start-from "
-        "say where the same files are now, and no option may change that training depends on"
-    ),
-]
+Folder = Annotated[str | None, Option(metavar="DIR")]
 
 
 def configure(parser: Parser, argv: Sequence[str]) -> None:
     """Add the options of the task that is asked for; those of other tasks are known by name."""
-    parser.usage = "%(prog)s [option ...]"
+    words = [f"[{action.metavar}] " for action in parser._get_positional_actions()]
+    parser.usage = f"%(prog)s {''.join(words)}[option ...]"
     first = Parser(prog=parser.prog, add_help=False)
     declare(first, defaults_of)
     defaults = defaults_of(**vars(first.parse_known_args(argv)[0]))
     for heading, options in option_groups(defaults["task"]).items():
         group = parser.add_argument_group(heading)
-        for option in options.values():
-            _add(group, option, defaults[option.name])
+        for name, option in options.items():
+            details: dict[str, Any] = {
+                "default": argparse.SUPPRESS
+            }  # not given, not in the namespace
+            if option.kind is bool:
+                details["action"] = argparse.BooleanOptionalAction
+            else:
+                details["type"] = several(option.kind) if option.several else option.kind
+            add_option(group, flag(name), option, defaults[name], **details)
     for other in TASKS:
         for name in map(flag, all_options(other)):
             if name not in parser._option_string_actions:
@@ -57,7 +48,7 @@ def configure(parser: Parser, argv: Sequence[str]) -> None:
 
 
 def defaults_of(
-    *, task: Task = None, recipe: Recipe = None, out: Folder = None, resume: Resume = False
+    *, task: Task = None, recipe: Recipe = None, out: Folder = None, resume: Flag = False
 ) -> TrainConfig:
     """The options that hold before others are given: of the run to resume, the recipe or the task.
 
@@ -68,16 +59,6 @@ def defaults_of(
     if resume and out and config.is_file():
         return TrainConfig.load(config)
     return configured(recipe, task=task)
-
-
-def _add(group: Any, option: Option, default: Any) -> None:
-    """Add an option to a group; one that is not given is not in the namespace."""
-    details: dict[str, Any] = {"default": argparse.SUPPRESS}
-    if option.kind is bool:
-        details["action"] = argparse.BooleanOptionalAction
-    else:
-        details["type"] = several(option.kind) if option.several else option.kind
-    add_option(group, flag(option.name), option, default, **details)
 
 
 def file_name(text: str) -> str:

@@ -40,6 +40,8 @@ def run(
 
     Parameters
     ----------
+    file : str, optional
+        a text file, a text a line.
     beam : int, optional
         width of the beam search; 1, the default without --n-best, is greedy search.
     n_best : int
@@ -52,7 +54,8 @@ def run(
     allow_unknown : bool
         <unk> may be written like any other token.
     attention : str, optional
-        draw what the decoder looked at as it wrote the best translation of one text.
+        draw what the decoder looked at as it wrote the best translation of one text; the suffix
+        chooses the format (.png, .pdf, .svg).
     """
     loaded = load_model(model, Seq2Seq)
     given = text_of(text, file)

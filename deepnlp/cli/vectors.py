@@ -25,7 +25,6 @@ from typing import Annotated, Any
 from deepnlp import checkpoint
 from deepnlp.cli.arguments import Count, Flag, Side, picture, refuse_to_replace
 from deepnlp.cli.output import Answer
-from deepnlp.cli.parser import Argument
 from deepnlp.datasets import load_analogies, load_similarity
 from deepnlp.files.tables import table
 from deepnlp.options import Option
@@ -159,7 +158,7 @@ def plot(
     source: Source,
     words: Words = (),
     *,
-    figure: Annotated[str, Argument(metavar="PATH", details={"type": picture})],
+    figure: Annotated[str, Option(metavar="PATH", details={"type": picture})],
     title: Annotated[str | None, Option(metavar="TITLE")] = None,
 ) -> Answer:
     """a picture of words by two principal components.
