@@ -37,9 +37,8 @@ from benchmarks.run import run_suite
 from benchmarks.settings import QUICK_SIZES, SIZES, Settings
 from benchmarks.suites import SUITES
 from deepnlp import backend
-from deepnlp.cli.arguments import Count, Flag
-from deepnlp.cli.output import Answer
 from deepnlp.cli.parser import checked
+from deepnlp.cli.shared import Answer, Count, Flag
 from deepnlp.errors import DeepNLPError
 from deepnlp.options import Option
 

@@ -68,9 +68,7 @@ class Option:
 
     def check(self, value: Any, name: str = "") -> Any:
         """The value in its type, or a ValueError that says what was expected."""
-        if self.optional and (
-            value is None or (self.kind is str and isinstance(value, str) and not value)
-        ):
+        if self.optional and (value is None or (self.kind is str and value == "")):
             return None
         if self.several and isinstance(value, list | tuple) and value:
             return [dataclasses.replace(self, several=False).check(one, name) for one in value]

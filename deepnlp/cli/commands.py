@@ -1,4 +1,11 @@
-"""The commands by name, and the parser with the options of the one that is called."""
+"""The commands by name, and the parser with the arguments of the one that is called.
+
+examples:
+  deepnlp train                                    the default model on the built-in corpus
+  deepnlp train --corpus book.txt --epochs 10 --out runs/book
+  deepnlp generate runs/book --prompt "the list is"
+  deepnlp COMMAND --help                           what a command can do
+"""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,10 +15,9 @@ from keyword import iskeyword
 from typing import Annotated, Any
 
 from deepnlp import __version__
-from deepnlp.cli.arguments import Flag
 from deepnlp.cli.checkout import from_checkout
-from deepnlp.cli.output import Answer
 from deepnlp.cli.parser import Parser, declare
+from deepnlp.cli.shared import Answer, Flag
 from deepnlp.options import Option, fill
 
 COMMANDS = {
@@ -33,14 +39,6 @@ COMMANDS = {
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
 
-EPILOG = """\
-examples:
-  deepnlp train                                    the default model on the built-in corpus
-  deepnlp train --corpus book.txt --epochs 10 --out runs/book
-  deepnlp generate runs/book --prompt "the list is"
-  deepnlp COMMAND --help                           what a command can do
-"""
-
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:
     """Build the parser, with the arguments of the command that ``argv`` names.
@@ -51,7 +49,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
     parser = Parser(
         prog="deepnlp",
         description="Deep learning for language, from scratch on NumPy and CuPy.",
-        epilog=EPILOG,
+        epilog=_more(__doc__),
     )
     parser.add_argument("--version", action="version", version=f"deepnlp {__version__}")
     declare(parser, common)
@@ -91,6 +89,11 @@ def _add(commands: Any, name: str, summary: str) -> Parser:
     return parser
 
 
+def _more(doc: str | None) -> str:
+    """What a docstring says after its first line: more, and examples."""
+    return (doc or "").partition("\n\n")[2]
+
+
 def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
     """Add the arguments of a command; one with actions has its own for each of them."""
     file = f"{name}_" if iskeyword(name) else name
@@ -98,7 +101,7 @@ def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
         module = from_checkout("benchmarks.command", "the benchmarks")
     else:
         module = import_module(f"deepnlp.cli.{file}")
-    command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
+    command.epilog = _more(module.__doc__)
     parsers = [command]
     if hasattr(module, "ACTIONS"):
         actions = command.add_subparsers(metavar="ACTION", required=True)

@@ -20,8 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
-from deepnlp.cli.arguments import Flag
-from deepnlp.cli.output import Answer, megabytes
+from deepnlp.cli.shared import Answer, Flag, megabytes
 from deepnlp.datasets import data_folder, manifest
 from deepnlp.datasets import fetch as fetch_set
 from deepnlp.datasets import verify as verify_set

@@ -12,7 +12,7 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.lessons.experiments import DEMOS
 from deepnlp.options import Option

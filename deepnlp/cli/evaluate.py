@@ -22,9 +22,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from deepnlp.cli.arguments import CorpusName, Count, Flag, Model, Split
 from deepnlp.cli.models import corpus_of, load_model, task_of
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, CorpusName, Count, Flag, Model, Split
 from deepnlp.evaluation import evaluating, perplexity
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp.checkpoint import load
-from deepnlp.cli.arguments import Flag, Model, Out, Side, refuse_to_replace
-from deepnlp.cli.output import Answer, megabytes
+from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse_to_replace
 from deepnlp.exchange import FORMATS, write_model
 from deepnlp.exchange.places import constructor
 from deepnlp.exchange.writing import ENDINGS

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from deepnlp.cli.arguments import Flag, Model, Seed, note_unknown
 from deepnlp.cli.models import load_model
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Flag, Model, Seed, note_unknown
 from deepnlp.generation import (
     generate_ids,
     generate_many,

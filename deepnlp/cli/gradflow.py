@@ -14,9 +14,8 @@ examples:
 import sys
 from typing import Annotated
 
-from deepnlp.cli.arguments import CorpusName, Model, Picture, Split
 from deepnlp.cli.models import corpus_of, load_model
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, CorpusName, Model, Picture, Split
 from deepnlp.generation import vocabulary_of
 from deepnlp.gradflow import gradient_flow
 from deepnlp.options import Option

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 from deepnlp.checkpoint import save
-from deepnlp.cli.arguments import Flag, Out, Side, read_text, refuse_to_replace
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Flag, Out, Side, read_text, refuse_to_replace
 from deepnlp.exchange import FORMATS, read_model
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from deepnlp.checkpoint import load
 from deepnlp.cli.models import run_of
-from deepnlp.cli.output import Answer, megabytes
+from deepnlp.cli.shared import Answer, megabytes
 from deepnlp.options import Option, fill
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result

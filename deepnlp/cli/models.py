@@ -1,5 +1,6 @@
 """Loading the model that a command names, and its corpus."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,8 @@ def load_model(path: str, *kinds: type[Any]) -> Any:
 
 
 def _article(kind: type[Any]) -> str:
-    is_read_by_letters = kind.__name__[:2].isupper()
-    article = (
-        "an" if kind.__name__[0] in ("AEFHILMNORSX" if is_read_by_letters else "AEIOU") else "a"
-    )
-    return f"{article} {kind.__name__}"
+    name = kind.__name__
+    return f"an {name}" if re.match("[AEIOU]|[FHLMNRSX][A-Z]", name) else f"a {name}"
 
 
 def run_of(path: str) -> RunFolder | None:

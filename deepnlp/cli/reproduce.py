@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated
 
 from deepnlp.cli.interrupted import INTERRUPTED
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.options import Option
 from deepnlp.studies.declaration import declared_names

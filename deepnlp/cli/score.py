@@ -11,9 +11,8 @@ examples:
 
 from collections.abc import Iterator
 
-from deepnlp.cli.arguments import Model, Text, TextFile, text_of
 from deepnlp.cli.models import load_model
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Model, Text, TextFile, text_of
 from deepnlp.evaluation import Score, score
 from deepnlp.files.tables import table
 from deepnlp.generation import vocabulary_of

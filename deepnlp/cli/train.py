@@ -18,9 +18,8 @@ from contextlib import nullcontext
 from typing import Annotated, Any
 
 from deepnlp import training
-from deepnlp.cli.arguments import Flag
 from deepnlp.cli.interrupted import INTERRUPTED
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Flag
 from deepnlp.cli.training_options import Folder, Recipe, Task, configure, file_name
 from deepnlp.options import Option
 from deepnlp.training import RunFolder, TrainConfig

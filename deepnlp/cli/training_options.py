@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from deepnlp.cli.arguments import Flag
 from deepnlp.cli.parser import Parser, add_option, declare, flag
+from deepnlp.cli.shared import Flag
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, recipe_names

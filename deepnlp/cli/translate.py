@@ -14,9 +14,8 @@ examples:
 
 from typing import Annotated
 
-from deepnlp.cli.arguments import Flag, Model, Picture, Text, TextFile, note_unknown, text_of
 from deepnlp.cli.models import load_model
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Flag, Model, Picture, Text, TextFile, note_unknown, text_of
 from deepnlp.generation import align
 from deepnlp.generation import translate as translate_texts
 from deepnlp.generation.translating import vocabularies_of

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp import checkpoint
-from deepnlp.cli.arguments import Count, Flag, Side, picture, refuse_to_replace
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Count, Flag, Side, picture, refuse_to_replace
 from deepnlp.datasets import load_analogies, load_similarity
 from deepnlp.files.tables import table
 from deepnlp.options import Option

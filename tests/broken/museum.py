@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES, SIZES, Example, Sizes
 from deepnlp.gradcheck import Report, check_gradients

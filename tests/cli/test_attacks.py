@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from deepnlp import checkpoint
 from deepnlp.backend.initialisers import uniform
-from deepnlp.cli.arguments import Model
-from deepnlp.cli.output import Answer
+from deepnlp.cli.shared import Answer, Model
 from deepnlp.models import Seq2Seq
 from deepnlp.plots.style import saved
 from deepnlp.text import Vocabulary

@@ -10,9 +10,9 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.checkpoint import model_file
-from deepnlp.cli.arguments import Model
 from deepnlp.cli.commands import COMMANDS
 from deepnlp.cli.main import main
+from deepnlp.cli.shared import Model
 from tests.cli.conftest import TINY, contents
 
 

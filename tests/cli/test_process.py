@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from deepnlp import checkpoint
-from deepnlp.cli.arguments import Model
 from deepnlp.cli.interrupted import Interruption
 from deepnlp.cli.main import main
+from deepnlp.cli.shared import Model
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 from tests.cli.conftest import TINY

@@ -1,16 +1,25 @@
-"""Arguments that several commands have, and files that they name."""
+"""What commands share: their answer, arguments that several have, and files that they name."""
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from deepnlp.files.reading import content_of, decode
 from deepnlp.options import Option
 
 if TYPE_CHECKING:
     from deepnlp.text import Vocabulary
+
+
+class Answer(NamedTuple):
+    """What a command has found: facts for ``--json``, a text for people, and the exit code."""
+
+    facts: Mapping[str, Any]
+    text: str | None = None
+    code: int = 0
+
 
 Flag = Annotated[bool, Option()]
 Count = Annotated[int | None, Option(low=1)]
@@ -49,6 +58,18 @@ def note_unknown(vocab: "Vocabulary", tokens: Iterable[str]) -> None:
     unknown = ", ".join(dict.fromkeys(token for token in tokens if token not in vocab))
     if unknown:
         print(f"not in the vocabulary, read as <unk>: {unknown}", file=sys.stderr)
+
+
+def megabytes(count: float) -> str:
+    """A number of bytes in units that are easy to read.
+
+    >>> megabytes(10_612_736)
+    '10.6 MB'
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:.0f} bytes"
 
 
 def refuse_to_replace(path: Path, overwrite: bool) -> None:
