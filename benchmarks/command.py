@@ -37,7 +37,6 @@ from benchmarks.run import run_suite
 from benchmarks.settings import QUICK_SIZES, SIZES, Settings
 from benchmarks.suites import SUITES
 from deepnlp import backend
-from deepnlp.cli.parser import checked
 from deepnlp.cli.shared import Answer, Count, Flag
 from deepnlp.errors import DeepNLPError
 from deepnlp.options import Option
@@ -46,19 +45,12 @@ DEFAULT_OUT = "benchmarks/results"
 WITHOUT_TORCH = "PyTorch is left out: it is not installed; pip install 'deepnlp[bench]' brings it"
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    """Hidden sizes from the text of the option."""
-    return tuple(map(checked(Option(kind=int, low=1)), text.split(",")))
-
-
 def run(
     suites: Annotated[Sequence[str], Option(metavar="SUITE")] = (),
     *,
     threads: Count = None,
     rounds: Count = None,
-    sizes: Annotated[
-        tuple[int, ...] | None, Option(metavar="H,H", kind=str, details={"type": _sizes})
-    ] = None,
+    sizes: Annotated[int | list[int] | None, Option(metavar="H,H", low=1)] = None,
     epochs: Count = None,
     minutes: Count = None,
     quick: Flag = False,
@@ -77,7 +69,7 @@ def run(
         in every library; by default as many as this process has cores.
     rounds : int, optional
         how often each contestant is started (default 5; 1 with --quick).
-    sizes : tuple of int, optional
+    sizes : int or list of int, optional
         hidden sizes (default 100,200,650).
     epochs : int, optional
         of the suite translation (default 6).
@@ -101,11 +93,12 @@ def run(
             raise DeepNLPError(f"there is no suite {name!r}: choose from {', '.join(SUITES)}")
     if tf32 and backend.name() != "cupy":
         raise DeepNLPError("--tf32 is a number format of GPUs: give --backend cupy with it")
+    hidden_sizes = tuple(sizes) if isinstance(sizes, list) else (sizes,) if sizes else ()
     settings = Settings(
         backend=backend.name(),
         threads=threads or cores(),
         rounds=rounds or (1 if quick else 5),
-        sizes=sizes or (QUICK_SIZES if quick else SIZES),
+        sizes=hidden_sizes or (QUICK_SIZES if quick else SIZES),
         quick=quick,
         torch=has_torch() and not no_torch,
         tf32=tf32,

@@ -12,15 +12,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from deepnlp import generation
 from deepnlp.cli.models import load_model
 from deepnlp.cli.shared import Answer, Flag, Model, Seed, note_unknown
-from deepnlp.generation import (
-    generate_ids,
-    generate_many,
-    text_pieces,
-    tokenize_prompt,
-    vocabulary_of,
-)
 from deepnlp.options import Option
 
 MOST_WORDS = 10_000_000  # of all samples, which are held until the last is done
@@ -71,19 +65,19 @@ def run(
             f"most {MOST_WORDS:,}"
         )
     loaded = load_model(model)
-    vocab = vocabulary_of(loaded)
-    tokens = tokenize_prompt(vocab, prompt)
+    vocab = generation.vocabulary_of(loaded)
+    tokens = generation.tokenize_prompt(vocab, prompt)
     note_unknown(vocab, tokens)
     seed = secrets.randbelow(2**31) if seed is None else seed
     options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     options |= {"greedy": greedy, "stop_at_eos": stop_at_eos, "allow_unknown": allow_unknown}
     options["rng"] = np.random.default_rng(seed)
     if samples > 1:
-        texts = generate_many(loaded, [prompt] * samples, length, **options)
+        texts = generation.generate_many(loaded, [prompt] * samples, length, **options)
         return Answer({"prompt": prompt, "seed": seed, "samples": texts}, "\n\n".join(texts))
     pieces = []
-    ids = generate_ids(loaded, vocab.encode(tokens).tolist(), length, **options)
-    for piece in text_pieces(vocab, tokens, ids):
+    ids = generation.generate_ids(loaded, vocab.encode(tokens).tolist(), length, **options)
+    for piece in generation.text_pieces(vocab, tokens, ids):
         print(piece, end="", flush=sys.stdout.isatty())
         pieces.append(piece)
     print()

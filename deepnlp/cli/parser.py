@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from inspect import signature
 from typing import Any, NoReturn, get_origin, get_type_hints
 
@@ -70,7 +71,7 @@ def declare(parser: Any, *functions: Callable[..., Any], **common: Any) -> None:
         parameter = signature(function).parameters[name]
         is_option = parameter.kind is parameter.KEYWORD_ONLY
         is_needed = parameter.default is parameter.empty
-        details: dict[str, Any] = {"default": option.default, "type": str}
+        details: dict[str, Any] = {"default": option.default}
         if get_origin(get_type_hints(function)[name]) is Sequence:
             details["default"] = list(option.default or ())
             details |= {"action": "append"} if is_option else {"nargs": "+" if is_needed else "*"}
@@ -78,15 +79,12 @@ def declare(parser: Any, *functions: Callable[..., Any], **common: Any) -> None:
             details["nargs"] = "?"
         if is_option:
             details |= {"dest": name, "required": is_needed}
-        if option.kind in (int, float):
-            details["type"] = checked(option)
-        elif option.kind is bool:
+        if option.kind is bool:
             details["action"] = "store_true"
         if option.either not in groups:
             groups[option.either] = parser.add_mutually_exclusive_group(required=not is_option)
-        shown = None if option.kind is bool else option.default
         spelled = flag(option.name) if is_option else name
-        add_option(groups[option.either], spelled, option, shown, **details | common)
+        add_option(groups[option.either], spelled, option, **details | option.details | common)
 
 
 def flag(name: str) -> str:
@@ -98,37 +96,32 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"
 
 
-def add_option(group: Any, spelled: str, option: Option, shown: Any, **details: Any) -> None:
-    """Add an argument to argparse, with the help, a default and the limits of an option."""
-    text = option.help.replace("%", "%%")
-    if isinstance(shown, bool):
-        shown = "yes" if shown else "no"
+def add_option(group: Any, spelled: str, option: Option, **details: Any) -> None:
+    """Add an argument to argparse, with the help, the default and the limits of an option."""
+    text, shown = option.help.replace("%", "%%"), option.default
+    if option.kind is bool:
+        details.setdefault("action", argparse.BooleanOptionalAction)
+        shown = None if details["action"] == "store_true" else "yes" if shown else "no"
+    elif option.choices:
+        details["choices"] = option.choices
+    else:
+        letter = option.metavar or {int: "N", float: "X"}.get(option.kind)
+        details = {"metavar": letter, "type": partial(_value, option), **details}
     if shown not in (None, "", ()) and "default" not in text:
         text += f" (default {shown})"
     if option.limits():
         text += f" [{option.limits()}]"
-    if option.kind is bool:
-        details.pop("type", None)
-    else:
-        letter = option.metavar or {int: "N", float: "X"}.get(option.kind)
-        details |= {"choices": option.choices} if option.choices else {"metavar": letter}
-    group.add_argument(spelled, help=text, **details | option.details)
+    group.add_argument(spelled, help=text, **details)
 
 
-def checked(option: Option) -> Callable[[str], Any]:
-    """What makes a number of a word, or says what was expected.
-
-    >>> checked(Option(kind=float, above=0, high=1))("2")
-    Traceback (most recent call last):
-        ...
-    argparse.ArgumentTypeError: should be a number, above 0 and at most 1, got '2'
-    """
-
-    def value(word: str) -> Any:
-        try:
-            return option.check(option.kind(word))
-        except (ValueError, OverflowError):
-            expected = f"should be {option.expected()}, got {word!r}"
-            raise argparse.ArgumentTypeError(expected) from None
-
-    return value
+def _value(option: Option, word: str) -> Any:
+    """The value that a word stands for; of an option with several, commas stand between them."""
+    if option.kind is str:
+        return word
+    words = word.split(",") if option.several else [word]
+    try:
+        values = [option.check(option.kind(each)) for each in words]
+    except (ValueError, OverflowError):
+        expected = f"should be {option.expected()}, got {word!r}"
+        raise argparse.ArgumentTypeError(expected) from None
+    return values if len(values) > 1 else values[0]

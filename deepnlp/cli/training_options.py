@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,14 +33,7 @@ def configure(parser: Parser, argv: Sequence[str]) -> None:
     for heading, options in option_groups(defaults["task"]).items():
         group = parser.add_argument_group(heading)
         for name, option in options.items():
-            details: dict[str, Any] = {
-                "default": argparse.SUPPRESS
-            }  # not given, not in the namespace
-            if option.kind is bool:
-                details["action"] = argparse.BooleanOptionalAction
-            else:
-                details["type"] = several(option.kind) if option.several else option.kind
-            add_option(group, flag(name), option, defaults[name], **details)
+            add_declared(group, replace(option, default=defaults[name]))
     for other in TASKS:
         for name in map(flag, all_options(other)):
             if name not in parser._option_string_actions:
@@ -61,6 +55,11 @@ def defaults_of(
     return configured(recipe, task=task)
 
 
+def add_declared(group: Any, option: Option) -> None:
+    """Add an option which is not in the namespace where it is not given."""
+    add_option(group, flag(option.name), option, default=argparse.SUPPRESS)
+
+
 def file_name(text: str) -> str:
     """The value of an option that is part of the name of a file or folder, and no path.
 
@@ -72,18 +71,3 @@ def file_name(text: str) -> str:
     if not text or text.startswith(".") or not text.isprintable() or Path(text).name != text:
         raise argparse.ArgumentTypeError(f"should be a name without folders, got {text!r}")
     return text
-
-
-def several(kind: type) -> Any:
-    """The type of an option that takes one value, or several with commas between.
-
-    >>> several(int)("8"), several(int)("8,8,4")
-    (8, [8, 8, 4])
-    """
-
-    def values(text: str) -> Any:
-        found = [kind(part) for part in text.split(",")]
-        return found if len(found) > 1 else found[0]
-
-    values.__name__ = kind.__name__  # in argparse's message
-    return values

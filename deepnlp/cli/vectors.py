@@ -68,7 +68,9 @@ def run(
     if not is_model and side is not None:
         raise ValueError(f"--side goes with a run or a checkpoint, {path} is a file of vectors")
     if is_model:
-        vectors = _head(_of_model(path, side or "input"), limit)
+        model: Any = checkpoint.load(path)
+        vectors = model.word_vectors(side or "input")
+        vectors = vectors.head(limit or len(vectors))
     else:
         vectors = WordVectors.load(path, format, limit=limit)
     for note in vectors.notes:
@@ -119,7 +121,7 @@ def analogy(
     if questions is not None:
         return _answer_all(vectors, questions, method, restrict)
     a, b, c = words
-    answers = _head(vectors, restrict).analogy(a, b, c, k, method)
+    answers = vectors.head(restrict or len(vectors)).analogy(a, b, c, k, method)
     text = _ranking(f"{a} is to {b} as {c} is to", "score", answers)
     return Answer({"question": [a, b, c], "answers": _pairs(answers, "score")}, text)
 
@@ -207,26 +209,7 @@ def convert(
     return Answer({"out": out}, f"{out}: {V:,} words, D = {D}")
 
 
-ACTIONS = {
-    "neighbours": neighbours,
-    "analogy": analogy,
-    "similarity": similarity,
-    "plot": plot,
-    "convert": convert,
-}
-
-
-def _of_model(path: Path, side: str) -> WordVectors:
-    model: Any = checkpoint.load(path)
-    try:
-        vectors: WordVectors = model.word_vectors(side)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return vectors
-
-
-def _head(vectors: WordVectors, count: int | None) -> WordVectors:
-    return vectors if count is None else vectors.head(count)
+ACTIONS = {action.__name__: action for action in (neighbours, analogy, similarity, plot, convert)}
 
 
 def _answer_all(vectors: WordVectors, questions: str, method: str, restrict: int | None) -> Answer:

@@ -35,9 +35,12 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([*TRAIN, "--layers", "1000000000"], "1 or more and at most 100, got 1000000000"),
-        ([*TRAIN, "--embed-bound", "1e308"], "embed_bound should be a number, above 0 and at most"),
-        ([*TRAIN, "--embed-bound", "nan"], "embed_bound should be a number"),
+        ([*TRAIN, "--layers", "1000000000"], "1 or more and at most 100, got '1000000000'"),
+        (
+            [*TRAIN, "--embed-bound", "1e308"],
+            "--embed-bound: should be a number, above 0 and",
+        ),
+        ([*TRAIN, "--embed-bound", "nan"], "--embed-bound: should be a number"),
         (["generate", "run", "--samples", "1000000000"], "at most 1000, got '1000000000'"),
         (["generate", "run", "--samples", "1" * 5000], "at most 1000, got '1111"),
         (["generate", "run", "--length", "1" * 20], "at most 1,000,000, got"),
@@ -53,8 +56,8 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
         (["search", "--workers", "100000"], "1 or more and at most 64, got"),
         (["gradcheck", "--museum", "--shapes", "1000000"], "at most 1000, got"),
         (["info", "--recipe", "default", "--vocab-size", "1" * 15], "at most 10,000,000, got"),
-        (["train", "--task", "ngrams", "--order", "1000000"], "at most 20, got 1000000"),
-        (["train", "--task", "seq2seq", "--beam", "1000000"], "at most 1000, got 1000000"),
+        (["train", "--task", "ngrams", "--order", "1000000"], "at most 20, got '1000000'"),
+        (["train", "--task", "seq2seq", "--beam", "1000000"], "at most 1000, got '1000000'"),
         (["train", "--task", "seq2seq", "--examples", "1" * 15], "at most 10,000,000, got"),
     ],
 )

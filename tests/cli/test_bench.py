@@ -102,8 +102,8 @@ def test_the_page(deepnlp, tmp_path):
     ("arguments", "text"),
     [
         (["speed"], "there is no suite 'speed': choose from lm, layers"),
-        (["lm", "--sizes", "100,x"], "should be a whole number, 1 or more, got 'x'"),
-        (["lm", "--sizes", ""], "should be a whole number, 1 or more, got ''"),
+        (["lm", "--sizes", "100,x"], "1 or more, or a list of such, got '100,x'"),
+        (["lm", "--sizes", ""], "1 or more, or a list of such, got ''"),
         (["lm", "--threads", "0"], "should be a whole number, 1 or more, got '0'"),
         (["lm", "--rounds", "0"], "should be a whole number, 1 or more, got '0'"),
         (["lm", "--tf32"], "give --backend cupy with it"),
