@@ -54,6 +54,8 @@ def run(
 
     Parameters
     ----------
+    corpus : str, optional
+        name of a corpus, or path of a text file or folder; by default the run's own.
     batch_size : int, optional
         language model: streams (default 1); others: rows at the same time.
     baselines : bool

@@ -14,7 +14,7 @@ import numpy as np
 
 from deepnlp import generation
 from deepnlp.cli.models import load_model
-from deepnlp.cli.shared import Answer, Flag, Model, Seed, note_unknown
+from deepnlp.cli.shared import Answer, Flag, Model, note_unknown
 from deepnlp.options import Option
 
 MOST_WORDS = 10_000_000  # of all samples, which are held until the last is done
@@ -25,7 +25,7 @@ def run(
     *,
     prompt: Annotated[str, Option(metavar="TEXT")] = "",
     length: Annotated[int, Option(low=0, high=1_000_000)] = 50,
-    seed: Seed = None,
+    seed: Annotated[int | None, Option(metavar="S", low=0)] = None,
     samples: Annotated[int, Option(metavar="K", low=1, high=1000)] = 1,
     temperature: Annotated[float, Option(metavar="T")] = 1.0,
     top_k: Annotated[int | None, Option(metavar="K")] = None,

@@ -13,6 +13,7 @@ examples:
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -82,36 +83,21 @@ def _check_examples(layers: Sequence[str], method: str, seed: int) -> Answer:
     """Check all examples, or those of the layers asked for."""
     if method == "direction":
         raise ValueError("--method direction is for a class of your own: name its file and class")
-    names = _chosen(layers)
-    row = f"{{:{max(map(len, ['layer', *names]))}}}  {{:14}}  {{:>12}}  {{:>7}}  {{}}"
-    print(row.format("layer", "gradient", "shape", "error", "ok"))
+    classes = dict.fromkeys(example.covers.__name__ for example in EXAMPLES.values())
+    for layer in layers:
+        if layer not in (*classes, *EXAMPLES):
+            raise ValueError(f"unknown layer {layer!r}: expected one of {', '.join(classes)}")
     reports = {}
-    for name in names:
-        reports[name] = EXAMPLES[name].check(method, seed)
-        for gradient in reports[name].rows:
-            shape = " x ".join(map(str, gradient.numeric.shape)) or "number"
-            verdict = "ok" if gradient.ok else f"WRONG, most at {list(gradient.index)}"
-            line = row.format(name, gradient.name, shape, f"{gradient.error:.1e}", verdict)
-            print(line, flush=True)  # central differences take seconds
-            if not gradient.ok and gradient.causes:
-                print(f"  likely cause: {gradient.causes[0]}")
+    for name, example in EXAMPLES.items():
+        if not layers or {name, example.covers.__name__} & {*layers}:
+            report = reports[name] = replace(example.check(method, seed), subject=name)
+            in_full = bool(layers) or not report.ok
+            shown = report if in_full else f"{name}: ok, error {report.error:.1e}"
+            print(shown, flush=True)  # central differences take seconds
     gradients = [gradient.ok for report in reports.values() for gradient in report.rows]
     count, wrong = len(gradients), gradients.count(False)
     verdict = f"{wrong} WRONG" if wrong else "all ok"
-    cases = f"{len(reports)} of {len(EXAMPLES)} cases"
-    print(f"\n{count} gradients checked in {cases}: {verdict}")
-    checked = [{"case": name, **report.to_dict()} for name, report in reports.items()]
+    print(f"\n{count} gradients checked in {len(reports)} of {len(EXAMPLES)} cases: {verdict}")
+    cases = [{"case": name, **report.to_dict()} for name, report in reports.items()]
     facts = {"schema": SCHEMA, "version": VERSION, "ok": not wrong, "gradients": count}
-    return Answer({**facts, "wrong": wrong, "cases": checked}, code=1 if wrong else 0)
-
-
-def _chosen(layers: Sequence[str]) -> list[str]:
-    """Names of the examples of the layers that were asked for."""
-    names: list[str] = []
-    for layer in layers:
-        of_layer = [name for name, e in EXAMPLES.items() if layer in (name, e.covers.__name__)]
-        if not of_layer:
-            known = ", ".join(dict.fromkeys(e.covers.__name__ for e in EXAMPLES.values()))
-            raise ValueError(f"unknown layer {layer!r}: expected one of {known}")
-        names += of_layer
-    return list(dict.fromkeys(names)) or list(EXAMPLES)
+    return Answer({**facts, "wrong": wrong, "cases": cases}, code=1 if wrong else 0)

@@ -34,6 +34,8 @@ def run(
 
     Parameters
     ----------
+    corpus : str, optional
+        name of a corpus, or path of a text file or folder; by default the run's own.
     steps : int
         steps back.
     batch_size : int

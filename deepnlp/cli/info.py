@@ -45,12 +45,9 @@ def run(
     else:
         folder = run_of(model)
         loaded, result = load(model), None if folder is None else Result.of(folder)
-    vocabularies = {
-        name: getattr(loaded, name) for name in getattr(loaded, "vocab_names", ("vocab",))
-    }
-    vocabularies = {name: vocab for name, vocab in vocabularies.items() if vocab is not None}
+    vocabularies = {n: v for n in loaded.vocab_names if (v := getattr(loaded, n)) is not None}
     sizes = {name: len(vocab) for name, vocab in vocabularies.items()}
-    bytes_used = sum(parameter.value.nbytes for parameter in loaded.parameters())
+    size = sum(parameter.value.nbytes for parameter in loaded.parameters())
     facts = {
         "model": type(loaded).__name__,
         "config": loaded.config(),
@@ -65,13 +62,11 @@ def run(
             for name, parameter in loaded.named_parameters()
         ],
         "size": loaded.size(),
-        "bytes": bytes_used,
+        "bytes": size,
         "vocabulary": sizes.get("vocab") or sizes or None,
         "result": None if result is None else result.to_dict(),
     }
-    memory = (
-        f"{megabytes(bytes_used)} for the weights, {megabytes(2 * bytes_used)} with their gradients"
-    )
+    memory = f"{megabytes(size)} for the weights, {megabytes(2 * size)} with their gradients"
     lines = [loaded.summary(), f"\nmemory: {memory}"]
     for name, vocab in vocabularies.items():
         what = name.replace("vocab", "vocabulary").replace("_", " ")

@@ -25,6 +25,8 @@ def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
 
     Parameters
     ----------
+    text : str, optional
+        the text, or - for standard input.
     file : str, optional
         a text file, a sentence a line.
     """

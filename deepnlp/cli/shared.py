@@ -23,23 +23,14 @@ class Answer(NamedTuple):
 
 Flag = Annotated[bool, Option()]
 Count = Annotated[int | None, Option(low=1)]
-Seed = Annotated[int | None, Option(metavar="S", low=0)]
 Out = Annotated[str, Option(metavar="FILE")]
 Model = Annotated[
     str, Option("a run folder, or a checkpoint (.npz) of one", metavar="RUN_OR_CHECKPOINT")
 ]
-CorpusName = Annotated[
-    str | None,
-    Option(
-        "name of a corpus, or path of a text file or folder; by default the run's own",
-        metavar="NAME|PATH",
-    ),
-]
+CorpusName = Annotated[str | None, Option(metavar="NAME|PATH")]
 Split = Annotated[str, Option("the split to measure", choices=("train", "valid", "test"))]
 Side = Annotated[str | None, Option(choices=("input", "output"))]
-Text = Annotated[
-    str | None, Option("the text, or - for standard input", metavar="TEXT", either="text")
-]
+Text = Annotated[str | None, Option(metavar="TEXT", either="text")]
 TextFile = Annotated[str | None, Option(metavar="FILE", either="text")]
 
 

@@ -39,6 +39,8 @@ def run(
 
     Parameters
     ----------
+    text : str, optional
+        the text, or - for standard input.
     file : str, optional
         a text file, a text a line.
     beam : int, optional
