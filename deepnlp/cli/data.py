@@ -18,12 +18,12 @@ examples:
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
+from deepnlp import datasets
 from deepnlp.cli.shared import Answer, Flag, megabytes
-from deepnlp.datasets import data_folder, manifest
-from deepnlp.datasets import fetch as fetch_set
-from deepnlp.datasets import verify as verify_set
+from deepnlp.datasets import manifest
 from deepnlp.datasets.fetching import RIGHT
 from deepnlp.datasets.files import find_file, located
 from deepnlp.datasets.manifest import DataSet, data_set
@@ -47,17 +47,15 @@ def show(names: Names = ()) -> Answer:
         by default a line for each set.
     """
     sets = [data_set(name) for name in names] or list(manifest.manifest().values())
-    extents = [_extent(known) for known in sets]
-    known_sets = [asdict(known) | extent for known, extent in zip(sets, extents, strict=True)]
-    facts = {"folder": str(data_folder()), "sets": known_sets}
+    facts = {
+        "folder": str(datasets.data_folder()),
+        "sets": [asdict(known) | _extent(known) for known in sets],
+    }
     if names:
         return Answer(facts, "\n\n".join(map(_in_full, sets)))
-    rows = [
-        [s.name, f"{e['there']} of {e['files']}", megabytes(e["bytes"]), s.licence, s.title]
-        for s, e in zip(sets, extents, strict=True)
-    ]
+    rows = [[s.name, _there(s), megabytes(_extent(s)["bytes"]), s.licence, s.title] for s in sets]
     listed = table(["set", ">there", ">size", "licence", "what it is"], rows)
-    return Answer(facts, f"{listed}\n\nfolder: {data_folder()}")
+    return Answer(facts, f"{listed}\n\nfolder: {datasets.data_folder()}")
 
 
 def fetch(
@@ -82,14 +80,15 @@ def fetch(
     for name in names:
         data_set(name)  # an error before anything is fetched
     addresses: dict[str, str] = {}
+    say = partial(print, file=sys.stderr, flush=True)
     for name in names:
-        addresses |= fetch_set(name, to, mirrors=mirror, overwrite=overwrite, say=_say)
-    folder = data_folder(to)
+        addresses |= datasets.fetch(name, to, mirrors=mirror, overwrite=overwrite, say=say)
+    folder = datasets.data_folder(to)
     lines = [
         f"{folder / file}: {'fetched, and right' if address else 'there, and right'}"
         for file, address in addresses.items()
     ]
-    if to and folder.resolve() != data_folder().resolve():
+    if to and folder.resolve() != datasets.data_folder().resolve():
         lines.append(f"set DEEPNLP_DATA={folder} so that commands find it")
     return Answer({"folder": str(folder), "files": addresses}, "\n".join(lines))
 
@@ -105,39 +104,38 @@ def verify(names: Names = ()) -> Answer:
     chosen = names or [
         name for name, known in manifest.manifest().items() if _extent(known)["there"]
     ]
-    states = {file: state for name in chosen for file, state in verify_set(name).items()}
-    text = f"no known data set is in {data_folder()}: `deepnlp data list` shows them"
-    if states:
-        text = table(["file", "state"], list(states.items()))
-    facts = {"folder": str(data_folder()), "files": states}
+    states = {file: state for name in chosen for file, state in datasets.verify(name).items()}
+    facts = {"folder": str(datasets.data_folder()), "files": states}
+    none = f"no known data set is in {datasets.data_folder()}: `deepnlp data list` shows them"
+    text = table(["file", "state"], states.items()) if states else none
     return Answer(facts, text, 0 if {*states.values()} <= {RIGHT} else 1)
 
 
 def path(name: Annotated[str, Option(metavar="NAME")]) -> Answer:
     """print where the files of a set are."""
-    files = [str(find_file(data_folder(), file.path)) for file in data_set(name).files]
+    files = [str(find_file(datasets.data_folder(), file.path)) for file in data_set(name).files]
     return Answer({"set": name, "files": files}, "\n".join(files))
 
 
 ACTIONS = {"list": show, "fetch": fetch, "verify": verify, "path": path}
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def _extent(known: DataSet) -> dict[str, int]:
     """How many files of a set are there, how many it has, and their bytes."""
-    there = sum(located(data_folder() / file.path) is not None for file in known.files)
+    there = sum(located(datasets.data_folder() / file.path) is not None for file in known.files)
     size = sum(file.bytes for file in known.files)
     return {"there": there, "files": len(known.files), "bytes": size}
 
 
+def _there(known: DataSet) -> str:
+    extent = _extent(known)
+    return f"{extent['there']} of {extent['files']}"
+
+
 def _in_full(known: DataSet) -> str:
     """What the manifest says of a set."""
-    extent = _extent(known)
     lines = [f"{known.name}: {known.title}", f"licence: {known.licence}", f"cite: {known.cite}"]
-    lines += [f"there: {extent['there']} of {extent['files']} files, {megabytes(extent['bytes'])}"]
+    lines += [f"there: {_there(known)} files, {megabytes(_extent(known)['bytes'])}"]
     for download in known.downloads:
         for file in download.files:
             member = f" ({file.member})" if file.member else ""

@@ -84,7 +84,9 @@ def declare(parser: Any, *functions: Callable[..., Any], **common: Any) -> None:
         if option.either not in groups:
             groups[option.either] = parser.add_mutually_exclusive_group(required=not is_option)
         spelled = flag(option.name) if is_option else name
-        add_option(groups[option.either], spelled, option, **details | option.details | common)
+        add_option(
+            groups[option.either], spelled, option, **{**details, **option.details, **common}
+        )
 
 
 def flag(name: str) -> str:

@@ -35,9 +35,7 @@ SETS = ("simlex", "men", "rw", "wordsim353")  # measured unless others are asked
 SHOWN = 60  # words of a picture for which none are named
 
 Format = Annotated[str | None, Option(choices=FORMATS)]
-Source = Annotated[
-    str, Option("a file of word vectors, a run folder, or a checkpoint (.npz)", metavar="VECTORS")
-]
+Source = Annotated[str, Option(metavar="VECTORS")]
 Words = Annotated[Sequence[str], Option(metavar="WORD")]
 Shown = Annotated[int, Option("words to show", low=1)]
 
@@ -54,6 +52,8 @@ def run(
 
     Parameters
     ----------
+    source : str
+        a file of word vectors, a run folder, or a checkpoint (.npz).
     side : str, optional
         of a run: the input's vectors (the default) or the output's.
     format : str, optional
@@ -166,6 +166,8 @@ def plot(
 
     Parameters
     ----------
+    source : str
+        a file of word vectors, a run folder, or a checkpoint (.npz).
     words : sequence of str
         a word, or a group NAME=WORD,WORD,...; by default the 60 most frequent words.
     figure : str
