@@ -16,6 +16,7 @@ import functools
 import inspect
 import json
 import math
+import operator
 import re
 from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
@@ -30,10 +31,10 @@ KINDS: dict[type, tuple[str, type]] = {  # in words, and what counts as one
     bool: ("true or false", bool),
 }
 LIMITS = {
-    "low": ("{} or more", lambda value, limit: value >= limit),
-    "above": ("above {}", lambda value, limit: value > limit),
-    "high": ("at most {}", lambda value, limit: value <= limit),
-    "below": ("below {}", lambda value, limit: value < limit),
+    "low": ("{} or more", operator.ge),
+    "above": ("above {}", operator.gt),
+    "high": ("at most {}", operator.le),
+    "below": ("below {}", operator.lt),
 }
 
 

@@ -19,7 +19,7 @@ from deepnlp.options import Option
 
 
 def run(
-    name: Annotated[str | None, Option(metavar="NAME")] = None,
+    name: Annotated[str | None, Option(choices=DEMOS)] = None,
     *,
     out: Annotated[str, Option(metavar="DIR")] = "runs/demos",
     seed: Annotated[int | None, Option(low=0, high=2**32 - 1)] = None,
@@ -39,8 +39,6 @@ def run(
         summaries = {name: demo.summary for name, demo in DEMOS.items()}
         listed = table(["name", "what it shows"], summaries.items())
         return Answer({"demonstrations": summaries}, listed)
-    if name not in DEMOS:
-        raise ValueError(f"there is no demonstration {name!r}: choose one of {', '.join(DEMOS)}")
     from deepnlp.plots.style import saved
 
     folder = Path(out)

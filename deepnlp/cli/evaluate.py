@@ -102,8 +102,7 @@ def run(
         "adaptive": adaptive,
         "baselines": simpler,
     }
-    names = {"cache": "with a cache", "dynamic": "with dynamic evaluation"}
-    shown = {"model": own, **simpler, **{names[name]: adaptive[name] for name in adaptive}}
+    shown = {"model": own, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
     rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
     counted = f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown"
     return Answer(facts, f"{text.describe()}\n{counted}\n\n{table([split, '>perplexity'], rows)}")
