@@ -15,9 +15,8 @@ from keyword import iskeyword
 from typing import Annotated, Any
 
 from deepnlp import __version__
-from deepnlp.cli.checkout import from_checkout
 from deepnlp.cli.parser import Parser, declare
-from deepnlp.cli.shared import Answer, Flag
+from deepnlp.cli.shared import Answer, Flag, from_checkout
 from deepnlp.options import Option, fill
 
 COMMANDS = {

@@ -18,8 +18,7 @@ from typing import Annotated
 
 import numpy as np
 
-from deepnlp.cli.checkout import from_checkout
-from deepnlp.cli.shared import Answer
+from deepnlp.cli.shared import Answer, from_checkout
 from deepnlp.examples import EXAMPLES
 from deepnlp.gradcheck import SCHEMA, VERSION, check_gradients
 from deepnlp.gradcheck.own import build_own, failures_in_one_line, load_own

@@ -25,7 +25,7 @@ from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import flag
 from deepnlp.cli.reproduce import RESULTS, Results, Take, What, list_studies, say, write_page
 from deepnlp.cli.shared import Answer
-from deepnlp.cli.training_options import Recipe, Task, configure, defaults_of
+from deepnlp.cli.train import Recipe, Task, configure, defaults_of
 from deepnlp.files.tables import table
 from deepnlp.options import Option
 from deepnlp.studies.declaration import declared_names

@@ -3,14 +3,20 @@
 import argparse
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import deepnlp
+from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import content_of, decode
 from deepnlp.options import Option
 
 if TYPE_CHECKING:
     from deepnlp.text import Vocabulary
+
+
+CHECKOUT = Path(deepnlp.__file__).parents[1]
 
 
 class Answer(NamedTuple):
@@ -32,6 +38,19 @@ Split = Annotated[str, Option("the split to measure", choices=("train", "valid",
 Side = Annotated[str | None, Option(choices=("input", "output"))]
 Text = Annotated[str | None, Option(metavar="TEXT", either="text")]
 TextFile = Annotated[str | None, Option(metavar="FILE", either="text")]
+
+
+def from_checkout(module: str, what: str) -> Any:
+    """A module of the checkout; an error if the package is not part of one."""
+    path = CHECKOUT.joinpath(*module.split("."))
+    if not (path.is_dir() or path.with_suffix(".py").is_file()):
+        raise DeepNLPError(
+            f"{what} are in the source, not in the installed package: run this in a checkout "
+            "that is installed with `pip install -e .`"
+        )
+    if str(CHECKOUT) not in sys.path:
+        sys.path.append(str(CHECKOUT))
+    return import_module(module)
 
 
 def text_of(text: str | None, file: str | None) -> str:

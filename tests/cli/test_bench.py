@@ -128,7 +128,7 @@ def test_bad_options_are_one_line_and_nothing_is_written(
 def test_where_there_is_no_checkout_one_line_says_where_the_benchmarks_are(
     deepnlp, tmp_path, monkeypatch, arguments
 ):
-    monkeypatch.setattr("deepnlp.cli.checkout.CHECKOUT", tmp_path)
+    monkeypatch.setattr("deepnlp.cli.shared.CHECKOUT", tmp_path)
     found = deepnlp("bench", *arguments)
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
     assert "the benchmarks are in the source" in found.err
