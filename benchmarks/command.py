@@ -1,19 +1,5 @@
-"""``deepnlp bench``: how fast, against PyTorch and against the machine's limit."""
+"""``deepnlp bench``: how fast, against PyTorch and against the machine's limit.
 
-import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, at_least
-from deepnlp.errors import DeepNLPError
-
-if TYPE_CHECKING:
-    from benchmarks.settings import Settings
-
-DEFAULT_OUT = "benchmarks/results"
-
-EPILOG = f"""\
 suites:
   lm          a training step and an evaluation pass of the language model
   layers      each layer, forward and backward
@@ -29,7 +15,7 @@ suites:
   soak        memory over minutes or hours of training, generating and evaluating
 
 Every contestant runs in its own process, all of them in turn. The results go to
-{DEFAULT_OUT}/SUITE.json (SUITE-cupy.json of a GPU), or to --out. Times are of this machine, as
+benchmarks/results/SUITE.json (SUITE-cupy.json of a GPU), or to --out. Times are of this machine, as
 busy as it is: let nothing else run. PyTorch takes part where it is installed
 (pip install 'deepnlp[bench]').
 
@@ -40,128 +26,106 @@ examples:
   deepnlp bench soak --minutes 60 --rounds 1
   deepnlp bench --quick
   deepnlp bench --page docs/performance.md
-"""
+"""  # noqa: D405, D406, D407
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from benchmarks.machine import commit, cores, has_torch
+from benchmarks.run import run_suite
+from benchmarks.settings import QUICK_SIZES, SIZES, Settings
+from benchmarks.suites import SUITES
+from deepnlp import backend
+from deepnlp.cli.shared import Answer, Count, Flag
+from deepnlp.errors import DeepNLPError
+from deepnlp.options import Option
+
+DEFAULT_OUT = "benchmarks/results"
 WITHOUT_TORCH = "PyTorch is left out: it is not installed; pip install 'deepnlp[bench]' brings it"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    parser.epilog = EPILOG
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="by default all of them")
-    parser.add_argument(
-        "--threads",
-        type=at_least(1),
-        metavar="N",
-        help="in every library; by default as many as this process has cores",
-    )
-    parser.add_argument(
-        "--rounds",
-        type=at_least(1),
-        metavar="N",
-        help="how often each contestant is started (default 5; 1 with --quick)",
-    )
-    parser.add_argument(
-        "--sizes", type=_sizes, metavar="H,H", help="hidden sizes (default 100,200,650)"
-    )
-    parser.add_argument(
-        "--epochs", type=at_least(1), metavar="N", help="of the suite translation (default 6)"
-    )
-    parser.add_argument(
-        "--minutes", type=at_least(1), metavar="N", help="of the suite soak, a round (default 2)"
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="tiny sizes, one round, written only where --out says: whether it runs, not how fast",
-    )
-    parser.add_argument(
-        "--out", metavar="DIR", help=f"folder of the results (default {DEFAULT_OUT})"
-    )
-    parser.add_argument("--no-torch", action="store_true", help="leave PyTorch out")
-    parser.add_argument(
-        "--tf32",
-        action="store_true",
-        help="on a GPU: products of float32 with inputs rounded to 10 bits, in every library",
-    )
-    parser.add_argument(
-        "--page",
-        metavar="FILE",
-        help="time nothing: write the page on speed and its figures from the results in --out",
-    )
-    add_json(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(
+    suites: Annotated[Sequence[str], Option(metavar="SUITE")] = (),
+    *,
+    threads: Count = None,
+    rounds: Count = None,
+    sizes: Annotated[int | list[int] | None, Option(metavar="H,H", low=1)] = None,
+    epochs: Count = None,
+    minutes: Count = None,
+    quick: Flag = False,
+    out: Annotated[str | None, Option(metavar="DIR")] = None,
+    no_torch: Flag = False,
+    tf32: Flag = False,
+    page: Annotated[str | None, Option(metavar="FILE")] = None,
+) -> Answer:
     """Run the suites, write their results and print their tables; or write the page.
 
-    Returns
-    -------
-    int
-        The exit code.
+    Parameters
+    ----------
+    suites : sequence of str
+        by default all of them.
+    threads : int, optional
+        in every library; by default as many as this process has cores.
+    rounds : int, optional
+        how often each contestant is started (default 5; 1 with --quick).
+    sizes : int or list of int, optional
+        hidden sizes (default 100,200,650).
+    epochs : int, optional
+        of the suite translation (default 6).
+    minutes : int, optional
+        of the suite soak, a round (default 2).
+    quick : bool
+        tiny sizes, one round, written only where --out says: whether it runs, not how fast.
+    out : str, optional
+        folder of the results (default benchmarks/results).
+    no_torch : bool
+        leave PyTorch out.
+    tf32 : bool
+        on a GPU: products of float32 with inputs rounded to 10 bits, in every library.
+    page : str, optional
+        time nothing: write the page on speed and its figures from the results in --out.
     """
-    from benchmarks.machine import commit, has_torch
-    from benchmarks.run import run_suite
-    from benchmarks.suites import SUITES
-
-    if arguments.page is not None:
-        return _write_page(arguments)
-    for name in arguments.suites:
+    if page is not None:
+        return _write_page(page, suites, out or DEFAULT_OUT)
+    for name in suites:
         if name not in SUITES:
             raise DeepNLPError(f"there is no suite {name!r}: choose from {', '.join(SUITES)}")
-    settings = _settings(arguments, has_torch())
-    folder = arguments.out or (None if arguments.quick else DEFAULT_OUT)
+    if tf32 and backend.name() != "cupy":
+        raise DeepNLPError("--tf32 is a number format of GPUs: give --backend cupy with it")
+    hidden_sizes = tuple(sizes) if isinstance(sizes, list) else (sizes,) if sizes else ()
+    settings = Settings(
+        backend=backend.name(),
+        threads=threads or cores(),
+        rounds=rounds or (1 if quick else 5),
+        sizes=hidden_sizes or (QUICK_SIZES if quick else SIZES),
+        quick=quick,
+        torch=has_torch() and not no_torch,
+        tf32=tf32,
+        epochs=epochs,
+        minutes=minutes,
+    )
+    folder = out or (None if quick else DEFAULT_OUT)
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)  # before the work begins
-    if not (settings.torch or arguments.no_torch):
-        print(WITHOUT_TORCH, file=aside(arguments))
+    if not (settings.torch or no_torch):
+        print(WITHOUT_TORCH)
     source = commit()
     results = {}
-    for name in dict.fromkeys(arguments.suites or SUITES):
+    for name in dict.fromkeys(suites or SUITES):
         result = run_suite(name, settings, source)
         results[name] = result.to_dict()
         for table in SUITES[name].tables(result):
-            print(f"{table.text()}\n", file=aside(arguments))
+            print(f"{table.text()}\n")
         if folder is not None:
-            print(f"results: {result.write(folder)}\n", file=aside(arguments))
-    if arguments.json:
-        print_json({"suites": results})
-    return 0
+            print(f"results: {result.write(folder)}\n")
+    return Answer({"suites": results})
 
 
-def _settings(arguments: argparse.Namespace, torch: bool) -> "Settings":
-    from benchmarks.machine import cores
-    from benchmarks.settings import QUICK_SIZES, SIZES, Settings
-    from deepnlp import backend
-
-    if arguments.tf32 and backend.name() != "cupy":
-        raise DeepNLPError("--tf32 is a number format of GPUs: give --backend cupy with it")
-    return Settings(
-        backend=backend.name(),
-        threads=arguments.threads or cores(),
-        rounds=arguments.rounds or (1 if arguments.quick else 5),
-        sizes=arguments.sizes or (QUICK_SIZES if arguments.quick else SIZES),
-        quick=arguments.quick,
-        torch=torch and not arguments.no_torch,
-        tf32=arguments.tf32,
-        epochs=arguments.epochs,
-        minutes=arguments.minutes,
-    )
-
-
-def _write_page(arguments: argparse.Namespace) -> int:
+def _write_page(page: str, suites: Sequence[str], folder: str) -> Answer:
     from benchmarks.page import write_page
 
-    if arguments.suites:
+    if suites:
         raise DeepNLPError("--page times nothing: run the suites first, without it")
-    files = write_page(arguments.page, arguments.out or DEFAULT_OUT)
-    if arguments.json:
-        print_json({"files": [str(path) for path in files]})
-    else:
-        print("\n".join(map(str, files)))
-    return 0
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    """Hidden sizes from the text of the option."""
-    return tuple(at_least(1)(part) for part in text.split(","))
+    files = [str(path) for path in write_page(page, folder)]
+    return Answer({"files": files}, "\n".join(files))

@@ -16,8 +16,9 @@ import functools
 import inspect
 import json
 import math
+import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -30,10 +31,10 @@ KINDS: dict[type, tuple[str, type]] = {  # in words, and what counts as one
     bool: ("true or false", bool),
 }
 LIMITS = {
-    "low": ("{} or more", lambda value, limit: value >= limit),
-    "above": ("above {}", lambda value, limit: value > limit),
-    "high": ("at most {}", lambda value, limit: value <= limit),
-    "below": ("below {}", lambda value, limit: value < limit),
+    "low": ("{} or more", operator.ge),
+    "above": ("above {}", operator.gt),
+    "high": ("at most {}", operator.le),
+    "below": ("below {}", operator.lt),
 }
 
 
@@ -43,18 +44,22 @@ class Option:
 
     Without a ``help`` its text is the first sentence on the argument in the docstring. The fields
     from ``argument`` on are filled in by :func:`options_of`. ``name`` is given where the option has
-    another name than the argument. ``resume`` says which value a resumed run may have: ``"same"``,
+    another name than the argument. ``metavar`` and ``details`` are for argparse; of the arguments
+    of a command with the same ``either`` one is given at most, and one at least if the first is
+    given by position. ``resume`` says which value a resumed run may have: ``"same"``,
     ``"larger"``, ``"any"``, or ``"moved"``, another path to the same file; see :meth:`may_become`.
     """
 
     help: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     low: float | None = None
     above: float | None = None
     high: float | None = None
     below: float | None = None
     name: str = ""
     metavar: str = ""
+    either: str = ""
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     resume: str = "same"
     argument: str = ""
     kind: type = str
@@ -64,9 +69,7 @@ class Option:
 
     def check(self, value: Any, name: str = "") -> Any:
         """The value in its type, or a ValueError that says what was expected."""
-        if self.optional and (
-            value is None or (self.kind is str and isinstance(value, str) and not value)
-        ):
+        if self.optional and (value is None or (self.kind is str and value == "")):
             return None
         if self.several and isinstance(value, list | tuple) and value:
             return [dataclasses.replace(self, several=False).check(one, name) for one in value]
@@ -257,15 +260,7 @@ def to_toml(options: Mapping[str, Any]) -> str:
     tied = true
     ids = [1, 2]
     """
-    return "".join(f"{name} = {_in_toml(v)}\n" for name, v in options.items() if v is not None)
-
-
-def _in_toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_in_toml, value))}]"
-    # JSON's escapes are TOML's, except that JSON leaves one character bare
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    # Such values are written in TOML as in JSON, except that JSON leaves one character bare
+    write = functools.partial(json.dumps, ensure_ascii=False, default=str)
+    lines = [f"{name} = {write(v)}\n" for name, v in options.items() if v is not None]
+    return "".join(lines).replace("\x7f", "\\u007f")

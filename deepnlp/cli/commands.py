@@ -1,12 +1,23 @@
-"""The commands by name, and the parser with the options of the one that is called."""
+"""The commands by name, and the parser with the arguments of the one that is called.
+
+examples:
+  deepnlp train                                    the default model on the built-in corpus
+  deepnlp train --corpus book.txt --epochs 10 --out runs/book
+  deepnlp generate runs/book --prompt "the list is"
+  deepnlp COMMAND --help                           what a command can do
+"""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from keyword import iskeyword
+from typing import Annotated, Any
 
 from deepnlp import __version__
-from deepnlp.cli.parser import Parser, add_backend
+from deepnlp.cli.parser import Parser, declare
+from deepnlp.cli.shared import Answer, Flag, from_checkout
+from deepnlp.options import Option, fill
 
 COMMANDS = {
     "train": "train a model and show what it reaches",
@@ -27,43 +38,86 @@ COMMANDS = {
     "info": "parameters, shapes and sizes of a run, a checkpoint or a recipe",
 }
 
-EPILOG = """\
-examples:
-  deepnlp train                                    the default model on the built-in corpus
-  deepnlp train --corpus book.txt --epochs 10 --out runs/book
-  deepnlp generate runs/book --prompt "the list is"
-  deepnlp COMMAND --help                           what a command can do
-"""
-
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:
-    """Build the parser, with the options of the command that ``argv`` names.
+    """Build the parser, with the arguments of the command that ``argv`` names.
 
-    >>> parser = build_parser(["gradcheck", "--seed", "3"])
-    >>> parser.parse_args(parser.called.arguments).seed
+    >>> build_parser(["gradcheck"]).parse_args(["gradcheck", "--seed", "3"]).seed
     3
     """
     parser = Parser(
         prog="deepnlp",
         description="Deep learning for language, from scratch on NumPy and CuPy.",
-        epilog=EPILOG,
+        epilog=_more(__doc__),
     )
-    parser.arguments = argv
     parser.add_argument("--version", action="version", version=f"deepnlp {__version__}")
-    add_backend(parser, default=None)
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    declare(parser, common)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     called = next((word for word in argv if word in COMMANDS), None)
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=summary, description=summary[0].upper() + summary[1:] + "."
-        )
+        command = _add(commands, name, summary)
         if name == called:
-            file = f"{name}_" if iskeyword(name) else name
-            module = import_module(f"deepnlp.cli.{file}")
-            command.arguments, parser.called = argv, command
-            command.epilog = (module.__doc__ or "").partition("\n\n")[2]  # more, and examples
-            module.configure(command)
-            command.set_defaults(run=module.run)
-            # Without a default, so that a value given before the command is kept.
-            add_backend(command, default=argparse.SUPPRESS)
+            parser.called = command
+            _configure(command, name, argv)
     return parser
+
+
+def common(
+    *,
+    backend: Annotated[str | None, Option(choices=("numpy", "cupy"))] = None,
+    traceback: Flag = False,
+    json: Flag = False,
+) -> None:
+    """What every command has.
+
+    Parameters
+    ----------
+    backend : str, optional
+        compute on the CPU (numpy) or on an NVIDIA GPU (cupy); by default what the environment
+        variable DEEPNLP_BACKEND says, else numpy.
+    traceback : bool
+        after an error show where in the code it was raised.
+    json : bool
+        print one JSON object on standard output, and everything else on standard error.
+    """
+
+
+def _add(commands: Any, name: str, summary: str) -> Parser:
+    description = summary[0].upper() + summary[1:] + "."
+    parser: Parser = commands.add_parser(name, help=summary, description=description)
+    return parser
+
+
+def _more(doc: str | None) -> str:
+    """What a docstring says after its first line: more, and examples."""
+    return (doc or "").partition("\n\n")[2]
+
+
+def _configure(command: Parser, name: str, argv: Sequence[str]) -> None:
+    """Add the arguments of a command; one with actions has its own for each of them."""
+    file = f"{name}_" if iskeyword(name) else name
+    if name == "bench":
+        module = from_checkout("benchmarks.command", "the benchmarks")
+    else:
+        module = import_module(f"deepnlp.cli.{file}")
+    command.epilog = _more(module.__doc__)
+    parsers = [command]
+    if hasattr(module, "ACTIONS"):
+        actions = command.add_subparsers(metavar="ACTION", required=True)
+        for name, action in module.ACTIONS.items():
+            own = _add(actions, name, (action.__doc__ or "").partition(".")[0])
+            own.set_defaults(run=partial(_act, module.run, action))
+            declare(own, module.run, action)
+            parsers.append(own)
+    else:
+        command.set_defaults(run=module.run)
+        declare(command, module.run)
+    if hasattr(module, "configure"):
+        module.configure(command, argv)
+    for parser in parsers:  # without defaults, so that a value given before is kept
+        declare(parser, common, default=argparse.SUPPRESS)
+
+
+def _act(run: Callable[..., Answer], action: Callable[..., Any], **values: Any) -> Answer:
+    """Run a command with one of its actions, each with its own arguments."""
+    return fill(run, values, partial(fill, action, values))

@@ -15,148 +15,128 @@ examples:
   deepnlp data path ptb                 where its files are
 """
 
-import argparse
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
 
-from deepnlp.cli.actions import add_actions
-from deepnlp.cli.output import answer, aside, megabytes, print_json, table
+from deepnlp import datasets
+from deepnlp.cli.shared import Answer, Flag, megabytes
+from deepnlp.datasets import manifest
+from deepnlp.datasets.fetching import RIGHT
+from deepnlp.datasets.files import find_file, located
+from deepnlp.datasets.manifest import DataSet, data_set
+from deepnlp.files.tables import table
+from deepnlp.options import Option
 
-if TYPE_CHECKING:
-    from deepnlp.datasets.manifest import DataSet
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions, each with its options."""
-    action = add_actions(parser)
-    add = action("list", "the known data sets, or all about some of them", show)
-    add("names NAME", "by default a line for each set", nargs="*")
-
-    add = action("fetch", "fetch what is not there", fetch)
-    add("names NAME", "", nargs="+")
-    add(
-        "--mirror URL",
-        "try this address of a data folder first; may be given several times; by default "
-        "what the environment variable DEEPNLP_MIRROR says",
-        many=True,
-    )
-    add("--to DIR", "by default the data folder")
-    add("--overwrite", "replace files that hold other bytes", bool)
-
-    add = action("verify", "compare files with their published checksums", verify)
-    add("names NAME", "by default sets that are there", nargs="*")
-
-    add = action("path", "print where the files of a set are", path)
-    add("names NAME", "", nargs=1)
+Names = Annotated[Sequence[str], Option(metavar="NAME")]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(action: Callable[[], Answer]) -> Answer:
     """Do what was asked for."""
-    code: int = arguments.do(arguments)
-    return code
+    return action()
 
 
-def show(arguments: argparse.Namespace) -> int:
-    """Print a table of all sets, or what the manifest says of some."""
-    from deepnlp.datasets.manifest import data_set, manifest
+def show(names: Names = ()) -> Answer:
+    """the known data sets, or all about some of them.
 
-    chosen = [data_set(name) for name in arguments.names] or list(manifest().values())
-    facts = {"folder": str(_folder()), "sets": [_as_json(data) for data in chosen]}
-    if arguments.names:
-        return answer(arguments, facts, "\n\n".join(map(_in_full, chosen)))
-    rows = [
-        [data.name, _there(data), megabytes(_size(data)), data.licence, data.title]
-        for data in chosen
-    ]
-    sets = table(["set", ">there", ">size", "licence", "what it is"], rows)
-    return answer(arguments, facts, f"{sets}\n\nfolder: {_folder()}")
+    Parameters
+    ----------
+    names : sequence of str
+        by default a line for each set.
+    """
+    sets = [data_set(name) for name in names] or list(manifest.manifest().values())
+    facts = {
+        "folder": str(datasets.data_folder()),
+        "sets": [asdict(known) | _extent(known) for known in sets],
+    }
+    if names:
+        return Answer(facts, "\n\n".join(map(_in_full, sets)))
+    rows = [[s.name, _there(s), megabytes(_extent(s)["bytes"]), s.licence, s.title] for s in sets]
+    listed = table(["set", ">there", ">size", "licence", "what it is"], rows)
+    return Answer(facts, f"{listed}\n\nfolder: {datasets.data_folder()}")
 
 
-def fetch(arguments: argparse.Namespace) -> int:
-    """Fetch sets, and say what came from where."""
-    from deepnlp.datasets import data_folder
-    from deepnlp.datasets.fetching import fetch as fetch_set
-    from deepnlp.datasets.manifest import data_set
+def fetch(
+    names: Names,
+    *,
+    mirror: Annotated[Sequence[str], Option(metavar="URL")] = (),
+    to: Annotated[str | None, Option(metavar="DIR")] = None,
+    overwrite: Flag = False,
+) -> Answer:
+    """fetch what is not there.
 
-    for name in arguments.names:
+    Parameters
+    ----------
+    mirror : sequence of str
+        try this address of a data folder first; may be given several times; by default what the
+        environment variable DEEPNLP_MIRROR says.
+    to : str, optional
+        by default the data folder.
+    overwrite : bool
+        replace files that hold other bytes.
+    """
+    for name in names:
         data_set(name)  # an error before anything is fetched
     addresses: dict[str, str] = {}
-    for name in arguments.names:
-        addresses |= fetch_set(
-            name,
-            arguments.to,
-            mirrors=arguments.mirror,
-            overwrite=arguments.overwrite,
-            say=lambda line: print(line, file=sys.stderr, flush=True),
-        )
-    folder = data_folder(arguments.to)
-    if arguments.json:
-        print_json({"folder": str(folder), "files": addresses})
-        return 0
-    for file, address in addresses.items():
-        print(f"{folder / file}: {'fetched, and right' if address else 'there, and right'}")
-    if arguments.to and folder.resolve() != _folder().resolve():
-        print(f"set DEEPNLP_DATA={folder} so that commands find it", file=aside(arguments))
-    return 0
+    say = partial(print, file=sys.stderr, flush=True)
+    for name in names:
+        addresses |= datasets.fetch(name, to, mirrors=mirror, overwrite=overwrite, say=say)
+    folder = datasets.data_folder(to)
+    lines = [
+        f"{folder / file}: {'fetched, and right' if address else 'there, and right'}"
+        for file, address in addresses.items()
+    ]
+    if to and folder.resolve() != datasets.data_folder().resolve():
+        lines.append(f"set DEEPNLP_DATA={folder} so that commands find it")
+    return Answer({"folder": str(folder), "files": addresses}, "\n".join(lines))
 
 
-def verify(arguments: argparse.Namespace) -> int:
-    """Print the state of every file; 1 if one is not right."""
-    from deepnlp.datasets.fetching import RIGHT
-    from deepnlp.datasets.fetching import verify as verify_set
-    from deepnlp.datasets.manifest import manifest
+def verify(names: Names = ()) -> Answer:
+    """compare files with their published checksums.
 
-    names = arguments.names or [name for name, data in manifest().items() if _count(data)]
-    states = {file: state for name in names for file, state in verify_set(name).items()}
-    text = f"no known data set is in {_folder()}: `deepnlp data list` shows them"
-    if states:
-        text = table(["file", "state"], list(states.items()))
-    answer(arguments, {"folder": str(_folder()), "files": states}, text)
-    return 0 if set(states.values()) <= {RIGHT} else 1
-
-
-def path(arguments: argparse.Namespace) -> int:
-    """Print a path a line; an error that names the command if a file is missing."""
-    from deepnlp.datasets.files import find_file
-    from deepnlp.datasets.manifest import data_set
-
-    files = [str(find_file(_folder(), file.path)) for file in data_set(arguments.names[0]).files]
-    return answer(arguments, {"set": arguments.names[0], "files": files}, "\n".join(files))
+    Parameters
+    ----------
+    names : sequence of str
+        by default sets that are there.
+    """
+    chosen = names or [
+        name for name, known in manifest.manifest().items() if _extent(known)["there"]
+    ]
+    states = {file: state for name in chosen for file, state in datasets.verify(name).items()}
+    facts = {"folder": str(datasets.data_folder()), "files": states}
+    none = f"no known data set is in {datasets.data_folder()}: `deepnlp data list` shows them"
+    text = table(["file", "state"], states.items()) if states else none
+    return Answer(facts, text, 0 if {*states.values()} <= {RIGHT} else 1)
 
 
-def _folder() -> Path:
-    from deepnlp.datasets import data_folder
-
-    return data_folder()
-
-
-def _count(data: "DataSet") -> int:
-    """How many files of a set are there."""
-    from deepnlp.datasets.files import located
-
-    return sum(located(_folder() / file.path) is not None for file in data.files)
+def path(name: Annotated[str, Option(metavar="NAME")]) -> Answer:
+    """print where the files of a set are."""
+    files = [str(find_file(datasets.data_folder(), file.path)) for file in data_set(name).files]
+    return Answer({"set": name, "files": files}, "\n".join(files))
 
 
-def _there(data: "DataSet") -> str:
-    return f"{_count(data)} of {len(data.files)}"
+ACTIONS = {"list": show, "fetch": fetch, "verify": verify, "path": path}
 
 
-def _size(data: "DataSet") -> int:
-    return sum(file.bytes for file in data.files)
+def _extent(known: DataSet) -> dict[str, int]:
+    """How many files of a set are there, how many it has, and their bytes."""
+    there = sum(located(datasets.data_folder() / file.path) is not None for file in known.files)
+    size = sum(file.bytes for file in known.files)
+    return {"there": there, "files": len(known.files), "bytes": size}
 
 
-def _as_json(data: "DataSet") -> dict[str, Any]:
-    from dataclasses import asdict
+def _there(known: DataSet) -> str:
+    extent = _extent(known)
+    return f"{extent['there']} of {extent['files']}"
 
-    return asdict(data) | {"there": _count(data), "files": len(data.files), "bytes": _size(data)}
 
-
-def _in_full(data: "DataSet") -> str:
+def _in_full(known: DataSet) -> str:
     """What the manifest says of a set."""
-    lines = [f"{data.name}: {data.title}", f"licence: {data.licence}", f"cite: {data.cite}"]
-    lines += [f"there: {_there(data)} files, {megabytes(_size(data))}"]
-    for download in data.downloads:
+    lines = [f"{known.name}: {known.title}", f"licence: {known.licence}", f"cite: {known.cite}"]
+    lines += [f"there: {_there(known)} files, {megabytes(_extent(known)['bytes'])}"]
+    for download in known.downloads:
         for file in download.files:
             member = f" ({file.member})" if file.member else ""
             lines.append(f"{file.path}{member}  {file.bytes:,} bytes  sha256 {file.sha256}")

@@ -18,124 +18,109 @@ examples:
   deepnlp evaluate runs/en-es --beam 5              BLEU by beam search
 """
 
-import argparse
-from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from deepnlp.cli.output import answer, table
-from deepnlp.cli.parser import Number, add_corpus, add_json, add_model, at_least, option
+import numpy as np
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add = partial(option, parser)
-    add_model(parser)
-    add_corpus(parser, split="test")
-    rows = "language model: streams (default 1); others: rows at the same time"
-    add("--batch-size N", rows, at_least(1))
-    add("--baselines", "language model and tagger: measure simpler models too", bool)
-    beam = "sequence to sequence: width of the beam search; by default that of the run"
-    add("--beam K", beam, at_least(1, 1000))
-    not_negative = Number(float, low=0)
-    cache = "language model: neural cache of the last N states (Grave et al. 2017)"
-    add("--cache N", cache, at_least(1, 100_000))
-    flatness = "its theta: the larger, the more only the most similar states count"
-    add("--cache-flatness X", flatness, not_negative, 1.0)
-    share = "its lambda: what part of the probability it gives"
-    add("--cache-share X", share, Number(float, low=0, below=1), 0.1)
-    rate = "dynamic evaluation with this learning rate (Krause et al. 2018), say 0.002"
-    add("--dynamic LR", f"language model: {rate}", Number(float, above=0))
-    decay = "its lambda: how strongly weights are drawn back"
-    add("--dynamic-decay X", decay, not_negative, 0.02)
-    add_json(parser)
+from deepnlp.cli.models import corpus_of, load_model, task_of
+from deepnlp.cli.shared import Answer, CorpusName, Count, Flag, Model, Split
+from deepnlp.evaluation import evaluating, perplexity
+from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
+from deepnlp.evaluation.neural_cache import cache_perplexity
+from deepnlp.files.tables import table
+from deepnlp.generation import vocabulary_of
+from deepnlp.models import RNNLM
+from deepnlp.models.ngrams import baselines as levels_of
+from deepnlp.options import Option
+from deepnlp.tasks import TASKS
+from deepnlp.training.result import figure_text
 
 
-def _adaptive(arguments: argparse.Namespace, model: Any, ids: Any, train: Any) -> dict[str, float]:
-    """Perplexities with a cache and dynamic weights, where they are asked for."""
-    from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
-    from deepnlp.evaluation.neural_cache import cache_perplexity
+def run(
+    model: Model,
+    *,
+    corpus: CorpusName = None,
+    split: Split = "test",
+    batch_size: Count = None,
+    baselines: Flag = False,
+    beam: Annotated[int | None, Option(metavar="K", low=1, high=1000)] = None,
+    cache: Annotated[int | None, Option(low=1, high=100_000)] = None,
+    cache_flatness: Annotated[float, Option(low=0)] = 1.0,
+    cache_share: Annotated[float, Option(low=0, below=1)] = 0.1,
+    dynamic: Annotated[float | None, Option(metavar="LR", above=0)] = None,
+    dynamic_decay: Annotated[float, Option(low=0)] = 0.02,
+) -> Answer:
+    """Print the figures.
 
-    perplexities = {}
-    if arguments.cache is not None:
-        size, theta, share = arguments.cache, arguments.cache_flatness, arguments.cache_share
-        perplexities["cache"] = cache_perplexity(model, ids, size, theta, share)
-    if arguments.dynamic is not None:
-        lr, decay = arguments.dynamic, arguments.dynamic_decay
-        perplexities["dynamic"] = dynamic_perplexity(model, ids, train, lr, decay)
-    return perplexities
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the figures."""
-    from deepnlp.cli.models import load_model
-    from deepnlp.models import RNNLM
-    from deepnlp.tasks import TASKS
-
+    Parameters
+    ----------
+    corpus : str, optional
+        name of a corpus, or path of a text file or folder; by default the run's own.
+    batch_size : int, optional
+        language model: streams (default 1); others: rows at the same time.
+    baselines : bool
+        language model and tagger: measure simpler models too.
+    beam : int, optional
+        sequence to sequence: width of the beam search; by default that of the run.
+    cache : int, optional
+        language model: neural cache of the last N states (Grave et al. 2017).
+    cache_flatness : float
+        its theta: the larger, the more only the most similar states count.
+    cache_share : float
+        its lambda: what part of the probability it gives.
+    dynamic : float, optional
+        language model: dynamic evaluation with this learning rate (Krause et al. 2018), say 0.002.
+    dynamic_decay : float
+        its lambda: how strongly weights are drawn back.
+    """
     measured = [kind for task in TASKS.values() if task.is_measured() for kind in task.models()]
-    model = load_model(arguments.model, *measured)
-    return (_language_model if isinstance(model, RNNLM) else _other)(arguments, model)
-
-
-def _language_model(arguments: argparse.Namespace, model: Any) -> int:
-    """Print the perplexity of a language model."""
-    import numpy as np
-
-    from deepnlp.cli.models import corpus_of
-    from deepnlp.evaluation import perplexity
-    from deepnlp.generation import vocabulary_of
-    from deepnlp.models.ngrams import baselines
-
-    vocab = vocabulary_of(model)
-    corpus = corpus_of(arguments.model, vocab, arguments.corpus)
-    ids = corpus.splits[arguments.split]
-    targets = model.targets(ids)
-    batch_size = arguments.batch_size or 1
-    adaptive = _adaptive(arguments, model, ids, corpus.train)
-    own, baseline = perplexity(model, ids, batch_size), {}
-    if arguments.baselines:
-        train = model.targets(corpus.train)
-        measured = baselines(train, {arguments.split: targets}, model.output_size)
-        baseline = {name: values[arguments.split] for name, values in measured.items()}
-    unknown = int((targets[1:] == model.targets(np.array(vocab.unk_id))).sum())
+    loaded = load_model(model, *measured)
+    if not isinstance(loaded, RNNLM):
+        return _other(loaded, model, corpus, split, baselines, batch_size=batch_size, beam=beam)
+    vocab = vocabulary_of(loaded)
+    text = corpus_of(model, vocab, corpus)
+    ids = text.splits[split]
+    targets, batch_size = loaded.targets(ids), batch_size or 1
+    adaptive, simpler = {}, {}
+    if cache is not None:
+        adaptive["cache"] = cache_perplexity(loaded, ids, cache, cache_flatness, cache_share)
+    if dynamic is not None:
+        adaptive["dynamic"] = dynamic_perplexity(loaded, ids, text.train, dynamic, dynamic_decay)
+    own = perplexity(loaded, ids, batch_size)
+    if baselines:
+        levels = levels_of(loaded.targets(text.train), {split: targets}, loaded.output_size)
+        simpler = {name: values[split] for name, values in levels.items()}
+    unknown = int((targets[1:] == loaded.targets(np.array(vocab.unk_id))).sum())
     facts = {
-        "corpus": corpus.name,
-        "fingerprint": corpus.fingerprint,
-        "split": arguments.split,
+        "corpus": text.name,
+        "fingerprint": text.fingerprint,
+        "split": split,
         "batch_size": batch_size,
         "targets": len(ids) - 1,
         "unknown": unknown,
         "perplexity": own,
         "adaptive": adaptive,
-        "baselines": baseline,
+        "baselines": simpler,
     }
-    names = {"cache": "with a cache", "dynamic": "with dynamic evaluation"}
-    shown = {"model": own, **baseline, **{names[name]: adaptive[name] for name in adaptive}}
+    shown = {"model": own, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
     rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
-    split = arguments.split
-    lines = [
-        corpus.describe(),
-        f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown\n",
-        table([split, ">perplexity"], rows),
-    ]
-    return answer(arguments, facts, "\n".join(lines))
+    counted = f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown"
+    return Answer(facts, f"{text.describe()}\n{counted}\n\n{table([split, '>perplexity'], rows)}")
 
 
-def _other(arguments: argparse.Namespace, model: Any) -> int:
-    """Print the figures that a task has of its model."""
-    from deepnlp.cli.models import task_of
-    from deepnlp.evaluation import evaluating
-    from deepnlp.training.result import figure_text
-
-    options = {"batch_size": arguments.batch_size, "beam": arguments.beam}
-    task = task_of(arguments.model, model, arguments.corpus, **options)
+def _other(
+    model: Any, path: str, corpus: str | None, split: str, baselines: bool, **options: Any
+) -> Answer:
+    """The figures that a task has of its model."""
+    task = task_of(path, model, corpus, **options)
     with evaluating(model):
-        figures, notes = task.measure(model, arguments.split)
-    levels = task.measure_baselines() if arguments.baselines else {}
-    baselines = {name: values[arguments.split] for name, values in levels.items()}
-    facts = {key: value for key, value in task.facts().items() if key != "name"}
-    facts = {"corpus": task.name, **facts, "split": arguments.split, **figures, **notes}
-    rows = [[name, figure_text(value)] for name, value in figures.items()]
-    rows += [[f"{name} ({task.metric})", figure_text(value)] for name, value in baselines.items()]
-    lines = [f"{task.describe()}\n", table([arguments.split, ">"], rows)]
+        figures, notes = task.measure(model, split)
+    levels = task.measure_baselines() if baselines else {}
+    simpler = {name: values[split] for name, values in levels.items()}
+    facts = {"corpus": task.name} | {k: v for k, v in task.facts().items() if k != "name"}
+    facts |= {"split": split, **figures, **notes, "baselines": simpler}
+    shown = figures | {f"{name} ({task.metric})": value for name, value in simpler.items()}
+    rows = [[name, figure_text(value)] for name, value in shown.items()]
+    lines = [f"{task.describe()}\n", table([split, ">"], rows)]
     lines += [f"{name}: {note}" for name, note in notes.items()]
-    return answer(arguments, {**facts, "baselines": baselines}, "\n".join(lines))
+    return Answer(facts, "\n".join(lines))

@@ -9,57 +9,52 @@ examples:
   deepnlp export runs/book --out vectors.txt --side output
 """
 
-import argparse
 import sys
-from functools import partial
 from pathlib import Path
+from typing import Annotated, Any
 
-from deepnlp.cli.output import answer, megabytes
-from deepnlp.cli.parser import add_json, add_model, option
-
-SIDES = ("input", "output")
-FORMATS = ("torch", "safetensors", "glove")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add = partial(option, parser)
-    add_model(parser)
-    add("--out FILE", "the file to write", required=True)
-    add("--to", "by default the end of FILE says it: .pt or .pth, .safetensors, .txt", FORMATS)
-    add("--side", "glove: the input's vectors (the default) or the output's", SIDES)
-    add("--overwrite", "replace FILE if it exists", bool)
-    add_json(parser)
+from deepnlp.checkpoint import load
+from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse_to_replace
+from deepnlp.exchange import FORMATS, write_model
+from deepnlp.exchange.places import constructor
+from deepnlp.exchange.models import ENDINGS
+from deepnlp.options import Option
+from deepnlp.vectors.formats import format_of
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Write the file, and say what is in it."""
-    from typing import Any
+def run(
+    model: Model,
+    *,
+    out: Out,
+    to: Annotated[str | None, Option(choices=FORMATS)] = None,
+    side: Side = None,
+    overwrite: Flag = False,
+) -> Answer:
+    """Write the file, and say what is in it.
 
-    from deepnlp.checkpoint import load
-    from deepnlp.exchange import write_model
-    from deepnlp.exchange.models import ENDINGS
-    from deepnlp.exchange.places import constructor
-    from deepnlp.vectors.formats import format_of
-
-    out = Path(arguments.out)
-    format = format_of(out, arguments.to, ENDINGS)
-    if arguments.side is not None and format != "glove":
+    Parameters
+    ----------
+    out : str
+        the file to write.
+    to : str, optional
+        by default the end of FILE says it: .pt or .pth, .safetensors, .txt.
+    side : str, optional
+        glove: the input's vectors (the default) or the output's.
+    overwrite : bool
+        replace FILE if it exists.
+    """
+    path = Path(out)
+    format = format_of(path, to, ENDINGS)
+    if side is not None and format != "glove":
         raise ValueError(f"--side goes with --to glove, this is --to {format}")
-    refuse_to_replace(out, arguments.overwrite)
-    model: Any = load(arguments.model)
-    write_model(out, model, format, arguments.side or "input")
-    if format == "glove" and model.parameters()[0].dtype != "float32":
+    refuse_to_replace(path, overwrite)
+    loaded: Any = load(model)
+    write_model(path, loaded, format, side or "input")
+    if format == "glove" and loaded.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
-    made = constructor(model) if format == "torch" else None
-    text = f"{out}: {megabytes(out.stat().st_size)}"
+    made = constructor(loaded) if format == "torch" else None
+    text = f"{out}: {megabytes(path.stat().st_size)}"
     if made is not None:
         text += f"\nin PyTorch, with the module of docs/exchange.md: {made}"
-    facts = {"out": str(out), "format": format, "module": made, "size": model.size()}
-    return answer(arguments, facts, text)
-
-
-def refuse_to_replace(path: Path, overwrite: bool) -> None:
-    """An error where a file would be replaced that nobody said may be."""
-    if path.exists() and not overwrite:
-        raise ValueError(f"{path} exists: choose another name, or say --overwrite")
+    facts = {"out": str(path), "format": format, "module": made, "size": loaded.size()}
+    return Answer(facts, text)

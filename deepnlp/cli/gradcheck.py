@@ -12,111 +12,91 @@ examples:
   deepnlp gradcheck --museum
 """
 
-import argparse
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
 
-from deepnlp.cli.checkout import from_checkout
-from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import add_json, at_least, option
+import numpy as np
 
-if TYPE_CHECKING:
-    from deepnlp.examples import Example
+from deepnlp.cli.shared import Answer, from_checkout
+from deepnlp.examples import EXAMPLES
+from deepnlp.gradcheck import SCHEMA, VERSION, check_gradients
+from deepnlp.gradcheck.own import build_own, failures_in_one_line, load_own
+from deepnlp.options import Option
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add = partial(option, parser)
-    target = "a class of yours with forward and backward, or functions NAME_forward, NAME_backward"
-    add("target FILE.py:NAME", target, nargs="?")
-    shape = "shape of an input of its forward, such as N=3,D=4; once for each input"
-    add("--input SIZES", shape, many=True)
-    shape = "shape of what its constructor takes, such as Wx=D,4H; may be repeated"
-    add("--weight NAME=SHAPE", shape, many=True)
-    constant = "an array that is no weight and needs no gradient; may be repeated"
-    add("--constant NAME", constant, many=True)
-    museum = "score the diagnosis on layers with a mistake (default: those of a checkout)"
-    add("--museum DIR", museum, nargs="?", const="")
-    add("--shapes K", "random shapes for each layer of the museum", at_least(1, 1000), 20)
-    add("--layer NAME", "only this one, such as LSTM or RNNLM; may be repeated", many=True)
-    method = "auto uses the complex step wherever forward allows it (default)"
-    add("--method", method, ["auto", "complex", "central", "direction"], "auto")
-    add("--seed S", "seed of weights and inputs", at_least(0), 0)
-    add_json(parser)
+METHODS = ("auto", "complex", "central", "direction")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Check, and print a table of all gradients."""
-    if arguments.museum is not None:
-        museum = from_checkout("tests.broken.museum", "the layers of the museum")
-        return int(museum.run(arguments))
-    if arguments.target is not None:
-        return _run_own(arguments)
-    return _run_table(arguments)
+def run(
+    target: Annotated[str | None, Option(metavar="FILE.py:NAME")] = None,
+    *,
+    input: Annotated[Sequence[str], Option(metavar="SIZES")] = (),
+    weight: Annotated[Sequence[str], Option(metavar="NAME=SHAPE")] = (),
+    constant: Annotated[Sequence[str], Option(metavar="NAME")] = (),
+    museum: Annotated[
+        str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
+    ] = None,
+    shapes: Annotated[int, Option(metavar="K", low=1, high=1000)] = 20,
+    layer: Annotated[Sequence[str], Option(metavar="NAME")] = (),
+    method: Annotated[str, Option(choices=METHODS)] = "auto",
+    seed: Annotated[int, Option(metavar="S", low=0)] = 0,
+) -> Answer:
+    """Check, and print a table of all gradients.
 
-
-def _run_own(arguments: argparse.Namespace) -> int:
-    """Check one class in a file."""
-    import numpy
-
-    from deepnlp.gradcheck import check_gradients
-    from deepnlp.gradcheck.own import build_own, failures_in_one_line, load_own
-
-    rng = numpy.random.default_rng(arguments.seed)
-    own = load_own(arguments.target)
+    Parameters
+    ----------
+    target : str, optional
+        a class of yours with forward and backward, or functions NAME_forward, NAME_backward.
+    input : sequence of str
+        shape of an input of its forward, such as N=3,D=4; once for each input.
+    weight : sequence of str
+        shape of what its constructor takes, such as Wx=D,4H; may be repeated.
+    constant : sequence of str
+        an array that is no weight and needs no gradient; may be repeated.
+    museum : str, optional
+        score the diagnosis on layers with a mistake (default: those of a checkout).
+    shapes : int
+        random shapes for each layer of the museum.
+    layer : sequence of str
+        only this one, such as LSTM or RNNLM; may be repeated.
+    method : str
+        auto uses the complex step wherever forward allows it (default).
+    seed : int
+        seed of weights and inputs.
+    """
+    if museum is not None:
+        layers = from_checkout("tests.broken.museum", "the layers of the museum")
+        scored: Answer = layers.run(museum, shapes, seed)
+        return scored
+    if target is None:
+        return _check_examples(layer, method, seed)
+    rng, own = np.random.default_rng(seed), load_own(target)
     with failures_in_one_line(own):
-        layer, inputs, named = build_own(own, arguments.input, arguments.weight, rng)
-        options = {"method": arguments.method, "rng": rng, "constants": arguments.constant}
-        report = check_gradients(layer, *inputs, **options, **named)
-    print(report, file=aside(arguments))
-    if arguments.json:
-        print_json(report.to_dict())
-    return 0 if report.ok else 1
+        made, inputs, named = build_own(own, [*input], [*weight], rng)
+        report = check_gradients(made, *inputs, method=method, rng=rng, constants=constant, **named)
+    print(report)
+    return Answer(report.to_dict(), code=0 if report.ok else 1)
 
 
-def _run_table(arguments: argparse.Namespace) -> int:
+def _check_examples(layers: Sequence[str], method: str, seed: int) -> Answer:
     """Check all examples, or those of the layers asked for."""
-    if arguments.method == "direction":
+    if method == "direction":
         raise ValueError("--method direction is for a class of your own: name its file and class")
-    from deepnlp.examples import EXAMPLES
-    from deepnlp.gradcheck import SCHEMA, VERSION
-
-    names = _chosen(arguments.layer, EXAMPLES)
-    width = max(map(len, ["layer", *names]))
-    row = f"{{:{width}}}  {{:14}}  {{:>12}}  {{:>7}}  {{}}"
-    out = aside(arguments)
-    print(row.format("layer", "gradient", "shape", "error", "ok"), file=out)
+    classes = dict.fromkeys(example.covers.__name__ for example in EXAMPLES.values())
+    for layer in layers:
+        if layer not in (*classes, *EXAMPLES):
+            raise ValueError(f"unknown layer {layer!r}: expected one of {', '.join(classes)}")
     reports = {}
-    for name in names:
-        reports[name] = EXAMPLES[name].check(arguments.method, arguments.seed)
-        for gradient in reports[name].rows:
-            shape = " x ".join(map(str, gradient.numeric.shape)) or "number"
-            verdict = "ok" if gradient.ok else f"WRONG, most at {list(gradient.index)}"
-            line = row.format(name, gradient.name, shape, f"{gradient.error:.1e}", verdict)
-            print(line, file=out, flush=True)  # central differences take seconds
-            if not gradient.ok and gradient.causes:
-                print(f"  likely cause: {gradient.causes[0]}", file=out)
-
+    for name, example in EXAMPLES.items():
+        if not layers or {name, example.covers.__name__} & {*layers}:
+            report = reports[name] = replace(example.check(method, seed), subject=name)
+            in_full = bool(layers) or not report.ok
+            shown = report if in_full else f"{name}: ok, error {report.error:.1e}"
+            print(shown, flush=True)  # central differences take seconds
     gradients = [gradient.ok for report in reports.values() for gradient in report.rows]
     count, wrong = len(gradients), gradients.count(False)
     verdict = f"{wrong} WRONG" if wrong else "all ok"
-    cases = f"{len(reports)} of {len(EXAMPLES)} cases"
-    print(f"\n{count} gradients checked in {cases}: {verdict}", file=out)
-    if arguments.json:
-        checked = [{"case": name, **report.to_dict()} for name, report in reports.items()]
-        counts = {"ok": not wrong, "gradients": count, "wrong": wrong}
-        print_json({"schema": SCHEMA, "version": VERSION, **counts, "cases": checked})
-    return 1 if wrong else 0
-
-
-def _chosen(wanted: list[str] | None, cases: "Mapping[str, Example]") -> list[str]:
-    """Names of the examples of the layers that were asked for."""
-    names: list[str] = []
-    for layer in wanted or []:
-        of_layer = [name for name, case in cases.items() if layer in (name, case.covers.__name__)]
-        if not of_layer:
-            known = ", ".join(dict.fromkeys(case.covers.__name__ for case in cases.values()))
-            raise ValueError(f"unknown layer {layer!r}: expected one of {known}")
-        names += of_layer
-    return list(dict.fromkeys(names)) or list(cases)
+    print(f"\n{count} gradients checked in {len(reports)} of {len(EXAMPLES)} cases: {verdict}")
+    cases = [{"case": name, **report.to_dict()} for name, report in reports.items()]
+    facts = {"schema": SCHEMA, "version": VERSION, "ok": not wrong, "gradients": count}
+    return Answer({**facts, "wrong": wrong, "cases": cases}, code=1 if wrong else 0)

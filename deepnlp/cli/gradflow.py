@@ -11,40 +11,46 @@ examples:
   deepnlp gradflow runs/book/checkpoint.npz --corpus other.txt --json
 """
 
-import argparse
 import sys
-from functools import partial
+from typing import Annotated
 
-from deepnlp.cli.output import answer, aside
-from deepnlp.cli.parser import add_corpus, add_json, add_model, at_least, option, picture
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add = partial(option, parser)
-    add_model(parser)
-    add_corpus(parser, split="valid")
-    add("--steps K", "steps back", at_least(1), 50)
-    add("--batch-size N", "windows, spread over the text", at_least(1), 16)
-    add("--figure PATH", "draw a figure, as .png, .pdf or .svg", picture)
-    add_json(parser)
+from deepnlp.cli.models import corpus_of, load_model
+from deepnlp.cli.shared import Answer, CorpusName, Model, Picture, Split
+from deepnlp.generation import vocabulary_of
+from deepnlp.gradflow import gradient_flow
+from deepnlp.options import Option
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the tables of the microscope."""
-    from deepnlp import plots
-    from deepnlp.cli.models import corpus_of, load_model
-    from deepnlp.generation import vocabulary_of
-    from deepnlp.gradflow import gradient_flow
+def run(
+    model: Model,
+    *,
+    corpus: CorpusName = None,
+    split: Split = "valid",
+    steps: Annotated[int, Option(metavar="K", low=1)] = 50,
+    batch_size: Annotated[int, Option(low=1)] = 16,
+    figure: Picture = None,
+) -> Answer:
+    """Print the tables of the microscope.
 
-    model = load_model(arguments.model)
+    Parameters
+    ----------
+    corpus : str, optional
+        name of a corpus, or path of a text file or folder; by default the run's own.
+    steps : int
+        steps back.
+    batch_size : int
+        windows, spread over the text.
+    figure : str, optional
+        draw a figure, as .png, .pdf or .svg.
+    """
+    loaded = load_model(model)
     print("following gradients back in time (a minute for the default model) ...", file=sys.stderr)
-    corpus = corpus_of(arguments.model, vocabulary_of(model), arguments.corpus)
-    ids = corpus.splits[arguments.split]
-    flow = gradient_flow(model, ids, arguments.steps, arguments.batch_size)
-    facts = {"corpus": corpus.name, "split": arguments.split, **flow.to_dict()}
-    answer(arguments, facts, flow.table())
-    if arguments.figure is not None:
-        plots.gradient_flow(flow, arguments.figure)
-        print(f"\nfigure: {arguments.figure}", file=aside(arguments))
-    return 0
+    text = corpus_of(model, vocabulary_of(loaded), corpus)
+    flow = gradient_flow(loaded, text.splits[split], steps, batch_size)
+    facts, shown = {"corpus": text.name, "split": split, **flow.to_dict()}, flow.table()
+    if figure is not None:
+        from deepnlp import plots
+
+        plots.gradient_flow(flow, figure)
+        shown += f"\n\nfigure: {figure}"
+    return Answer(facts, shown)

@@ -13,63 +13,66 @@ examples:
   deepnlp import vectors.txt --like runs/book --out book.npz
 """
 
-import argparse
-from functools import partial
 from pathlib import Path
+from typing import Annotated
 
-from deepnlp.cli.export import FORMATS, SIDES, refuse_to_replace
-from deepnlp.cli.output import answer
-from deepnlp.cli.parser import add_json, option, read_text
-
-TOKENIZERS = ("whitespace", "words", "chars")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add = partial(option, parser)
-    add("file FILE", "the file to read")
-    add("--out CHECKPOINT", "the checkpoint to write (.npz)", required=True)
-    formats = "by default the end of FILE says it: .pt or .pth, .safetensors, .txt"
-    add("--from", formats, FORMATS, dest="format")
-    like = "take the options and the vocabulary of this model, whatever the file says"
-    add("--like RUN_OR_CHECKPOINT", like)
-    add("--vocab FILE", "a text file with a token a line, in the order of the ids")
-    cut = "with --vocab: how texts are cut into these tokens"
-    add("--tokenizer", cut, TOKENIZERS, "whitespace")
-    add("--activation", "of an RNN, which its tensors do not tell", ["tanh", "relu"])
-    add("--side", "glove: the input's vectors (the default) or the output's", SIDES)
-    add("--overwrite", "replace CHECKPOINT if it exists", bool)
-    add_json(parser)
+from deepnlp.checkpoint import save
+from deepnlp.cli.shared import Answer, Flag, Out, Side, read_text, refuse_to_replace
+from deepnlp.exchange import FORMATS, read_model
+from deepnlp.options import Option
+from deepnlp.text import Vocabulary
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Write the checkpoint, and say what is in it."""
-    from deepnlp.checkpoint import save
-    from deepnlp.exchange import read_model
-    from deepnlp.text import Vocabulary
+def run(
+    file: Out,
+    *,
+    out: Annotated[str, Option(metavar="CHECKPOINT")],
+    format: Annotated[str | None, Option(name="from", choices=FORMATS)] = None,
+    like: Annotated[str | None, Option(metavar="RUN_OR_CHECKPOINT")] = None,
+    vocab: Annotated[str | None, Option(metavar="FILE")] = None,
+    tokenizer: Annotated[str, Option(choices=("whitespace", "words", "chars"))] = "whitespace",
+    activation: Annotated[str | None, Option(choices=("tanh", "relu"))] = None,
+    side: Side = None,
+    overwrite: Flag = False,
+) -> Answer:
+    """Write the checkpoint, and say what is in it.
 
-    out = Path(arguments.out)
-    if out.suffix != ".npz":
-        raise ValueError(f"--out should end in .npz, as checkpoints do, got {arguments.out!r}")
-    refuse_to_replace(out, arguments.overwrite)
-    vocab = None
-    if arguments.vocab is not None:
-        tokens = read_text(arguments.vocab).removesuffix("\n").split("\n")
-        vocab = Vocabulary(tokens, tokenizer=arguments.tokenizer)
-    options = {} if arguments.activation is None else {"activation": arguments.activation}
-    model = read_model(
-        arguments.file,
-        arguments.format,
-        like=arguments.like,
-        vocab=vocab,
-        side=arguments.side or "input",
-        **options,
-    )
+    Parameters
+    ----------
+    file : str
+        the file to read.
+    out : str
+        the checkpoint to write (.npz).
+    format : str, optional
+        by default the end of FILE says it: .pt or .pth, .safetensors, .txt.
+    like : str, optional
+        take the options and the vocabulary of this model, whatever the file says.
+    vocab : str, optional
+        a text file with a token a line, in the order of the ids.
+    tokenizer : str
+        with --vocab: how texts are cut into these tokens.
+    activation : str, optional
+        of an RNN, which its tensors do not tell.
+    side : str, optional
+        glove: the input's vectors (the default) or the output's.
+    overwrite : bool
+        replace CHECKPOINT if it exists.
+    """
+    path = Path(out)
+    if path.suffix != ".npz":
+        raise ValueError(f"--out should end in .npz, as checkpoints do, got {out!r}")
+    refuse_to_replace(path, overwrite)
+    words = None
+    if vocab is not None:
+        tokens = read_text(vocab).removesuffix("\n").split("\n")
+        words = Vocabulary(tokens, tokenizer=tokenizer)
+    options = {} if activation is None else {"activation": activation}
+    model = read_model(file, format, like=like, vocab=words, side=side or "input", **options)
     if model.vocab is None and "vocab" in model.vocab_names:
         raise ValueError(
-            f"{arguments.file} names no tokens: say whose they are with --like RUN_OR_CHECKPOINT, "
-            "or which with --vocab FILE"
+            f"{file} names no tokens: say whose they are with --like RUN_OR_CHECKPOINT, or which "
+            "with --vocab FILE"
         )
-    save(out, model)
-    facts = {"out": str(out), "model": type(model).__name__, "config": model.config()}
-    return answer(arguments, facts, f"{out}:\n{model.summary()}")
+    save(path, model)
+    facts = {"out": str(path), "model": type(model).__name__, "config": model.config()}
+    return Answer(facts, f"{path}:\n{model.summary()}")

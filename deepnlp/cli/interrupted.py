@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
@@ -46,51 +47,40 @@ class Interruption:
 
     def __init__(self, last: bool = False) -> None:
         self.arrived, self.last = False, last
-        self._before: Any = None
-        self._hook: Any = None
-        self._when = 0.0
-        self._asked: float | None = None  # when the one came that waits for an import
+        self._when = -math.inf  # when the last one was raised
+        self._asked = math.inf  # when the one came that waits for an import
         self._timer: Any = None
 
     def __enter__(self) -> Interruption:
         self._hook, sys.unraisablehook = sys.unraisablehook, self._raise_later
         self._before = signal.getsignal(signal.SIGINT)
         if self._before is not signal.SIG_IGN:
-            self._handle(self._note)
+            _handle(self._note)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._handle(signal.SIG_IGN if self.last else self._before)
+        _handle(signal.SIG_IGN if self.last else self._before)
         sys.unraisablehook = self._hook
         if self._timer is not None:
             self._timer.cancel()
 
-    def _handle(self, handler: Any) -> None:
-        """Set a handler, in the main thread only; None stands for one that Python did not set."""
-        import threading
-
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-
     def _note(self, _signal: int, frame: Any) -> None:
         now = time.monotonic()
-        if self.arrived and now - self._when < 1:
+        if now - self._when < 1:
             return
         if importing(frame):
-            self._asked = self._asked or now
+            self._asked = min(self._asked, now)
             if now - self._asked < PATIENCE:
-                self._soon()
-                return
-        self.arrived, self._when, self._asked = True, now, None
+                return self._soon()
+        self.arrived, self._when, self._asked = True, now, math.inf
         raise KeyboardInterrupt
 
     def _raise_later(self, unraisable: Any) -> None:
         """Raise an interruption again that Python would have printed and forgotten."""
         if unraisable.exc_type is not KeyboardInterrupt:
-            self._hook(unraisable)
-            return
+            return self._hook(unraisable)
         self._when = -math.inf
-        self._soon()
+        return self._soon()
 
     def _soon(self) -> None:
         """Interrupt again in a moment."""
@@ -99,6 +89,12 @@ class Interruption:
         self._timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
         self._timer.daemon = True
         self._timer.start()
+
+
+def _handle(handler: Any) -> None:
+    """Set a handler, in the main thread only; None stands for one that Python did not set."""
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
 
 
 def importing(frame: Any) -> bool:

@@ -1,16 +1,15 @@
 """The command line: ``deepnlp COMMAND``, or ``python -m deepnlp COMMAND``.
 
-One file a command, each with ``configure(parser)``, which adds its options, and
-``run(arguments)``, which returns the exit code. A command's file, and the parts of the
-framework that it needs, are imported when the command is called, so that ``deepnlp --help`` is
-quick.
+One file a command, whose function ``run`` declares its arguments by signature and docstring and
+returns an ``Answer``. With ``--json`` what it prints besides goes to standard error. A command's
+file is imported when the command is called, so that ``deepnlp --help`` is quick.
 
 Exit codes: 0 done; 1 a check of gradients or of data failed; 2 an error that the user can correct,
 reported in one line on standard error; 130 interrupted from the keyboard; 141 the reader of a pipe
 has closed it.
 """
 
-import dis
+import contextlib
 import errno
 import sys
 import traceback
@@ -19,18 +18,13 @@ from pathlib import Path
 
 from deepnlp.cli.commands import build_parser
 from deepnlp.cli.interrupted import INTERRUPTED, MESSAGE, Interruption
+from deepnlp.cli.shared import Answer
 from deepnlp.cli.streams import Output, standard_streams
 from deepnlp.errors import DeepNLPError
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE
-# What a user can put right, by whatever it was noticed.
-HINTS = {
-    errno.ENOSPC: ": make room there, or choose another folder",
-    errno.EDQUOT: ": make room there, or choose another folder",
-}
 # What the system, or an operation on numbers, says of what it was given.
 MISTAKES = (DeepNLPError, OSError, MemoryError, RecursionError, OverflowError)
-RAISE = dis.opmap["RAISE_VARARGS"]
 HOME = Path(__file__).parents[1]
 
 
@@ -46,10 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     with standard_streams():
         try:
             with interruption:
-                return _finish(words)
-        except Exception as error:
-            if interruption.arrived:  # while a module was imported
-                return _interrupted()
+                code = _run(words)
+                sys.stdout.flush()
+                return code
+        except (Exception, KeyboardInterrupt) as error:
+            # That of a module which was interrupted while it was imported may be any error.
+            if interruption.arrived or isinstance(error, KeyboardInterrupt):
+                print(MESSAGE, end="", file=sys.stderr)
+                return INTERRUPTED
             if isinstance(error, BrokenPipeError) and error.filename == Output.name:
                 return BROKEN_PIPE
             if not is_mistake(error):
@@ -58,37 +56,35 @@ def main(argv: Sequence[str] | None = None) -> int:
                 traceback.print_exc()
             print(f"deepnlp: error: {in_one_line(error)}", file=sys.stderr)
             return 2
-        except KeyboardInterrupt:
-            return _interrupted()
-
-
-def _interrupted() -> int:
-    print(MESSAGE, end="", file=sys.stderr)
-    return INTERRUPTED
-
-
-def _finish(words: list[str]) -> int:
-    """Run a command, and write all that it prints."""
-    try:
-        code = _run(words)
-    except SystemExit as stop:  # argparse: after --help, --version or an error it has printed
-        code = stop.code if isinstance(stop.code, int) else 0
-    sys.stdout.flush()
-    return code
 
 
 def _run(argv: list[str]) -> int:
+    """Run a command, and print its answer."""
     for word in argv:
         if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
             raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
-    parser = build_parser(argv)
-    arguments = parser.parse_args(parser.called.arguments)
-    if arguments.backend is not None:
+    try:
+        parser = build_parser(argv)
+        arguments, unknown = parser.parse_known_args(argv)
+        if unknown:
+            parser.called.refuse(unknown)
+    except SystemExit as stop:  # argparse: after --help, --version or an error it has printed
+        return int(stop.code or 0)
+    values = vars(arguments)
+    command, chosen, as_json, _ = (values.pop(n) for n in ("run", "backend", "json", "traceback"))
+    if chosen is not None:
         from deepnlp import backend
 
-        backend.use(arguments.backend)
-    code: int = arguments.run(arguments)
-    return code
+        backend.use(chosen)
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        answer: Answer = command(**values)
+    if as_json:
+        from deepnlp.files.writing import to_json
+
+        print(to_json(answer.facts, indent=2))
+    elif answer.text is not None:
+        print(answer.text)
+    return answer.code
 
 
 def is_mistake(error: BaseException) -> bool:
@@ -96,18 +92,10 @@ def is_mistake(error: BaseException) -> bool:
 
     A ValueError or a TypeError from elsewhere is a bug of deepnlp, and shows where it was raised.
     """
-    trace = error.__traceback__
-    if isinstance(error, MISTAKES) or trace is None:
+    if isinstance(error, MISTAKES) or not isinstance(error, ValueError | TypeError):
         return isinstance(error, MISTAKES)
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    is_ours = Path(code.co_filename).is_relative_to(HOME)
-    return (
-        isinstance(error, ValueError | TypeError)
-        and is_ours
-        and code.co_code[trace.tb_lasti] == RAISE
-    )
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return Path(frame.filename).is_relative_to(HOME) and (frame.line or "").startswith("raise ")
 
 
 def in_one_line(error: Exception) -> str:
@@ -120,7 +108,8 @@ def in_one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         reason = f"{error.strerror[0].lower()}{error.strerror[1:]}"
         said = reason if error.filename is None else f"{error.filename}: {reason}"
-        said += HINTS.get(error.errno or 0, "")
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            said += ": make room there, or choose another folder"
     elif isinstance(error, MemoryError):
         more = f": {said}" if said else ""
         said = f"out of memory{more}; try a smaller --batch-size, --hidden-size or --vocab-size"

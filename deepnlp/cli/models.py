@@ -1,18 +1,18 @@
 """Loading the model that a command names, and its corpus."""
 
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.errors import DeepNLPError
+from deepnlp.files.reading import read_toml
 from deepnlp.models import RNNLM
 from deepnlp.tasks import TASKS, task_of_model
 from deepnlp.text import Vocabulary
-
-if TYPE_CHECKING:
-    from deepnlp.training import RunFolder
+from deepnlp.training import Result, RunFolder, TrainConfig, configure
 
 
 def load_model(path: str, *kinds: type[Any]) -> Any:
@@ -34,21 +34,18 @@ def load_model(path: str, *kinds: type[Any]) -> Any:
 
 
 def _article(kind: type[Any]) -> str:
-    is_read_by_letters = kind.__name__[:2].isupper()
-    article = (
-        "an" if kind.__name__[0] in ("AEFHILMNORSX" if is_read_by_letters else "AEIOU") else "a"
-    )
-    return f"{article} {kind.__name__}"
+    name = kind.__name__
+    return f"an {name}" if re.match("[AEIOU]|[FHLMNRSX][A-Z]", name) else f"a {name}"
 
 
-def run_folder_of(path: str) -> Path | None:
-    """The run folder that a model belongs to; None where there is no ``config.toml``.
+def run_of(path: str) -> RunFolder | None:
+    """The run that a model belongs to; None where there is no ``config.toml``.
 
-    >>> run_folder_of("runs/none-of-that-name") is None
+    >>> run_of("runs/none-of-that-name") is None
     True
     """
-    folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    return folder if (folder / "config.toml").is_file() else None
+    run = RunFolder(path if Path(path).is_dir() else Path(path).parent)
+    return run if run.config.is_file() else None
 
 
 def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus:
@@ -59,21 +56,19 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
         ...
     ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
     """
-    from deepnlp.files.reading import read_toml
-
     if wanted is not None:
         return load_corpus(wanted, vocab=vocab)
-    config = _expected_run(path).config
-    name = read_toml(config).get("corpus")
+    run = _expected_run(path)
+    name = read_toml(run.config).get("corpus")
     if not isinstance(name, str):
-        raise ValueError(f"{config} names no corpus: say which with --corpus")
+        raise ValueError(f"{run.config} names no corpus: say which with --corpus")
     try:
         corpus = load_corpus(name, vocab=vocab)
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"{error} ({config} names it; with --corpus say where it is now)"
+            f"{error} ({run.config} names it; with --corpus say where it is now)"
         ) from error
-    _tell_change(path, corpus.fingerprint)
+    _note_change(run, corpus.fingerprint)
     return corpus
 
 
@@ -82,37 +77,30 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
 
     ``wanted`` is the corpus that was asked for; ``changes`` are other options, where not None.
     """
-    from deepnlp.training import TrainConfig, configure
-
-    if wanted is not None and run_folder_of(path) is None:
-        config = configure(task=task_of_model(type(model)))
-    else:
-        config = TrainConfig.load(_expected_run(path).config)
+    run = _expected_run(path) if wanted is None else run_of(path)
+    own = (
+        configure(task=task_of_model(type(model))) if run is None else TrainConfig.load(run.config)
+    )
     given = {"corpus": wanted, **changes}
-    config = config.replace(**{name: value for name, value in given.items() if value is not None})
+    config = own.replace(**{name: value for name, value in given.items() if value is not None})
     task = TASKS[config.task].load(config, model)
     task.prepare(model)
-    if wanted is None:
-        _tell_change(path, task.facts()["fingerprint"])
+    if run is not None and wanted is None:
+        _note_change(run, task.facts()["fingerprint"])
     return task
 
 
-def _expected_run(path: str) -> "RunFolder":
-    """The run folder that a model belongs to, or an error."""
-    from deepnlp.training import RunFolder
-
-    folder = run_folder_of(path)
-    if folder is None:
+def _expected_run(path: str) -> RunFolder:
+    run = run_of(path)
+    if run is None:
         raise ValueError(
             f"{path} lies in no run folder that would name its corpus: say which with --corpus"
         )
-    return RunFolder(folder)
+    return run
 
 
-def _tell_change(path: str, fingerprint: str) -> None:
+def _note_change(run: RunFolder, fingerprint: str) -> None:
     """A note where the data of a run are no longer what they were."""
-    from deepnlp.training import Result
-
-    result = Result.of(_expected_run(path))
+    result = Result.of(run)
     if result is not None and result.corpus.get("fingerprint") != fingerprint:
         print("note: this is not the text the run was trained on: it has changed", file=sys.stderr)

@@ -9,79 +9,56 @@ examples:
   echo "the list is empty." | deepnlp score runs/book -
 """
 
-import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
-from deepnlp.cli.output import answer, table
-from deepnlp.cli.parser import add_json, add_model
-from deepnlp.cli.texts import add_text, text_of
+from deepnlp.cli.models import load_model
+from deepnlp.cli.shared import Answer, Model, Text, TextFile, text_of
+from deepnlp.evaluation import Score, score
+from deepnlp.files.tables import table
+from deepnlp.generation import vocabulary_of
 
-if TYPE_CHECKING:
-    from deepnlp.evaluation import Score
-
-UNKNOWN_MARK = "not in the vocabulary"
+MARK = "not in the vocabulary"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    add_model(parser)
-    add_text(parser, "a sentence")
-    add_json(parser)
+def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
+    """Print a table of surprisals for each line of the text, and the figures of the whole.
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print a table of surprisals for each line of the text, and the figures of the whole."""
-    from deepnlp.cli.models import load_model
-    from deepnlp.evaluation import score
-    from deepnlp.generation import vocabulary_of
-
-    model = load_model(arguments.model)
-    whole = score(model, text_of(arguments))
-    vocab = vocabulary_of(model)
-    lines = list(_lines(whole, vocab.token(vocab.eos_id)))
-    words, per_word = len(whole.tokens), whole.total / len(whole.tokens)
+    Parameters
+    ----------
+    text : str, optional
+        the text, or - for standard input.
+    file : str, optional
+        a text file, a sentence a line.
+    """
+    loaded = load_model(model)
+    whole, vocab = score(loaded, text_of(text, file)), vocabulary_of(loaded)
+    eos = vocab.token(vocab.eos_id)
+    ends = [end for end, token in enumerate(whole.tokens, start=1) if token == eos]
+    lines, shown = [], []
+    for start, end in pairwise([0, *ends]):
+        if end - start == 1:  # an empty line
+            continue
+        part = slice(start, end)
+        line = Score(whole.tokens[part], whole.surprisals[part], whole.unknown[part])
+        words = [*zip(line.tokens, line.surprisals, line.unknown, strict=True)]
+        rows = [
+            [repr(word) if word.isspace() else word, f"{bits:.2f}", MARK if unknown else ""]
+            for word, bits, unknown in words
+        ]
+        shown.append(table(["word", ">bits", ""], rows))
+        shown.append(f"line: {line.total:.2f} bits, perplexity {line.perplexity:.2f}\n")
+        named = [dict(zip(("word", "bits", "unknown"), word, strict=True)) for word in words]
+        figures = {"total_bits": line.total, "perplexity": line.perplexity}
+        lines.append({**figures, "words": named})
+    count, per_word = len(whole.tokens), whole.total / len(whole.tokens)
+    bits = f"{whole.total:.2f} bits for {count} words, {per_word:.2f} a word"
+    shown.append(f"total: {bits}, perplexity {whole.perplexity:.2f}")
     facts = {
-        "words": words,
+        "words": count,
         "unknown": sum(whole.unknown),
         "total_bits": whole.total,
         "bits_per_word": per_word,
         "perplexity": whole.perplexity,
-        "lines": [_to_dict(line) for line in lines],
+        "lines": lines,
     }
-    text = (
-        f"total: {whole.total:.2f} bits for {words} words, "
-        f"{per_word:.2f} a word, perplexity {whole.perplexity:.2f}"
-    )
-    return answer(arguments, facts, "".join(map(_table, lines)) + text)
-
-
-def _lines(whole: "Score", eos: str) -> Iterator["Score"]:
-    """The score of each line, its end-of-line token included; empty lines are left out."""
-    start = 0
-    for end, token in enumerate(whole.tokens, start=1):
-        if token == eos:
-            part = slice(start, end)
-            if end - start > 1:
-                yield type(whole)(whole.tokens[part], whole.surprisals[part], whole.unknown[part])
-            start = end
-
-
-def _table(line: "Score") -> str:
-    rows = [
-        [repr(word) if word.isspace() else word, f"{bits:.2f}", UNKNOWN_MARK if unknown else ""]
-        for word, bits, unknown in zip(line.tokens, line.surprisals, line.unknown, strict=True)
-    ]
-    total = f"line: {line.total:.2f} bits, perplexity {line.perplexity:.2f}"
-    return f"{table(['word', '>bits', ''], rows)}\n{total}\n\n"
-
-
-def _to_dict(line: "Score") -> dict[str, object]:
-    return {
-        "total_bits": line.total,
-        "perplexity": line.perplexity,
-        "words": [
-            {"word": word, "bits": bits, "unknown": unknown}
-            for word, bits, unknown in zip(line.tokens, line.surprisals, line.unknown, strict=True)
-        ],
-    }
+    return Answer(facts, "\n".join(shown))

@@ -23,12 +23,10 @@ class Output:
     a\u001b[31mb
     """
 
-    name = "standard output"
-    controls = CONTROLS
+    name, controls = "standard output", CONTROLS
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self.failure: OSError | None = None  # argparse passes over it
 
     def write(self, text: str) -> int:
         """Write a text; gives its length."""
@@ -37,25 +35,14 @@ class Output:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is still kept back; an error that a write has met is raised again."""
+        """Write what is still kept back."""
         self._do(self.stream.flush)
-        if self.failure is not None:
-            raise self.failure
-
-    def close_quietly(self) -> None:
-        """Give up what is kept back: else the interpreter would try again at its end, and fail."""
-        with contextlib.suppress(OSError, ValueError):
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, self.stream.fileno())
-            os.close(null)
 
     def _do(self, function: Any, *arguments: Any) -> None:
         try:
             function(*arguments)
         except OSError as error:
-            self.close_quietly()
             error.filename = self.name
-            self.failure = error
             raise
 
     def __getattr__(self, name: str) -> Any:
@@ -65,19 +52,11 @@ class Output:
 class Remarks(Output):
     """Standard error: where nobody can read it, the work goes on without."""
 
-    name = "standard error"
-    controls = CONTROLS_BESIDE_A_BAR
-
-    def flush(self) -> None:
-        """Write what is still kept back."""
-        self._do(self.stream.flush)
+    name, controls = "standard error", CONTROLS_BESIDE_A_BAR
 
     def _do(self, function: Any, *arguments: Any) -> None:
         with contextlib.suppress(OSError, ValueError):
-            try:
-                super()._do(function, *arguments)
-            except ValueError:  # it was closed
-                self.close_quietly()
+            function(*arguments)
 
 
 @contextlib.contextmanager
@@ -87,9 +66,12 @@ def standard_streams() -> Iterator[None]:
     Were its number left free, the next file to be opened would get it, and all that is written to
     standard error.
     """
-    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         if getattr(sys, name) is None:
-            setattr(sys, name, _nowhere(number, mode))
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     before = sys.stdout, sys.stderr
     for stream in before:  # for words that the terminal cannot show
         if hasattr(stream, "reconfigure"):
@@ -98,20 +80,10 @@ def standard_streams() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
         sys.stdout, sys.stderr = before
-
-
-def _nowhere(number: int, mode: str) -> Any:
-    """A stream without contents in place of one that is closed, also for processes that follow."""
-    try:
-        os.fstat(number)
-    except OSError:
-        null = os.open(os.devnull, os.O_RDWR)
-        if null != number:
-            os.dup2(null, number)
-            os.close(null)
-        os.set_inheritable(number, True)
-    return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123
+        for stream in before:
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # else the interpreter would try again at its end
+                with contextlib.suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -15,118 +15,157 @@ examples:
 import argparse
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
 
-from deepnlp.cli.output import aside, print_json
-from deepnlp.cli.parser import Parser, add_json, at_least, file_name, option
-from deepnlp.cli.training_options import (
-    add_task_and_recipe,
-    add_training_options,
-    given_options,
-)
-
-if TYPE_CHECKING:
-    from deepnlp.training import Result, RunFolder, TrainConfig
+from deepnlp import training
+from deepnlp.cli.interrupted import INTERRUPTED
+from deepnlp.cli.parser import Parser, add_option, declare, flag
+from deepnlp.cli.shared import Answer, Flag
+from deepnlp.options import Option
+from deepnlp.tasks import TASKS
+from deepnlp.training import RunFolder, TrainConfig
+from deepnlp.training.config import all_options, option_groups
+from deepnlp.training.runs import build_run
 
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
+RECIPES = f"{', '.join(training.recipe_names())}, or the path of a .toml file"
+
+Task = Annotated[str | None, Option(choices=TASKS)]
+Recipe = Annotated[
+    str | None, Option(f"options of a run whose result is known: {RECIPES}", metavar="NAME")
+]
+Folder = Annotated[str | None, Option(metavar="DIR")]
 
 
-def configure(parser: Parser) -> None:
-    """Add the options of this command and those of the task."""
-    parser.usage = "%(prog)s [option ...]"
-    folder = parser.add_argument_group("run folder")
-    defaults = add_task_and_recipe(parser, folder)
-    option(folder, "--name", "NAME of a new folder; by default that of the corpus", file_name)
-    option(
-        folder,
-        "--overwrite",
-        "replace the run in --out, when this one has its first checkpoint",
-        bool,
-    )
-    option(folder, "--dry-run", "show the model and its memory, and stop", bool)
-    option(
-        folder,
-        "--watch-gradients EVERY",
-        "every EVERY updates, record how far back gradients reach in gradients.npz and "
-        f"gradient_flow.png (default {WATCH_EVERY})",
-        at_least(1),
-        nargs="?",
-        const=WATCH_EVERY,
-    )
-    add_json(folder)
-    add_training_options(parser, defaults)
+def file_name(text: str) -> str:
+    """The value of an option that is part of the name of a file or folder, and no path.
+
+    >>> file_name("../book")
+    Traceback (most recent call last):
+        ...
+    argparse.ArgumentTypeError: should be a name without folders, got '../book'
+    """
+    if not text or text.startswith(".") or not text.isprintable() or Path(text).name != text:
+        raise argparse.ArgumentTypeError(f"should be a name without folders, got {text!r}")
+    return text
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Train, or with ``--dry-run`` only show what would be trained."""
-    from deepnlp.training import RunFolder, plan
+def run(
+    *,
+    task: Task = None,
+    recipe: Recipe = None,
+    out: Folder = None,
+    resume: Flag = False,
+    name: Annotated[str | None, Option(metavar="NAME", details={"type": file_name})] = None,
+    overwrite: Flag = False,
+    dry_run: Flag = False,
+    watch_gradients: Annotated[
+        int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
+    ] = None,
+    **options: Any,
+) -> Answer:
+    """Train, or with ``--dry-run`` only show what would be trained.
 
-    if arguments.dry_run:
-        planned = plan(_config(arguments, arguments.out))
-        if arguments.json:
-            print_json(vars(planned))
-        else:
-            print(planned.table())
-        return 0
-    if arguments.out is None:
-        return _train(arguments, None)
-    use = {"resume": arguments.resume, "overwrite": arguments.overwrite}
-    with RunFolder(arguments.out).held(**use) as folder:  # before the work begins
-        return _train(arguments, folder)
-
-
-def _train(arguments: argparse.Namespace, folder: "RunFolder | None") -> int:
-    from deepnlp.training.runs import build_run
-
-    try:
-        trainer = build_run(
-            _config(arguments, folder),
-            folder,
-            name=arguments.name,
-            watch_gradients=arguments.watch_gradients,
-        )
-    except FileNotFoundError as error:
-        if not arguments.resume:
-            raise
-        raise FileNotFoundError(
-            f"{error} ({arguments.out} names it; with --corpus, --vectors or --start-from say "
-            "where it is now)"
-        ) from error
-    print(trainer.model.summary(), file=aside(arguments), flush=True)
-    result = trainer.fit(resume=arguments.resume)
-    _report(arguments, result, trainer.task.sample(trainer.model))
-    if result.status == "interrupted":
-        out = shlex.quote(str(result.folder))
-        print(
-            f"deepnlp: interrupted; go on with: deepnlp train --out {out} --resume",
-            file=sys.stderr,
-        )
-        return 130
-    return 0
-
-
-def _config(arguments: argparse.Namespace, folder: "RunFolder | None") -> "TrainConfig":
-    """The options of the run: from its folder to resume it, else from recipe and command line."""
-    from deepnlp.training import configure, recipe, resumed_config
-
-    explicit = given_options(arguments)
-    if not arguments.resume:
-        return configure(arguments.recipe, explicit, arguments.task)
-    if folder is None:
-        raise ValueError("--resume needs the folder of the run to go on with: --out DIR")
-    if arguments.recipe is not None:
-        explicit = {**recipe(arguments.recipe), **explicit}
-    return resumed_config(folder, {"task": arguments.task, **explicit})
-
-
-def _report(arguments: argparse.Namespace, result: "Result", sample: str | None) -> None:
-    """Print the table of figures, a sample, and the path of the learning curve."""
+    Parameters
+    ----------
+    task : str, optional
+        what to train for; with --help after it, its options are shown (default lm).
+    out : str, optional
+        the folder of the run; by default a new one, runs/NAME-TIME.
+    resume : bool
+        continue the run in --out; --epochs may be larger, --corpus, --vectors and --start-from say
+        where the same files are now, and no option may change that training depends on.
+    name : str, optional
+        NAME of a new folder; by default that of the corpus.
+    overwrite : bool
+        replace the run in --out, when this one has its first checkpoint.
+    dry_run : bool
+        show the model and its memory, and stop.
+    watch_gradients : int, optional
+        every EVERY updates, record how far back gradients reach in gradients.npz and
+        gradient_flow.png (default 50).
+    **options
+        Those of the training run.
+    """
+    config = _config(task, recipe, out, resume, options)
+    if dry_run:
+        planned = training.plan(config)
+        return Answer(vars(planned), planned.table())
+    held = nullcontext() if out is None else RunFolder(out).held(resume=resume, overwrite=overwrite)
+    with held as folder:  # before the work begins
+        try:
+            trainer = build_run(config, folder, name=name, watch_gradients=watch_gradients)
+        except FileNotFoundError as error:
+            if not resume:
+                raise
+            raise FileNotFoundError(
+                f"{error} ({out} names it; with --corpus, --vectors or --start-from say where it "
+                "is now)"
+            ) from error
+        print(trainer.model.summary(), flush=True)
+        result = trainer.fit(resume=resume)
+    sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
-    if arguments.json:
-        print_json({**result.to_dict(), "sample": sample, "figure": figure})
-        return
-    print(f"\n{result.table()}\n")
-    if sample is not None:
-        print(f"sampled: {sample}")
-    if figure is not None:
-        print(f"learning curve: {figure}")
+    lines = [f"\n{result.table()}\n"]
+    lines += [] if sample is None else [f"sampled: {sample}"]
+    lines += [] if figure is None else [f"learning curve: {figure}"]
+    facts = {**result.to_dict(), "sample": sample, "figure": figure}
+    if result.status != "interrupted":
+        return Answer(facts, "\n".join(lines))
+    command = f"deepnlp train --out {shlex.quote(str(result.folder))} --resume"
+    print(f"deepnlp: interrupted; go on with: {command}", file=sys.stderr)
+    return Answer(facts, "\n".join(lines), INTERRUPTED)
+
+
+def _config(
+    task: str | None, recipe: str | None, out: str | None, resume: bool, options: dict[str, Any]
+) -> TrainConfig:
+    """The options of the run: from its folder to resume it, else from recipe and command line."""
+    if not resume:
+        return training.configure(recipe, options, task)
+    if out is None:
+        raise ValueError("--resume needs the folder of the run to go on with: --out DIR")
+    stated = {} if recipe is None else training.recipe(recipe)
+    asked = {} if task is None else {"task": task}
+    return training.resumed_config(out, {**stated, **asked, **options})
+
+
+def configure(parser: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the task that is asked for; those of other tasks are known by name."""
+    words = [f"[{action.metavar}] " for action in parser._get_positional_actions()]
+    parser.usage = f"%(prog)s {''.join(words)}[option ...]"
+    first = Parser(prog=parser.prog, add_help=False)
+    declare(first, defaults_of)
+    defaults = defaults_of(**vars(first.parse_known_args(argv)[0]))
+    for heading, options in option_groups(defaults["task"]).items():
+        group = parser.add_argument_group(heading)
+        for name, option in options.items():
+            add_declared(group, replace(option, default=defaults[name]))
+    for other in TASKS:
+        for name in map(flag, all_options(other)):
+            if name not in parser._option_string_actions:
+                tasks = f"{parser.elsewhere[name]} or" if name in parser.elsewhere else "--task"
+                parser.elsewhere[name] = f"{tasks} {other}"
+
+
+def defaults_of(
+    *, task: Task = None, recipe: Recipe = None, out: Folder = None, resume: Flag = False
+) -> TrainConfig:
+    """The options that hold before others are given: of the run to resume, the recipe or the task.
+
+    >>> defaults_of(recipe="book-rnnlm").lr
+    20.0
+    """
+    config = Path(out or "", "config.toml")
+    if resume and out and config.is_file():
+        return TrainConfig.load(config)
+    return training.configure(recipe, task=task)
+
+
+def add_declared(group: Any, option: Option) -> None:
+    """Add an option which is not in the namespace where it is not given."""
+    add_option(group, flag(option.name), option, default=argparse.SUPPRESS)

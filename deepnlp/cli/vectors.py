@@ -15,107 +15,128 @@ examples:
   deepnlp vectors convert runs/word2vec vectors.bin
 """
 
-import argparse
 import math
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from deepnlp.cli.actions import Add, add_actions
-from deepnlp.cli.export import SIDES, refuse_to_replace
-from deepnlp.cli.output import answer, table
-from deepnlp.cli.parser import at_least, picture
-
-if TYPE_CHECKING:
-    from deepnlp.vectors import AnalogyScore, WordVectors
+from deepnlp import checkpoint
+from deepnlp.cli.shared import Answer, Count, Flag, Side, picture, refuse_to_replace
+from deepnlp.datasets import load_analogies, load_similarity
+from deepnlp.files.tables import table
+from deepnlp.options import Option
+from deepnlp.vectors import AnalogyScore, WordVectors, evaluate_analogies, evaluate_similarity
+from deepnlp.vectors.formats import FORMATS
+from deepnlp.vectors.word_vectors import METHODS
 
 SETS = ("simlex", "men", "rw", "wordsim353")  # measured unless others are asked for
 SHOWN = 60  # words of a picture for which none are named
 
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions, each with its options."""
-    from deepnlp.vectors.formats import FORMATS
-    from deepnlp.vectors.word_vectors import METHODS
-
-    def shared(add: Add) -> None:
-        add("source VECTORS", "a file of word vectors, a run folder, or a checkpoint (.npz)")
-        add("--side", "of a run: the input's vectors (the default) or the output's", SIDES)
-        add("--format", "of a file; by default its name and first line say it", FORMATS)
-        add("--limit N", "read the first N vectors only", at_least(1))
-
-    action = add_actions(parser, shared)
-    add = action("neighbours", "the words with the largest cosine", neighbours)
-    add("words WORD", "", nargs="+")
-    add("-k N", "words to show", at_least(1), 10)
-
-    add = action("analogy", "words d such that a is to b as c is to d", analogy)
-    add("words WORD", "a, b and c", nargs="*")
-    questions = "answer a file of questions instead, by section: google, or a path"
-    add("--questions NAME|PATH", questions)
-    add("--method", "3CosAdd (the default) or 3CosMul", METHODS, "add")
-    restrict = "use the N most frequent words only, as word2vec does with 30,000"
-    add("--restrict N", restrict, at_least(1))
-    add("-k N", "words to show", at_least(1), 10)
-
-    add = action("similarity", "Spearman's rho with the ratings of people", similarity)
-    add("sets NAME|PATH", f"by default {', '.join(SETS)}", nargs="*")
-
-    add = action("plot", "a picture of words by two principal components", plot)
-    words = f"a word, or a group NAME=WORD,WORD,...; by default the {SHOWN} most frequent words"
-    add("words WORD", words, nargs="*")
-    add("--figure PATH", "a .png, .pdf or .svg file", picture, required=True)
-    add("--title", "by default the name of the vectors")
-
-    add = action("convert", "write the vectors to a file", convert)
-    add("out OUT", "a .txt (GloVe), .vec, .bin (word2vec) or .npy file")
-    add("--to", "format of OUT; by default its name says it", FORMATS)
-    add("--overwrite", "replace OUT if it exists", bool)
+Format = Annotated[str | None, Option(choices=FORMATS)]
+Source = Annotated[str, Option(metavar="VECTORS")]
+Words = Annotated[Sequence[str], Option(metavar="WORD")]
+Shown = Annotated[int, Option("words to show", low=1)]
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Load the vectors and do what was asked for."""
-    vectors = _load(arguments)
+def run(
+    action: Callable[[WordVectors], Answer],
+    source: Source,
+    *,
+    side: Side = None,
+    format: Format = None,
+    limit: Count = None,
+) -> Answer:
+    """Load the vectors and do what was asked for.
+
+    Parameters
+    ----------
+    source : str
+        a file of word vectors, a run folder, or a checkpoint (.npz).
+    side : str, optional
+        of a run: the input's vectors (the default) or the output's.
+    format : str, optional
+        of a file; by default its name and first line say it.
+    limit : int, optional
+        read the first N vectors only.
+    """
+    path = Path(source)
+    is_model = path.is_dir() or path.suffix == ".npz"
+    if is_model and format is not None:
+        raise ValueError(f"--format goes with a file of vectors, {path} is a run or a checkpoint")
+    if not is_model and side is not None:
+        raise ValueError(f"--side goes with a run or a checkpoint, {path} is a file of vectors")
+    if is_model:
+        model: Any = checkpoint.load(path)
+        vectors = model.word_vectors(side or "input")
+        vectors = vectors.head(limit or len(vectors))
+    else:
+        vectors = WordVectors.load(path, format, limit=limit)
     for note in vectors.notes:
         print(f"note: {note}", file=sys.stderr)
-    arguments.do(vectors, arguments)
-    return 0
+    V, D = vectors.matrix.shape
+    facts: dict[str, Any] = {"vectors": source, "words": V, "dimension": D}
+    if is_model:
+        facts["side"] = side or "input"
+    found, text, code = action(vectors)
+    return Answer({**facts, "notes": list(vectors.notes), **found}, text, code)
 
 
-def neighbours(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
-    """Print the neighbours of each word."""
-    answers = {word: vectors.neighbours(word, arguments.k) for word in arguments.words}
+def neighbours(vectors: WordVectors, words: Words, *, k: Shown = 10) -> Answer:
+    """the words with the largest cosine."""
+    answers = {word: vectors.neighbours(word, k) for word in words}
     pairs = {word: _pairs(nearest, "cosine") for word, nearest in answers.items()}
     tables = [_ranking(word, "cosine", nearest) for word, nearest in answers.items()]
-    _answer(arguments, vectors, "\n\n".join(tables), neighbours=pairs)
+    return Answer({"neighbours": pairs}, "\n\n".join(tables))
 
 
-def analogy(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
-    """Print the answers to one question, or the score of a file of questions."""
-    if (arguments.questions is None) != (len(arguments.words) == 3):
+def analogy(
+    vectors: WordVectors,
+    words: Words = (),
+    *,
+    questions: Annotated[str | None, Option(metavar="NAME|PATH")] = None,
+    method: Annotated[str, Option(choices=METHODS)] = "add",
+    restrict: Count = None,
+    k: Shown = 10,
+) -> Answer:
+    """words d such that a is to b as c is to d.
+
+    Parameters
+    ----------
+    words : sequence of str
+        a, b and c.
+    questions : str, optional
+        answer a file of questions instead, by section: google, or a path.
+    method : str
+        3CosAdd (the default) or 3CosMul.
+    restrict : int, optional
+        use the N most frequent words only, as word2vec does with 30,000.
+    """
+    if (questions is None) != (len(words) == 3):
+        given = " and --questions" if questions else ""
         raise ValueError(
-            f"analogy takes three words, or --questions; got {len(arguments.words)} words"
-            f"{' and --questions' if arguments.questions else ''}"
+            f"analogy takes three words, or --questions; got {len(words)} words{given}"
         )
-    if arguments.questions is not None:
-        _answer_all(vectors, arguments)
-        return
-    vectors = vectors if arguments.restrict is None else vectors.head(arguments.restrict)
-    a, b, c = arguments.words
-    answers = vectors.analogy(a, b, c, arguments.k, arguments.method)
+    if questions is not None:
+        return _answer_all(vectors, questions, method, restrict)
+    a, b, c = words
+    answers = vectors.head(restrict or len(vectors)).analogy(a, b, c, k, method)
     text = _ranking(f"{a} is to {b} as {c} is to", "score", answers)
-    _answer(arguments, vectors, text, question=[a, b, c], answers=_pairs(answers, "score"))
+    return Answer({"question": [a, b, c], "answers": _pairs(answers, "score")}, text)
 
 
-def similarity(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
-    """Print rho of each set, with its interval, number of pairs and coverage."""
-    from deepnlp.datasets import load_similarity
-    from deepnlp.vectors import evaluate_similarity
+def similarity(
+    vectors: WordVectors, sets: Annotated[Sequence[str], Option(metavar="NAME|PATH")] = ()
+) -> Answer:
+    """Spearman's rho with the ratings of people.
 
-    scores = [
-        evaluate_similarity(vectors, load_similarity(name)) for name in arguments.sets or SETS
-    ]
+    Parameters
+    ----------
+    sets : sequence of str
+        by default simlex, men, rw, wordsim353.
+    """
+    scores = [evaluate_similarity(vectors, load_similarity(name)) for name in sets or SETS]
     figures = ("rho", "interval", "covered", "total", "coverage")
     facts = [{"set": s.name, **{name: getattr(s, name) for name in figures}} for s in scores]
     headings = ["set", ">rho", ">95 % interval", ">pairs", ">of", ">coverage"]
@@ -130,95 +151,97 @@ def similarity(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
         ]
         for score in scores
     ]
-    _answer(arguments, vectors, table(headings, rows), similarity=facts)
+    return Answer({"similarity": facts}, table(headings, rows))
 
 
-def _shown(form: str, *numbers: float) -> str:
-    """Numbers in a form; a dash where too few pairs are covered to compute them."""
-    return "-" if any(map(math.isnan, numbers)) else form.format(*numbers)
+def plot(
+    vectors: WordVectors,
+    source: Source,
+    words: Words = (),
+    *,
+    figure: Annotated[str, Option(metavar="PATH", details={"type": picture})],
+    title: Annotated[str | None, Option(metavar="TITLE")] = None,
+) -> Answer:
+    """a picture of words by two principal components.
 
-
-def plot(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
-    """Draw words on a plane."""
+    Parameters
+    ----------
+    source : str
+        a file of word vectors, a run folder, or a checkpoint (.npz).
+    words : sequence of str
+        a word, or a group NAME=WORD,WORD,...; by default the 60 most frequent words.
+    figure : str
+        a .png, .pdf or .svg file.
+    title : str, optional
+        by default the name of the vectors.
+    """
     from deepnlp import plots
 
     groups: dict[str, list[str]] = {}
-    for argument in arguments.words or [w for w in vectors.words if w.isalpha()][:SHOWN]:
+    for argument in words or [word for word in vectors.words if word.isalpha()][:SHOWN]:
         name, named, members = argument.rpartition("=")
         groups.setdefault(name, []).extend(members.split(",") if named else [argument])
-    for words in groups.values():
-        for word in words:
-            vectors.row(word)  # an error that names the word
-    title = arguments.title or Path(arguments.source).name
-    plots.embeddings(groups, vectors, title=title, path=arguments.figure)
-    figure = arguments.figure
-    _answer(arguments, vectors, f"figure: {figure}", groups=groups, figure=figure)
+    for word in (word for group in groups.values() for word in group):
+        vectors.row(word)  # an error that names the word
+    plots.embeddings(groups, vectors, title=title or Path(source).name, path=figure)
+    return Answer({"groups": groups, "figure": figure}, f"figure: {figure}")
 
 
-def convert(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
-    """Write a file."""
-    refuse_to_replace(Path(arguments.out), arguments.overwrite)
-    vectors.save(arguments.out, arguments.to)
+def convert(
+    vectors: WordVectors,
+    out: Annotated[str, Option(metavar="OUT")],
+    *,
+    to: Format = None,
+    overwrite: Flag = False,
+) -> Answer:
+    """write the vectors to a file.
+
+    Parameters
+    ----------
+    out : str
+        a .txt (GloVe), .vec, .bin (word2vec) or .npy file.
+    to : str, optional
+        format of OUT; by default its name says it.
+    overwrite : bool
+        replace OUT if it exists.
+    """
+    refuse_to_replace(Path(out), overwrite)
+    vectors.save(out, to)
     V, D = vectors.matrix.shape
-    text = f"{arguments.out}: {V:,} words, D = {D}"
-    _answer(arguments, vectors, text, out=arguments.out)
+    return Answer({"out": out}, f"{out}: {V:,} words, D = {D}")
 
 
-def _load(arguments: argparse.Namespace) -> "WordVectors":
-    """The vectors of a file, or those of one side of a model."""
-    from deepnlp import checkpoint
-    from deepnlp.vectors import WordVectors
-
-    path = Path(arguments.source)
-    if not _is_model(path):
-        if arguments.side is not None:
-            raise ValueError(f"--side goes with a run or a checkpoint, {path} is a file of vectors")
-        return WordVectors.load(path, arguments.format, limit=arguments.limit)
-    if arguments.format is not None:
-        raise ValueError(f"--format goes with a file of vectors, {path} is a run or a checkpoint")
-    model: Any = checkpoint.load(path)
-    try:
-        vectors: WordVectors = model.word_vectors(arguments.side or "input")
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return vectors if arguments.limit is None else vectors.head(arguments.limit)
+ACTIONS = {action.__name__: action for action in (neighbours, analogy, similarity, plot, convert)}
 
 
-def _is_model(path: Path) -> bool:
-    """Whether a path stands for a run or a checkpoint, not for a file of vectors."""
-    return path.is_dir() or path.suffix == ".npz"
-
-
-def _answer_all(vectors: "WordVectors", arguments: argparse.Namespace) -> None:
-    """Print the scores of a file of questions by section."""
-    from deepnlp.datasets import load_analogies
-    from deepnlp.vectors import evaluate_analogies
-
-    questions = load_analogies(arguments.questions)
-    scores = evaluate_analogies(vectors, questions, arguments.method, arguments.restrict)
+def _answer_all(vectors: WordVectors, questions: str, method: str, restrict: int | None) -> Answer:
+    """The scores of a file of questions by section."""
+    scores = evaluate_analogies(vectors, load_analogies(questions), method, restrict)
     sums = [scores.semantic, scores.syntactic, scores.total]
     headings = ["section", ">correct", ">asked", ">of", ">accuracy", ">coverage"]
-    rows = [_row(score) for score in scores.sections]
-    _answer(
-        arguments,
-        vectors,
-        table(headings, [*rows, [""] * len(headings), *map(_row, sums)]),
-        questions=scores.name,
-        method=scores.method,
-        restrict=arguments.restrict,
-        sections=[_counts(score) for score in scores.sections],
-        sums=[_counts(score) for score in sums],
-    )
+    rows = [*map(_row, scores.sections), [""] * len(headings), *map(_row, sums)]
+    facts = {
+        "questions": scores.name,
+        "method": scores.method,
+        "restrict": restrict,
+        "sections": [_counts(score) for score in scores.sections],
+        "sums": [_counts(score) for score in sums],
+    }
+    return Answer(facts, table(headings, rows))
 
 
-def _row(score: "AnalogyScore") -> list[str]:
-    accuracy = f"{score.accuracy:.1%}" if score.covered else "-"
+def _row(score: AnalogyScore) -> list[str]:
     counts = [f"{count:,}" for count in (score.correct, score.covered, score.total)]
-    return [score.section, *counts, accuracy, f"{score.coverage:.1%}"]
+    return [score.section, *counts, _shown("{:.1%}", score.accuracy), f"{score.coverage:.1%}"]
 
 
-def _counts(score: "AnalogyScore") -> dict[str, Any]:
+def _counts(score: AnalogyScore) -> dict[str, Any]:
     return asdict(score) | {"accuracy": score.accuracy, "coverage": score.coverage}
+
+
+def _shown(form: str, *numbers: float) -> str:
+    """Numbers in a form; a dash where too little is covered to compute them."""
+    return "-" if any(map(math.isnan, numbers)) else form.format(*numbers)
 
 
 def _pairs(answers: list[tuple[str, float]], value: str) -> list[dict[str, Any]]:
@@ -227,12 +250,3 @@ def _pairs(answers: list[tuple[str, float]], value: str) -> list[dict[str, Any]]
 
 def _ranking(heading: str, value: str, answers: list[tuple[str, float]]) -> str:
     return table([heading, f">{value}"], [[word, f"{number:.3f}"] for word, number in answers])
-
-
-def _answer(arguments: argparse.Namespace, vectors: "WordVectors", text: str, **facts: Any) -> None:
-    """Print a text, or facts as JSON with what the vectors are."""
-    V, D = vectors.matrix.shape
-    head: dict[str, Any] = {"vectors": arguments.source, "words": V, "dimension": D}
-    if _is_model(Path(arguments.source)):
-        head["side"] = arguments.side or "input"
-    answer(arguments, {**head, "notes": list(vectors.notes), **facts}, text)

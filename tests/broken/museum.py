@@ -4,7 +4,6 @@ The layers in ``cases/museum`` are exercises: find the mistake, then look at ``a
 and ``right``. ``deepnlp gradcheck --museum`` prints the score.
 """
 
-import argparse
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from deepnlp.cli.output import aside, print_json
+from deepnlp.cli.shared import Answer
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES, SIZES, Example, Sizes
 from deepnlp.gradcheck import Report, check_gradients
@@ -165,29 +164,26 @@ def false_accusations(right: dict[str, Check], count: int = 1000, seed: int = 0)
 # --- The command ------------------------------------------------------------------------------
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(folder: str, shapes: int, seed: int) -> Answer:
     """Score the diagnosis, and see that no right layer is accused."""
-    out = aside(arguments)
-    museum = read_museum(arguments.museum or CASES / "museum")
+    museum = read_museum(folder or CASES / "museum")
     score = MuseumScore([])
     width = max(len(case.name) for case in museum.cases)
     for case in museum.cases:
-        one = score_case(case, arguments.shapes, arguments.seed)
+        one = score_case(case, shapes, seed)
         score.exhibits.append(one)
         line = f"{one.name:{width}}  {one.right:3} of {one.shown:3}  {one.answer}"
         others = [f"{name} ({k})" for name, k in one.named.items() if name != one.answer]
-        print(line + (f"; named: {', '.join(others)}" if others else ""), file=out, flush=True)
+        print(line + (f"; named: {', '.join(others)}" if others else ""), flush=True)
     right = right_layers(museum)
-    score.checked = 50 * arguments.shapes
-    score.accused = false_accusations(right, score.checked, arguments.seed)
+    score.checked = 50 * shapes
+    score.accused = false_accusations(right, score.checked, seed)
     print(
-        f"\n{len(museum.cases)} broken layers in {arguments.shapes} shapes each: the cause is "
-        f"named first in {score.share:.1%}\n{score.checked} checks of {len(right)} right layers: "
-        f"{len(score.accused)} accused",
-        file=out,
+        f"\n{len(museum.cases)} broken layers in {shapes} shapes each: the cause is named first in "
+        f"{score.share:.1%}\n{score.checked} checks of {len(right)} right layers: "
+        f"{len(score.accused)} accused"
     )
     for accused in score.accused:
-        print(f"  accused: {accused}", file=out)
-    if arguments.json:
-        print_json(score.to_dict())
-    return 0 if score.share >= WANTED_SHARE and not score.accused else 1
+        print(f"  accused: {accused}")
+    is_good = score.share >= WANTED_SHARE and not score.accused
+    return Answer(score.to_dict(), code=0 if is_good else 1)

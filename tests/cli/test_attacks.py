@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from deepnlp import checkpoint
 from deepnlp.backend.initialisers import uniform
-from deepnlp.cli.output import print_json
+from deepnlp.cli.shared import Answer, Model
 from deepnlp.models import Seq2Seq
 from deepnlp.plots.style import saved
 from deepnlp.text import Vocabulary
@@ -35,9 +35,12 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([*TRAIN, "--layers", "1000000000"], "1 or more and at most 100, got 1000000000"),
-        ([*TRAIN, "--embed-bound", "1e308"], "embed_bound should be a number, above 0 and at most"),
-        ([*TRAIN, "--embed-bound", "nan"], "embed_bound should be a number"),
+        ([*TRAIN, "--layers", "1000000000"], "1 or more and at most 100, got '1000000000'"),
+        (
+            [*TRAIN, "--embed-bound", "1e308"],
+            "--embed-bound: should be a number, above 0 and",
+        ),
+        ([*TRAIN, "--embed-bound", "nan"], "--embed-bound: should be a number"),
         (["generate", "run", "--samples", "1000000000"], "at most 1000, got '1000000000'"),
         (["generate", "run", "--samples", "1" * 5000], "at most 1000, got '1111"),
         (["generate", "run", "--length", "1" * 20], "at most 1,000,000, got"),
@@ -53,8 +56,8 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
         (["search", "--workers", "100000"], "1 or more and at most 64, got"),
         (["gradcheck", "--museum", "--shapes", "1000000"], "at most 1000, got"),
         (["info", "--recipe", "default", "--vocab-size", "1" * 15], "at most 10,000,000, got"),
-        (["train", "--task", "ngrams", "--order", "1000000"], "at most 20, got 1000000"),
-        (["train", "--task", "seq2seq", "--beam", "1000000"], "at most 1000, got 1000000"),
+        (["train", "--task", "ngrams", "--order", "1000000"], "at most 20, got '1000000'"),
+        (["train", "--task", "seq2seq", "--beam", "1000000"], "at most 1000, got '1000000'"),
         (["train", "--task", "seq2seq", "--examples", "1" * 15], "at most 10,000,000, got"),
     ],
 )
@@ -287,7 +290,7 @@ def test_a_layer_that_cannot_be_loaded_is_named(deepnlp, tmp_path):
 
 
 def test_an_error_of_the_system_has_a_file_and_a_hint(deepnlp, monkeypatch):
-    def raises(arguments):
+    def raises(model: Model):
         raise OSError(28, "No space left on device", "runs/first/best.npz")
 
     monkeypatch.setattr("deepnlp.cli.info.run", raises)
@@ -301,7 +304,7 @@ def test_an_error_of_the_system_has_a_file_and_a_hint(deepnlp, monkeypatch):
     "error", [RecursionError("too deep"), OverflowError("too large")], ids=repr
 )
 def test_other_errors_of_a_command_are_one_line(deepnlp, monkeypatch, error):
-    def raises(arguments):
+    def raises(model: Model):
         raise error
 
     monkeypatch.setattr("deepnlp.cli.info.run", raises)
@@ -311,12 +314,11 @@ def test_other_errors_of_a_command_are_one_line(deepnlp, monkeypatch, error):
 
 
 def test_json_with_control_characters_stays_json(deepnlp, monkeypatch):
-    def prints(arguments):
-        print_json({"word": "\x7f\x9b\x1b", "value": math.inf})
-        return 0
+    def answers(model: Model):
+        return Answer({"word": "\x7f\x9b\x1b", "value": math.inf})
 
-    monkeypatch.setattr("deepnlp.cli.info.run", prints)
-    done = deepnlp("info", "a")
+    monkeypatch.setattr("deepnlp.cli.info.run", answers)
+    done = deepnlp("info", "a", "--json")
     assert json.loads(done.out) == {"word": "\x7f\x9b\x1b", "value": None}
     assert done.out.isascii()
 

@@ -102,8 +102,8 @@ def test_the_page(deepnlp, tmp_path):
     ("arguments", "text"),
     [
         (["speed"], "there is no suite 'speed': choose from lm, layers"),
-        (["lm", "--sizes", "100,x"], "should be a whole number, 1 or more, got 'x'"),
-        (["lm", "--sizes", ""], "should be a whole number, 1 or more, got ''"),
+        (["lm", "--sizes", "100,x"], "1 or more, or a list of such, got '100,x'"),
+        (["lm", "--sizes", ""], "1 or more, or a list of such, got ''"),
         (["lm", "--threads", "0"], "should be a whole number, 1 or more, got '0'"),
         (["lm", "--rounds", "0"], "should be a whole number, 1 or more, got '0'"),
         (["lm", "--tf32"], "give --backend cupy with it"),
@@ -128,7 +128,7 @@ def test_bad_options_are_one_line_and_nothing_is_written(
 def test_where_there_is_no_checkout_one_line_says_where_the_benchmarks_are(
     deepnlp, tmp_path, monkeypatch, arguments
 ):
-    monkeypatch.setattr("deepnlp.cli.checkout.CHECKOUT", tmp_path)
+    monkeypatch.setattr("deepnlp.cli.shared.CHECKOUT", tmp_path)
     found = deepnlp("bench", *arguments)
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
     assert "the benchmarks are in the source" in found.err

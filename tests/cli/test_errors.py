@@ -12,6 +12,7 @@ from deepnlp import DeepNLPError
 from deepnlp.checkpoint import model_file
 from deepnlp.cli.commands import COMMANDS
 from deepnlp.cli.main import main
+from deepnlp.cli.shared import Model
 from tests.cli.conftest import TINY, contents
 
 
@@ -55,18 +56,18 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         ([*TRAIN, "--corpus", "wide.txt"], "wide.txt is not UTF-8 text: byte 0x00 at position 1"),
         ([*TRAIN, "--corpus", "marked.txt"], "marked.txt is not UTF-8 text: byte 0xff"),
         ([*TRAIN, "--min-count", "1000000000"], "min_count is 1000000000, which leaves out every"),
-        ([*TRAIN, "--forget-bias", "1e39"], "forget_bias should be a number, -1000 or more and at"),
-        ([*TRAIN, "--lr", "inf"], "lr should be a number, above 0"),
+        ([*TRAIN, "--forget-bias", "1e39"], "--forget-bias: should be a number, -1000 or more and"),
+        ([*TRAIN, "--lr", "inf"], "--lr: should be a number, above 0"),
         ([*TRAIN, "--out", ""], "the folder of a run has no name"),
         (["train", "--out", "", "--resume"], "the folder of a run has no name"),
         ([*TRAIN, "--corpus", "empty"], "holds no .txt file"),
-        ([*TRAIN, "--hidden-size", "-3"], "hidden_size should be a whole number, 1 or more"),
-        ([*TRAIN, "--hidden-size", "8,x"], "--hidden-size: invalid int value: '8,x'"),
+        ([*TRAIN, "--hidden-size", "-3"], "--hidden-size: should be a whole number, 1 or more"),
+        ([*TRAIN, "--hidden-size", "8,x"], "1 or more, or a list of such, got '8,x'"),
         ([*TRAIN, "--hidden-size", "8,8,8,8"], "one for each of 1 layer"),
-        ([*TRAIN, "--batch-size", "0"], "batch_size should be a whole number, 1 or more"),
-        ([*TRAIN, "--dropout", "1.5"], "dropout should be a number, 0 or more and below 1"),
-        ([*TRAIN, "--lr", "nan"], "lr should be a number, above 0"),
-        ([*TRAIN, "--epochs", "many"], "--epochs: invalid int value: 'many' (see deepnlp train"),
+        ([*TRAIN, "--batch-size", "0"], "--batch-size: should be a whole number, 1 or more"),
+        ([*TRAIN, "--dropout", "1.5"], "--dropout: should be a number, 0 or more and below 1"),
+        ([*TRAIN, "--lr", "nan"], "--lr: should be a number, above 0"),
+        ([*TRAIN, "--epochs", "many"], "1 or more, got 'many' (see deepnlp train"),
         ([*TRAIN, "--epoch", "3"], "unrecognized arguments: --epoch 3"),
         ([*TRAIN, "--cell", "elman"], "--cell: invalid choice: 'elman'"),
         ([*TRAIN, "--hidden-size", "9"], "tie='tied+L'"),
@@ -201,7 +202,7 @@ def test_traceback_shows_where(deepnlp, workplace):
     ],
 )
 def test_what_a_command_raises(deepnlp, monkeypatch, error, code, text):
-    def raises(arguments):
+    def raises(model: Model):
         raise error
 
     monkeypatch.setattr("deepnlp.cli.info.run", raises)
@@ -210,12 +211,15 @@ def test_what_a_command_raises(deepnlp, monkeypatch, error, code, text):
 
 
 @pytest.mark.parametrize(
-    "mistake",
-    [lambda _: {}["ours"], lambda _: int("ours"), lambda _: len(7), lambda _: model_file(None)],
+    "mistake", [lambda: {}["ours"], lambda: int("ours"), lambda: len(7), lambda: model_file(None)]
 )
 def test_an_error_of_the_program_itself_is_not_hidden(monkeypatch, mistake):
     """A ValueError or a TypeError is the user's only where deepnlp raises it by a statement."""
-    monkeypatch.setattr("deepnlp.cli.info.run", mistake)
+
+    def run(model: Model):
+        mistake()
+
+    monkeypatch.setattr("deepnlp.cli.info.run", run)
     with pytest.raises((KeyError, ValueError, TypeError)):
         main(["info", "anything"])
 

@@ -69,4 +69,4 @@ def test_a_demonstration_prints_and_draws(deepnlp, tmp_path):
 def test_a_demonstration_that_does_not_exist(deepnlp):
     found = deepnlp("demo", "imploding")
     assert (found.code, found.out) == (2, "")
-    assert "choose one of exploding, vanishing" in found.err
+    assert "invalid choice: 'imploding' (choose from 'exploding', 'vanishing'" in found.err

@@ -14,6 +14,7 @@ import pytest
 from deepnlp import checkpoint
 from deepnlp.cli.interrupted import Interruption
 from deepnlp.cli.main import main
+from deepnlp.cli.shared import Model
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 from tests.cli.conftest import TINY
@@ -113,7 +114,7 @@ def test_ctrl_c_while_modules_are_imported(run_folder, module):
 
 
 def test_an_interruption_that_comes_as_another_error(deepnlp, monkeypatch):
-    def raises(arguments):
+    def raises(model: Model):
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:

@@ -143,7 +143,7 @@ def test_a_task_brings_its_options(deepnlp, monkeypatch, tmp_path):
 def test_the_default_is_the_recipe_default_on_the_built_in_corpus(deepnlp, monkeypatch):
     seen = []
     monkeypatch.setattr("deepnlp.training.plan", seen.append)
-    with pytest.raises(AttributeError):  # there is no plan to print
+    with pytest.raises(TypeError):  # there is no plan to print
         deepnlp("train", "--dry-run")
     assert seen[0].corpus == "pydocs"
 

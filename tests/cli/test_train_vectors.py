@@ -65,7 +65,7 @@ def test_the_default_recipe_and_its_model(deepnlp, text_file):
     ("options", "message"),
     [
         (["--similarity", "nowhere"], "unknown similarity set 'nowhere'"),
-        (["--window", "0"], "window should be a whole number, 1 or more and at most 1000"),
+        (["--window", "0"], "--window: should be a whole number, 1 or more and at most 1000"),
         (["--model", "glove"], "invalid choice: 'glove'"),
         (["--cell", "gru"], "unrecognized arguments: --cell gru"),
         (["--recipe", "book-rnnlm"], "recipe book-rnnlm is for task 'lm', got 'vectors'"),
