@@ -16,8 +16,8 @@ from typing import Annotated, Any
 from deepnlp.checkpoint import load
 from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse_to_replace
 from deepnlp.exchange import FORMATS, write_model
-from deepnlp.exchange.places import constructor
 from deepnlp.exchange.models import ENDINGS
+from deepnlp.exchange.places import constructor
 from deepnlp.options import Option
 from deepnlp.vectors.formats import format_of
 
