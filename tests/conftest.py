@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
@@ -59,6 +60,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if of_the_gpu and not gpu_is_available():
         for item in of_the_gpu:
             item.add_marker(pytest.mark.skip(reason="needs CuPy and a GPU"))
+
+
+def pytest_collection_finish() -> None:
+    """What collection made stays to the end: garbage is looked for among newer objects."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(params=["numpy", "strict"])
