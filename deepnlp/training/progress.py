@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
-import tqdm.notebook
+import tqdm
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 
@@ -25,7 +25,7 @@ class Progress:
 
     def __init__(self, total: int, done: int = 0, enabled: bool = True) -> None:
         self.enabled = enabled
-        self._bar: Any = (tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm)(
+        self._bar: Any = _kind_of_bar()(
             total=total,
             initial=done,
             disable=not (enabled and (_has_widgets() or sys.stderr.isatty())),
@@ -115,6 +115,15 @@ class Speed:
     def overall(self) -> float | None:
         """In all epochs; None if nothing was trained."""
         return self._all_tokens / self._all_seconds if self._all_tokens else None
+
+
+def _kind_of_bar() -> Any:
+    """The bar of a notebook, whose import takes as long as all else, or that of a terminal."""
+    if not _has_widgets():
+        return tqdm.tqdm
+    import tqdm.notebook as notebook
+
+    return notebook.tqdm
 
 
 def _has_widgets() -> bool:
