@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +30,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fuzz" if os.environ.get("DEEPNLP_FUZZ") else "tests")
+
+# The constants of all modules that a worker happens to have imported are no cases of every time,
+# and to look for them takes seconds.
+if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
+    vars(providers)["is_local_module_file"] = lambda path: False
 
 # A shell script starts its background processes with Ctrl-C ignored, which their children inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
