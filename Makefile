@@ -34,8 +34,9 @@ notebooks: .venv/notebooks.stamp
 lessons: .venv/notebooks.stamp
 	$(BIN)/python -m notebooks.build $(ARGS)
 
+# The compiled forms of the tests and of the package are kept, whatever the environment says.
 test: .venv/test.stamp
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 NUMERICAL := tests/layers tests/kernels tests/optimizers tests/models tests/parity
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +30,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fuzz" if os.environ.get("DEEPNLP_FUZZ") else "tests")
+
+# The constants of all modules that a worker happens to have imported are no cases of every time,
+# and to look for them takes seconds.
+if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
+    vars(providers)["is_local_module_file"] = lambda path: False
 
 # A shell script starts its background processes with Ctrl-C ignored, which their children inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -59,6 +66,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if of_the_gpu and not gpu_is_available():
         for item in of_the_gpu:
             item.add_marker(pytest.mark.skip(reason="needs CuPy and a GPU"))
+
+
+def pytest_collection_finish() -> None:
+    """What collection made stays to the end: garbage is looked for among newer objects."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(params=["numpy", "strict"])

@@ -152,10 +152,6 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
     """Sentences of the corpus by split, in the order of the documents, repeats included.
 
     Reading the library takes seconds, so a process does it once.
-
-    >>> splits = pydocs_sentences()
-    >>> len(splits["train"]) > len(splits["test"])
-    True
     """
     splits: dict[str, list[str]] = {split: [] for split in SPLITS}
     for name, text in documents():

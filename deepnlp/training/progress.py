@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-import tqdm.notebook
+import tqdm
+
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 
@@ -20,6 +21,8 @@ def _has_widgets() -> bool:
     return live and "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
 
 
+if _has_widgets():
+    import tqdm.notebook  # it takes as long as all else
 BAR_KIND: Any = tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm
 
 

@@ -9,6 +9,7 @@ import pytest
 from deepnlp import backend
 from deepnlp.cli.main import main
 from tests.datasets.fixtures import known, only_loopback, server  # noqa: F401
+from tests.training.conftest import quick_figures  # noqa: F401
 
 TINY = ["--embed-size", "8", "--hidden-size", "8", "--layers", "1", "--batch-size", "4"]
 TINY += ["--time-size", "10", "--epochs", "1"]

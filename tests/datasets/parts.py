@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from deepnlp.datasets import pydocs
-from deepnlp.datasets.files import data_folder
+from deepnlp.datasets.files import data_folder, find_file
 
 
 @functools.cache
 def sentences_of_a_part() -> dict[str, tuple[str, ...]]:
-    """What ``pydocs_sentences`` gives, of every fourth module."""
+    """What ``pydocs_sentences`` gives, of every eighth module."""
     docstrings, numbers = pydocs.docstrings, itertools.count()
 
     def of_some(source: bytes) -> list[str]:
-        return docstrings(source) if next(numbers) % 4 == 0 else []
+        return docstrings(source) if next(numbers) % 8 == 0 else []
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pydocs, "docstrings", of_some)
@@ -29,7 +29,8 @@ def sentences_of_a_part() -> dict[str, tuple[str, ...]]:
 
 def first_lines(relative: str, count: int, folder: Path) -> None:
     """Write the first lines of a file of the data folder to the same place in another folder."""
-    with gzip.open(data_folder() / f"{relative}.gz", "rt", encoding="utf-8") as lines:
-        text = "".join(itertools.islice(lines, count))
+    path = find_file(data_folder(), relative)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+        text = b"".join(itertools.islice(lines, count))
     (folder / relative).parent.mkdir(parents=True, exist_ok=True)
-    (folder / relative).write_text(text, encoding="utf-8")
+    (folder / relative).write_bytes(text)

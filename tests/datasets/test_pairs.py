@@ -14,6 +14,7 @@ from deepnlp.datasets import PAIRS, Pairs, addition, dates, load_pairs
 from deepnlp.datasets.made_up import DATE_FORMS
 from deepnlp.text import TOKENISERS, Vocabulary
 from tests.datasets.conditions import needs
+from tests.datasets.parts import first_lines
 
 split_words = TOKENISERS["words"].split
 
@@ -197,14 +198,16 @@ def test_the_files_of_the_book() -> None:
     assert sum(map(len, days.splits.values())) == 41578  # of 50,000 lines, the rest are repeats
     sides = [{answer for _, answer in part} for part in days.splits.values()]
     assert len(set().union(*sides)) == sum(map(len, sides)) == 16365
-    made = set(load_pairs("dates").source_vocab.tokens)
+    made = set(load_pairs("dates", examples=5000).source_vocab.tokens)
     assert made == set(days.source_vocab.tokens)
 
 
 @needs("tatoeba/spa.txt.gz")
-def test_no_english_sentence_of_tatoeba_is_on_two_sides() -> None:
-    pairs = load_pairs("tatoeba-en-es", min_count=3)
-    assert sum(map(len, pairs.splits.values())) == 118964
+def test_no_english_sentence_of_tatoeba_is_on_two_sides(tmp_path: Path) -> None:
+    """Of the first translations, which repeat the most sentences."""
+    first_lines("tatoeba/spa.txt", 20_000, tmp_path)
+    pairs = load_pairs("tatoeba-en-es", data=tmp_path, min_count=3)
+    assert sum(map(len, pairs.splits.values())) == 20_000
     sides = [{tuple(split_words(source)) for source, _ in p} for p in pairs.splits.values()]
     assert len(set().union(*sides)) == sum(map(len, sides))
     lengths = [np.mean([len(source) for source, _ in p]) for p in pairs.splits.values()]
@@ -214,8 +217,12 @@ def test_no_english_sentence_of_tatoeba_is_on_two_sides() -> None:
 
 @needs("multi30k/train.en.gz")
 @pytest.mark.parametrize("name", [name for name in PAIRS if name.startswith("multi30k")])
-def test_multi30k_keeps_its_splits(name: str) -> None:
-    pairs = load_pairs(name)
-    assert [len(part) for part in pairs.splits.values()] == [29000, 1014, 1000]
+def test_multi30k_keeps_its_splits(name: str, tmp_path: Path) -> None:
+    """Of the training split a part, which stands for the whole."""
+    for side in name.split("-")[1:]:
+        for split, count in {"train": 2000, "val": 2000, "test_2016_flickr": 2000}.items():
+            first_lines(f"multi30k/{split}.{side}", count, tmp_path)
+    pairs = load_pairs(name, data=tmp_path)
+    assert [len(part) for part in pairs.splits.values()] == [2000, 1014, 1000]
     english = pairs.train[0][name.split("-")[1:].index("en")]
     assert english == "Two young, White males are outside near many bushes."
