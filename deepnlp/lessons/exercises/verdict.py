@@ -102,14 +102,3 @@ def parts(answer: Any, *names: str) -> tuple[Any, ...]:
         if is_empty(part):
             raise RefusedError(Verdict.empty(f"{name} is None"))
     return tuple(answer)
-
-
-def first_failure(*verdicts: Verdict) -> Verdict:
-    """The first verdict that is not right, or the last one if all are.
-
-    Examples
-    --------
-    >>> first_failure(Verdict.right(), Verdict.wrong("sign", "Turn it round.")).diagnosis
-    'sign'
-    """
-    return next((verdict for verdict in verdicts if not verdict.ok), verdicts[-1])
