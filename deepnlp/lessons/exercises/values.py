@@ -47,9 +47,8 @@ def compare_values(
         return Verdict.empty(f"{name} is None")
     have, want = _numbers(got), np.asarray(asnumpy(expected))
     if have is None:
-        return Verdict.wrong(
-            WRONG_TYPE, f"{name} should be made of numbers; got a {type(got).__name__}."
-        )
+        kind = type(got).__name__
+        return Verdict.wrong(WRONG_TYPE, f"{name} should be made of numbers; got a {kind}.")
     if _close(have, want, tolerance):
         return Verdict.right(f"{name} is right.")
     describe = _of_value if have.shape == want.shape else _of_shape

@@ -99,7 +99,6 @@ class Outcome(Result):
         """Left the book's experiment, right the random matrices."""
         places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
         figure, (left, right) = canvas(self._message(), (12.0, 5.4), *places)
-        self._draw_matrices(right)
         steps = np.arange(self.config.T + 1)
         bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
@@ -116,6 +115,7 @@ class Outcome(Result):
             left, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
             xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
         )  # fmt: skip
+        self._draw_matrices(right)
         return figure
 
     def _message(self) -> str:
