@@ -177,5 +177,5 @@ def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Gene
     for step in range(config.steps):
         optimizer.lr = config.lr * (1 - step / config.steps)
         # L = -sum_ij joint_ij log q(j|i): ds = frequency q - joint
-        s = fit(model, optimizer, np.arange(V), joint, lambda s, _: frequency * softmax(s) - truth)
+        s = fit(model, optimizer, np.arange(V), truth, lambda s, p: frequency * softmax(s) - p)
     return asnumpy(softmax(s))
