@@ -164,13 +164,8 @@ def _rnnlm(
     """A language model with certain options."""
 
     def build(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
-        usual: dict[str, Any] = {
-            "embed_size": s.D,
-            "hidden_size": s.H,
-            "dropout": 0.3,
-            "dtype": "float64",
-        }
-        model = redrawn(RNNLM(s.V, **(usual | options(s, rng)), rng=rng), rng)
+        usual: Any = {"embed_size": s.D, "hidden_size": s.H, "dropout": 0.3}
+        model = redrawn(RNNLM(s.V, **usual | options(s, rng), dtype="float64", rng=rng), rng)
         ids, targets = _windows(rng, s)
         return model, (ids, targets % model.output_size)
 
@@ -236,15 +231,12 @@ def _tied_stack(rng: Generator, s: Sizes) -> tuple[Layer, Inputs]:
         weights = weight(rng, s.D, 4 * s.D), weight(rng, s.D, 4 * s.D), weight(rng, 4 * s.D)
         return layers.TimeLSTM(*weights, stateful=True)
 
+    def dropout(locked: bool = False) -> Layer:
+        return layers.TimeDropout(0.5, locked=locked, rng=rng)
+
     embed = layers.Embedding(weight(rng, s.V, s.D))
-    model = Sequential(
-        embed,
-        layers.TimeDropout(0.5, rng=rng),
-        lstm(),
-        layers.TimeDropout(0.5, locked=True, rng=rng),
-        lstm(),
-        layers.TimeAffine(embed.W.T, weight(rng, s.V)),
-    )
+    hidden = [dropout(), lstm(), dropout(locked=True), lstm()]
+    model = Sequential(embed, *hidden, layers.TimeAffine(embed.W.T, weight(rng, s.V)))
     return model, (_input(rng, "ids N,T", s),)
 
 

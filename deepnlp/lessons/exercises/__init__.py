@@ -12,9 +12,9 @@ that the tables use.
 from deepnlp.lessons.exercises.backward import check_backward
 from deepnlp.lessons.exercises.registry import Exercise, check, exercises_of, short_form
 from deepnlp.lessons.exercises.values import compare_choice, compare_values
-from deepnlp.lessons.exercises.verdict import EMPTY, Verdict, first_failure
+from deepnlp.lessons.exercises.verdict import EMPTY, Verdict
 
 __all__ = [
     "EMPTY", "Exercise", "Verdict", "check", "check_backward", "compare_choice", "compare_values",
-    "exercises_of", "first_failure", "short_form",
+    "exercises_of", "short_form",
 ]  # fmt: skip

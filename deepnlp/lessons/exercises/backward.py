@@ -20,10 +20,7 @@ ORDER = "gradients in another order"
 
 
 def check_backward(
-    layer: Any,
-    *inputs: Any,
-    hints: dict[str, str] | None = None,
-    weights: Sequence[str] = (),
+    layer: Any, *inputs: Any, hints: dict[str, str] | None = None, weights: Sequence[str] = ()
 ) -> Verdict:
     """Check the backward of a layer against numerical gradients.
 

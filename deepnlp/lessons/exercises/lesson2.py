@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats as stats
 
 from deepnlp.backend import HostArray
+from deepnlp.lessons.exercises.names import numbers
 from deepnlp.lessons.exercises.verdict import is_empty
 from deepnlp.vectors.counting import truncated_svd as truncated_svd
 
@@ -36,11 +37,11 @@ def ones_on_the_diagonal(M: Any) -> Any:
 
 def settled(W: Any) -> Any:
     """Vectors with each column turned so that its entry of largest size is positive."""
-    if is_empty(W) or np.ndim(W) != 2 or np.asarray(W).dtype.kind not in "iuf":
+    M = numbers(W)
+    if M is None or M.ndim != 2:
         return W
-    W = np.asarray(W)
-    signs = np.sign(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])])
-    return W * np.where(signs == 0, 1, signs)
+    signs = np.sign(M[np.abs(M).argmax(axis=0), np.arange(M.shape[1])])
+    return M * np.where(signs == 0, 1, signs)
 
 
 def analogies(

@@ -78,25 +78,20 @@ def continued(
     model: SimpleRNNLM,
     prompt: list[int],
     length: int,
-    reset: bool = True,
+    reset: str = "once",
     again: bool = False,
     place: int = -1,
     best: Callable[[HostArray], Any] = np.argmax,
 ) -> list[int]:
-    """A continuation by the scores at a place of what was read last: the new id, or all again."""
-    if reset:
-        model.reset_state()
+    """A continuation by the scores at a place of what was read last: the new id, or all again.
+
+    The state is reset "once", "never" or "always" before it reads.
+    """
     text, unread = list(prompt), list(prompt)
-    for _ in range(length):
+    for k in range(length):
+        if reset == "always" or (reset == "once" and k == 0):
+            model.reset_state()
         scores = asnumpy(model.logits(asarray([unread])))[0, place]
         text.append(int(best(scores)))
         unread = text if again else text[-1:]
     return text[len(prompt) :]
-
-
-def forgetting(model: SimpleRNNLM, prompt: list[int], length: int) -> list[int]:
-    """A continuation with a new state for each word."""
-    text = continued(model, prompt, 1)
-    while len(text) < length:
-        text += continued(model, text[-1:], 1)
-    return text

@@ -124,11 +124,8 @@ _LIBRARIES = [Path(str(module.__file__)).parent for module in (deepnlp, np)]
 
 def _describe(error: Exception) -> str:
     """An error in one sentence, with the reader's own line that raised it."""
-    own = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not any(Path(frame.filename).is_relative_to(folder) for folder in _LIBRARIES)
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not any(map(Path(f.filename).is_relative_to, _LIBRARIES))]
     where = f" In {own[-1].name}: {own[-1].line}" if own and own[-1].line else ""
     return f"It raises {type(error).__name__}: {error}.{where}"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from deepnlp.backend import HostArray, asnumpy
 from deepnlp.gradcheck.causes import NOT_A_NUMBER, TRANSPOSED, ZERO
-from deepnlp.lessons.exercises.verdict import WRONG_TYPE, Verdict, first_failure, is_empty
+from deepnlp.lessons.exercises.verdict import WRONG_TYPE, Verdict, is_empty
 
 _RELATIONS = tomllib.loads(Path(__file__).with_name("relations.toml").read_text(encoding="utf-8"))
 
@@ -41,15 +41,14 @@ def compare_values(
     'dx is 2 times what it should be, in every entry.'
     """
     if isinstance(expected, dict):
-        pairs = ((got[key], value, key) for key, value in expected.items())
-        return first_failure(*(compare_values(*pair, tolerance) for pair in pairs))
+        verdicts = [compare_values(got[key], of, key, tolerance) for key, of in expected.items()]
+        return next((verdict for verdict in verdicts if not verdict.ok), verdicts[-1])
     if is_empty(got):
         return Verdict.empty(f"{name} is None")
     have, want = _numbers(got), np.asarray(asnumpy(expected))
     if have is None:
-        return Verdict.wrong(
-            WRONG_TYPE, f"{name} should be made of numbers; got a {type(got).__name__}."
-        )
+        kind = type(got).__name__
+        return Verdict.wrong(WRONG_TYPE, f"{name} should be made of numbers; got a {kind}.")
     if _close(have, want, tolerance):
         return Verdict.right(f"{name} is right.")
     describe = _of_value if have.shape == want.shape else _of_shape

@@ -95,21 +95,9 @@ def parts(answer: Any, *names: str) -> tuple[Any, ...]:
         raise RefusedError(Verdict.empty(f"nothing was returned where {expected} is expected"))
     if not isinstance(answer, tuple | list) or len(answer) != len(names):
         seen = f"{len(answer)} values" if isinstance(answer, tuple | list) else "one value"
-        raise RefusedError(
-            Verdict.wrong(WRONG_TYPE, f"Return {expected}, {len(names)} values; got {seen}.")
-        )
+        text = f"Return {expected}, {len(names)} values; got {seen}."
+        raise RefusedError(Verdict.wrong(WRONG_TYPE, text))
     for name, part in zip(names, answer, strict=True):
         if is_empty(part):
             raise RefusedError(Verdict.empty(f"{name} is None"))
     return tuple(answer)
-
-
-def first_failure(*verdicts: Verdict) -> Verdict:
-    """The first verdict that is not right, or the last one if all are.
-
-    Examples
-    --------
-    >>> first_failure(Verdict.right(), Verdict.wrong("sign", "Turn it round.")).diagnosis
-    'sign'
-    """
-    return next((verdict for verdict in verdicts if not verdict.ok), verdicts[-1])

@@ -16,11 +16,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
-from deepnlp.files.tables import table
 from deepnlp.gradflow import gate_values
 from deepnlp.layers import GRU, LSTM, RNN, TimeGRU
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, lines_of, panel
-from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.lessons.experiments.result import Line, Result, canvas, lines_of, number_table, panel
 from deepnlp.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, log_scale
 
 
@@ -76,23 +74,19 @@ class Outcome(Result):
     def table(self) -> str:
         """The shares after 10, 50 and 200 steps, then the LSTM by scale of W_h."""
         names = {"both": "the gradient, by all paths", "h": "through h alone"}
+        shown = list(self.config.shown)
         rows = [
-            [
-                cell,
-                names.get(path, f"through {CELLS[cell].memory} alone"),
-                *(f"{values[k]:.2g}" for k in self.config.shown),
-            ]
+            [cell, names.get(path, f"through {CELLS[cell].memory} alone"), *values[shown]]
             for cell, paths in self.shares.items()
             for path, values in paths.items()
         ]
-        steps = [f">after {k} steps" for k in self.config.shown]
-        scales = [f"{scale:g}" for scale in self.config.scales]
-        biases = [f"forget bias {bias:g}" for bias in self.config.forget_biases]
-        sweep = dict(zip(scales, self.sweep.T, strict=True))
+        steps = [f">after {k} steps" for k in shown]
+        biases = [f">forget bias {bias:g}" for bias in self.config.forget_biases]
+        sweep = zip(map("{:g}".format, self.config.scales), *self.sweep, strict=True)
         return (
-            f"{LEFT}\n\n{table(['cell', 'path', *steps], rows)}\n\n"
+            f"{LEFT}\n\n{number_table(['cell', 'path', *steps], rows, '.2g')}\n\n"
             "an LSTM with W_h = s randn / sqrt(H): what is left after "
-            f"{self.config.sweep_steps} steps\n\n{number_table('>s', biases, sweep, '.2g')}"
+            f"{self.config.sweep_steps} steps\n\n{number_table(['>s', *biases], sweep, '.2g')}"
         )
 
     def figure(self) -> Figure:
@@ -103,7 +97,7 @@ class Outcome(Result):
             f"{_power(self.sweep.max())} of it"
         )
         places = (0.06, 0.11, 0.35, 0.68), (0.665, 0.11, 0.235, 0.68)
-        figure, (left, right) = canvas_of(message, (13.0, 5.8), *places)
+        figure, (left, right) = canvas(message, (13.0, 5.8), *places)
         last = self.config.shown[-2]  # later shares are in the table: nobody tells them apart
         lines = []
         for name, paths in self.shares.items():

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.datasets import load_corpus
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.files.tables import table
+from deepnlp.lessons.experiments.result import Line, Result, canvas, panel
 from deepnlp.lessons.experiments.training import update
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
@@ -81,22 +81,22 @@ class Outcome(Result):
             (self.free_loss, ".4g"), (self.free_norm, ".3g"),
             (self.clipped_loss, ".4g"), (self.clipped_norm, ".3g"),
         )  # fmt: skip
-        rows = {
-            n: [format(of[n - 1], form) if n <= len(of) else "-" for of, form in columns]
+        rows = [
+            [str(n), *(format(of[n - 1], form) if n <= len(of) else "-" for of, form in columns)]
             for n in shown
             if 0 < n <= updates
-        }
-        headings = ["loss without", "norm", "loss with", "norm before clipping"]
+        ]
+        headings = [">update", ">loss without", ">norm", ">loss with", ">norm before clipping"]
         end = f"lost at update {lost}" if self.diverged else "it did not diverge"
         return (
-            f"{number_table('>update', headings, rows, '')}\n\nwithout clipping: {end}; clipped at "
+            f"{table(headings, rows)}\n\nwithout clipping: {end}; clipped at "
             f"{self.config.max_norm:g}: perplexity {self.final_perplexity:.1f} in the end"
         )
 
     def figure(self) -> Figure:
         """Norms above, losses below."""
         places = (0.09, 0.485, 0.66, 0.37), (0.09, 0.085, 0.66, 0.32)
-        figure, (norms, losses) = canvas_of(self._message(), (9.5, 7.0), *places)
+        figure, (norms, losses) = canvas(self._message(), (9.5, 7.0), *places)
         lost, level, start = len(self.free_loss), self.config.max_norm, self.clipped_loss[0]
         n = np.arange(1, len(self.clipped_norm) + 1)
         for axes in (norms, losses):

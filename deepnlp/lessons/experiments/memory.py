@@ -16,16 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import Array, HostArray, asarray, asnumpy, xp
+from deepnlp.backend import Array, Generator, HostArray, asarray, asnumpy, xp
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding, TimeGRU, TimeLSTM, TimeRNN
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, lines_of, panel
-from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.lessons.experiments.result import Line, Result, canvas, lines_of, number_table, panel
 from deepnlp.lessons.experiments.training import fit, gradient_of_choice
 from deepnlp.optimizers import Adam
 from deepnlp.plots.style import BLACK, BLUE, GREY, ORANGE, VERMILLION
-
-Generator = np.random.Generator
 
 NAMES = ("Tom", "Mary", "Ann", "Bob", "Eve", "Jack", "Kim", "Leo")
 FIRST = ["was", "watching", "TV", "in", "the", "room", "."]
@@ -89,15 +86,16 @@ class Outcome(Result):
         parts = [f"for example: {self.example}"]
         for name, task in TASKS.items():
             distances, found = self._of(name)
-            headings = [f"distance {d}" for d in distances]
-            rows = found | {"chance": [task.chance] * len(distances)}
-            parts.append(number_table(task.heading, headings, rows, ".1%"))
+            headings = [task.heading, *(f">distance {d}" for d in distances)]
+            rows = [[cell, *values] for cell, values in found.items()]
+            rows.append(["chance", *[task.chance] * len(distances)])
+            parts.append(number_table(headings, rows, ".1%"))
         return "\n\n".join(parts)
 
     def figure(self) -> Figure:
         """Accuracy over the distance, a panel for each task."""
         places = (0.06, 0.15, 0.32, 0.61), (0.555, 0.15, 0.32, 0.61)
-        figure, panels = canvas_of(self._message(), (12.5, 5.4), *places)
+        figure, panels = canvas(self._message(), (12.5, 5.4), *places)
         for axes, (name, task) in zip(panels, TASKS.items(), strict=True):
             distances, found = self._of(name)
             axes.set_xscale("log", base=2)

@@ -7,8 +7,8 @@ each, the longer ago it was opened? Beside it stands how much of a gradient is l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -58,14 +58,14 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Both models, one beside the other."""
-        rows: dict[str, Iterable[float | str]] = {
-            "validation perplexity": (f"{value:.1f}" for value in self.perplexity.values()),
-            "gradient left per step": self.rate.values(),
-        }
+        rows: list[list[Any]] = [
+            ["validation perplexity", *(f"{value:.1f}" for value in self.perplexity.values())],
+            ["gradient left per step", *self.rate.values()],
+        ]
         for groups in zip(*self.groups.values(), strict=True):
             name = f"bits of ')', {groups[0].distance:g} words after '(' ({groups[0].count})"
-            rows[name] = (f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)
-        return number_table("", [cell.upper() for cell in self.groups], rows, ".3f")
+            rows.append([name, *(f"{group.mean:.2f} ± {group.error:.2f}" for group in groups)])
+        return number_table(["", *(f">{cell.upper()}" for cell in self.groups)], rows, ".3f")
 
     def figure(self) -> Figure:
         """Surprisal of the closing bracket over the distance."""
@@ -111,11 +111,10 @@ def _train(config: Config, ids: HostArray, V: int, cell: str) -> RNNLM:
     model.start_from_unigram(np.bincount(ids, minlength=V))
     batches = BPTTBatches(ids, config.N, config.T)
     optimizer = Adam(model.parameters(), lr=config.lr)
-    schedule, done = Linear(config.epochs * len(batches), floor=0.05), 0
-    for _ in range(config.epochs):
+    schedule = Linear(config.epochs * len(batches), floor=0.05)
+    for epoch in range(config.epochs):
         model.reset_state()
-        for inputs, targets in batches:
+        for done, (inputs, targets) in enumerate(batches, epoch * len(batches)):
             optimizer.lr = config.lr * schedule.scale(done)
             update(model, optimizer, inputs, targets, max_norm=1.0)
-            done += 1
     return model

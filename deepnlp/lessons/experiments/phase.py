@@ -84,37 +84,32 @@ class Outcome(Result):
         """Medians by scale, and where each passes 1."""
         shown = np.unique(np.linspace(0, len(self.g) - 1, 11).astype(int))
         columns = [self.largest, self.radius, self.linear, self.tanh]
-        rows: dict[str, list[Any]] = {
-            f"{self.g[k]:.2f}": [np.median(values[k]) for values in columns] for k in shown
-        }
-        rows["above 1 from g ="] = [f"{at:.2f}" for at in self._crossings().values()]
-        headings = ["largest singular value", "spectral radius"]
-        headings += ["growth per step, linear", "growth per step, tanh"]
+        rows = [[f"{self.g[k]:.2f}", *(np.median(of[k]) for of in columns)] for k in shown]
+        rows.append(["above 1 from g =", *(f"{at:.2f}" for at in self._crossings().values())])
+        headings = [">scale g", ">largest singular value", ">spectral radius"]
+        headings += [">growth per step, linear", ">growth per step, tanh"]
         H = self.config.H
         return (
             f"{self.linear.size:,} random matrices W_h = g randn({H}, {H}) / sqrt({H}); medians\n\n"
-            + number_table(">scale g", headings, rows, ".3f")
+            + number_table(headings, rows, ".3f")
         )
 
     def figure(self) -> Figure:
         """Growth per step over g, a dot for each matrix."""
         singular, radius = self.crossing(self.largest), self.crossing(self.radius)
+        g, repeated = self.g.tolist(), np.repeat(self.g, self.config.matrices).tolist()
         values = {"linear": self.linear, "tanh": self.tanh}
-        g = np.repeat(self.g, self.config.matrices).tolist()
         message = (
             f"A gradient grows once the spectral radius of $W_h$ passes 1 ($g$ = {radius:.2f}),\n"
             f"not where its largest singular value does ($g$ = {singular:.2f}); tanh slows it down"
         )
         return curves(
-            {
-                name: (self.g.tolist(), np.median(of, axis=1).tolist())
-                for name, of in values.items()
-            },
+            {name: (g, np.median(of, axis=1).tolist()) for name, of in values.items()},
             title=message,
             xlabel="scale $g$ of $W_h = g$ randn$(H, H)/\\sqrt{H}$",
             ylabel="growth per step",
             levels={"stays as it is": 1.0},
-            dots={name: (g, of.ravel().tolist()) for name, of in values.items()},
+            dots={name: (repeated, of.ravel().tolist()) for name, of in values.items()},
         )
 
 

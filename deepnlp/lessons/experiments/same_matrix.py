@@ -16,8 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from deepnlp.backend import HostArray
 from deepnlp.gradflow.spectra import Spectrum, spectrum
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, panel
-from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.lessons.experiments.result import Line, Result, canvas, number_table, panel
 from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION
 
 
@@ -79,12 +78,12 @@ class Outcome(Result):
         one, alarms = self.config, self.stretching
         sigma, rho = self.weights.largest, self.weights.spectral_radius
         steps = [t for t in (1, 2, 3, 5, 10, 15, 20, 50, 100) if t < one.T]
-        rows = {t: (self.norms[t - 1], *self._predicted(t)) for t in [*steps, one.T]}
-        headings = ["norm", "if each step were the largest sv", "the spectral radius"]
+        rows = [(str(t), self.norms[t - 1], *self._predicted(t)) for t in [*steps, one.T]]
+        headings = [">step", ">norm", ">if each step were the largest sv", ">the spectral radius"]
         return (
             f"W_h = {one.scale:g} randn({one.H}, {one.H}), seed {one.seed}: largest singular value "
             f"{sigma:.4f}, spectral radius {rho:.4f}\n\n"
-            f"{number_table('>step', headings, rows, '.6g')}\n\n"
+            f"{number_table(headings, rows, '.6g')}\n\n"
             f"of {one.matrices:,} random matrices of this scale {alarms.mean():.0%} have a "
             "singular value above 1;\n"
             f"of those {self.share_of_false_alarms:.0%} have a spectral radius below 1, and in "
@@ -99,8 +98,7 @@ class Outcome(Result):
     def figure(self) -> Figure:
         """Left the book's experiment, right the random matrices."""
         places = (0.07, 0.12, 0.33, 0.64), (0.63, 0.12, 0.34, 0.64)
-        figure, (left, right) = canvas_of(self._message(), (12.0, 5.4), *places)
-        self._draw_matrices(right)
+        figure, (left, right) = canvas(self._message(), (12.0, 5.4), *places)
         steps = np.arange(self.config.T + 1)
         bound, predicted = self._predicted(steps)
         sigma, rho = self.weights.largest, self.weights.spectral_radius
@@ -117,6 +115,7 @@ class Outcome(Result):
             left, lines, title="The experiment of chapter 6", height=0.12, xlim=(0, steps[-1]),
             xlabel="products with $W_h^T$", ylabel=r"norm of the gradient, $\Vert dh \Vert / N$",
         )  # fmt: skip
+        self._draw_matrices(right)
         return figure
 
     def _message(self) -> str:

@@ -19,8 +19,7 @@ from deepnlp.backend import HostArray, asarray, asnumpy
 from deepnlp.backend.functions import softmax
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import Affine, Embedding
-from deepnlp.lessons.experiments.drawing import Line, canvas_of, lines_of, panel
-from deepnlp.lessons.experiments.result import Result, number_table
+from deepnlp.lessons.experiments.result import Line, Result, canvas, lines_of, number_table, panel
 from deepnlp.lessons.experiments.training import fit
 from deepnlp.optimizers import Adam
 from deepnlp.parameter import Parameter
@@ -66,19 +65,20 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Divergences by size, then what stands beside a word."""
-        sizes = [f"D = {D}" for D in self.config.sizes]
-        divergence = {TIES[tie]: values for tie, values in self.divergence.items()}
+        sizes = ["", *(f">D = {D}" for D in self.config.sizes)]
+        divergence = [[TIES[tie], *values] for tie, values in self.divergence.items()]
+        beside = [[name, *values] for name, values in self.beside.items()]
         return (
             "divergence from the true distribution, nats per context word (by frequency alone "
-            f"{self.frequency:.3f})\n\n{number_table('', sizes, divergence, '.3f')}\n\n"
-            f"probability that a context word is ..., with {sizes[-1]}\n\n"
-            + number_table("", BESIDE, self.beside, ".4f")
+            f"{self.frequency:.3f})\n\n{number_table(sizes, divergence, '.3f')}\n\n"
+            f"probability that a context word is ..., with D = {self.config.sizes[-1]}\n\n"
+            + number_table(["", *(f">{name}" for name in BESIDE)], beside, ".4f")
         )
 
     def figure(self) -> Figure:
         """Above the divergence over the size, below what stands beside a word."""
         places = (0.09, 0.52, 0.66, 0.31), (0.09, 0.06, 0.88, 0.33)
-        figure, (above, below) = canvas_of(self._message(), (8.0, 7.2), *places)
+        figure, (above, below) = canvas(self._message(), (8.0, 7.2), *places)
         texts = {f"{TIES[tie]}: {of[-1]:.3f}": of for tie, of in self.divergence.items()}
         looks = ((BLUE, "o-"), (VERMILLION, "s--"), (ORANGE, "^-."))
         alone = Line((), self.frequency, GREY, "frequencies alone", ":", 1)
@@ -177,5 +177,5 @@ def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Gene
     for step in range(config.steps):
         optimizer.lr = config.lr * (1 - step / config.steps)
         # L = -sum_ij joint_ij log q(j|i): ds = frequency q - joint
-        s = fit(model, optimizer, np.arange(V), joint, lambda s, _: frequency * softmax(s) - truth)
+        s = fit(model, optimizer, np.arange(V), truth, lambda s, p: frequency * softmax(s) - p)
     return asnumpy(softmax(s))

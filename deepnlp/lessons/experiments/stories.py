@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deepnlp.backend import HostArray, asarray, asnumpy
+from deepnlp.backend import Generator, HostArray, asarray, asnumpy
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import Embedding, TimeAffine
 from deepnlp.lessons.experiments.memory import NAMES, VOCABULARY
 from deepnlp.lessons.experiments.training import fit, gradient_of_choice
 from deepnlp.optimizers import Adam
 
-Generator = np.random.Generator
 Stories = Callable[[Generator, int, int], tuple[HostArray, HostArray]]
 
 OTHER_WORDS = 12  # that mean nothing

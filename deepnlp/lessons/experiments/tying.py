@@ -59,18 +59,18 @@ class Outcome(Result):
 
     def table(self) -> str:
         """Sizes and perplexities, then the rows by frequency."""
-        epochs = [f"epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
-        perplexity: dict[str, list[float | str]] = {
-            name: [f"{self.parameters[kind]:,}", *self.perplexity[kind]]
+        epochs = [f">epoch {epoch}" for epoch in range(1, self.config.epochs + 1)]
+        perplexity = [
+            [name, f"{self.parameters[kind]:,}", *self.perplexity[kind]]
             for kind, name in KINDS.items()
-        }
+        ]
         counts = (f"{count:,.1f}" for count in self.counts)
-        moved = dict(zip(counts, zip(*self.moved.values(), strict=True), strict=True))
+        moved = zip(counts, *self.moved.values(), strict=True)
         return (
             "validation perplexity\n\n"
-            + number_table("", ["parameters", *epochs], perplexity, ".1f")
+            + number_table(["", ">parameters", *epochs], perplexity, ".1f")
             + "\n\nhow far the rows of words moved in training, by how often the word occurs\n\n"
-            + number_table(">occurrences", self.moved, moved, ".2f")
+            + number_table([">occurrences", *(f">{name}" for name in self.moved)], moved, ".2f")
         )
 
     def figure(self) -> Figure:

@@ -11,7 +11,6 @@ from deepnlp.lessons.exercises import (
     compare_choice,
     compare_values,
     exercises_of,
-    first_failure,
     short_form,
 )
 from deepnlp.lessons.exercises.registry import Exercise, _report
@@ -137,9 +136,11 @@ def test_a_verdict_is_shown_once_in_a_notebook(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_first_failure_gives_the_last_verdict_where_all_is_right():
-    last = Verdict.right("and this")
-    assert first_failure(Verdict.right(), last) is last
+def test_of_several_values_the_first_that_is_wrong_is_described():
+    right = {"dx": EXPECTED, "dW": EXPECTED, "db": EXPECTED}
+    assert compare_values(right, right) == Verdict.right("db is right.")
+    wrong = right | {"dW": -EXPECTED, "db": 0 * EXPECTED}
+    assert compare_values(wrong, right).text == "dW has the wrong sign, in every entry."
 
 
 @pytest.mark.parametrize(("value", "short"), [("short", True), ("full", False), (None, False)])
