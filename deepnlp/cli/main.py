@@ -40,7 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     with standard_streams():
         try:
             with interruption:
-                code = _run(words)
+                try:
+                    code = _run(words)
+                except SystemExit as stop:  # argparse, after --help or an error it has printed
+                    code = stop.code if isinstance(stop.code, int) else 0
                 sys.stdout.flush()
                 return code
         except (Exception, KeyboardInterrupt) as error:
@@ -63,13 +66,10 @@ def _run(argv: list[str]) -> int:
     for word in argv:
         if any("\ud800" <= letter <= "\udfff" for letter in word):  # bytes that are no text
             raise ValueError(f"{word}: expected arguments in UTF-8; give the file another name")
-    try:
-        parser = build_parser(argv)
-        arguments, unknown = parser.parse_known_args(argv)
-        if unknown:
-            parser.called.refuse(unknown)
-    except SystemExit as stop:  # argparse: after --help, --version or an error it has printed
-        return int(stop.code or 0)
+    parser = build_parser(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        parser.called.refuse(unknown)
     values = vars(arguments)
     command, chosen, as_json, _ = (values.pop(n) for n in ("run", "backend", "json", "traceback"))
     if chosen is not None:

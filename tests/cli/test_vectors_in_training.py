@@ -42,7 +42,7 @@ def test_the_commands_on_a_run_with_frozen_vectors_and_fewer_output_words(
     [
         (["--vectors", "none.txt"], "none.txt"),
         (["--output-words", "2"], "output_words should be 3 or more"),
-        (["--output-words", "-1"], "output_words should be a whole number, 0 or more"),
+        (["--output-words", "-1"], "--output-words: should be a whole number, 0 or more"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(deepnlp, text_file, tmp_path, options, message):
