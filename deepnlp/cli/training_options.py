@@ -58,9 +58,9 @@ def add_training_options(parser: Parser, defaults: Mapping[str, Any]) -> None:
     for heading, options in option_groups(defaults["task"]).items():
         group = parser.add_argument_group(heading)
         for option in options.values():
-            _add(group, option, defaults[option.name])
+            add_declared(group, option, defaults[option.name])
     for other in TASKS:
-        for name in (_flag(option) for option in all_options(other)):
+        for name in (flag(option) for option in all_options(other)):
             if name not in parser._option_string_actions:
                 tasks = f"{parser.elsewhere[name]} or" if name in parser.elsewhere else "--task"
                 parser.elsewhere[name] = f"{tasks} {other}"
@@ -74,11 +74,12 @@ def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 
-def _flag(option: str) -> str:
+def flag(option: str) -> str:
+    """An option as it is written on the command line."""
     return "--" + option.replace("_", "-")
 
 
-def _add(group: Any, option: "Option", default: Any) -> None:
+def add_declared(group: Any, option: "Option", default: Any) -> None:
     """Add an option to a group; one that is not given is not in the namespace."""
     help_text = option.help.replace("%", "%%")
     details: dict[str, Any] = {"default": argparse.SUPPRESS}
@@ -94,4 +95,4 @@ def _add(group: Any, option: "Option", default: Any) -> None:
         help_text += f" (default {shown})"
     if option.limits():
         help_text += f" [{option.limits()}]"
-    group.add_argument(_flag(option.name), help=help_text, **details)
+    group.add_argument(flag(option.name), help=help_text, **details)

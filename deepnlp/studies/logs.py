@@ -17,7 +17,7 @@ LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
 PLACES = ("folder", "files")  # keys of result.json that say where the run was made
 FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
 ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way
-NOT_RUN, CHANGED = "not run", "run with other options"
+NOT_RUN, NOT_ENDED, CHANGED = "not run", "not ended", "run with other options"
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,14 @@ class Run:
     def name(self) -> str:
         """The name of its folder."""
         return self.folder.path.name
+
+
+def status_of(folder: RunFolder) -> str | None:
+    """How a run ended; None where it has not, or has just been gone on with."""
+    try:
+        return (folder.read_result() or {}).get("status")
+    except FileNotFoundError:  # it was removed as it was to be read
+        return None
 
 
 class Logs:
@@ -58,6 +66,10 @@ class Logs:
             return NOT_RUN
         return CHANGED if self.changes(name) else FINISHED
 
+    def has_ended(self, name: str) -> bool:
+        """Whether a run would end in the same way again."""
+        return status_of(self.of(name)) in ENDED
+
     def changes(self, name: str) -> list[str]:
         """Which options of a run, or of one that it needs, are not those of the study."""
         if not self.of(name).config.exists():
@@ -77,10 +89,10 @@ class Logs:
     def read(self, name: str) -> Run | None:
         """A run, None where it has not ended; an error unless it is whole and of the study."""
         folder = self.of(name)
+        if status_of(folder) not in ENDED:
+            return None
         Result.of(folder)  # an error for a value of another kind
         result = folder.read_result() or {}
-        if result.get("status") not in ENDED:
-            return None
         for file in LOG_FILES:
             if not (folder.path / file).is_file():
                 raise FileNotFoundError(f"{folder.path} holds no finished run: it has no {file}")
@@ -111,19 +123,27 @@ class Logs:
                 )
         return runs
 
+    def read_begun(self) -> list[Run]:
+        """The runs that have begun and not ended."""
+        begun = [name for name in self.study.run_names if self.of(name).config.exists()]
+        return [
+            Run(run, TrainConfig.load(run.config), run.read_metrics(), {"status": NOT_ENDED})
+            for run in (self.of(name) for name in begun if not self.has_ended(name))
+        ]
+
     def take(self, source: Path) -> list[str]:
         """Copy the logs of the ended runs in another folder; gives their names.
 
         ``source`` holds their folders, or a folder of the study's name with them.
         """
-        if (source / self.study.name).is_dir():
-            source = source / self.study.name
-        there = Logs(self.study, source)
-        runs = there.read_all()
+        study = self.study
+        if (source / study.name).is_dir():
+            source = source / study.name
+        runs = Logs(study, source).read_all()
         if not runs:
             raise FileNotFoundError(
-                f"{source} holds no {self.study.ended_run} of {self.study.kind} {self.study.name}: "
-                f"expected folders such as {self.study.run_names[0]}"
+                f"{source} holds no {study.done} {study.run_kind} of {study.kind} {study.name}: "
+                f"expected folders such as {study.run_names[0]}"
             )
         for run in runs:
             self.copy(run)
@@ -138,8 +158,3 @@ class Logs:
             with replacing(to.path / name) as file:
                 file.write((run.folder.path / name).read_bytes())
         to.write_result({key: value for key, value in run.result.items() if key not in PLACES})
-
-    def remove(self, name: str) -> None:
-        """Forget a run, ``result.json`` first."""
-        for file in reversed(LOG_FILES):
-            (self.of(name).path / file).unlink(missing_ok=True)

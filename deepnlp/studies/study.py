@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deepnlp.training import TrainConfig
 
@@ -29,8 +29,11 @@ class Study:
     """A plan of runs and what its page says; a subclass says which runs."""
 
     kind: ClassVar[str]
+    plural: ClassVar[str]  # of the kind
+    run_kind: ClassVar[str]  # what one of its runs is called
+    done: ClassVar[str]  # and what it is at the end
     command: ClassVar[str]  # of deepnlp, which runs it
-    ended_run: ClassVar[str]  # what an error calls one of its runs
+    stops_at_failure: ClassVar[bool]  # as the runs are alike
     change_advice: ClassVar[str]  # where a run has other options
     text_advice: ClassVar[str]  # where a run was made on another text
 
@@ -58,12 +61,11 @@ class Study:
         return ()
 
 
-def differences(then: TrainConfig, options: TrainConfig, names: Sequence[str]) -> list[str]:
-    """Which options of a run, of those that are named, are not these, each as a text."""
-    if then.task != options.task:
-        names = ["task"]
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What is not as it was, each as a text; of another task only that it is another one."""
+    names = ["task"] if then["task"] != now["task"] else {**then, **now}
     return [
-        f"{name} was {then[name]!r}, is {options[name]!r}"
+        f"{name} was {then.get(name)!r}, is {now.get(name)!r}"
         for name in names
-        if then[name] != options[name]
+        if then.get(name) != now.get(name)
     ]

@@ -102,7 +102,8 @@ class Table(Study):
     ``seeded`` names the options that the seed of a run sets.
     """
 
-    kind, command, ended_run = "table", "reproduce", "finished run"
+    kind, plural, run_kind, done = "table", "tables", "run", "finished"
+    command, stops_at_failure = "reproduce", False
     change_advice = "run it again with --rerun, or bring back the table's options"
     text_advice = "remove {run} and run it again"
 
@@ -136,10 +137,17 @@ class Table(Study):
         """The run of a name."""
         return self.jobs[self.run_names.index(name)]
 
+    def names_of(self, rows: Sequence[str] = ()) -> list[str]:
+        """The runs that names of rows or runs stand for, all of them where there are no names."""
+        for name in rows:
+            if not any(name in (job.name, job.row.name) for job in self.jobs):
+                known = ", ".join(row.name for row in self.rows)
+                raise ValueError(f"table {self.name} has no row {name!r}: expected one of {known}")
+        return [job.name for job in self.jobs if not rows or {job.name, job.row.name} & {*rows}]
+
     def changes(self, name: str, config: TrainConfig) -> list[str]:
         """The options of a run that are not those of its row, each as a text."""
-        options = self.job_of(name).config
-        return differences(config, options, [*options])
+        return differences(config, self.job_of(name).config)
 
     def needs(self, name: str) -> Sequence[str]:
         """The runs whose folders a run reads."""

@@ -1,82 +1,64 @@
-"""What a worker does: it trains a run of a table, or trials of a search until all have ended."""
+"""What a worker does: it trains one run of a study; a trial is judged after each epoch."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnlp.errors import DeepNLPError, DivergedError
+from deepnlp.errors import DivergedError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import FINISHED, OUT_OF_MEMORY
-from deepnlp.studies.sampling import SampledStudy, SampledTrial
-from deepnlp.studies.trials import Trial, best_of, read_trial, read_trials
-from deepnlp.training import Result, RunFolder, TrainConfig, train
-from deepnlp.training.result import figure_text
+from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, status_of
+from deepnlp.studies.search import Search, begun_search
+from deepnlp.studies.trials import is_pruned, validations
+from deepnlp.training import Hook, RunFolder, TrainConfig, train
+
+PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
 
 
-def train_run(config: TrainConfig, folder: Path, **options: Any) -> Result:
-    """Train a run, from its last checkpoint on where it was begun."""
-    resume = RunFolder(folder).config.exists()
-    return train(config, folder, resume=resume, overwrite=not resume, **options)
+class Judge(Hook):
+    """Ends a trial that is not worth its remaining epochs, compared with the other trials."""
+
+    def __init__(self, search: Search, run: Path) -> None:
+        self.search, self.run = search, run
+
+    def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether the trial ends after the last epoch of the history."""
+        search, others = self.search, []
+        for name in search.run_names:
+            other = RunFolder(self.run.with_name(name))
+            if other.path != self.run:
+                others.append((status_of(other), validations(search, other.read_metrics())))
+        return is_pruned(search, validations(search, history), others)
 
 
-def run_row(config: Mapping[str, Any], folder: Path, patience: float) -> str:
-    """Train a run of a table: ``"finished"``, ``"interrupted"``, or ``"busy"`` elsewhere."""
-    with locked(folder.with_name(f"{folder.name}.lock"), patience) as held:
+def train_run(config: Mapping[str, Any], folder: str, search: str = "") -> str:
+    """Train a run, from its last checkpoint on where it was begun: its status, or ``"busy"``.
+
+    ``search`` is the folder of a search, of which the run is a trial.
+    """
+    run, options = RunFolder(folder), dict[str, Any]()
+    with locked(run.path.with_name(f"{run.path.name}.lock"), PATIENCE) as held:
         if not held:
             return "busy"
+        if status_of(run) in ENDED:
+            return FINISHED
+        if search:  # without the test split, on which the best options are measured later
+            hooks = [Judge(begun_search(Path(search)), run.path)]
+            options = {"progress": False, "test": False, "hooks": hooks}
+        resume = run.config.exists()
         try:
-            return train_run(TrainConfig(**config), folder).status
+            result = train(
+                TrainConfig(**config), run, resume=resume, overwrite=not resume, **options
+            )
         except DivergedError as error:  # also a result
             print(f"{folder}: {error}", file=sys.stderr)
-            return FINISHED
-
-
-def run_trials(folder: Path, stopping: Callable[[], bool], report: Callable[[str], None]) -> str:
-    """Run trials until all of the study have ended: ``"finished"``, or ``"interrupted"``."""
-    study = SampledStudy(folder)
-    while not stopping():
-        with study.take() as taken:
-            if taken is None:
-                return FINISHED
-            try:
-                ended = run_trial(study, taken)
-            except (DeepNLPError, ValueError, TypeError, OSError) as error:
-                message = " ".join(str(error).split()) or type(error).__name__
-                raise DeepNLPError(f"{taken.run.path}: {message}") from error
-            if ended is None:
-                break
-            study.tell(ended)
-        report(_line(study, ended))
-    return "interrupted"
-
-
-def run_trial(study: SampledStudy, taken: SampledTrial) -> Trial | None:
-    """Train a trial from its last checkpoint on; None if it was interrupted."""
-    search, run = study.search, taken.run
-    if read_trial(search, study.folder, taken.number) is None:
-        try:  # without the test split, on which the best options are measured later
-            options: dict[str, Any] = {"progress": False, "hooks": [taken], "test": False}
-            train_run(search.options(taken.values), run.path, **options)
-        except DivergedError:
-            pass  # result.json says so
         except MemoryError as error:
+            if not search:
+                raise
             epochs = len(run.read_metrics())
             run.write_result({"status": OUT_OF_MEMORY, "epochs": epochs, "error": str(error)})
-    trial = read_trial(search, study.folder, taken.number)
-    if trial is not None:  # else it was interrupted; what was killed may not have been reported
-        taken.report(trial.run.history)
-    return trial
-
-
-def _line(study: SampledStudy, trial: Trial) -> str:
-    """What is reported of a trial that has ended."""
-    search = study.search
-    best = best_of(search, read_trials(search, study.folder))
-    how = "" if trial.status == FINISHED else f"{trial.status} "
-    epochs = f"{len(trial.curve)} epoch{'' if len(trial.curve) == 1 else 's'}"
-    line = f"trial {trial.number}: {how}after {epochs}, {search.metric} {figure_text(trial.best)}"
-    known = "" if best is None else f"; best: {figure_text(best.best)}, trial {best.number}"
-    return f"{line} ({trial.describe()}){known}; {study.ended()} of {search.trials} have ended"
+        else:
+            return result.status
+    return FINISHED

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from deepnlp.errors import DeepNLPError
 from deepnlp.studies.logs import FINISHED, Logs, Run
 from deepnlp.studies.parameter import text
-from deepnlp.studies.search import Search, trial_name
-from deepnlp.training import TrainConfig
+from deepnlp.studies.search import Search
+
+HALVING = 3  # of so many trials successive halving lets one go on
+Begun = tuple[str | None, Sequence[float]]  # status and validations of a trial
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,6 @@ class Trial:
         return ", ".join(f"{name} {text(value)}" for name, value in self.values.items())
 
 
-def read_trial(search: Search, folder: Path, number: int) -> Trial | None:
-    """A trial, None where it has not ended; an error where it is not one of the search."""
-    run = Logs(search, folder).read(trial_name(number))
-    return None if run is None else trials_of(search, [run])[0]
-
-
 def read_trials(search: Search, folder: Path) -> list[Trial]:
     """All trials that have ended, in their order; an error if their texts were not the same."""
     return trials_of(search, Logs(search, folder).read_all())
@@ -54,9 +52,8 @@ def trials_of(search: Search, runs: Sequence[Run]) -> list[Trial]:
     """Runs as trials of a search."""
     trials = []
     for run in runs:
-        figures = [row.get(f"valid_{search.metric}") for row in run.history]
-        curve = [float(figure) for figure in figures if isinstance(figure, int | float)]
-        if len(curve) < len(figures):
+        curve = validations(search, run.history)
+        if len(curve) < len(run.history):
             raise DeepNLPError(
                 f"{run.folder.metrics} is damaged: an epoch has no valid_{search.metric}"
             )
@@ -65,14 +62,10 @@ def trials_of(search: Search, runs: Sequence[Run]) -> list[Trial]:
     return trials
 
 
-def begun_trials(search: Search, folder: Path) -> list[tuple[int, dict[str, Any], int]]:
-    """Number, values and finished epochs of the trials that have begun and not ended."""
-    logs, begun = Logs(search, folder), []
-    for number, name in enumerate(search.run_names):
-        if logs.of(name).config.exists() and logs.read(name) is None:
-            values = search.values(TrainConfig.load(logs.of(name).config))
-            begun.append((number, values, len(logs.of(name).read_metrics())))
-    return begun
+def validations(search: Search, history: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The validation figure of each epoch that has one."""
+    figures = [row.get(f"valid_{search.metric}") for row in history]
+    return [float(figure) for figure in figures if isinstance(figure, int | float)]
 
 
 def best_of(search: Search, trials: Sequence[Trial]) -> Trial | None:
@@ -80,3 +73,29 @@ def best_of(search: Search, trials: Sequence[Trial]) -> Trial | None:
     finished = [trial for trial in trials if trial.status == FINISHED]
     best: Trial | None = search.better(finished, key=lambda trial: trial.best or 0.0, default=None)
     return best
+
+
+def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Begun]) -> bool:
+    """Whether a trial with these validations so far is not worth its remaining epochs.
+
+    ``others`` are the other trials that have begun: status and validations of each.
+    """
+    last = len(curve) - 1
+    if search.pruner == "none" or last < search.warmup_epochs:
+        return False
+    if search.pruner == "median":
+        finished = [other for status, other in others if status == FINISHED]
+        there = [other[last] for other in finished if len(other) > last]
+        if not there or len(finished) < search.startup_trials:
+            return False
+        best, bound = search.better(curve), float(np.median(there))
+    else:
+        rung = max(1, search.warmup_epochs)
+        while rung < last:
+            rung *= HALVING
+        there = [other[last] for _, other in others if len(other) > last]
+        ranked = sorted([*there, curve[last]], reverse=search.higher_is_better)
+        best, bound = curve[last], ranked[max(len(ranked) // HALVING, 1) - 1]
+        if rung != last:
+            return False
+    return search.better(best, bound) != best

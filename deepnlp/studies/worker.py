@@ -1,10 +1,8 @@
 """One process of a study, which ``running.start`` begins: ``python -m deepnlp.studies.worker``.
 
-The first line of standard input is a JSON object: ``backend``; for a run of a table ``config``, its
-options, ``out``, its folder, and ``patience``, seconds to wait for another process of the same run;
-for the trials of a search ``study``, the folder. A second line asks it to stop. On standard output
-it writes a line for each trial that has ended; an error begins with ERROR. It ends when its
-standard input does, so that it does not outlive a parent that was killed.
+The first line of standard input is a JSON object: ``backend``, and the arguments of
+``training.train_run``. An error is written on standard output after ERROR. The process ends when
+its standard input does, so that it does not outlive a parent that was killed.
 
 What takes long to import is imported when Ctrl-C already ends the process without a word.
 """
@@ -17,53 +15,45 @@ import sys
 import threading
 from typing import Any
 
-CODES = {"finished": 0, "interrupted": 130, "busy": 75}  # busy: another process has this run
+CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process
 FAILED = 2
 ERROR = "deepnlp: error: "
 
 
 def main() -> int:
-    """Work as the parent says; gives the exit code."""
-    from pathlib import Path
-
+    """Train a run as the parent says; gives the exit code."""
     from deepnlp import backend
     from deepnlp.errors import DeepNLPError
-    from deepnlp.studies.training import run_row, run_trials
+    from deepnlp.studies.training import train_run
 
-    stopping = threading.Event()
-    job = _read_job(stopping)
+    job = _read_job()
     try:
-        backend.use(job["backend"])
-        if "study" in job:
-            return CODES[run_trials(Path(job["study"]), stopping.is_set, _report)]
-        return CODES[run_row(job["config"], Path(job["out"]), job["patience"])]
+        backend.use(job.pop("backend"))
+        return CODES[train_run(**job)]
     except KeyboardInterrupt:
         return CODES["interrupted"]
     except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
-        _report(ERROR + (" ".join(str(error).split()) or type(error).__name__))
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"{ERROR}{job['folder']}: {message}", flush=True)
         return FAILED
 
 
-def _read_job(stopping: threading.Event) -> dict[str, Any]:
+def _read_job() -> dict[str, Any]:
     """The job; from now on Ctrl-C is raised, and the end of the parent ends the process."""
     import json
 
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     job: dict[str, Any] = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_parent, args=[stopping], daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     return job
 
 
-def _end_with_parent(stopping: threading.Event) -> None:
+def _end_with_parent() -> None:
     """Wait for the end of standard input, which comes when the parent ends, in whatever way."""
     while os.read(0, 4096):
-        stopping.set()
+        pass
     os._exit(FAILED)
-
-
-def _report(line: str) -> None:
-    print(line, flush=True)
 
 
 if __name__ == "__main__":

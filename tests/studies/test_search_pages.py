@@ -9,7 +9,7 @@ from deepnlp.studies.figure import draw_parameters, draw_trials
 from deepnlp.studies.logs import Logs
 from deepnlp.studies.page import render, write_page
 from deepnlp.studies.sampling import importances
-from deepnlp.studies.search import build_search, trial_name
+from deepnlp.studies.search import build_search
 from deepnlp.studies.trials import best_of, read_trials
 from tests.studies.tools import folder_of, tiny_search
 
@@ -45,7 +45,7 @@ def search(tmp_path):
 
 def test_the_page_has_a_line_for_each_trial(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    assert take(search, tmp_path) == [trial_name(number) for number in range(6)]
+    assert take(search, tmp_path) == [f"trial-00{number}" for number in range(6)]
     text = render(search, tmp_path / "results")
     lines = [line for line in text.splitlines() if re.match(r"\| \[\d\]", line)]
     log = "(search-tiny/trial-00{}/metrics.jsonl)"
