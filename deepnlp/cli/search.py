@@ -124,46 +124,40 @@ def _report(arguments: argparse.Namespace, search: "Search", folder: Path, state
     """The trials of a study and the best of them."""
     from deepnlp.studies.logs import Logs
     from deepnlp.studies.parameter import text
-    from deepnlp.studies.trials import best_of, trials_of
     from deepnlp.training.result import figure_text
 
     logs = Logs(search, folder)
-    ended = trials_of(search, logs.read_all())
-    trials = sorted([*ended, *trials_of(search, logs.read_begun())], key=lambda t: t.number)
-    best = best_of(search, ended)
-    by_number = {
-        trial.number: {
-            "number": trial.number,
-            "values": dict(trial.values),
+    ended, begun = logs.read_all(), map(logs.begun, search.run_names)
+    best = search.best_of(ended)
+    facts = {
+        trial.name: {
+            "number": search.number(trial),
+            "values": search.values(trial.config),
             "status": trial.status,
             "epochs": len(trial.curve),
             "best_epoch": trial.best_epoch,
             search.metric: trial.best,
         }
-        for trial in trials
+        for trial in begun
+        if trial is not None
     }
-    facts = {
-        **{"search": search.name, "study": str(folder), "state": state},
-        "trials": [*by_number.values()],
-        "best": None if best is None else by_number[best.number],
-    }
+    rows = []
+    for number, values, status, epochs, _, figure in (each.values() for each in facts.values()):
+        shown = [number, *map(text, values.values()), figure_text(figure), epochs, status]
+        rows.append([*map(str, shown)])
     names = [f">{parameter.name}" for parameter in search.space]
-    rows = [
-        [
-            str(t.number),
-            *map(text, t.values.values()),
-            figure_text(t.best),
-            str(len(t.curve)),
-            t.status,
-        ]
-        for t in trials
-    ]
     headings = [">trial", *names, f">{search.metric}", ">epochs", "state"]
     lines = [table(headings, rows), f"{len(ended)} of {search.trials} trials have ended"]
     if best is not None:
-        run_folder, figure = shlex.quote(str(best.run.folder.path)), figure_text(best.best)
+        run_folder, figure = shlex.quote(str(best.folder.path)), figure_text(best.best)
+        said = f"trial {search.number(best)} ({search.describe(best)}), {search.metric} {figure}"
         lines += [
-            f"best: trial {best.number} ({best.describe()}), {search.metric} {figure}",
+            f"best: {said}",
             f"on the test split: deepnlp evaluate {run_folder} --split test",
         ]
-    return answer(arguments, facts, "\n".join(lines))
+    about = {
+        **{"search": search.name, "study": str(folder), "state": state},
+        "trials": [*facts.values()],
+        "best": None if best is None else facts[best.name],
+    }
+    return answer(arguments, about, "\n".join(lines))

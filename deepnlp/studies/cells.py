@@ -69,24 +69,20 @@ class Line:
 
 def table_lines(table: Table, runs: Sequence[Run]) -> list[Line]:
     """The finished runs of every row."""
-    by_name = {run.name: run for run in runs}
+    by_name = {run.name: figures_of(run) for run in runs}
     lines: dict[str, Line] = {}
     for row in table.rows:
-        jobs = sorted((job for job in table.jobs if job.row is row), key=lambda job: job.seed)
-        figures = [
-            figures_of(by_name[job.name], seed=job.seed, folder=table.folder)
-            for job in jobs
-            if job.name in by_name
-        ]
+        names = [f"{row.name}-{seed}" for seed in sorted(table.seeds_of(row))]
+        figures = [by_name[name] for name in names if name in by_name]
         lines[row.name] = Line(figures, {**vars(row), "new": row.new}, lines.get(row.after))
     return [*lines.values()]
 
 
-def figures_of(run: Run, **more: Any) -> dict[str, Any]:
+def figures_of(run: Run) -> dict[str, Any]:
     """All that a template may name of a run; ``{run.minutes}`` is said of one that diverged too."""
     seconds = {name: run.result.get(f"{name}seconds") for name in ("", "cpu_")}
     minutes = {f"{name}minutes": None if s is None else s / 60 for name, s in seconds.items()}
-    about = {**run.result, **minutes, "name": run.name, **more}
+    about = {**run.result, **minutes, "name": run.name}
     return {**run.result, "config": run.config, "run": about}
 
 

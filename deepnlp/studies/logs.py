@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
 from deepnlp.studies.study import Study
+from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
@@ -22,7 +24,7 @@ NOT_RUN, NOT_ENDED, CHANGED = "not run", "not ended", "run with other options"
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has ended: its options, the figures of each epoch, and ``result.json``."""
+    """A run that has begun: its options, the figures of each epoch, and ``result.json``."""
 
     folder: RunFolder
     config: TrainConfig
@@ -34,13 +36,35 @@ class Run:
         """The name of its folder."""
         return self.folder.path.name
 
+    @property
+    def status(self) -> str:
+        """How it ended, or that it has not."""
+        return str(self.result.get("status", NOT_ENDED))
 
-def status_of(folder: RunFolder) -> str | None:
-    """How a run ended; None where it has not, or has just been gone on with."""
-    try:
-        return (folder.read_result() or {}).get("status")
-    except FileNotFoundError:  # it was removed as it was to be read
-        return None
+    @cached_property
+    def curve(self) -> list[float]:
+        """The validation figure that decides, after each epoch."""
+        metric, _ = judged_by(self.config)
+        figures = [row.get(f"valid_{metric}") for row in self.history]
+        if not all(isinstance(figure, int | float) for figure in figures):
+            raise DeepNLPError(f"{self.folder.metrics} is damaged: an epoch has no valid_{metric}")
+        return [float(figure) for figure in figures]
+
+    @property
+    def best(self) -> float | None:
+        """The best validation."""
+        better: Callable[..., float | None] = max if judged_by(self.config)[1] else min
+        return better(self.curve, default=None)
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch of the best validation."""
+        return None if self.best is None else 1 + self.curve.index(self.best)
+
+
+def judged_by(config: TrainConfig) -> tuple[str, bool]:
+    """The validation figure that decides, and whether more of it is better."""
+    return TASKS[config.task].judged_by(config)
 
 
 class Logs:
@@ -68,7 +92,13 @@ class Logs:
 
     def has_ended(self, name: str) -> bool:
         """Whether a run would end in the same way again."""
-        return status_of(self.of(name)) in ENDED
+        return (self._result(name) or {}).get("status") in ENDED
+
+    def _result(self, name: str) -> dict[str, Any] | None:
+        try:
+            return self.of(name).read_result()
+        except FileNotFoundError:  # the run has just been gone on with
+            return None
 
     def changes(self, name: str) -> list[str]:
         """Which options of a run, or of one that it needs, are not those of the study."""
@@ -86,24 +116,31 @@ class Logs:
                 f"states ({'; '.join(changes)}): {self.study.change_advice}"
             )
 
+    def begun(self, name: str) -> Run | None:
+        """A run, whether it has ended or not; None where it has not begun."""
+        folder = self.of(name)
+        if not folder.config.exists():
+            return None
+        config = TrainConfig.load(folder.config)
+        return Run(folder, config, folder.read_metrics(), self._result(name) or {})
+
     def read(self, name: str) -> Run | None:
         """A run, None where it has not ended; an error unless it is whole and of the study."""
         folder = self.of(name)
-        if status_of(folder) not in ENDED:
+        if not self.has_ended(name):
             return None
         Result.of(folder)  # an error for a value of another kind
-        result = folder.read_result() or {}
         for file in LOG_FILES:
             if not (folder.path / file).is_file():
                 raise FileNotFoundError(f"{folder.path} holds no finished run: it has no {file}")
-        history = folder.read_metrics()
-        if (history[-1]["epoch"] if history else 0) != result["epochs"]:
+        self.refuse_changes(name)
+        run = self.begun(name)
+        if run and (run.history[-1]["epoch"] if run.history else 0) != run.result["epochs"]:
             raise DeepNLPError(
                 f"{folder.path} is damaged: its metrics.jsonl does not end with epoch "
-                f"{result['epochs']}"
+                f"{run.result['epochs']}"
             )
-        self.refuse_changes(name)
-        return Run(folder, TrainConfig.load(folder.config), history, result)
+        return run
 
     def read_all(self) -> list[Run]:
         """All runs that have ended; an error if those of one task had different texts."""
@@ -122,14 +159,6 @@ class Logs:
                     f"{corpus['name']}: {advice}"
                 )
         return runs
-
-    def read_begun(self) -> list[Run]:
-        """The runs that have begun and not ended."""
-        begun = [name for name in self.study.run_names if self.of(name).config.exists()]
-        return [
-            Run(run, TrainConfig.load(run.config), run.read_metrics(), {"status": NOT_ENDED})
-            for run in (self.of(name) for name in begun if not self.has_ended(name))
-        ]
 
     def take(self, source: Path) -> list[str]:
         """Copy the logs of the ended runs in another folder; gives their names.

@@ -12,9 +12,8 @@ from deepnlp.studies.logs import ENDED, NOT_RUN, Logs, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
 from deepnlp.studies.search import Search
-from deepnlp.studies.study import Column
+from deepnlp.studies.study import Column, Study
 from deepnlp.studies.table import Table
-from deepnlp.studies.trials import best_of, trials_of
 from deepnlp.training.result import figure_text
 
 SAMPLERS = {
@@ -31,7 +30,7 @@ PRUNERS = {
     "far each, a third of the trials goes on.",
     "none": "No trial is ended before its last epoch.",
 }
-SOME_RUNS = "runs have finished; a row of which none has says"
+SOME_RUNS = "a row of which none has says"
 SEEDS = "Figures that differ between seeds are given as mean ± standard deviation of the runs."
 IMPORTANCE = (
     "The importance of a parameter is the share of the difference between the finished trials that "
@@ -39,11 +38,10 @@ IMPORTANCE = (
     "rough estimate."
 )
 
-
-LOG = "({run.folder}/{run.name}/metrics.jsonl)"
+SPACE = [Column("option", "`{row.name}`", "left"), Column("values", "{row.values}", "left")]
 RUNS = [
-    Column("run", "[{run.name}]" + LOG, "left"),
-    Column("seed", "{run.seed}"),
+    Column("run", "[{run.name}]({row.log})", "left"),
+    Column("seed", "{row.seed}"),
     Column("epochs", "{run.epochs}"),
     Column("updates", "{run.steps:,}"),
     Column("minutes", "{run.minutes:.1f}"),
@@ -68,7 +66,7 @@ def render(study: Table | Search, results: Path) -> str:
     DeepNLPError
         If a log is not that of the run which the study states.
     """
-    return _page(study, Logs(study, results / study.folder).read_all())
+    return _page(study, Logs(study, results / study.folder).read_all())[0]
 
 
 def write_page(study: Table | Search, results: Path) -> Path:
@@ -86,10 +84,10 @@ def write_page(study: Table | Search, results: Path) -> Path:
     """
     folder = results / study.folder
     runs = Logs(study, folder).read_all()
-    content = _page(study, runs)
+    content, figures = _page(study, runs)
     if isinstance(study, Search) and not runs:
         raise DeepNLPError(f"{folder} holds no logs of trials: take them in with --take DIR")
-    files = [results / file for file, _ in _figures(study, runs)]
+    files = [results / file for file in figures]
     (results / "images" if files else results).mkdir(parents=True, exist_ok=True)
     if files:
         from deepnlp.studies.figure import draw  # matplotlib takes a second to import
@@ -101,100 +99,100 @@ def write_page(study: Table | Search, results: Path) -> Path:
     return page
 
 
-def _page(study: Table | Search, runs: Sequence[Run]) -> str:
-    call = f"deepnlp {study.command} {study.name}"
-    images = [f"![{alt}]({file})" for file, alt in _figures(study, runs)]
-    if isinstance(study, Table):
-        body, columns, lines = _table_parts(study, runs, images)
-    else:
-        body, columns, lines = _search_parts(study, runs, images)
+def _page(study: Table | Search, runs: Sequence[Run]) -> tuple[str, list[str]]:
+    """The text of the page, and the files of its figures."""
+    call, count = f"deepnlp {study.command} {study.name}", len(study.run_names)
+    some = f"All {count}" if len(runs) == count else f"{len(runs)} of {count}"
+    progress = f"{some} {study.run_kind}s have {study.done}"
+    parts_of = _table_parts if isinstance(study, Table) else _search_parts
+    before, after, figures, columns, lines = parts_of(study, runs, progress)
     parts = [
         f"# {study.title}",
         study.text.strip(),
         f"```\n{call}\n```",
-        *body,
+        *before,
+        *(f"![{alt}]({file})" for file, alt in figures.items()),
+        *after,
         study.notes.strip(),
-        f"## The {'runs' if isinstance(study, Table) else 'trials'}",
+        f"## The {study.run_kind}s",
         "Each links to its log, a line of figures an epoch; beside it are the options "
         "(`config.toml`) and the final figures (`result.json`).",
         markdown(columns, lines),
         f"This page is written from these logs by `{call} --page`.",
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n", [*figures]
 
 
-def _figures(study: Table | Search, runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The files of the figures of a page, and what each shows."""
-    stem = f"images/{study.folder}"
-    if isinstance(study, Table):
-        shown = any(study.job_of(run.name).row.shown for run in runs)
-        return [(f"{stem}.png", study.figure.title)] if study.figure and shown else []
-    names = " and ".join(parameter.name for parameter in study.space)
-    trials = f"{stem}-trials.png", "Validation by epoch, and the best trial so far"
-    parameters = f"{stem}-parameters.png", f"The best validation of each trial by {names}"
-    return [trials, parameters] if runs else []
+# before and after the figures; these, and what each shows; and the table of runs
+Parts = tuple[list[str], list[str], dict[str, str], list[Column], list[Line]]
 
 
-Parts = tuple[list[str], list[Column], list[Line]]  # the body, and the table of runs below it
-
-
-def _table_parts(table: Table, runs: Sequence[Run], images: Sequence[str]) -> Parts:
+def _table_parts(table: Table, runs: Sequence[Run], progress: str) -> Parts:
     """Of the page of a table."""
-    lines = table_lines(table, runs)
-    count = len(table.jobs)
-    progress = f"All {count} runs have finished."
-    if len(runs) < count:
-        progress = f'{len(runs)} of {count} {SOME_RUNS} "{NOT_RUN}".'
-    if max(len(table.seeds_of(row)) for row in table.rows) != 1:
+    rows = table_lines(table, runs)
+    shown = [line for line in rows if line.row["shown"]]
+    progress += "." if len(runs) == len(table.jobs) else f'; {SOME_RUNS} "{NOT_RUN}".'
+    if any(len(table.seeds_of(row)) > 1 for row in table.rows):
         progress = f"{progress} {SEEDS}"
-    shown = [line for line in lines if line.row["shown"]]
-    body = [progress, markdown(table.columns, shown), *images]
-    return body, RUNS, [Line([run]) for line in lines for run in line.runs]
-
-
-def _search_parts(search: Search, runs: Sequence[Run], images: Sequence[str]) -> Parts:
-    """Of the page of a search; the best trial is in bold."""
-    trials = trials_of(search, runs)
-    best, statuses = best_of(search, trials), [trial.status for trial in trials]
-    recipe = f"recipe `{search.recipe}`" if search.recipe else "options"
-    facts = {**vars(search), "first": search.warmup_epochs + 1}
-    manner = [
-        f"The trials have the {recipe} in common, with {search.config.epochs} epochs at most.",
-        SAMPLERS[search.sampler].format(**facts),
-        PRUNERS[search.pruner].format(**facts),
-        "The test split was not measured.",
+    figures = {}
+    if table.figure and any(line.runs for line in shown):
+        figures = {f"images/{table.folder}.png": table.figure.title}
+    seeds = {job.name: job.seed for job in table.jobs}
+    ended = {run["run"]["name"]: run for line in rows for run in line.runs}
+    lines = [
+        Line([run], {"seed": seeds[name], "log": _log(table, name)}) for name, run in ended.items()
     ]
+    return [progress, markdown(table.columns, shown)], [], figures, RUNS, lines
+
+
+def _search_parts(search: Search, trials: Sequence[Run], progress: str) -> Parts:
+    """Of the page of a search; the best trial is in bold."""
+    best, statuses = search.best_of(trials), [trial.status for trial in trials]
+    facts = {**vars(search), "first": search.warmup_epochs + 1}
+    recipe = f"recipe `{search.recipe}`" if search.recipe else "options"
+    manner = (
+        f"The trials have the {recipe} in common, with {search.config.epochs} epochs at most. "
+        f"{SAMPLERS[search.sampler].format(**facts)} {PRUNERS[search.pruner].format(**facts)} "
+        "The test split was not measured."
+    )
     counts = [f"{statuses.count(status)} {status}" for status in ENDED if status in statuses]
-    progress = f"{len(trials)} of {search.trials} trials have ended."
-    if len(trials) == search.trials:
-        progress = f"All {search.trials} trials have ended: {', '.join(counts)}."
+    progress += f": {', '.join(counts)}." if len(trials) == search.trials else "."
     if best is not None:
         progress += (
-            f" The best of those that ran to their end is trial {best.number}, with "
-            f"{best.describe()}: validation {search.metric} {figure_text(best.best)} after epoch "
-            f"{best.best_epoch}."
+            f" The best of those that ran to their end is trial {search.number(best)}, with "
+            f"{search.describe(best)}: validation {search.metric} {figure_text(best.best)} after "
+            f"epoch {best.best_epoch}."
         )
-    option, values = (
-        Column("option", "`{row.name}`", "left"),
-        Column("values", "{row.values}", "left"),
-    )
     space = [Line([], {"name": p.name, "values": p.describe()}) for p in search.space]
-    importance = IMPORTANCE if can_estimate_importance(search, trials) else ""
-    body = [" ".join(manner), markdown([option, values], space), progress, *images, importance]
+    names, stem = [parameter.name for parameter in search.space], f"images/{search.folder}"
+    figures = {
+        f"{stem}-trials.png": "Validation by epoch, and the best trial so far",
+        f"{stem}-parameters.png": f"The best validation of each trial by {' and '.join(names)}",
+    }
+    importance = [IMPORTANCE] if can_estimate_importance(search, trials) else []
     columns = [
-        Column("trial", "[{run.number}]" + LOG),
-        *(Column(f"`{p.name}`", f"{{run.values.{p.name}}}") for p in search.space),
-        Column(f"best validation {search.metric}", "{run.best}"),
-        Column("after epoch", "{run.best_epoch}"),
+        Column("trial", "[{row.number}]({row.log})"),
+        *(Column(f"`{name}`", f"{{row.values.{name}}}") for name in names),
+        Column(f"best validation {search.metric}", "{row.best}"),
+        Column("after epoch", "{row.epoch}"),
         Column("epochs", "{run.epochs}"),
         Column("minutes", "{run.minutes:.1f}"),
         Column("state", "{run.status}", "left"),
     ]
     lines = []
     for trial in trials:
-        figure = figure_text(trial.best)
-        chosen = {name: text(value) for name, value in trial.values.items()}
-        own = {"number": trial.number, "values": chosen, "best_epoch": trial.best_epoch}
-        own |= {"folder": search.folder, "best": f"**{figure}**" if trial is best else figure}
-        lines.append(Line([figures_of(trial.run, **own)]))
-    return body, columns, lines
+        figure, values = figure_text(trial.best), search.values(trial.config).items()
+        row = {
+            "number": search.number(trial),
+            "log": _log(search, trial.name),
+            "values": {name: text(value) for name, value in values},
+            "best": f"**{figure}**" if trial is best else figure,
+            "epoch": trial.best_epoch,
+        }
+        lines.append(Line([figures_of(trial)], row))
+    before = [manner, markdown(SPACE, space), progress]
+    return before, importance, figures if trials else {}, columns, lines
+
+
+def _log(study: Study, name: str) -> str:
+    return f"{study.folder}/{name}/metrics.jsonl"

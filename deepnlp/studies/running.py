@@ -31,7 +31,6 @@ from deepnlp.studies.page import write_page
 from deepnlp.studies.sampling import draw_values, require_optuna
 from deepnlp.studies.search import LOCK, Search, begin_study
 from deepnlp.studies.table import Table
-from deepnlp.studies.trials import best_of, read_trials, trials_of
 from deepnlp.studies.worker import CODES, ERROR, FAILED
 from deepnlp.training import TrainConfig
 from deepnlp.training.result import figure_text
@@ -310,14 +309,16 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
         }
 
     def report(name: str) -> None:
-        trials = read_trials(search, folder)
-        trial, best = trials_of(search, [runs.read(name)])[0], best_of(search, trials)
+        trials = runs.read_all()
+        trial, best = next(run for run in trials if run.name == name), search.best_of(trials)
         how = "" if trial.status == FINISHED else f"{trial.status} "
         epochs = f"{len(trial.curve)} epoch{'' if len(trial.curve) == 1 else 's'}"
-        known = "" if best is None else f"; best: {figure_text(best.best)}, trial {best.number}"
+        figure, known = f"{search.metric} {figure_text(trial.best)}", ""
+        if best is not None:
+            known = f"; best: {figure_text(best.best)}, trial {search.number(best)}"
         say(
-            f"trial {trial.number}: {how}after {epochs}, {search.metric} {figure_text(trial.best)} "
-            f"({trial.describe()}){known}; {len(trials)} of {search.trials} have ended"
+            f"trial {search.number(trial)}: {how}after {epochs}, {figure} "
+            f"({search.describe(trial)}){known}; {len(trials)} of {search.trials} have ended"
         )
 
     return Runner(runs, search.run_names, job_of, say, report).run(workers)
@@ -328,10 +329,10 @@ def begin_trial(search: Search, runs: Logs, name: str) -> TrainConfig:
     run = runs.of(name)
     with locked(runs.folder / LOCK, math.inf):
         if not run.config.exists():
-            begun = [other.config for other in map(runs.of, search.run_names)]
-            tried = [search.values(TrainConfig.load(path)) for path in begun if path.exists()]
-            number, ended = search.run_names.index(name), read_trials(search, runs.folder)
-            config = search.options(draw_values(search, number, ended, tried))
+            begun = [other for other in map(runs.begun, search.run_names) if other is not None]
+            tried = [search.values(other.config) for other in begun]
+            number = search.run_names.index(name)
+            config = search.options(draw_values(search, number, runs.read_all(), tried))
             run.path.mkdir(exist_ok=True)
             run.write_config(config.to_toml())
         return TrainConfig.load(run.config)

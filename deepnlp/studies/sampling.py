@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.studies.logs import FINISHED
+from deepnlp.studies.logs import FINISHED, Run
 from deepnlp.studies.parameter import Parameter
 from deepnlp.studies.search import Search
-from deepnlp.studies.trials import Trial
 
 ATTEMPTS = 50  # draws until one is new
 FEWEST = 5  # finished trials from which importance can be estimated
@@ -35,7 +34,7 @@ def require_optuna() -> Any:
 
 
 def draw_values(
-    search: Search, number: int, ended: Sequence[Trial], tried: Sequence[Mapping[str, Any]]
+    search: Search, number: int, ended: Sequence[Run], tried: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The values of a new trial: a function of its number and of the trials that have ended.
 
@@ -54,13 +53,13 @@ def draw_values(
     return next(point for point in search.points() if point not in tried)
 
 
-def can_estimate_importance(search: Search, trials: Sequence[Trial]) -> bool:
+def can_estimate_importance(search: Search, trials: Sequence[Run]) -> bool:
     """Whether there are several parameters, and trials enough."""
     finished = [trial for trial in trials if trial.status == FINISHED]
     return len(search.space) > 1 and len(finished) >= FEWEST
 
 
-def importances(search: Search, trials: Sequence[Trial]) -> dict[str, float]:
+def importances(search: Search, trials: Sequence[Run]) -> dict[str, float]:
     """How much of the difference between trials each parameter makes, 1 together; {} if too few.
 
     Optuna estimates it (PED-ANOVA: Watanabe et al. 2023).
@@ -73,7 +72,7 @@ def importances(search: Search, trials: Sequence[Trial]) -> dict[str, float]:
     return shares
 
 
-def _optuna_study(search: Search, trials: Sequence[Trial], sampler: Any = None) -> Any:
+def _optuna_study(search: Search, trials: Sequence[Run], sampler: Any = None) -> Any:
     """The trials that have ended as Optuna knows them."""
     optuna = require_optuna()
     direction = "maximize" if search.higher_is_better else "minimize"
@@ -83,7 +82,7 @@ def _optuna_study(search: Search, trials: Sequence[Trial], sampler: Any = None) 
         made = optuna.trial.create_trial(
             state=optuna.trial.TrialState.COMPLETE if finished else optuna.trial.TrialState.PRUNED,
             value=trial.best if finished else None,
-            params=dict(trial.values),
+            params=search.values(trial.config),
             distributions=_distributions(search),
             intermediate_values=dict(enumerate(trial.curve)),
         )

@@ -13,9 +13,9 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked, replacing
 from deepnlp.options import Option, check_options, options_of, to_toml, values_of
 from deepnlp.studies.declaration import check_keys, load_declared
-from deepnlp.studies.parameter import KEYS, Parameter, build_parameter
+from deepnlp.studies.logs import FINISHED, Run, judged_by
+from deepnlp.studies.parameter import KEYS, Parameter, build_parameter, text
 from deepnlp.studies.study import Study, differences
-from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 
 DECLARED, LOCK = "search.toml", "study.lock"  # in the folder of a search that is run
@@ -73,17 +73,32 @@ class Search(Study):
     @property
     def metric(self) -> str:
         """The validation figure that decides."""
-        return TASKS[self.config.task].judged_by(self.config)[0]
+        return judged_by(self.config)[0]
 
     @property
     def higher_is_better(self) -> bool:
         """Of that figure."""
-        return TASKS[self.config.task].judged_by(self.config)[1]
+        return judged_by(self.config)[1]
 
     @property
     def better(self) -> Callable[..., Any]:
         """``max`` or ``min``, which picks the better of two figures."""
         return max if self.higher_is_better else min
+
+    def best_of(self, trials: Sequence[Run]) -> Run | None:
+        """The best of the trials that ran all their epochs; of two that are as good the first."""
+        finished = [trial for trial in trials if trial.status == FINISHED]
+        best: Run | None = self.better(finished, key=lambda trial: trial.best or 0.0, default=None)
+        return best
+
+    def number(self, trial: Run) -> int:
+        """The number of a trial, from 0 on."""
+        return self.run_names.index(trial.name)
+
+    def describe(self, trial: Run) -> str:
+        """The values of a trial in words."""
+        values = self.values(trial.config).items()
+        return ", ".join(f"{name} {text(value)}" for name, value in values)
 
     def fixed(self) -> dict[str, Any]:
         """The options that all trials have in common."""

@@ -7,30 +7,56 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from deepnlp.errors import DivergedError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, status_of
+from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
 from deepnlp.studies.search import Search, begun_search
-from deepnlp.studies.trials import is_pruned, validations
 from deepnlp.training import Hook, RunFolder, TrainConfig, train
 
+HALVING = 3  # of so many trials successive halving lets one go on
 PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
 
 
 class Judge(Hook):
     """Ends a trial that is not worth its remaining epochs, compared with the other trials."""
 
-    def __init__(self, search: Search, run: Path) -> None:
+    def __init__(self, search: Search, run: RunFolder) -> None:
         self.search, self.run = search, run
 
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the trial ends after the last epoch of the history."""
-        search, others = self.search, []
-        for name in search.run_names:
-            other = RunFolder(self.run.with_name(name))
-            if other.path != self.run:
-                others.append((status_of(other), validations(search, other.read_metrics())))
-        return is_pruned(search, validations(search, history), others)
+        search, logs = self.search, Logs(self.search, self.run.path.parent)
+        begun = [run for run in map(logs.begun, search.run_names) if run is not None]
+        others = [run for run in begun if run.name != self.run.path.name]
+        return is_pruned(search, Run(self.run, search.config, history, {}).curve, others)
+
+
+def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> bool:
+    """Whether a trial with these validations is not worth its remaining epochs.
+
+    ``others`` are the other trials that have begun.
+    """
+    last = len(curve) - 1
+    if search.pruner == "none" or last < search.warmup_epochs:
+        return False
+    then = [other.curve[last] for other in others if len(other.curve) > last]
+    if search.pruner == "median":
+        finished = [other for other in others if other.status == FINISHED]
+        then = [other.curve[last] for other in finished if len(other.curve) > last]
+        if not then or len(finished) < search.startup_trials:
+            return False
+        figure, bound = search.better(curve), float(np.median(then))
+    else:
+        rung = max(1, search.warmup_epochs)
+        while rung < last:
+            rung *= HALVING
+        if rung != last:
+            return False
+        ranked = sorted([*then, curve[last]], reverse=search.higher_is_better)
+        figure, bound = curve[last], ranked[max(len(ranked) // HALVING, 1) - 1]
+    return search.better(figure, bound) != figure
 
 
 def train_run(config: Mapping[str, Any], folder: str, search: str = "") -> str:
@@ -42,10 +68,10 @@ def train_run(config: Mapping[str, Any], folder: str, search: str = "") -> str:
     with locked(run.path.with_name(f"{run.path.name}.lock"), PATIENCE) as held:
         if not held:
             return "busy"
-        if status_of(run) in ENDED:
+        if (run.read_result() or {}).get("status") in ENDED:
             return FINISHED
         if search:  # without the test split, on which the best options are measured later
-            hooks = [Judge(begun_search(Path(search)), run.path)]
+            hooks = [Judge(begun_search(Path(search)), run)]
             options = {"progress": False, "test": False, "hooks": hooks}
         resume = run.config.exists()
         try:

@@ -11,13 +11,12 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import Logs
+from deepnlp.studies.logs import Logs, Run
 from deepnlp.studies.running import POLL, begin_trial, run_search
 from deepnlp.studies.sampling import draw_values
 from deepnlp.studies.search import DECLARED, begin_study, build_search
-from deepnlp.studies.training import train_run
-from deepnlp.studies.trials import best_of, is_pruned, read_trials
-from deepnlp.training import Trainer
+from deepnlp.studies.training import is_pruned, train_run
+from deepnlp.training import RunFolder, Trainer
 from tests.studies.tools import folder_of, in_this_process, outcome, states, tiny_search
 from tests.training.tools import Killed
 
@@ -59,26 +58,26 @@ def whole(tmp_path_factory):
 def test_every_trial_is_a_run_on_the_validation_split_alone(whole):
     folder, search, said = whole
     assert states(folder) == ["finished"] * 3
-    trials = read_trials(search, folder)
-    assert [trial.number for trial in trials] == [0, 1, 2]
+    trials = Logs(search, folder).read_all()
+    assert [search.number(trial) for trial in trials] == [0, 1, 2]
     for trial in trials:
-        run_folder = folder_of(folder, trial.number)
+        run_folder = trial.folder
         assert run_folder.config.exists()
         assert run_folder.best.exists()
-        assert {*trial.run.result["perplexity"]} == {"train", "valid"}
-        assert trial.run.result["baselines"] == {}
+        assert {*trial.result["perplexity"]} == {"train", "valid"}
+        assert trial.result["baselines"] == {}
         assert trial.best == min(trial.curve)
-        assert trial.best == trial.run.result["perplexity"]["valid"]
+        assert trial.best == trial.result["perplexity"]["valid"]
         assert len(trial.curve) == 2
-    best = best_of(search, trials)
+    best = search.best_of(trials)
     assert best.best == min(trial.best for trial in trials)
     assert len(said) == 3
-    assert said[-1].endswith(f"trial {best.number}; 3 of 3 have ended")
+    assert said[-1].endswith(f"trial {search.number(best)}; 3 of 3 have ended")
 
 
 def test_the_values_of_a_trial_depend_on_its_number_alone(whole):
     folder, search, _ = whole
-    values = [trial.values for trial in read_trials(search, folder)]
+    values = [search.values(trial.config) for trial in Logs(search, folder).read_all()]
     assert len({json.dumps(value) for value in values}) == 3
     assert draw_values(search, 2, [], []) == values[2]
 
@@ -184,15 +183,15 @@ def pruned(tmp_path_factory):
 
 def test_a_trial_that_is_worse_than_the_median_is_ended(pruned):
     folder, search, said = pruned
-    trials = read_trials(search, folder)
+    trials = Logs(search, folder).read_all()
     assert [trial.status for trial in trials] == ["finished", "finished", "pruned", "diverged"]
     assert [len(trial.curve) for trial in trials] == [3, 3, 2, 0]
-    assert trials[2].run.result["status"] == "pruned"
-    assert trials[2].run.result["epochs"] == 2
+    assert trials[2].result["status"] == "pruned"
+    assert trials[2].result["epochs"] == 2
     assert said[2].startswith("trial 2: pruned after 2 epochs, perplexity ")
     assert said[3].startswith("trial 3: diverged after 0 epochs, perplexity - (lr 1e+38); best: ")
-    assert trials[3].run.result["perplexity"] == {"valid": None}
-    assert best_of(search, trials) in trials[:2]
+    assert trials[3].result["perplexity"] == {"valid": None}
+    assert search.best_of(trials) in trials[:2]
 
 
 def test_the_decision_to_end_a_trial_is_made_again(pruned, tmp_path, monkeypatch):
@@ -212,7 +211,7 @@ def test_the_decision_to_end_a_trial_is_made_again(pruned, tmp_path, monkeypatch
             run_all(pruned[1], tmp_path / "study")
     assert states(tmp_path / "study") == ["finished", "finished", None]
     run_all(pruned[1], tmp_path / "study")
-    trials = read_trials(pruned[1], tmp_path / "study")
+    trials = Logs(pruned[1], tmp_path / "study").read_all()
     assert [len(trial.curve) for trial in trials] == [3, 3, 2, 0]
 
 
@@ -243,11 +242,12 @@ def test_trials_are_ended_as_by_optunas_pruners(pruner, task):
             assert is_pruned(search, curve, begun) == (status == "pruned")
             if status == "pruned":
                 break
-        begun.append((status, curve))
+        rows = [{f"valid_{search.metric}": figure} for figure in curve]
+        begun.append(Run(RunFolder("some"), search.config, rows, {"status": status}))
         state = optuna.trial.TrialState
         done = status == "finished"
         study.tell(trial, curve[-1] if done else None, state.COMPLETE if done else state.PRUNED)
-    assert {status for status, _ in begun} == {"finished", "pruned"}
+    assert {run.status for run in begun} == {"finished", "pruned"}
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_every_way_to_search(tmp_path, sampler, pruner):
     space = {"dropout": {"low": 0.0, "high": 0.2, "step": 0.1}}
     search = begun(tmp_path / "study", space=space, trials=3, options={"epochs": 1}, **manner)
     run_all(search, tmp_path / "study")
-    trials = read_trials(search, tmp_path / "study")
-    assert sorted(trial.values["dropout"] for trial in trials) == [0.0, 0.1, 0.2]
+    trials = Logs(search, tmp_path / "study").read_all()
+    assert sorted(trial.config.dropout for trial in trials) == [0.0, 0.1, 0.2]
 
 
 def test_memory_that_is_not_enough_ends_the_trial_alone(tmp_path, monkeypatch):
@@ -313,12 +313,12 @@ def test_trials_with_other_options_or_texts_are_not_mixed(whole, tmp_path):
         assert before in config
         run_folder.write_config(config.replace(before, after))
         with pytest.raises(DeepNLPError, match=message):
-            read_trials(search, tmp_path / "study")
+            Logs(search, tmp_path / "study").read_all()
     run_folder.write_config(config)
     result = run_folder.read_result()
     run_folder.write_result({**result, "corpus": {**result["corpus"], "fingerprint": "other"}})
     with pytest.raises(DeepNLPError, match=r"trial-001 and trial-000 .*different texts"):
-        read_trials(search, tmp_path / "study")
+        Logs(search, tmp_path / "study").read_all()
 
 
 def test_without_optuna_it_says_how_to_install_it(tmp_path, monkeypatch):

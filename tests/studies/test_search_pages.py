@@ -10,7 +10,6 @@ from deepnlp.studies.logs import Logs
 from deepnlp.studies.page import render, write_page
 from deepnlp.studies.sampling import importances
 from deepnlp.studies.search import build_search
-from deepnlp.studies.trials import best_of, read_trials
 from tests.studies.tools import folder_of, tiny_search
 
 CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]
@@ -80,7 +79,7 @@ def test_without_trials_there_is_no_page(search, tmp_path):
 
 def test_the_figures(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    trials = read_trials(search, tmp_path / "study")
+    trials = Logs(search, tmp_path / "study").read_all()
     left, right = draw_trials(search, trials).axes
     curves = [line.get_ydata() for line in left.get_lines() if len(line.get_ydata()) > 1]
     assert sorted(map(list, curves)) == sorted(curve for curve in CURVES if curve)
@@ -88,8 +87,8 @@ def test_the_figures(search, tmp_path):
     assert list(best_so_far) == [5.0, 5.0, 4.0, 4.0, 4.0]
     dropout, lr = draw_parameters(search, trials).axes
     assert dropout.get_title(loc="left").startswith("dropout")
-    drawn = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lr.get_lines()}
-    assert drawn == {(t.values["lr"], t.best) for t in trials if t.best is not None}
+    drawn = {(float(x), float(y)) for line in lr.get_lines() for x, y in line.get_xydata()}
+    assert drawn == {(t.config.lr, t.best) for t in trials if t.best is not None}
     take(search, tmp_path)
     page = write_page(search, tmp_path / "results")
     for name in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
@@ -98,7 +97,7 @@ def test_the_figures(search, tmp_path):
 
 def test_importance_needs_several_trials_and_parameters(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    trials = read_trials(search, tmp_path / "study")
+    trials = Logs(search, tmp_path / "study").read_all()
     assert importances(search, trials) == {}
     finished = [trial for trial in trials if trial.status == "finished"]
     found = importances(search, finished * 2)
@@ -116,6 +115,6 @@ def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
         run.write_config(search.options({"dropout": [0.1, 0.2][number]}).to_toml())
         run.write_metrics([{"epoch": k + 1, "valid_accuracy": v} for k, v in enumerate(curve)])
         run.write_result({"status": "finished", "epochs": 2})
-    trials = read_trials(search, tmp_path)
+    trials = Logs(search, tmp_path).read_all()
     assert [trial.best for trial in trials] == [95.0, 94.0]
-    assert best_of(search, trials).number == 0
+    assert search.best_of(trials).name == "trial-000"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.studies.logs import PLACES, Logs, status_of
+from deepnlp.studies.logs import PLACES, Logs
 from deepnlp.studies.page import render
 from deepnlp.studies.search import Search, build_search
 from deepnlp.studies.table import Table, load_table
@@ -141,7 +141,10 @@ def tiny_search(folder: Path, **content) -> Search:
 
 def states(folder: Path) -> list[str | None]:
     """How each trial has ended, in order; None where it has not."""
-    return [status_of(RunFolder(path)) for path in sorted(folder.glob("trial-???"))]
+    return [
+        (RunFolder(path).read_result() or {}).get("status")
+        for path in sorted(folder.glob("trial-???"))
+    ]
 
 
 def run_here(job, _say, _watch, cwd=".", **_options):
