@@ -7,16 +7,14 @@ So a run that has not ended and whose lock is free can be begun, or gone on with
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
 import math
 import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +29,13 @@ from deepnlp.studies.page import write_page
 from deepnlp.studies.sampling import draw_values, require_optuna
 from deepnlp.studies.search import LOCK, Search, begin_study
 from deepnlp.studies.table import Table
-from deepnlp.studies.worker import CODES, ERROR, FAILED
+from deepnlp.studies.training import CODES, ERROR, FAILED
 from deepnlp.training import TrainConfig
 from deepnlp.training.result import figure_text
 
 POLL = 0.2  # seconds between two looks whether a run of another command is left
 THREADS = "DEEPNLP_NUM_THREADS"
+WORKER = [sys.executable, "-m", "deepnlp.studies.training"]
 
 Say = Callable[[str], None]
 
@@ -54,8 +53,8 @@ class Runner:
         Of a name: the arguments of :func:`deepnlp.studies.training.train_run`, ready for JSON.
     say, ended : function
         Take a line that a worker prints, and the name of a run that has ended.
-    **options
-        Of the processes.
+    cwd : path, optional
+        In which the workers work.
     """
 
     def __init__(
@@ -65,32 +64,19 @@ class Runner:
         job_of: Callable[[str], Mapping[str, Any]],
         say: Say,
         ended: Callable[[str], None],
-        **options: Any,
+        cwd: Path | None = None,
     ) -> None:
-        self.runs, self.names, self.job_of, self.say = runs, names, job_of, say
-        self.ended, self.options = ended, options
+        self.runs, self.names, self.job_of = runs, names, job_of
+        self.say, self.ended, self.cwd = say, ended, cwd
+        self.begun: set[str] = set()  # by this command
         self.failed: list[str] = []
-        self._begun: set[str] = set()
-        self._processes: set[subprocess.Popen[str]] = set()
-        self._stopping, self._lock = threading.Event(), threading.Lock()
+        self.processes: set[Any] = set()
+        self.stopping = False
 
     def run(self, workers: int = 1) -> str:
         """Run all, ``workers`` at once: ``"finished"``, or ``"interrupted"`` by Ctrl-C."""
-        if THREADS not in os.environ:
-            self.options["env"] = {THREADS: str(max(1, threads.number() // workers))}
-        with ThreadPoolExecutor(workers) as pool:
-            working: list[Future[None]] = []
-            while True:
-                try:
-                    while len(working) < workers:
-                        working.append(pool.submit(self._work))
-                    wait(working)
-                    break
-                except KeyboardInterrupt:
-                    self._stop()
-        for work in working:
-            work.result()
-        if self._stopping.is_set():
+        asyncio.run(self._run(workers))
+        if self.stopping:
             self.say("interrupted; the same command goes on")
             return "interrupted"
         if self.failed:
@@ -100,27 +86,35 @@ class Runner:
             )
         return FINISHED
 
-    def _work(self) -> None:
+    async def _run(self, workers: int) -> None:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._stop)
+        share = str(max(1, threads.number() // workers))
+        environment = {THREADS: share, **os.environ}
+        await asyncio.gather(*(self._work(environment) for _ in range(workers)))
+
+    def _stop(self) -> None:
+        """Begin no other run, and interrupt those at hand."""
+        self.stopping = True
+        for process in self.processes:
+            process.stdin.write(b"stop\n")
+
+    async def _work(self, environment: Mapping[str, str]) -> None:
         """Train one run after the other, until none is left; those of other commands may be."""
-        while not self._stopping.is_set():
-            with self._lock:
-                left = [name for name in self.names if self._is_left(name)]
-                name = next(filter(self._can_begin, left), None)
-                self._begun |= {name} if name else set()
-            if not left:
-                return
+        while not self.stopping and (left := [*filter(self._is_left, self.names)]):
+            name = next(filter(self._can_begin, left), None)
             if name is None:
-                self._stopping.wait(POLL)
+                await asyncio.sleep(POLL)
                 continue
-            code = run_worker(self.job_of(name), self.say, self._watch, **self.options)
-            with self._lock:
-                self._begun.remove(name)
-                if code == CODES["finished"]:
-                    self.ended(name)
-                elif code in (CODES["interrupted"], -signal.SIGINT):
-                    self._stop()
-                elif code != CODES["busy"]:
-                    self._fail(name)
+            self.begun.add(name)
+            code = await run_worker(self, self.job_of(name), environment)
+            self.begun.remove(name)
+            if code == CODES["finished"]:
+                self.ended(name)
+            elif code == CODES["interrupted"]:
+                self._stop()
+            elif code != CODES["busy"]:
+                self._fail(name)
 
     def _is_left(self, name: str) -> bool:
         """Whether a run has not ended and may still end."""
@@ -130,7 +124,7 @@ class Runner:
 
     def _can_begin(self, name: str) -> bool:
         """Whether nobody trains a run that is left, and those that it needs have ended."""
-        if name in self._begun or not all(map(self.runs.has_ended, self.runs.study.needs(name))):
+        if name in self.begun or not all(map(self.runs.has_ended, self.runs.study.needs(name))):
             return False
         with locked(self.runs.folder / f"{name}.lock", patience=0) as free:
             return free
@@ -142,60 +136,39 @@ class Runner:
             if name in self.runs.study.needs(other) and other not in self.failed:
                 self._fail(other)
 
-    def _watch(self, process: subprocess.Popen[str]) -> None:
-        """Pass Ctrl-C on to a process, also where it has come already."""
-        self._processes.add(process)
-        if self._stopping.is_set():
-            process.send_signal(signal.SIGINT)
 
-    def _stop(self) -> None:
-        """Begin no other run, and interrupt those at hand."""
-        self._stopping.set()
-        for process in [*self._processes]:
-            process.send_signal(signal.SIGINT)
+async def run_worker(runner: Runner, job: Mapping[str, Any], environment: Mapping[str, str]) -> int:
+    """Train a run in a process of its own, which ends when this one does; gives its exit code.
 
-
-def run_worker(
-    job: Mapping[str, Any], say: Say, watch: Callable[[subprocess.Popen[str]], None], **options: Any
-) -> int:
-    """Train a run in a process of its own; gives its exit code."""
-    with start(job, **options) as process:
-        watch(process)
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith(ERROR):
-                print(line, end="", file=sys.stderr, flush=True)
-            else:
-                say(line.rstrip())
-    if process.returncode not in (*CODES.values(), FAILED, -signal.SIGINT):
-        print(f"{ERROR}{job['folder']}: its process was killed", file=sys.stderr)
-    return process.returncode
-
-
-def start(job: Mapping[str, Any], **options: Any) -> subprocess.Popen[str]:
-    """Start a worker with a job; Ctrl-C does not reach it unless it is passed on."""
-    source = str(Path(deepnlp.__file__).parents[1])
-    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "DEEPNLP_DATA": str(data_folder().resolve()),
-        "PYTHONPATH": os.pathsep.join(paths),
-        **options.pop("env", {}),
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.studies.worker"],
+    Ctrl-C does not reach it: it is told to stop.
+    """
+    source, data = str(Path(deepnlp.__file__).parents[1]), str(data_folder().resolve())
+    paths = os.pathsep.join([source, *filter(None, [environment.get("PYTHONPATH")])])
+    process = await asyncio.create_subprocess_exec(
+        *WORKER,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
+        env={**environment, "DEEPNLP_DATA": data, "PYTHONPATH": paths},
         start_new_session=True,
-        **options,
+        cwd=runner.cwd,
     )
     assert process.stdin is not None
-    line = json.dumps({"backend": backend.name(), **job})
-    with contextlib.suppress(BrokenPipeError):  # it was killed already
-        os.write(process.stdin.fileno(), f"{line}\n".encode())
-    return process
+    assert process.stdout is not None
+    runner.processes.add(process)
+    process.stdin.write(json.dumps({"backend": backend.name(), **job}).encode() + b"\n")
+    if runner.stopping:  # meanwhile
+        process.stdin.write(b"stop\n")
+    async for line in process.stdout:
+        text = line.decode().rstrip()
+        if text.startswith(ERROR):
+            print(text, file=sys.stderr, flush=True)
+        else:
+            runner.say(text)
+    code = await process.wait()
+    runner.processes.remove(process)
+    if code not in (*CODES.values(), FAILED):
+        print(f"{ERROR}{job['folder']}: its process was killed", file=sys.stderr)
+    return code
 
 
 def run_table(

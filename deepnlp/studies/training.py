@@ -1,21 +1,35 @@
-"""What a worker does: it trains one run of a study; a trial is judged after each epoch."""
+"""One process of a study, which trains one run; a trial is judged after each epoch.
+
+``running.run_worker`` begins it: ``python -m deepnlp.studies.training``. The first line of standard
+input is a JSON object: ``backend``, and the arguments of :func:`train_run`; any further line stands
+for Ctrl-C. An error is written on standard output after ERROR. The process ends when its standard
+input does, so that it does not outlive a parent that was killed.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from deepnlp.errors import DivergedError
+from deepnlp import backend
+from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
 from deepnlp.studies.search import Search, begun_search
 from deepnlp.training import Hook, RunFolder, TrainConfig, train
 
 HALVING = 3  # of so many trials successive halving lets one go on
+CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process
+FAILED = 2
+ERROR = "deepnlp: error: "
 PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
 
 
@@ -88,3 +102,31 @@ def train_run(config: Mapping[str, Any], folder: str, search: str = "") -> str:
         else:
             return result.status
     return FINISHED
+
+
+def main() -> int:
+    """Train a run as the parent says; gives the exit code."""
+    job = json.loads(sys.stdin.buffer.raw.readline())  # and no byte more
+    # but for the training itself there is nothing to be put in order
+    signal.signal(signal.SIGINT, lambda *_: os._exit(CODES["interrupted"]))
+    threading.Thread(target=_listen, daemon=True).start()
+    try:
+        backend.use(job.pop("backend"))
+        return CODES[train_run(**job)]
+    except KeyboardInterrupt:
+        return CODES["interrupted"]
+    except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"{ERROR}{job['folder']}: {message}", flush=True)
+        return FAILED
+
+
+def _listen() -> None:
+    """Interrupt this process for each line of standard input, and end it with the parent."""
+    while os.read(0, 4096):
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(FAILED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

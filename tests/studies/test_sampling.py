@@ -1,10 +1,10 @@
 """One process: which trial is next, when one is ended early, and what is taken up again."""
 
+import asyncio
 import builtins
 import json
 import shutil
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import Logs, Run
-from deepnlp.studies.running import POLL, begin_trial, run_search
+from deepnlp.studies.running import begin_trial, run_search
 from deepnlp.studies.sampling import draw_values
 from deepnlp.studies.search import DECLARED, begin_study, build_search
 from deepnlp.studies.training import is_pruned, train_run
@@ -111,15 +111,14 @@ def test_a_trial_that_was_begun_keeps_its_values(tmp_path):
 
 def test_it_waits_for_the_last_trial_of_another_process(whole, tmp_path, monkeypatch):
     search = begun(tmp_path / "study", trials=1)
-    wait, waited = threading.Event.wait, []
+    sleep, waited = asyncio.sleep, []
 
-    def wait_and_end(event, timeout=None):
-        if timeout == POLL:
-            waited.append(timeout)
-            shutil.copytree(folder_of(whole[0], 0).path, folder_of(tmp_path / "study", 0).path)
-        return wait(event, timeout)
+    async def sleep_and_end(seconds):
+        waited.append(seconds)
+        shutil.copytree(folder_of(whole[0], 0).path, folder_of(tmp_path / "study", 0).path)
+        await sleep(0)
 
-    monkeypatch.setattr(threading.Event, "wait", wait_and_end)
+    monkeypatch.setattr(asyncio, "sleep", sleep_and_end)
     with locked(tmp_path / "study" / "trial-000.lock", patience=0):
         run_all(search, tmp_path / "study", lambda line: pytest.fail(line))
     assert len(waited) == 1

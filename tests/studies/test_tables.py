@@ -1,14 +1,13 @@
 """Running a table: finished rows are kept, stopped ones go on, changed ones are refused."""
 
+import asyncio
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import wait
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,9 @@ import pytest
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs
-from deepnlp.studies.running import POLL, run_table
+from deepnlp.studies.running import run_table
 from deepnlp.training import RunFolder
-from tests.studies.tools import in_this_process, tiny_table, without_times
+from tests.studies.tools import in_this_process, run_here, tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
 EPOCHS = 12  # of all runs
@@ -199,15 +198,14 @@ def test_a_row_that_another_process_runs_is_waited_for(whole, tmp_path, monkeypa
     run = RunFolder(tmp_path / "runs" / "tiny" / "untied-1")
     result = run.result.read_bytes()
     run.result.unlink()
+    sleep = asyncio.sleep
+
+    async def sleep_and_end(seconds):
+        run.result.write_bytes(result)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep_and_end)
     with locked(run.path.with_name("untied-1.lock"), patience=0):
-        wait = threading.Event.wait
-
-        def wait_and_end(event, timeout=None):
-            if timeout == POLL:
-                run.result.write_bytes(result)
-            return wait(event, timeout)
-
-        monkeypatch.setattr(threading.Event, "wait", wait_and_end)
         assert ran(table, tmp_path) == []
     check(whole, tmp_path)
 
@@ -297,16 +295,17 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
 
 
 def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path, monkeypatch):
-    table, ends = tiny_table(tmp_path), []
+    table, stop = tiny_table(tmp_path), [signal.SIGINT]
 
-    def late(working):
-        wait(working)
-        if not ends:
-            ends.append(working)
-            raise KeyboardInterrupt
+    async def late(*arguments):
+        code = await run_here(*arguments)
+        if stop:
+            signal.raise_signal(stop.pop())
+            await asyncio.sleep(0.05)
+        return code
 
-    monkeypatch.setattr("deepnlp.studies.running.wait", late)
     options = {"only": ["tied"], "say": lambda line: None}
     with in_this_process():
+        monkeypatch.setattr("deepnlp.studies.running.run_worker", late)
         for state in ("interrupted", "finished"):
             assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == state

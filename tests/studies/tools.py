@@ -11,8 +11,7 @@ from deepnlp.studies.logs import PLACES, Logs
 from deepnlp.studies.page import render
 from deepnlp.studies.search import Search, build_search
 from deepnlp.studies.table import Table, load_table
-from deepnlp.studies.training import train_run
-from deepnlp.studies.worker import CODES
+from deepnlp.studies.training import CODES, train_run
 from deepnlp.training import RunFolder, Trainer
 
 SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
@@ -147,9 +146,9 @@ def states(folder: Path) -> list[str | None]:
     ]
 
 
-def run_here(job, _say, _watch, cwd=".", **_options):
+async def run_here(runner, job, _environment):
     """The work of a worker, without a process of its own, which takes a second to begin."""
-    with contextlib.chdir(cwd):
+    with contextlib.chdir(runner.cwd or "."):
         return CODES[train_run(**job)]
 
 
