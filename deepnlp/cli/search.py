@@ -129,18 +129,7 @@ def _report(arguments: argparse.Namespace, search: "Search", folder: Path, state
     logs = Logs(search, folder)
     ended, begun = logs.read_all(), map(logs.begun, search.run_names)
     best = search.best_of(ended)
-    facts = {
-        trial.name: {
-            "number": search.number(trial),
-            "values": search.values(trial.config),
-            "status": trial.status,
-            "epochs": len(trial.curve),
-            "best_epoch": trial.best_epoch,
-            search.metric: trial.best,
-        }
-        for trial in begun
-        if trial is not None
-    }
+    facts = {trial.name: search.facts(trial) for trial in begun if trial is not None}
     rows = []
     for number, values, status, epochs, _, figure in (each.values() for each in facts.values()):
         shown = [number, *map(text, values.values()), figure_text(figure), epochs, status]

@@ -12,6 +12,7 @@ import numpy as np
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.studies.logs import DIVERGED, NOT_RUN, Run
+from deepnlp.studies.parameter import text
 from deepnlp.studies.study import Column
 from deepnlp.studies.table import Table
 
@@ -21,9 +22,9 @@ OTHER_SOURCES = ("row", "config", "run", "before")  # than result.json, for what
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a page: the figures of its runs, and a row, of which some is known without runs."""
+    """A line of a page: its runs, and a row, of which some is known without runs."""
 
-    runs: Sequence[Mapping[str, Any]]
+    runs: Sequence[Run]
     row: Mapping[str, Any] = field(default_factory=dict)
     before: Line | None = None  # the row that it comes after
 
@@ -34,12 +35,12 @@ class Line:
             pairs = zip(self.values(first), self.values(second), strict=True)
             return [None if None in (a, b) else a - b for a, b in pairs]
         source, _, rest = path.partition(".")
-        if source == "row":
-            return [_at(self.row, rest)] * len(self.runs)
         if source == "before":
             numbers = self.before.numbers(rest) if self.before else []
             return [float(np.mean(numbers)) if numbers else None] * len(self.runs)
-        return [_at(run, path) for run in self.runs]
+        of_row = {"row": self.row}
+        tables = [{**run.result, "config": run.config, "run": about(run)} for run in self.runs]
+        return [_at({**table, **of_row}, path) for table in tables]
 
     def numbers(self, path: str) -> list[float]:
         """The values at a path of the runs that have one."""
@@ -53,7 +54,7 @@ class Line:
             if path is None:
                 continue
             alone = path.startswith("row.") and " - " not in path  # needs no run
-            values = [_at(self.row, path[4:])] if alone else self.values(path)
+            values = [_at({"row": self.row}, path)] if alone else self.values(path)
             if not values:
                 return NOT_RUN
             of_runs = path.partition(".")[0] not in OTHER_SOURCES and " - " not in path
@@ -64,36 +65,34 @@ class Line:
 
     def diverged(self) -> bool:
         """Whether a run ended early since its loss was no longer finite."""
-        return any(run["status"] == DIVERGED for run in self.runs)
+        return any(run.status == DIVERGED for run in self.runs)
 
 
 def table_lines(table: Table, runs: Sequence[Run]) -> list[Line]:
     """The finished runs of every row."""
-    by_name = {run.name: figures_of(run) for run in runs}
     lines: dict[str, Line] = {}
     for row in table.rows:
         names = [f"{row.name}-{seed}" for seed in sorted(table.seeds_of(row))]
-        figures = [by_name[name] for name in names if name in by_name]
-        lines[row.name] = Line(figures, {**vars(row), "new": row.new}, lines.get(row.after))
+        ended = [run for name in names for run in runs if run.name == name]
+        lines[row.name] = Line(ended, {**vars(row), "new": row.new}, lines.get(row.after))
     return [*lines.values()]
 
 
-def figures_of(run: Run) -> dict[str, Any]:
-    """All that a template may name of a run; ``{run.minutes}`` is said of one that diverged too."""
+def about(run: Run) -> dict[str, Any]:
+    """What a template says of a run that diverged too."""
     seconds = {name: run.result.get(f"{name}seconds") for name in ("", "cpu_")}
     minutes = {f"{name}minutes": None if s is None else s / 60 for name, s in seconds.items()}
-    about = {**run.result, **minutes, "name": run.name}
-    return {**run.result, "config": run.config, "run": about}
+    return {**run.result, **minutes, "name": run.name}
 
 
 def markdown(columns: Sequence[Column], lines: Sequence[Line]) -> str:
     """A table in Markdown, in which a ``|`` in a cell is escaped; without lines nothing.
 
     >>> columns = [Column("row", "{row.name}", "left"), Column("test", "{test:.1f}")]
-    >>> print(markdown(columns, [Line([{"test": 86.62}], {"name": "tied"})]))
+    >>> print(markdown(columns, [Line([], {"name": "tied"})]))
     | row | test |
     |:--|--:|
-    | tied | 86.6 |
+    | tied | not run |
     """
     rule = "|".join("--:" if column.align == "right" else ":--" for column in columns)
     rows = [[line.text(column.text).replace("|", "\\|") for column in columns] for line in lines]
@@ -112,7 +111,7 @@ def _mean_and_spread(values: Sequence[Any], form: str) -> str:
     if not all(isinstance(value, kind) for value in values):
         raise DeepNLPError(f"a figure of a table should be a number in each run, got {values}")
     if all(value == first for value in values) or isinstance(first, str):
-        return format(first, form)
+        return format(first, form) if form else text(first)
     spread = format(float(np.std(values, ddof=1)), form.replace("+", ""))
     return f"{format(float(np.mean(values)), form)} ± {spread}"
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from deepnlp.plots import curves
-from deepnlp.plots.curves import THOUSANDS, Points
+from deepnlp.plots.curves import THOUSANDS
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
 from deepnlp.studies.cells import Line, table_lines
 from deepnlp.studies.logs import DIVERGED, FINISHED, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import importances
 from deepnlp.studies.search import Search
-from deepnlp.studies.table import CurvesOf, FigureOf, Panel, Table
+from deepnlp.studies.table import FigureOf, Panel, Table
 
 WIDTH = 7.2  # inches
 MANY = 4  # panels of a table, each narrow then
@@ -46,43 +47,38 @@ def draw(study: Table | Search, runs: Sequence[Run], files: Sequence[Path]) -> N
         draw_table(study.figure, shown, files[0])
 
 
-def draw_table(of: FigureOf | CurvesOf, lines: Sequence[Line], path: Path | None = None) -> Figure:
+def draw_table(of: FigureOf, lines: Sequence[Line], path: Path | None = None) -> Figure:
     """Draw the figure of a table.
 
     Parameters
     ----------
-    of : FigureOf or CurvesOf
+    of : FigureOf
     lines : sequence of Line
         The rows that are shown; those without runs are left out.
     path : path, optional
         Where to save it.
     """
     lines = [line for line in lines if line.runs]
-    if isinstance(of, CurvesOf):
-        return _draw_curves(of, lines, path)
-    return _draw_dots(of, lines, path)
+    return (_draw_dots if of.panels else _draw_curves)(of, lines, path)
 
 
-def _draw_curves(of: CurvesOf, lines: Sequence[Line], path: Path | None) -> Figure:
+def _draw_curves(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figure:
     """A curve for each ``line``, through the means of its rows in the order of x.
 
     Where a row has several runs, each is a small dot.
     """
-    means: dict[str, list[tuple[float, float]]] = {}
-    runs: dict[str, list[tuple[float, float]]] = {}
+    means: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    runs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for line in (line for line in lines if not line.diverged()):
-        xs, ys = line.numbers(of.x), line.numbers(of.y)
-        means.setdefault(line.row["line"], []).append((float(np.mean(xs)), float(np.mean(ys))))
-        if len(xs) > 1:
-            runs.setdefault(line.row["line"], []).extend(zip(xs, ys, strict=True))
-    options = {key: value for key, value in vars(of).items() if key not in ("x", "y")}
-    return curves(_by_x(means), dots=_by_x(runs), path=path, **options)
-
-
-def _by_x(points: Mapping[str, list[tuple[float, float]]]) -> dict[str, Points]:
-    """The x and the y of the points of each line, in the order of x."""
-    columns = {line: [*zip(*sorted(pairs), strict=True)] for line, pairs in points.items()}
-    return {line: (x, y) for line, (x, y) in columns.items()}
+        points = [*zip(line.numbers(of.x), line.numbers(of.y), strict=True)]
+        means[line.row["line"]].append(tuple(np.mean(points, axis=0)))
+        runs[line.row["line"]] += points if len(points) > 1 else []
+    by_x = [
+        {line: tuple(zip(*sorted(pairs), strict=True)) for line, pairs in points.items() if pairs}
+        for points in (means, runs)
+    ]
+    options = {key: getattr(of, key) for key in ("title", "xlabel", "ylabel", "logx")}
+    return curves(by_x[0], dots=by_x[1], path=path, **options)
 
 
 def _draw_dots(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figure:

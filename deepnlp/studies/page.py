@@ -7,9 +7,8 @@ from pathlib import Path
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
-from deepnlp.studies.cells import Line, figures_of, markdown, table_lines
+from deepnlp.studies.cells import Line, markdown, table_lines
 from deepnlp.studies.logs import ENDED, NOT_RUN, Logs, Run
-from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
 from deepnlp.studies.search import Search
 from deepnlp.studies.study import Column, Study
@@ -137,10 +136,10 @@ def _table_parts(table: Table, runs: Sequence[Run], progress: str) -> Parts:
     figures = {}
     if table.figure and any(line.runs for line in shown):
         figures = {f"images/{table.folder}.png": table.figure.title}
-    seeds = {job.name: job.seed for job in table.jobs}
-    ended = {run["run"]["name"]: run for line in rows for run in line.runs}
     lines = [
-        Line([run], {"seed": seeds[name], "log": _log(table, name)}) for name, run in ended.items()
+        Line([run], {"seed": table.job_of(run.name).seed, "log": _log(table, run)})
+        for line in rows
+        for run in line.runs
     ]
     return [progress, markdown(table.columns, shown)], [], figures, RUNS, lines
 
@@ -174,25 +173,19 @@ def _search_parts(search: Search, trials: Sequence[Run], progress: str) -> Parts
         Column("trial", "[{row.number}]({row.log})"),
         *(Column(f"`{name}`", f"{{row.values.{name}}}") for name in names),
         Column(f"best validation {search.metric}", "{row.best}"),
-        Column("after epoch", "{row.epoch}"),
+        Column("after epoch", "{row.best_epoch}"),
         Column("epochs", "{run.epochs}"),
         Column("minutes", "{run.minutes:.1f}"),
         Column("state", "{run.status}", "left"),
     ]
     lines = []
     for trial in trials:
-        figure, values = figure_text(trial.best), search.values(trial.config).items()
-        row = {
-            "number": search.number(trial),
-            "log": _log(search, trial.name),
-            "values": {name: text(value) for name, value in values},
-            "best": f"**{figure}**" if trial is best else figure,
-            "epoch": trial.best_epoch,
-        }
-        lines.append(Line([figures_of(trial)], row))
+        figure = figure_text(trial.best)
+        shown = {"log": _log(search, trial), "best": f"**{figure}**" if trial is best else figure}
+        lines.append(Line([trial], {**search.facts(trial), **shown}))
     before = [manner, markdown(SPACE, space), progress]
     return before, importance, figures if trials else {}, columns, lines
 
 
-def _log(study: Study, name: str) -> str:
-    return f"{study.folder}/{name}/metrics.jsonl"
+def _log(study: Study, run: Run) -> str:
+    return f"{study.folder}/{run.name}/metrics.jsonl"

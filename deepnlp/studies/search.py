@@ -95,6 +95,17 @@ class Search(Study):
         """The number of a trial, from 0 on."""
         return self.run_names.index(trial.name)
 
+    def facts(self, trial: Run) -> dict[str, Any]:
+        """What a page, and a program that reads JSON, says of a trial."""
+        return {
+            "number": self.run_names.index(trial.name),
+            "values": self.values(trial.config),
+            "status": trial.status,
+            "epochs": len(trial.curve),
+            "best_epoch": trial.best_epoch,
+            self.metric: trial.best,
+        }
+
     def describe(self, trial: Run) -> str:
         """The values of a trial in words."""
         values = self.values(trial.config).items()

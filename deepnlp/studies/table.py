@@ -35,24 +35,18 @@ class Panel:
 
 @dataclass(frozen=True)
 class FigureOf:
-    """A figure of dots, a line for each row, in one or more panels side by side."""
+    """A figure of dots, a line for each row, in one or more ``panels`` side by side; or of curves.
 
-    title: str
-    panels: Sequence[Panel]
-
-
-@dataclass(frozen=True)
-class CurvesOf:
-    """A figure of curves: each row is a point, and the points of rows with one ``line`` are joined.
-
-    ``x`` and ``y`` are figures as in a column.
+    Of curves each row is a point, ``x`` and ``y`` are figures as in a column, and the points of
+    rows with one ``line`` are joined.
     """
 
     title: str
-    x: str
-    y: str
-    xlabel: str
-    ylabel: str
+    panels: Sequence[Panel] = ()
+    x: str = ""
+    y: str = ""
+    xlabel: str = ""
+    ylabel: str = ""
     logx: bool = False
 
 
@@ -115,7 +109,7 @@ class Table(Study):
     seeded: Sequence[str] = ("seed",)
     recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    figure: FigureOf | CurvesOf | None = None
+    figure: FigureOf | None = None
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -194,39 +188,32 @@ def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
     if "like" in parts:  # all of another table, except for what stands here
         _, other, _ = read_declaration("table", parts.pop("like"))
-        parts["options"] = {**other.get("options", {}), **parts.get("options", {})}
-        parts = {**other, **parts}
-    figure = _figure(parts.get("figure"))
-    columns = [build_part(Column, part, "a column") for part in parts.get("columns", [])]
-    rows = [build_part(Row, part, "a row") for part in parts.get("rows", [])]
-    if not rows or not columns:
-        raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
-    parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
-    table = build_part(Table, parts, "the table")
-    above: list[str] = [""]
-    for row in rows:
+        options = {**other.get("options", {}), **parts.get("options", {})}
+        parts = {**other, **parts, "options": options}
+    for key, kind in (("columns", Column), ("rows", Row)):
+        if not parts.get(key):
+            raise ValueError(f"a table needs one of [[{key}]] or more")
+        parts[key] = [build_part(kind, part, f"a {key[:-1]}") for part in parts[key]]
+    if "figure" in parts:
+        figure = {"panels": [], **parts["figure"]}
+        figure["panels"] = [build_part(Panel, panel, "a panel") for panel in figure["panels"]]
+        parts["figure"] = build_part(FigureOf, figure, "the figure")
+    table = build_part(Table, {**parts, "name": name}, "the table")
+    above, curves = [""], table.figure is not None and not table.figure.panels
+    if curves and not (table.figure.x and table.figure.y):
+        raise ValueError("the figure needs panels, or x and y")
+    for row in table.rows:
         if row.after not in above:
             raise ValueError(f"row {row.name} comes after {row.after!r}, which is no row above it")
+        if curves and row.shown and not row.line:
+            raise ValueError(f"row {row.name} needs a 'line', the curve of the figure it is on")
         above.append(row.name)
-    names = table.run_names  # which checks the options of each
-    for name in names:
+    for name in table.run_names:  # which checks the options of each
         if not NAME.fullmatch(name):
             raise ValueError(f"a row is named with a-z, 0-9 and single hyphens, got {name!r}")
-        if names.count(name) > 1:
+        if table.run_names.count(name) > 1:
             raise ValueError(f"two runs have the name {name}")
-    for row in rows:
-        if isinstance(figure, CurvesOf) and row.shown and not row.line:
-            raise ValueError(f"row {row.name} needs a 'line', the curve of the figure it is on")
-        for need in row.needs:
-            if need not in names:
-                raise ValueError(f"row {row.name} needs {need!r}, which is no run of the table")
+        for need in table.needs(name):
+            if need not in table.run_names:
+                raise ValueError(f"run {name} needs {need!r}, which is no run of the table")
     return table
-
-
-def _figure(part: Mapping[str, Any] | None) -> FigureOf | CurvesOf | None:
-    if part is None:
-        return None
-    if "panels" not in part:
-        return build_part(CurvesOf, part, "the figure")
-    panels = [build_part(Panel, panel, "a panel") for panel in part["panels"]]
-    return build_part(FigureOf, {**part, "panels": panels}, "the figure")

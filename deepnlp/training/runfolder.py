@@ -227,8 +227,8 @@ class RunFolder:
         self._next_checkpoint.replace(self.checkpoint)
 
     def clear(self) -> None:
-        """Remove the files of the run, and no others."""
-        for name in self.FILES:
+        """Remove the files of the run, and no others; the result before the options."""
+        for name in reversed(self.FILES):
             (self.path / name).unlink(missing_ok=True)
 
     def files(self) -> list[str]:

@@ -152,7 +152,7 @@ def test_what_differs_is_named():
         ({"space": {"dropout": {"low": 0, "high": 1, "log": True}}}, "dropout .*below 1, got 1"),
         ({"space": {"lr": {"low": 1, "high": 2, "log": True, "step": 1}}}, "it has no step"),
         ({"space": {"lr": {"low": 1, "high": 2, "step": 0}}}, "step of lr .*above 0, got 0"),
-        ({"space": {"layers": {"low": 1, "high": 2, "step": 0.5}}}, "whole number above 0"),
+        ({"space": {"layers": {"low": 1, "high": 2, "step": 0.5}}}, "whole number, above 0"),
         ({"space": {"layers": {"low": 1, "high": 2.5}}}, "layers should be a whole number.*2.5"),
         ({"space": {"lr": {"low": 1, "high": 2, "step": 0.3}}}, "steps of 0.3 do not lead"),
         ({"space": {"dropout": {"low": -1, "high": 0.5}}}, "dropout should be a number, 0 or more"),
