@@ -8,13 +8,13 @@ So a run that has not ended and whose lock is free can be begun, or gone on with
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,38 +40,25 @@ WORKER = [sys.executable, "-m", "deepnlp.studies.training"]
 Say = Callable[[str], None]
 
 
+@dataclass
 class Runner:
     """Runs what has not ended of a study; errors go to standard error.
 
-    Parameters
-    ----------
-    runs : Logs
-        The run folders.
-    names : sequence of str
-        The runs, in the order in which they are begun once those that they need have ended.
-    job_of : function
-        Of a name: the arguments of :func:`deepnlp.studies.training.train_run`, ready for JSON.
-    say, ended : function
-        Take a line that a worker prints, and the name of a run that has ended.
-    cwd : path, optional
-        In which the workers work.
+    ``names`` are the runs in the order in which they are begun once those that they need have
+    ended. ``options_of`` gives the options of a new run, ``say`` takes a line that a worker prints,
+    and ``ended`` the name of a run that has ended. The workers work in ``cwd``.
     """
 
-    def __init__(
-        self,
-        runs: Logs,
-        names: Sequence[str],
-        job_of: Callable[[str], Mapping[str, Any]],
-        say: Say,
-        ended: Callable[[str], None],
-        cwd: Path | None = None,
-    ) -> None:
-        self.runs, self.names, self.job_of = runs, names, job_of
-        self.say, self.ended, self.cwd = say, ended, cwd
-        self.begun: set[str] = set()  # by this command
-        self.failed: list[str] = []
-        self.processes: set[Any] = set()
-        self.stopping = False
+    runs: Logs
+    names: Sequence[str]
+    options_of: Callable[[str], TrainConfig]
+    say: Say
+    ended: Callable[[str], None]
+    cwd: Path | None = None
+    begun: set[str] = field(default_factory=set)  # by this command
+    failed: list[str] = field(default_factory=list)
+    processes: set[Any] = field(default_factory=set)
+    stopping: bool = False
 
     def run(self, workers: int = 1) -> str:
         """Run all, ``workers`` at once: ``"finished"``, or ``"interrupted"`` by Ctrl-C."""
@@ -107,7 +94,14 @@ class Runner:
                 await asyncio.sleep(POLL)
                 continue
             self.begun.add(name)
-            code = await run_worker(self, self.job_of(name), environment)
+            run, study = self.runs.of(name), self.runs.study
+            number = f"{study.run_kind} {self.names.index(name) + 1} of {len(self.names)}"
+            self.say(f"{study.name}: {number}, {name}")
+            with locked(self.runs.folder / LOCK, math.inf):
+                if not run.config.exists():
+                    run.path.mkdir(exist_ok=True)
+                    run.write_config(self.options_of(name).to_toml())
+            code = await run_worker(self, str(run.path.resolve()), environment)
             self.begun.remove(name)
             if code == CODES["finished"]:
                 self.ended(name)
@@ -137,7 +131,7 @@ class Runner:
                 self._fail(other)
 
 
-async def run_worker(runner: Runner, job: Mapping[str, Any], environment: Mapping[str, str]) -> int:
+async def run_worker(runner: Runner, folder: str, environment: Mapping[str, str]) -> int:
     """Train a run in a process of its own, which ends when this one does; gives its exit code.
 
     Ctrl-C does not reach it: it is told to stop.
@@ -146,6 +140,8 @@ async def run_worker(runner: Runner, job: Mapping[str, Any], environment: Mappin
     paths = os.pathsep.join([source, *filter(None, [environment.get("PYTHONPATH")])])
     process = await asyncio.create_subprocess_exec(
         *WORKER,
+        backend.name(),
+        folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**environment, "DEEPNLP_DATA": data, "PYTHONPATH": paths},
@@ -155,7 +151,6 @@ async def run_worker(runner: Runner, job: Mapping[str, Any], environment: Mappin
     assert process.stdin is not None
     assert process.stdout is not None
     runner.processes.add(process)
-    process.stdin.write(json.dumps({"backend": backend.name(), **job}).encode() + b"\n")
     if runner.stopping:  # meanwhile
         process.stdin.write(b"stop\n")
     async for line in process.stdout:
@@ -167,7 +162,7 @@ async def run_worker(runner: Runner, job: Mapping[str, Any], environment: Mappin
     code = await process.wait()
     runner.processes.remove(process)
     if code not in (*CODES.values(), FAILED):
-        print(f"{ERROR}{job['folder']}: its process was killed", file=sys.stderr)
+        print(f"{ERROR}{folder}: its process was killed", file=sys.stderr)
     return code
 
 
@@ -226,10 +221,6 @@ def run_table(
     for name in names:  # to which more are added meanwhile
         names += [need for need in table.needs(name) if need not in names]
 
-    def job_of(name: str) -> dict[str, Any]:
-        say(f"{table.name}: run {names.index(name) + 1} of {len(names)}, {name}")
-        return {"config": dict(table.job_of(name).config), "folder": name}
-
     def collect(_: str = "") -> None:
         with locked(ours.folder / "page.lock", patience=60):
             for name in asked:
@@ -239,7 +230,7 @@ def run_table(
             write_page(table, results)
 
     # in the folder of the table's runs, so that options can name other runs of the table
-    runner = Runner(ours, names, job_of, say, collect, cwd=ours.folder)
+    runner = Runner(ours, names, lambda name: table.job_of(name).config, say, collect, ours.folder)
     try:
         return runner.run()
     finally:
@@ -274,12 +265,10 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
     begin_study(folder, search)
     runs = Logs(search, folder)
 
-    def job_of(name: str) -> dict[str, Any]:
-        return {
-            "config": dict(begin_trial(search, runs, name)),
-            "folder": str(folder / name),
-            "search": str(folder),
-        }
+    def options_of(name: str) -> TrainConfig:
+        begun = [run for run in map(runs.begun, search.run_names) if run is not None]
+        tried, number = [search.values(run.config) for run in begun], search.run_names.index(name)
+        return search.options(draw_values(search, number, runs.read_all(), tried))
 
     def report(name: str) -> None:
         trials = runs.read_all()
@@ -294,18 +283,4 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
             f"({search.describe(trial)}){known}; {len(trials)} of {search.trials} have ended"
         )
 
-    return Runner(runs, search.run_names, job_of, say, report).run(workers)
-
-
-def begin_trial(search: Search, runs: Logs, name: str) -> TrainConfig:
-    """The options of a trial; of a new one the values are drawn, and written into its folder."""
-    run = runs.of(name)
-    with locked(runs.folder / LOCK, math.inf):
-        if not run.config.exists():
-            begun = [other for other in map(runs.begun, search.run_names) if other is not None]
-            tried = [search.values(other.config) for other in begun]
-            number = search.run_names.index(name)
-            config = search.options(draw_values(search, number, runs.read_all(), tried))
-            run.path.mkdir(exist_ok=True)
-            run.write_config(config.to_toml())
-        return TrainConfig.load(run.config)
+    return Runner(runs, search.run_names, options_of, say, report).run(workers)

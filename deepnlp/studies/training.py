@@ -1,20 +1,17 @@
 """One process of a study, which trains one run; a trial is judged after each epoch.
 
-``running.run_worker`` begins it: ``python -m deepnlp.studies.training``. The first line of standard
-input is a JSON object: ``backend``, and the arguments of :func:`train_run`; any further line stands
-for Ctrl-C. An error is written on standard output after ERROR. The process ends when its standard
-input does, so that it does not outlive a parent that was killed.
+``running.run_worker`` begins it: ``python -m deepnlp.studies.training BACKEND FOLDER``. A line on
+standard input stands for Ctrl-C. An error is written on standard output after ERROR. The process
+ends when its standard input does, so that it does not outlive a parent that was killed.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +20,7 @@ from deepnlp import backend
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
-from deepnlp.studies.search import Search, begun_search
+from deepnlp.studies.search import DECLARED, Search, begun_search
 from deepnlp.training import Hook, RunFolder, TrainConfig, train
 
 HALVING = 3  # of so many trials successive halving lets one go on
@@ -73,51 +70,43 @@ def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> 
     return search.better(figure, bound) != figure
 
 
-def train_run(config: Mapping[str, Any], folder: str, search: str = "") -> str:
-    """Train a run, from its last checkpoint on where it was begun: its status, or ``"busy"``.
-
-    ``search`` is the folder of a search, of which the run is a trial.
-    """
+def train_run(folder: str) -> str:
+    """Train a run of a study, from its last checkpoint on: its status, or ``"busy"``."""
     run, options = RunFolder(folder), dict[str, Any]()
+    is_trial = (run.path.parent / DECLARED).exists()
     with locked(run.path.with_name(f"{run.path.name}.lock"), PATIENCE) as held:
         if not held:
             return "busy"
         if (run.read_result() or {}).get("status") in ENDED:
             return FINISHED
-        if search:  # without the test split, on which the best options are measured later
-            hooks = [Judge(begun_search(Path(search)), run)]
+        if is_trial:  # without the test split, on which the best options are measured later
+            hooks = [Judge(begun_search(run.path.parent), run)]
             options = {"progress": False, "test": False, "hooks": hooks}
-        resume = run.config.exists()
         try:
-            result = train(
-                TrainConfig(**config), run, resume=resume, overwrite=not resume, **options
-            )
+            return train(TrainConfig.load(run.config), run, resume=True, **options).status
         except DivergedError as error:  # also a result
             print(f"{folder}: {error}", file=sys.stderr)
         except MemoryError as error:
-            if not search:
+            if not is_trial:
                 raise
             epochs = len(run.read_metrics())
             run.write_result({"status": OUT_OF_MEMORY, "epochs": epochs, "error": str(error)})
-        else:
-            return result.status
     return FINISHED
 
 
-def main() -> int:
+def main(backend_name: str, folder: str) -> int:
     """Train a run as the parent says; gives the exit code."""
-    job = json.loads(sys.stdin.buffer.raw.readline())  # and no byte more
     # but for the training itself there is nothing to be put in order
     signal.signal(signal.SIGINT, lambda *_: os._exit(CODES["interrupted"]))
     threading.Thread(target=_listen, daemon=True).start()
     try:
-        backend.use(job.pop("backend"))
-        return CODES[train_run(**job)]
+        backend.use(backend_name)
+        return CODES[train_run(folder)]
     except KeyboardInterrupt:
         return CODES["interrupted"]
     except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
         message = " ".join(str(error).split()) or type(error).__name__
-        print(f"{ERROR}{job['folder']}: {message}", flush=True)
+        print(f"{ERROR}{folder}: {message}", flush=True)
         return FAILED
 
 
@@ -129,4 +118,4 @@ def _listen() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -101,7 +101,8 @@ def finish(search, tmp_path):
 
 def test_a_line_for_each_trial(whole):
     folder, said = whole
-    assert [line.split(":")[0] for line in said] == [f"trial {k}" for k in range(TRIALS)]
+    assert said[::2] == [f"tiny: trial {k + 1} of 3, trial-00{k}" for k in range(TRIALS)]
+    assert [line.split(":")[0] for line in said[1::2]] == [f"trial {k}" for k in range(TRIALS)]
     assert said[-1].endswith(f"{TRIALS} of {TRIALS} have ended")
     search, again = tiny_search(folder, trials=TRIALS), []
     assert states(folder / "study") == ["finished"] * TRIALS

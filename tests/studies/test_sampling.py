@@ -12,7 +12,7 @@ import pytest
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import Logs, Run
-from deepnlp.studies.running import begin_trial, run_search
+from deepnlp.studies.running import run_search
 from deepnlp.studies.sampling import draw_values
 from deepnlp.studies.search import DECLARED, begin_study, build_search
 from deepnlp.studies.training import is_pruned, train_run
@@ -35,8 +35,11 @@ def begun(folder, **content):
 
 def train_first(search, folder):
     """Train the first trial, or go on with it; how it ended."""
-    config = dict(begin_trial(search, Logs(search, folder), "trial-000"))
-    return train_run(config, str(folder / "trial-000"), str(folder))
+    run = folder_of(folder, 0)
+    if not run.config.exists():
+        run.path.mkdir()
+        run.write_config(search.options(draw_values(search, 0, [], [])).to_toml())
+    return train_run(str(run.path))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,6 +55,7 @@ def whole(tmp_path_factory):
     search = begun(folder, trials=3)
     said = []
     run_all(search, folder, said.append)
+    said = [line for line in said if line.startswith("trial ")]
     return folder, search, said
 
 
@@ -102,11 +106,13 @@ def test_values_are_tried_once(tmp_path):
 
 
 def test_a_trial_that_was_begun_keeps_its_values(tmp_path):
-    search = begun(tmp_path / "study")
-    runs = Logs(search, tmp_path / "study")
-    first, second = (begin_trial(search, runs, f"trial-00{number}") for number in range(2))
-    assert first != second
-    assert begin_trial(search, runs, "trial-000") == first
+    search = begun(tmp_path / "study", trials=1)
+    run = folder_of(tmp_path / "study", 0)
+    run.path.mkdir()
+    run.write_config(search.options({"dropout": 0.0, "lr": 0.07}).to_toml())
+    run_all(search, tmp_path / "study")
+    [trial] = Logs(search, tmp_path / "study").read_all()
+    assert search.values(trial.config) == {"dropout": 0.0, "lr": 0.07}
 
 
 def test_it_waits_for_the_last_trial_of_another_process(whole, tmp_path, monkeypatch):
@@ -177,6 +183,7 @@ def pruned(tmp_path_factory):
     search = begun(folder, space=LR, options={"epochs": 3, "max_norm": 0.0}, **grid)
     said = []
     run_all(search, folder, said.append)
+    said = [line for line in said if line.startswith("trial ")]
     return folder, search, said
 
 

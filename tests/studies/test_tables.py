@@ -294,7 +294,7 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
     assert "1 of 4 runs have finished" in page
 
 
-def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path, monkeypatch):
+def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path):
     table, stop = tiny_table(tmp_path), [signal.SIGINT]
 
     async def late(*arguments):
@@ -305,7 +305,7 @@ def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path, monkeypatch):
         return code
 
     options = {"only": ["tied"], "say": lambda line: None}
-    with in_this_process():
-        monkeypatch.setattr("deepnlp.studies.running.run_worker", late)
+    with in_this_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deepnlp.studies.running.run_worker", late)
         for state in ("interrupted", "finished"):
             assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == state

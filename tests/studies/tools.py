@@ -146,10 +146,10 @@ def states(folder: Path) -> list[str | None]:
     ]
 
 
-async def run_here(runner, job, _environment):
+async def run_here(runner, folder, _environment):
     """The work of a worker, without a process of its own, which takes a second to begin."""
     with contextlib.chdir(runner.cwd or "."):
-        return CODES[train_run(**job)]
+        return CODES[train_run(folder)]
 
 
 @contextlib.contextmanager
