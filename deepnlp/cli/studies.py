@@ -31,9 +31,9 @@ def add_study(parser: argparse.ArgumentParser, kind: str) -> argparse._MutuallyE
 
 def list_studies(arguments: argparse.Namespace, kind: str) -> int:
     """A line for each table or search: name, title, and how many of its runs have ended."""
-    from deepnlp.studies.declaration import declared_names
     from deepnlp.studies.logs import FINISHED, Logs
     from deepnlp.studies.search import load_search
+    from deepnlp.studies.study import declared_names
     from deepnlp.studies.table import load_table
 
     load: Callable[[str], Study] = {"table": load_table, "search": load_search}[kind]

@@ -22,8 +22,8 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 from deepnlp.plots import curves
 from deepnlp.plots.curves import THOUSANDS
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
-from deepnlp.studies.cells import Line, table_lines
 from deepnlp.studies.logs import DIVERGED, FINISHED, Run
+from deepnlp.studies.page import Line, table_lines
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import importances
 from deepnlp.studies.search import Search

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from deepnlp.options import Option
-from deepnlp.studies.declaration import check_keys
+from deepnlp.studies.study import check_keys
 from deepnlp.training import TrainConfig
 from deepnlp.training.config import all_options
 

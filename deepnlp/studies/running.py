@@ -108,13 +108,14 @@ class Runner:
             elif code == CODES["interrupted"]:
                 self._stop()
             elif code != CODES["busy"]:
-                self._fail(name)
+                self.failed.append(name)
 
     def _is_left(self, name: str) -> bool:
-        """Whether a run has not ended and may still end."""
-        if self.failed and self.runs.study.stops_at_failure:
-            return False
-        return name not in self.failed and not self.runs.has_ended(name)
+        """Whether a run has not ended, and it and those that it needs may still end."""
+        study, has_ended = self.runs.study, self.runs.has_ended
+        is_out = name in self.failed or (self.failed and study.stops_at_failure)
+        needs = (has_ended(need) or self._is_left(need) for need in study.needs(name))
+        return not (is_out or has_ended(name)) and all(needs)
 
     def _can_begin(self, name: str) -> bool:
         """Whether nobody trains a run that is left, and those that it needs have ended."""
@@ -122,13 +123,6 @@ class Runner:
             return False
         with locked(self.runs.folder / f"{name}.lock", patience=0) as free:
             return free
-
-    def _fail(self, name: str) -> None:
-        """A run has failed, and with it those that need it."""
-        self.failed.append(name)
-        for other in self.names:
-            if name in self.runs.study.needs(other) and other not in self.failed:
-                self._fail(other)
 
 
 async def run_worker(runner: Runner, folder: str, environment: Mapping[str, str]) -> int:

@@ -11,8 +11,14 @@ from functools import cached_property
 from typing import Any
 
 from deepnlp.options import to_toml
-from deepnlp.studies.declaration import build_part, load_declared, read_declaration
-from deepnlp.studies.study import Column, Study, differences
+from deepnlp.studies.study import (
+    Column,
+    Study,
+    build_part,
+    differences,
+    load_declared,
+    read_declaration,
+)
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from deepnlp.studies.declaration import declared_names
 from deepnlp.studies.search import DECLARED, begin_study
 from deepnlp.studies.search import build_search as search
+from deepnlp.studies.study import declared_names
 from tests.studies.tools import OPTIONS, run_here
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.studies.cells import table_lines
-from deepnlp.studies.declaration import declared_names
 from deepnlp.studies.figure import draw_table
 from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render, write_page
+from deepnlp.studies.page import render, table_lines, write_page
 from deepnlp.studies.search import load_search
+from deepnlp.studies.study import declared_names
 from deepnlp.studies.table import FigureOf, load_table
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
