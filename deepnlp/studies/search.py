@@ -125,16 +125,13 @@ class Search(Study):
 
     def changes(self, name: str, config: TrainConfig) -> list[str]:
         """The options of a trial that are not those of the search, each as a text."""
-        fixed = self.fixed()
-        changes = differences({option: config.get(option) for option in fixed}, fixed)
         if config.task != self.config.task:
-            return changes
-        return changes + [
-            f"{option} was {config[option]!r}, is one of {parameter.describe()}"
-            for parameter in self.space
-            for option in parameter.options
-            if not parameter.contains(config[option])
-            or config[option] != config[parameter.options[0]]
+            return differences(config, self.config)
+        values = self.values(config)
+        return differences(config, self.options(values)) + [
+            f"{p.name} was {values[p.name]!r}, is one of {p.describe()}"
+            for p in self.space
+            if not p.contains(values[p.name])
         ]
 
     def points(self) -> Iterator[dict[str, Any]]:

@@ -89,7 +89,7 @@ def declared_names(kind: str) -> list[str]:
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
-def read_declaration(kind: str, name: str) -> tuple[str, dict[str, Any], str]:
+def _read(kind: str, name: str) -> tuple[str, dict[str, Any], str]:
     """The file of a name, or of a path that ends in .toml: its name, content and source."""
     if name.endswith(".toml"):
         return Path(name).stem, read_toml(name), name
@@ -106,9 +106,13 @@ def load_declared(
     kind: str, name: str, build: Callable[[str, Mapping[str, Any]], Declared]
 ) -> Declared:
     """What ``build`` makes of a declaration; its errors name the file."""
-    name, content, source = read_declaration(kind, name)
+    stem, content, source = _read(kind, name)
     try:
-        return build(name, content)
+        if "like" in content:  # all of another declaration, except for what stands here
+            _, other, _ = _read(kind, content.pop("like"))
+            options = {**other.get("options", {}), **content.get("options", {})}
+            content = {**other, **content, "options": options}
+        return build(stem, content)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{source}: {error}") from error
 

@@ -11,14 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from deepnlp.options import to_toml
-from deepnlp.studies.study import (
-    Column,
-    Study,
-    build_part,
-    differences,
-    load_declared,
-    read_declaration,
-)
+from deepnlp.studies.study import Column, Study, build_part, differences, load_declared
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 
@@ -192,10 +185,6 @@ def load_table(name: str) -> Table:
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
-    if "like" in parts:  # all of another table, except for what stands here
-        _, other, _ = read_declaration("table", parts.pop("like"))
-        options = {**other.get("options", {}), **parts.get("options", {})}
-        parts = {**other, **parts, "options": options}
     for key, kind in (("columns", Column), ("rows", Row)):
         if not parts.get(key):
             raise ValueError(f"a table needs one of [[{key}]] or more")

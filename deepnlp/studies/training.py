@@ -52,11 +52,11 @@ def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> 
     last = len(curve) - 1
     if search.pruner == "none" or last < search.warmup_epochs:
         return False
+    if search.pruner == "median":
+        others = [other for other in others if other.status == FINISHED]
     then = [other.curve[last] for other in others if len(other.curve) > last]
     if search.pruner == "median":
-        finished = [other for other in others if other.status == FINISHED]
-        then = [other.curve[last] for other in finished if len(other.curve) > last]
-        if not then or len(finished) < search.startup_trials:
+        if not then or len(others) < search.startup_trials:
             return False
         figure, bound = search.better(curve), float(np.median(then))
     else:
