@@ -6,6 +6,7 @@ Its tables are templates with figures in braces, filled in from ``result.json``.
 from __future__ import annotations
 
 import string
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -20,46 +21,13 @@ from deepnlp.studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
 from deepnlp.studies.search import Search
-from deepnlp.studies.study import Column, Study
+from deepnlp.studies.study import STUDIES, Column, Study
 from deepnlp.studies.table import Table
 from deepnlp.training.result import figure_text
 
 NO_VALUE = "-"
 OTHER_SOURCES = ("row", "config", "run", "before")  # than result.json, for what begins with them
-SAMPLERS = {
-    "tpe": "The values of a trial are chosen by a tree-structured Parzen estimator (Bergstra et "
-    "al. 2011), those of the first {startup_trials} trials at random (seed {sampler_seed}).",
-    "random": "The values of each trial are drawn at random (seed {sampler_seed}).",
-    "grid": "The trials are the points of a grid.",
-}
-PRUNERS = {
-    "median": "A trial is ended (pruned) after an epoch, from epoch {first} on, if its best "
-    "validation is worse than the median of the finished trials at that epoch, of which there must "
-    "be {startup_trials}.",
-    "halving": "Trials are ended (pruned) by successive halving: at epochs that are three times as "
-    "far each, a third of the trials goes on.",
-    "none": "No trial is ended before its last epoch.",
-}
-SOME_RUNS = "a row of which none has says"
-SEEDS = "Figures that differ between seeds are given as mean ± standard deviation of the runs."
-IMPORTANCE = (
-    "The importance of a parameter is the share of the difference between the finished trials that "
-    "Optuna ascribes to it (PED-ANOVA: Watanabe, Bansal and Hutter 2023); of so few trials it is a "
-    "rough estimate."
-)
-
-SPACE = [Column("option", "`{row.name}`", "left"), Column("values", "{row.values}", "left")]
-RUNS = [
-    Column("run", "[{run.name}]({row.log})", "left"),
-    Column("seed", "{row.seed}"),
-    Column("epochs", "{run.epochs}"),
-    Column("updates", "{run.steps:,}"),
-    Column("minutes", "{run.minutes:.1f}"),
-    Column("of the processor", "{run.cpu_minutes:.1f}"),
-    Column("memory (MB)", "{run.peak_memory_mb:,.0f}"),
-    Column("with", "{run.versions.backend}, Python {run.versions.python}", "left"),
-    Column("processor", "{run.versions.processor}", "left"),
-]
+PAGES = tomllib.loads(STUDIES.joinpath("pages.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -216,91 +184,76 @@ def write_page(study: Table | Search, results: Path) -> Path:
 
 def _page(study: Table | Search, runs: Sequence[Run]) -> tuple[str, list[str]]:
     """The text of the page, and the files of its figures."""
-    call, count = f"deepnlp {study.command} {study.name}", len(study.run_names)
-    some = f"All {count}" if len(runs) == count else f"{len(runs)} of {count}"
-    progress = f"{some} {study.run_kind}s have {study.done}"
-    parts_of = _table_parts if isinstance(study, Table) else _search_parts
-    before, after, figures, columns, lines = parts_of(study, runs, progress)
-    parts = [
-        f"# {study.title}",
-        study.text.strip(),
-        f"```\n{call}\n```",
-        *before,
-        *(f"![{alt}]({file})" for file, alt in figures.items()),
-        *after,
-        study.notes.strip(),
-        f"## The {study.run_kind}s",
-        "Each links to its log, a line of figures an epoch; beside it are the options "
-        "(`config.toml`) and the final figures (`result.json`).",
-        markdown(columns, lines),
-        f"This page is written from these logs by `{call} --page`.",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n", [*figures]
+    said = PAGES[study.kind]
+    facts, figures = (_of_table if isinstance(study, Table) else _of_search)(study, runs, said)
+    counts = {"done": len(runs), "count": len(study.run_names), **facts}
+    facts["progress"] = said["all" if len(runs) == counts["count"] else "some"].format(**counts)
+    for key in ("title", "text", "notes", "name"):
+        facts[key] = getattr(study, key).strip()
+    facts["figures"] = "\n\n".join(f"![{alt}]({file})" for file, alt in figures.items())
+    paragraphs = said["page"].format(**facts).strip().split("\n\n")
+    return "\n\n".join(part.rstrip() for part in paragraphs if part.strip()) + "\n", [*figures]
 
 
-# before and after the figures; these, and what each shows; and the table of runs
-Parts = tuple[list[str], list[str], dict[str, str], list[Column], list[Line]]
+Parts = tuple[dict[str, Any], dict[str, str]]  # what a page is filled with; files and their texts
 
 
-def _table_parts(table: Table, runs: Sequence[Run], progress: str) -> Parts:
+def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Parts:
     """Of the page of a table."""
     rows = table_lines(table, runs)
     shown = [line for line in rows if line.row["shown"]]
-    progress += "." if len(runs) == len(table.jobs) else f'; {SOME_RUNS} "{NOT_RUN}".'
-    if any(len(table.seeds_of(row)) > 1 for row in table.rows):
-        progress = f"{progress} {SEEDS}"
-    figures = {}
-    if table.figure and any(line.runs for line in shown):
-        figures = {f"images/{table.folder}.png": table.figure.title}
-    lines = [
+    ended = [
         Line([run], {"seed": table.job_of(run.name).seed, "log": _log(table, run)})
         for line in rows
         for run in line.runs
     ]
-    return [progress, markdown(table.columns, shown)], [], figures, RUNS, lines
-
-
-def _search_parts(search: Search, trials: Sequence[Run], progress: str) -> Parts:
-    """Of the page of a search; the best trial is in bold."""
-    best, statuses = search.best_of(trials), [trial.status for trial in trials]
-    facts = {**vars(search), "first": search.warmup_epochs + 1}
-    recipe = f"recipe `{search.recipe}`" if search.recipe else "options"
-    manner = (
-        f"The trials have the {recipe} in common, with {search.config.epochs} epochs at most. "
-        f"{SAMPLERS[search.sampler].format(**facts)} {PRUNERS[search.pruner].format(**facts)} "
-        "The test split was not measured."
-    )
-    counts = [f"{statuses.count(status)} {status}" for status in ENDED if status in statuses]
-    progress += f": {', '.join(counts)}." if len(trials) == search.trials else "."
-    if best is not None:
-        progress += (
-            f" The best of those that ran to their end is trial {search.number(best)}, with "
-            f"{search.describe(best)}: validation {search.metric} {figure_text(best.best)} after "
-            f"epoch {best.best_epoch}."
-        )
-    space = [Line([], {"name": p.name, "values": p.describe()}) for p in search.space]
-    names, stem = [parameter.name for parameter in search.space], f"images/{search.folder}"
-    figures = {
-        f"{stem}-trials.png": "Validation by epoch, and the best trial so far",
-        f"{stem}-parameters.png": f"The best validation of each trial by {' and '.join(names)}",
+    facts = {
+        "columns": markdown(table.columns, shown),
+        "seeds": said["seeds"] if any(len(table.seeds_of(row)) > 1 for row in table.rows) else "",
+        "runs": markdown(_columns(said["runs"]), ended),
     }
-    importance = [IMPORTANCE] if can_estimate_importance(search, trials) else []
-    columns = [
-        Column("trial", "[{row.number}]({row.log})"),
-        *(Column(f"`{name}`", f"{{row.values.{name}}}") for name in names),
-        Column(f"best validation {search.metric}", "{row.best}"),
-        Column("after epoch", "{row.best_epoch}"),
-        Column("epochs", "{run.epochs}"),
-        Column("minutes", "{run.minutes:.1f}"),
-        Column("state", "{run.status}", "left"),
-    ]
-    lines = []
+    drawn = table.figure is not None and any(line.runs for line in shown)
+    return facts, {f"images/{table.folder}.png": table.figure.title} if drawn else {}
+
+
+def _of_search(search: Search, trials: Sequence[Run], said: Mapping[str, Any]) -> Parts:
+    """Of the page of a search; the best trial is in bold."""
+    names, statuses = [p.name for p in search.space], [trial.status for trial in trials]
+    ended = [f"{statuses.count(status)} {status}" for status in ENDED if status in statuses]
+    manner = {**vars(search), "first": search.warmup_epochs + 1}
+    best, lines = search.best_of(trials), []
     for trial in trials:
         figure = figure_text(trial.best)
         shown = {"log": _log(search, trial), "best": f"**{figure}**" if trial is best else figure}
         lines.append(Line([trial], {**search.facts(trial), **shown}))
-    before = [manner, markdown(SPACE, space), progress]
-    return before, importance, figures if trials else {}, columns, lines
+    columns = [Column("trial", "[{row.number}]({row.log})")]
+    columns += [Column(f"`{name}`", f"{{row.values.{name}}}") for name in names]
+    facts = {
+        "options": f"recipe `{search.recipe}`" if search.recipe else "options",
+        "epochs": search.config.epochs,
+        "sampler": said["sampler"][search.sampler].format(**manner),
+        "pruner": said["pruner"][search.pruner].format(**manner),
+        "space": markdown(
+            _columns(said["space"]),
+            [Line([], {"name": p.name, "values": p.describe()}) for p in search.space],
+        ),
+        "statuses": ", ".join(ended),
+        "best": "",
+        "importance": said["importance"] if can_estimate_importance(search, trials) else "",
+        "runs": markdown([*columns, *_columns(said["runs"], metric=search.metric)], lines),
+    }
+    if best is not None:
+        of_best = {**search.facts(best), "values": search.describe(best)}
+        figure = figure_text(best.best)
+        facts["best"] = said["best"].format(metric=search.metric, figure=figure, **of_best)
+    texts = said["figures"] if trials else {}
+    stem, by = f"images/{search.folder}", " and ".join(names)
+    return facts, {f"{stem}-{key}.png": alt.format(names=by) for key, alt in texts.items()}
+
+
+def _columns(parts: Sequence[Mapping[str, str]], **facts: str) -> list[Column]:
+    """The columns of a table, whose headings have facts in braces."""
+    return [Column(**{**part, "heading": part["heading"].format(**facts)}) for part in parts]
 
 
 def _log(study: Study, run: Run) -> str:

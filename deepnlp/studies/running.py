@@ -200,16 +200,15 @@ def run_table(
     asked = table.names_of(only)
     logs, ours = Logs(table, results / table.folder), Logs(table, runs / table.name)
     ours.folder.mkdir(parents=True, exist_ok=True)
-    changed = [name for name in table.run_names if logs.changes(name) or ours.changes(name)]
-    for name in changed:
-        if not rerun or name not in asked:
+    anew = [name for name in asked if rerun and (logs.changes(name) or ours.changes(name))]
+    for name in table.run_names:
+        if name not in anew:
             logs.refuse_changes(name)
             ours.refuse_changes(name)
-    for name in changed:
+    for name in anew:
         logs.of(name).clear()
-        if ours.of(name).path.is_dir():
-            with ours.of(name).held(overwrite=True):
-                ours.of(name).clear()
+        with ours.of(name).held(overwrite=True):
+            ours.of(name).clear()
 
     names = [name for name in asked if logs.state(name) != FINISHED]
     for name in names:  # to which more are added meanwhile

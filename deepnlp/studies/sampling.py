@@ -14,7 +14,6 @@ import numpy as np
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.studies.logs import FINISHED, Run
-from deepnlp.studies.parameter import Parameter
 from deepnlp.studies.search import Search
 
 ATTEMPTS = 50  # draws until one is new
@@ -45,7 +44,7 @@ def draw_values(
         return next(itertools.islice(search.points(), number, None))
     for attempt in range(ATTEMPTS):
         seeds = np.random.SeedSequence((search.sampler_seed, number, attempt))
-        study = _optuna_study(search, ended, _sampler(search, int(seeds.generate_state(1)[0])))
+        study = _optuna_study(search, ended, int(seeds.generate_state(1)[0]))
         drawn = study.ask(_distributions(search)).params
         values = {p.name: p.tidy(drawn[p.name]) for p in search.space}
         if values not in tried:
@@ -72,15 +71,20 @@ def importances(search: Search, trials: Sequence[Run]) -> dict[str, float]:
     return shares
 
 
-def _optuna_study(search: Search, trials: Sequence[Run], sampler: Any = None) -> Any:
-    """The trials that have ended as Optuna knows them."""
+def _optuna_study(search: Search, trials: Sequence[Run], seed: int = 0) -> Any:
+    """The trials that have ended as Optuna knows them, and a sampler for one more."""
     optuna = require_optuna()
-    direction = "maximize" if search.higher_is_better else "minimize"
-    study = optuna.create_study(direction=direction, sampler=sampler)
+    study = optuna.create_study(
+        direction="maximize" if search.higher_is_better else "minimize",
+        sampler=optuna.samplers.RandomSampler(seed)
+        if search.sampler == "random"
+        else optuna.samplers.TPESampler(n_startup_trials=search.startup_trials, seed=seed),
+    )
+    state = optuna.trial.TrialState
     for trial in trials:
         finished = trial.status == FINISHED
         made = optuna.trial.create_trial(
-            state=optuna.trial.TrialState.COMPLETE if finished else optuna.trial.TrialState.PRUNED,
+            state=state.COMPLETE if finished else state.PRUNED,
             value=trial.best if finished else None,
             params=search.values(trial.config),
             distributions=_distributions(search),
@@ -92,22 +96,12 @@ def _optuna_study(search: Search, trials: Sequence[Run], sampler: Any = None) ->
 
 def _distributions(search: Search) -> dict[str, Any]:
     """The values of each parameter as Optuna writes them."""
-    return {parameter.name: _distribution(parameter) for parameter in search.space}
-
-
-def _distribution(parameter: Parameter) -> Any:
-    distributions, low, high = require_optuna().distributions, parameter.low, parameter.high
-    if parameter.choices:
-        return distributions.CategoricalDistribution(parameter.choices)
-    if parameter.kind is int:
-        step = parameter.step or 1
-        return distributions.IntDistribution(low, high, log=parameter.log, step=step)
-    return distributions.FloatDistribution(low, high, log=parameter.log, step=parameter.step)
-
-
-def _sampler(search: Search, seed: int) -> Any:
-    """What draws the values of one trial."""
-    samplers = require_optuna().samplers
-    if search.sampler == "random":
-        return samplers.RandomSampler(seed=seed)
-    return samplers.TPESampler(seed=seed, n_startup_trials=search.startup_trials)
+    kinds, made = require_optuna().distributions, {}
+    for p in search.space:
+        if p.choices:
+            made[p.name] = kinds.CategoricalDistribution(p.choices)
+        elif p.kind is int:
+            made[p.name] = kinds.IntDistribution(p.low, p.high, log=p.log, step=p.step or 1)
+        else:
+            made[p.name] = kinds.FloatDistribution(p.low, p.high, log=p.log, step=p.step)
+    return made

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from deepnlp.files.reading import read_toml
 from deepnlp.training import TrainConfig
 
-STUDIES = resources.files("deepnlp").joinpath("studies")
-FOLDERS = {"table": STUDIES.joinpath("tables"), "search": STUDIES.joinpath("searches")}
+STUDIES = Path(__file__).parent
+FOLDERS = {"table": STUDIES / "tables", "search": STUDIES / "searches"}
 Declared = TypeVar("Declared")
 
 
@@ -85,36 +83,34 @@ def declared_names(kind: str) -> list[str]:
     >>> declared_names("search")
     ['dropout-200', 'pydocs-small']
     """
-    names = (file.name for file in FOLDERS[kind].iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return sorted(path.stem for path in FOLDERS[kind].glob("*.toml"))
 
 
-def _read(kind: str, name: str) -> tuple[str, dict[str, Any], str]:
-    """The file of a name, or of a path that ends in .toml: its name, content and source."""
+def _read(kind: str, name: str) -> tuple[str, dict[str, Any]]:
+    """The file of a name, or of a path that ends in .toml, and its content."""
     if name.endswith(".toml"):
-        return Path(name).stem, read_toml(name), name
+        return name, read_toml(name)
     if name not in declared_names(kind):
         raise ValueError(
             f"unknown {kind} {name!r}: expected one of {', '.join(declared_names(kind))}, or the "
             "path of a .toml file"
         )
-    text = FOLDERS[kind].joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return name, tomllib.loads(text), f"{kind} {name}"
+    return _read(kind, str(FOLDERS[kind] / f"{name}.toml"))
 
 
 def load_declared(
     kind: str, name: str, build: Callable[[str, Mapping[str, Any]], Declared]
 ) -> Declared:
     """What ``build`` makes of a declaration; its errors name the file."""
-    stem, content, source = _read(kind, name)
+    path, content = _read(kind, name)
     try:
         if "like" in content:  # all of another declaration, except for what stands here
-            _, other, _ = _read(kind, content.pop("like"))
+            _, other = _read(kind, content.pop("like"))
             options = {**other.get("options", {}), **content.get("options", {})}
             content = {**other, **content, "options": options}
-        return build(stem, content)
+        return build(Path(path).stem, content)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{source}: {error}") from error
+        raise ValueError(f"{path}: {error}") from error
 
 
 def check_keys(part: Mapping[str, Any], known: Collection[str], what: str) -> None:
