@@ -14,17 +14,18 @@ examples:
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepnlp.cli.output import answer, table
-from deepnlp.cli.parser import option
-from deepnlp.cli.studies import add_study, list_studies, show_page, work_on
+from deepnlp.cli.interrupted import INTERRUPTED
+from deepnlp.cli.output import answer, aside, table
+from deepnlp.cli.parser import add_json, option
 
 if TYPE_CHECKING:
-    from deepnlp.studies.table import Table
+    from deepnlp.studies.study import Study
 
-RUNS = "runs/reproduce"
+RUNS, RESULTS = "runs/reproduce", "docs/results"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,35 +39,95 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked for one table, or list all."""
+    from deepnlp.studies.logs import NOT_RUN, Logs
     from deepnlp.studies.running import run_table
     from deepnlp.studies.table import load_table
 
     if arguments.name is None:
-        return list_studies(arguments, "table")
+        return list_studies(arguments, "table", load_table)
     chosen = load_table(arguments.name)
     runs, results = Path(arguments.runs), Path(arguments.results)
-    options = {"only": arguments.only, "rerun": arguments.rerun}
-    return work_on(
-        arguments,
-        chosen,
-        lambda say: run_table(chosen, runs, results, say=say, **options),
-        lambda state: _report(arguments, chosen, state),
-    )
+
+    def begin(say: Callable[[str], None]) -> str:
+        options = {"only": arguments.only, "rerun": arguments.rerun}
+        return run_table(chosen, runs, results, say=say, **options)
+
+    def report(state: str) -> int:
+        """The page; or the state of every run, and of one that has begun its epoch."""
+        if state != "status":
+            return show_page(arguments, chosen, state)
+        logs, ours = Logs(chosen, results / chosen.folder), Logs(chosen, runs / chosen.name)
+        states = {job.name: logs.state(job.name) for job in chosen.jobs}
+        for job in chosen.jobs:
+            epochs = len(ours.of(job.name).read_metrics())
+            if states[job.name] == NOT_RUN and epochs:
+                planned = job.config.get("epochs", 1)  # of a model that is counted, one
+                states[job.name] = f"{epochs} of {planned} epochs"
+        facts = {"table": chosen.name, "runs": states}
+        return answer(arguments, facts, table(["run", "state"], states.items()))
+
+    return work_on(arguments, chosen, begin, report)
 
 
-def _report(arguments: argparse.Namespace, chosen: "Table", state: str) -> int:
-    """The page; or the state of every run, and of one that has begun its epoch."""
-    from deepnlp.studies.logs import NOT_RUN, Logs
-    from deepnlp.training import RunFolder
+# --- What a search has in common with a table ---------------------------------------------------
 
-    if state != "status":
-        return show_page(arguments, chosen, state)
-    logs, states = Logs(chosen, Path(arguments.results) / chosen.folder), {}
-    for job in chosen.jobs:
-        folder = RunFolder(Path(arguments.runs) / chosen.name / job.name)
-        states[job.name], epochs = logs.state(job.name), len(folder.read_metrics())
-        if states[job.name] == NOT_RUN and epochs:
-            planned = job.config.get("epochs", 1)  # of a model that is counted, one
-            states[job.name] = f"{epochs} of {planned} epochs"
-    facts = {"table": chosen.name, "runs": states}
-    return answer(arguments, facts, table(["run", "state"], states.items()))
+
+def add_study(parser: argparse.ArgumentParser, kind: str) -> argparse._MutuallyExclusiveGroup:
+    """Add the name of a study, and what can be done with it instead of running it."""
+    what = f"a {kind}, or the path of a .toml file of one"
+    option(parser, f"name {kind.upper()}", what, nargs="?")
+    option(parser, "--results DIR", f"logs and pages (default {RESULTS})", default=RESULTS)
+    group = parser.add_mutually_exclusive_group()
+    option(group, "--status", "only say how far the runs are", bool)
+    option(group, "--take DIR", "take in the logs of the runs in a folder, and write the page")
+    option(group, "--page", "only write the page from the logs", bool)
+    add_json(parser)
+    return group
+
+
+def list_studies(arguments: argparse.Namespace, kind: str, load: "Callable[[str], Study]") -> int:
+    """A line for each table or search: name, title, and how many of its runs have ended."""
+    from deepnlp.studies.logs import FINISHED, Logs
+    from deepnlp.studies.study import declared_names
+
+    facts, lines = [], []
+    for study in map(load, declared_names(kind)):
+        logs = Logs(study, Path(arguments.results) / study.folder)
+        states = [*map(logs.state, study.run_names)]
+        counts = {study.done: states.count(FINISHED), f"{study.run_kind}s": len(states)}
+        facts.append({"name": study.name, "title": study.title, **counts})
+        lines.append([study.name, study.title, "{} of {}".format(*counts.values())])
+    headings = [kind, "title", f">{study.done}"]
+    return answer(arguments, {study.plural: facts}, table(headings, lines))
+
+
+def work_on(
+    arguments: argparse.Namespace,
+    study: "Study",
+    begin: Callable[[Callable[[str], None]], str],
+    report: Callable[[str], int],
+) -> int:
+    """Begin to run a study, or what else was asked for, and report on it; gives the exit code."""
+    from deepnlp.studies.logs import Logs
+
+    def say(line: str) -> None:
+        print(line, file=aside(arguments), flush=True)
+
+    if arguments.status:
+        return report("status")
+    if arguments.take is not None:
+        logs = Logs(study, Path(arguments.results) / study.folder)
+        say(f"taken in: {', '.join(logs.take(Path(arguments.take)))}")
+    if arguments.take is not None or arguments.page:
+        return show_page(arguments, study)
+    state = begin(say)
+    return report(state) or (INTERRUPTED if state == "interrupted" else 0)
+
+
+def show_page(arguments: argparse.Namespace, study: "Study", state: str = "finished") -> int:
+    """Write the page of a study, and say where it is."""
+    from deepnlp.studies.page import write_page
+
+    page = write_page(study, Path(arguments.results))
+    facts = {study.kind: study.name, "page": str(page), "state": state}
+    return answer(arguments, facts, f"page: {page}")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from deepnlp.cli.output import answer, table
 from deepnlp.cli.parser import Parser, at_least, option
-from deepnlp.cli.studies import add_study, list_studies, work_on
+from deepnlp.cli.reproduce import add_study, list_studies, work_on
 from deepnlp.cli.training_options import (
     add_declared,
     add_task_and_recipe,
@@ -65,10 +65,11 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, or do what else was asked for."""
     from deepnlp.studies.running import run_search
+    from deepnlp.studies.search import load_search
 
     search = _search(arguments)
     if search is None:
-        return list_studies(arguments, "search")
+        return list_studies(arguments, "search", load_search)
     folder = Path(arguments.study or f"{STUDIES}/{search.name}")
     return work_on(
         arguments,
@@ -84,27 +85,28 @@ def _search(arguments: argparse.Namespace) -> "Search | None":
     from deepnlp.studies.parameter import parse
     from deepnlp.studies.search import DECLARED, Search, begun_search, build_search, load_search
 
-    said = vars(arguments)
+    said, study, options = vars(arguments), arguments.study, given_options(arguments)
     manner = {name: said[name] for name in options_of(Search) if name in said}
-    recipe = {} if arguments.recipe is None else {"recipe": arguments.recipe}
-    options, space = given_options(arguments), [parse(text) for text in arguments.space]
-    given = [*(["space"] if space else []), *manner, *recipe, *options]
+    if arguments.recipe is not None:
+        manner["recipe"] = arguments.recipe
+    space = [parse(text) for text in arguments.space]
+    given = [*(["space"] if space else []), *manner, *options]
     if arguments.name is not None:
         _leave_out(f"search {arguments.name} are in its file", given)
         return load_search(arguments.name)
-    if space and arguments.study is None:
+    if space and study is None:
         raise ValueError("--space needs a folder for the trials: --study DIR")
     if space:
-        names = [name for name, _ in space]
-        if len({*names}) < len(names):
-            raise ValueError(f"--space has an option twice: {', '.join(names)}")
+        if len({*dict(space)}) < len(space):
+            names = ", ".join(name for name, _ in space)
+            raise ValueError(f"--space has an option twice: {names}")
         options = {"task": arguments.task, **options}
-        content = {**manner, **recipe, "space": dict(space), "options": options}
-        return build_search(Path(arguments.study).name, content)
-    if arguments.study is not None:
-        begun = begun_search(Path(arguments.study))
+        content = {**manner, "space": dict(space), "options": options}
+        return build_search(Path(study).name, content)
+    if study is not None:
+        begun = begun_search(Path(study))
         others = [name for name in given if name != "trials"]
-        _leave_out(f"the study in {arguments.study} are in its {DECLARED}", others)
+        _leave_out(f"the study in {study} are in its {DECLARED}", others)
         return replace(begun, **manner)
     if given:
         raise ValueError(
