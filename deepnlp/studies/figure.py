@@ -163,7 +163,7 @@ def draw_parameters(search: Search, trials: Sequence[Run], path: Path | None = N
             axes.set_xticks(range(len(choices)), [*map(text, choices)])
         elif parameter.log:
             axes.set_xscale("log")
-            _write_few(axes.xaxis)
+            _write_few(axes.xaxis, [1.0, 2.0, 5.0])
         else:
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=parameter.kind is int))
         _plot_best(axes, search, trials, xs)
@@ -203,13 +203,13 @@ def _log_y_if_far(axes: Axes) -> None:
     """A logarithmic vertical axis where the figures lie far apart."""
     if 0 < axes.dataLim.y0 < axes.dataLim.y1 / 2:
         axes.set_yscale("log")
-        _write_few(axes.yaxis)
+        _write_few(axes.yaxis, [1.0, 1.5, 2.0, 3.0, 5.0, 7.0])
     plain(axes)
 
 
-def _write_few(axis: Axis) -> None:
+def _write_few(axis: Axis, subs: Sequence[float]) -> None:
     """A few round numbers along a logarithmic axis."""
-    axis.set_major_locator(LogLocator(subs=[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], numticks=9))
+    axis.set_major_locator(LogLocator(subs=subs, numticks=9))
     axis.set_major_formatter("{x:,g}")
     axis.set_minor_locator(NullLocator())
 

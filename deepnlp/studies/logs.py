@@ -130,15 +130,12 @@ class Logs:
         if not self.has_ended(name):
             return None
         Result.of(folder)  # an error for a value of another kind
-        for file in LOG_FILES:
-            if not (folder.path / file).is_file():
-                raise FileNotFoundError(f"{folder.path} holds no finished run: it has no {file}")
         self.refuse_changes(name)
-        run = self.begun(name)
-        if run and (run.history[-1]["epoch"] if run.history else 0) != run.result["epochs"]:
+        run, epochs = self.begun(name), (folder.read_result() or {})["epochs"]
+        if run is None or (run.history[-1]["epoch"] if run.history else 0) != epochs:
             raise DeepNLPError(
-                f"{folder.path} is damaged: its metrics.jsonl does not end with epoch "
-                f"{run.result['epochs']}"
+                f"{folder.path} is damaged: it has no config.toml, or its metrics.jsonl does not "
+                f"end with epoch {epochs}"
             )
         return run
 

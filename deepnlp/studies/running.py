@@ -264,16 +264,13 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
         return search.options(draw_values(search, number, runs.read_all(), tried))
 
     def report(name: str) -> None:
-        trials = runs.read_all()
-        trial, best = next(run for run in trials if run.name == name), search.best_of(trials)
-        how = "" if trial.status == FINISHED else f"{trial.status} "
-        epochs = f"{len(trial.curve)} epoch{'' if len(trial.curve) == 1 else 's'}"
-        figure, known = f"{search.metric} {figure_text(trial.best)}", ""
-        if best is not None:
-            known = f"; best: {figure_text(best.best)}, trial {search.number(best)}"
+        ended = runs.read_all()
+        [trial], best = (run for run in ended if run.name == name), search.best_of(ended)
+        known = best and f"; best: {figure_text(best.best)}, trial {search.number(best)}"
         say(
-            f"trial {search.number(trial)}: {how}after {epochs}, {figure} "
-            f"({search.describe(trial)}){known}; {len(trials)} of {search.trials} have ended"
+            f"trial {search.number(trial)}: {trial.status}, {len(trial.curve)} epochs, "
+            f"{search.metric} {figure_text(trial.best)} ({search.describe(trial)}){known or ''}; "
+            f"{len(ended)} of {search.trials} have ended"
         )
 
     return Runner(runs, search.run_names, options_of, say, report).run(workers)

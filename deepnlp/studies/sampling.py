@@ -75,7 +75,7 @@ def _optuna_study(search: Search, trials: Sequence[Run], seed: int = 0) -> Any:
     """The trials that have ended as Optuna knows them, and a sampler for one more."""
     optuna = require_optuna()
     study = optuna.create_study(
-        direction="maximize" if search.higher_is_better else "minimize",
+        direction="maximize" if search.better is max else "minimize",
         sampler=optuna.samplers.RandomSampler(seed)
         if search.sampler == "random"
         else optuna.samplers.TPESampler(n_startup_trials=search.startup_trials, seed=seed),

@@ -75,14 +75,9 @@ class Search(Study):
         return judged_by(self.config)[0]
 
     @property
-    def higher_is_better(self) -> bool:
-        """Of that figure."""
-        return judged_by(self.config)[1]
-
-    @property
     def better(self) -> Callable[..., Any]:
         """``max`` or ``min``, which picks the better of two figures."""
-        return max if self.higher_is_better else min
+        return max if judged_by(self.config)[1] else min
 
     def best_of(self, trials: Sequence[Run]) -> Run | None:
         """The best of the trials that ran all their epochs; of two that are as good the first."""
@@ -186,17 +181,15 @@ def build_search(name: str, content: Mapping[str, Any]) -> Search:
             raise ValueError(f"{option} is in two parameters of the space")
         if option in options:
             raise ValueError(f"{option} is in the space, and has a fixed value too")
-    if not parts.get("title"):
-        parts["title"] = f"A search for {' and '.join(parameter.name for parameter in space)}"
-    if "trials" not in parts:
-        if math.isinf(_size(space)):
-            raise ValueError("trials is missing: expected how many there are to be")
-        parts["trials"] = int(_size(space))
+    if "trials" not in parts and math.isinf(_size(space)):
+        raise ValueError("trials is missing: expected how many there are to be")
+    parts["trials"] = parts.get("trials", _size(space))
+    parts["title"] = parts.get("title") or f"A search for {' and '.join(p.name for p in space)}"
     return Search(**{**parts, "name": name, "config": config, "space": space})
 
 
-def _size(space: Sequence[Parameter]) -> float:
-    """The number of points of a space."""
+def _size(space: Sequence[Parameter]) -> int | float:
+    """The number of points of a space; infinity where there is no end of them."""
     return math.prod(len(parameter.points() or ()) or math.inf for parameter in space)
 
 
@@ -205,8 +198,6 @@ def begin_study(folder: Path, search: Search) -> None:
 
     The number of trials may have grown.
     """
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file: name a folder for the study")
     declared = folder / DECLARED
     others = [path for path in folder.glob("*") if path.name != LOCK and path.suffix != ".tmp"]
     if others and not declared.exists():

@@ -65,7 +65,7 @@ def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> 
             rung *= HALVING
         if rung != last:
             return False
-        ranked = sorted([*then, curve[last]], reverse=search.higher_is_better)
+        ranked = sorted([*then, curve[last]], reverse=search.better is max)
         figure, bound = curve[last], ranked[max(len(ranked) // HALVING, 1) - 1]
     return search.better(figure, bound) != figure
 

@@ -118,13 +118,13 @@ def test_a_file_with_all_options_is_the_same_search(tmp_path, name):
 
 
 def test_which_way_is_better():
-    assert not search("a", {"space": SPACE, "trials": 1}).higher_is_better
+    assert search("a", {"space": SPACE, "trials": 1}).better is min
     options = {"task": "seq2seq", "metric": "accuracy"}
     accuracy = search("a", {"space": SPACE, "trials": 1, "options": options})
-    assert (accuracy.metric, accuracy.higher_is_better) == ("accuracy", True)
+    assert (accuracy.metric, accuracy.better) == ("accuracy", max)
     options["metric"] = "perplexity"
     perplexity = search("a", {"space": SPACE, "trials": 1, "options": options})
-    assert (perplexity.metric, perplexity.higher_is_better) == ("perplexity", False)
+    assert (perplexity.metric, perplexity.better) == ("perplexity", min)
 
 
 def test_what_differs_is_named():
