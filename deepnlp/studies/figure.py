@@ -97,7 +97,6 @@ def _draw_dots(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figure
 
 def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[Line], narrow: bool) -> None:
     """The rows of one panel, the first at the top."""
-    several = any(len(line.runs) > 1 for line in lines)
     for y, line in enumerate(lines):
         values = line.numbers(panel.value)
         mean = float(np.mean(values)) if values else math.nan
@@ -105,10 +104,11 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[Line], narrow: bool) -
             words = f"{mean:,.0f} →" if values else DIVERGED
             axes.text(1, y, words, transform=axes.get_yaxis_transform(), color=BLUE, **OUTSIDE)
             continue
-        small = {"ms": 3.5, "alpha": 0.5, "mew": 0, "label": "one run" if several else None}
-        axes.plot(values, [y] * len(values), "o", color=BLUE, **small)
+        if len(values) > 1:
+            small = {"ms": 3.5, "alpha": 0.5, "mew": 0, "label": "one run"}
+            axes.plot(values, [y] * len(values), "o", color=BLUE, **small)
         if values:
-            axes.plot(mean, y, "o", color=BLUE, ms=7.5, label="mean" if several else "ours")
+            axes.plot(mean, y, "o", color=BLUE, ms=7.5, label="ours")
         for value in line.numbers(panel.published)[:1]:
             hollow = {"ms": 7, "mfc": "none", "mew": 1.5, "label": "published"}
             axes.plot(value, y, "D", color=VERMILLION, **hollow)

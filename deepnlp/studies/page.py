@@ -82,7 +82,7 @@ def table_lines(table: Table, runs: Sequence[Run]) -> list[Line]:
     """The finished runs of every row."""
     lines: dict[str, Line] = {}
     for row in table.rows:
-        names = [f"{row.name}-{seed}" for seed in sorted(table.seeds_of(row))]
+        names = [f"{row.name}-{seed}" for seed in sorted(row.seeds)]
         ended = [run for name in names for run in runs if run.name == name]
         lines[row.name] = Line(ended, {**vars(row), "new": row.new}, lines.get(row.after))
     return [*lines.values()]
@@ -209,7 +209,7 @@ def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Par
     ]
     facts = {
         "columns": markdown(table.columns, shown),
-        "seeds": said["seeds"] if any(len(table.seeds_of(row)) > 1 for row in table.rows) else "",
+        "seeds": said["seeds"] if any(len(row.seeds) > 1 for row in table.rows) else "",
         "runs": markdown(_columns(said["runs"]), ended),
     }
     drawn = table.figure is not None and any(line.runs for line in shown)

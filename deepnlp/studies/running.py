@@ -29,7 +29,7 @@ from deepnlp.studies.page import write_page
 from deepnlp.studies.sampling import draw_values, require_optuna
 from deepnlp.studies.search import LOCK, Search, begin_study
 from deepnlp.studies.table import Table
-from deepnlp.studies.training import CODES, ERROR, FAILED
+from deepnlp.studies.training import CODES, FAILED
 from deepnlp.training import TrainConfig
 from deepnlp.training.result import figure_text
 
@@ -77,8 +77,7 @@ class Runner:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._stop)
         share = str(max(1, threads.number() // workers))
-        environment = {THREADS: share, **os.environ}
-        await asyncio.gather(*(self._work(environment) for _ in range(workers)))
+        await asyncio.gather(*(self._work({THREADS: share, **os.environ}) for _ in range(workers)))
 
     def _stop(self) -> None:
         """Begin no other run, and interrupt those at hand."""
@@ -148,15 +147,11 @@ async def run_worker(runner: Runner, folder: str, environment: Mapping[str, str]
     if runner.stopping:  # meanwhile
         process.stdin.write(b"stop\n")
     async for line in process.stdout:
-        text = line.decode().rstrip()
-        if text.startswith(ERROR):
-            print(text, file=sys.stderr, flush=True)
-        else:
-            runner.say(text)
-    code = await process.wait()
+        runner.say(line.decode().rstrip())
     runner.processes.remove(process)
+    code = await process.wait()
     if code not in (*CODES.values(), FAILED):
-        print(f"{ERROR}{folder}: its process was killed", file=sys.stderr)
+        print(f"deepnlp: error: {folder}: its process was killed", file=sys.stderr)
     return code
 
 

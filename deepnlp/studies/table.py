@@ -60,7 +60,7 @@ class Row:
     label: str = ""
     recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    seeds: Sequence[int] | None = None
+    seeds: Sequence[int] = (0,)
     own: bool = False  # the options of the table do not hold for it
     after: str = ""  # a row above it, whose options it has too
     needs: Sequence[str] = ()  # runs of the table whose folders this row reads
@@ -90,7 +90,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Study):
-    """A table of results; its ``options``, ``recipe``, ``seeds`` hold where a row has none.
+    """A table of results; its ``options`` are those of each row, besides the row's own.
 
     ``seeded`` names the options that the seed of a run sets.
     """
@@ -104,22 +104,16 @@ class Table(Study):
     text: str
     columns: Sequence[Column]
     rows: Sequence[Row]
-    seeds: Sequence[int] = (0,)
     seeded: Sequence[str] = ("seed",)
-    recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     figure: FigureOf | None = None
 
     @cached_property
     def jobs(self) -> list[Job]:
         """All runs: every row with its first seed, then with its second, and so on."""
-        by_row = ([self._job(row, seed) for seed in self.seeds_of(row)] for row in self.rows)
+        by_row = ([self._job(row, seed) for seed in row.seeds] for row in self.rows)
         rounds = itertools.zip_longest(*by_row)
         return [job for jobs in rounds for job in jobs if job is not None]
-
-    def seeds_of(self, row: Row) -> Sequence[int]:
-        """The seeds of a row: its own, or those of the table."""
-        return self.seeds if row.seeds is None else row.seeds
 
     @cached_property
     def run_names(self) -> Sequence[str]:
@@ -151,7 +145,7 @@ class Table(Study):
         shared = {} if row.own else self.options
         own, shared = self._options(row), {**shared, **dict.fromkeys(self.seeded, seed)}
         task = own.pop("task", shared.pop("task", None))
-        base = configure(row.recipe or self.recipe or None, task=task)
+        base = configure(row.recipe or None, task=task)
         if TASKS[base.task].counted:  # there are no sizes, nothing is drawn
             shared = {name: value for name, value in shared.items() if name in base}
         return Job(row, seed, base.replace(**{**shared, **own}))
@@ -185,10 +179,11 @@ def load_table(name: str) -> Table:
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
-    for key, kind in (("columns", Column), ("rows", Row)):
-        if not parts.get(key):
-            raise ValueError(f"a table needs one of [[{key}]] or more")
-        parts[key] = [build_part(kind, part, f"a {key[:-1]}") for part in parts[key]]
+    shared = {key: parts.pop(key) for key in ("recipe", "seeds") if key in parts}
+    if not (parts.get("rows") and parts.get("columns")):
+        raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
+    parts["columns"] = [build_part(Column, part, "a column") for part in parts["columns"]]
+    parts["rows"] = [build_part(Row, {**shared, **part}, "a row") for part in parts["rows"]]
     if "figure" in parts:
         figure = {"panels": [], **parts["figure"]}
         figure["panels"] = [build_part(Panel, panel, "a panel") for panel in figure["panels"]]

@@ -1,8 +1,8 @@
 """One process of a study, which trains one run; a trial is judged after each epoch.
 
 ``running.run_worker`` begins it: ``python -m deepnlp.studies.training BACKEND FOLDER``. A line on
-standard input stands for Ctrl-C. An error is written on standard output after ERROR. The process
-ends when its standard input does, so that it does not outlive a parent that was killed.
+standard input stands for Ctrl-C. The process ends when its standard input does, so that it does not
+outlive a parent that was killed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from deepnlp.training import Hook, RunFolder, TrainConfig, train
 HALVING = 3  # of so many trials successive halving lets one go on
 CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process
 FAILED = 2
-ERROR = "deepnlp: error: "
 PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
 
 
@@ -106,7 +105,7 @@ def main(backend_name: str, folder: str) -> int:
         return CODES["interrupted"]
     except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
         message = " ".join(str(error).split()) or type(error).__name__
-        print(f"{ERROR}{folder}: {message}", flush=True)
+        print(f"deepnlp: error: {folder}: {message}", file=sys.stderr)
         return FAILED
 
 
