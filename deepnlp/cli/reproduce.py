@@ -23,7 +23,8 @@ from deepnlp.cli.output import answer, aside, table
 from deepnlp.cli.parser import add_json, option
 
 if TYPE_CHECKING:
-    from deepnlp.studies.study import Study
+    from deepnlp.studies.search import Search
+    from deepnlp.studies.table import Table
 
 RUNS, RESULTS = "runs/reproduce", "docs/results"
 
@@ -85,7 +86,9 @@ def add_study(parser: argparse.ArgumentParser, kind: str) -> argparse._MutuallyE
     return group
 
 
-def list_studies(arguments: argparse.Namespace, kind: str, load: "Callable[[str], Study]") -> int:
+def list_studies(
+    arguments: argparse.Namespace, kind: str, load: "Callable[[str], Table | Search]"
+) -> int:
     """A line for each table or search: name, title, and how many of its runs have ended."""
     from deepnlp.studies.logs import FINISHED, Logs
     from deepnlp.studies.study import declared_names
@@ -94,16 +97,17 @@ def list_studies(arguments: argparse.Namespace, kind: str, load: "Callable[[str]
     for study in map(load, declared_names(kind)):
         logs = Logs(study, Path(arguments.results) / study.folder)
         states = [*map(logs.state, study.run_names)]
-        counts = {study.done: states.count(FINISHED), f"{study.run_kind}s": len(states)}
+        words = study.words
+        counts = {words["done"]: states.count(FINISHED), f"{words['run']}s": len(states)}
         facts.append({"name": study.name, "title": study.title, **counts})
         lines.append([study.name, study.title, "{} of {}".format(*counts.values())])
-    headings = [kind, "title", f">{study.done}"]
-    return answer(arguments, {study.plural: facts}, table(headings, lines))
+    headings = [kind, "title", f">{words['done']}"]
+    return answer(arguments, {words["plural"]: facts}, table(headings, lines))
 
 
 def work_on(
     arguments: argparse.Namespace,
-    study: "Study",
+    study: "Table | Search",
     begin: Callable[[Callable[[str], None]], str],
     report: Callable[[str], int],
 ) -> int:
@@ -124,7 +128,9 @@ def work_on(
     return report(state) or (INTERRUPTED if state == "interrupted" else 0)
 
 
-def show_page(arguments: argparse.Namespace, study: "Study", state: str = "finished") -> int:
+def show_page(
+    arguments: argparse.Namespace, study: "Table | Search", state: str = "finished"
+) -> int:
     """Write the page of a study, and say where it is."""
     from deepnlp.studies.page import write_page
 

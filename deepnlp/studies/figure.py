@@ -67,18 +67,16 @@ def _draw_curves(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figu
 
     Where a row has several runs, each is a small dot.
     """
-    means: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    runs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    means: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    runs: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for line in (line for line in lines if not line.diverged()):
         points = [*zip(line.numbers(of.x), line.numbers(of.y), strict=True)]
         means[line.row["line"]].append(tuple(np.mean(points, axis=0)))
-        runs[line.row["line"]] += points if len(points) > 1 else []
-    by_x = [
-        {line: tuple(zip(*sorted(pairs), strict=True)) for line, pairs in points.items() if pairs}
-        for points in (means, runs)
-    ]
-    options = {key: getattr(of, key) for key in ("title", "xlabel", "ylabel", "logx")}
-    return curves(by_x[0], dots=by_x[1], path=path, **options)
+        if len(points) > 1:
+            runs[line.row["line"]] += points
+    by_x, dots = ({line: np.array(sorted(each[line])).T for line in each} for each in (means, runs))
+    options: dict[str, Any] = {n: getattr(of, n) for n in ("title", "xlabel", "ylabel", "logx")}
+    return curves(by_x, dots=dots, path=path, **options)  # type: ignore[arg-type]
 
 
 def _draw_dots(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figure:
@@ -105,12 +103,12 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[Line], narrow: bool) -
             axes.text(1, y, words, transform=axes.get_yaxis_transform(), color=BLUE, **OUTSIDE)
             continue
         if len(values) > 1:
-            small = {"ms": 3.5, "alpha": 0.5, "mew": 0, "label": "one run"}
+            small: dict[str, Any] = {"ms": 3.5, "alpha": 0.5, "mew": 0, "label": "one run"}
             axes.plot(values, [y] * len(values), "o", color=BLUE, **small)
         if values:
             axes.plot(mean, y, "o", color=BLUE, ms=7.5, label="ours")
         for value in line.numbers(panel.published)[:1]:
-            hollow = {"ms": 7, "mfc": "none", "mew": 1.5, "label": "published"}
+            hollow: dict[str, Any] = {"ms": 7, "mfc": "none", "mew": 1.5, "label": "published"}
             axes.plot(value, y, "D", color=VERMILLION, **hollow)
     axes.set(xlabel=panel.xlabel, ylim=(len(lines) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
@@ -127,7 +125,7 @@ def draw_trials(search: Search, trials: Sequence[Run], path: Path | None = None)
     left, right = grid = figure.subplots(1, 2)
     for kind, members in _by_kind(search, trials).items():
         marker, colour = MARKS[kind]
-        options = {"marker": marker, "markevery": [-1], "ms": 4.5, "color": colour}
+        options: dict[str, Any] = {"marker": marker, "markevery": [-1], "ms": 4.5, "color": colour}
         for trial in (trial for trial in members if trial.curve):
             epochs = range(1, len(trial.curve) + 1)
             left.plot(epochs, trial.curve, lw=2.4 if kind == "best" else 1.2, **options)
@@ -193,9 +191,8 @@ def _plot_best(axes: Axes, search: Search, trials: Sequence[Run], xs: Sequence[f
     for kind, members in _by_kind(search, trials).items():
         shown = [trial for trial in members if trial.best is not None]
         marker, colour = MARKS[kind]
-        options = {"color": colour, "ms": 6.5, "label": kind if shown else None}
-        x, y = [places[trial.name] for trial in shown], [trial.best for trial in shown]
-        axes.plot(x, y, marker, **options)
+        x, y = [places[trial.name] for trial in shown], [trial.best or 0.0 for trial in shown]
+        axes.plot(x, y, marker, color=colour, ms=6.5, label=kind if shown else None)
     _log_y_if_far(axes)
 
 

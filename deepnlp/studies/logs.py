@@ -46,9 +46,10 @@ class Run:
         """The validation figure that decides, after each epoch."""
         metric, _ = judged_by(self.config)
         figures = [row.get(f"valid_{metric}") for row in self.history]
-        if not all(isinstance(figure, int | float) for figure in figures):
+        curve = [float(figure) for figure in figures if isinstance(figure, int | float)]
+        if len(curve) < len(figures):
             raise DeepNLPError(f"{self.folder.metrics} is damaged: an epoch has no valid_{metric}")
-        return [float(figure) for figure in figures]
+        return curve
 
     @property
     def best(self) -> float | None:
@@ -113,7 +114,7 @@ class Logs:
         if changes:
             raise DeepNLPError(
                 f"{self.of(name).path} was run with other options than the {self.study.kind} "
-                f"states ({'; '.join(changes)}): {self.study.change_advice}"
+                f"states ({'; '.join(changes)}): {self.study.words['changed']}"
             )
 
     def begun(self, name: str) -> Run | None:
@@ -150,7 +151,9 @@ class Logs:
             fingerprint = corpus.get("fingerprint")
             earlier, expected = first.setdefault(key, (run.name, fingerprint))
             if fingerprint != expected:
-                advice = self.study.text_advice.format(run=run.folder.path, folder=self.folder)
+                advice = self.study.words["other_text"].format(
+                    run=run.folder.path, folder=self.folder
+                )
                 raise DeepNLPError(
                     f"{run.name} and {earlier} were run on different texts of the name "
                     f"{corpus['name']}: {advice}"
@@ -162,13 +165,13 @@ class Logs:
 
         ``source`` holds their folders, or a folder of the study's name with them.
         """
-        study = self.study
+        study, words = self.study, self.study.words
         if (source / study.name).is_dir():
             source = source / study.name
         runs = Logs(study, source).read_all()
         if not runs:
             raise FileNotFoundError(
-                f"{source} holds no {study.done} {study.run_kind} of {study.kind} {study.name}: "
+                f"{source} holds no {words['done']} {words['run']} of {study.kind} {study.name}: "
                 f"expected folders such as {study.run_names[0]}"
             )
         for run in runs:

@@ -6,7 +6,6 @@ Its tables are templates with figures in braces, filled in from ``result.json``.
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -21,13 +20,11 @@ from deepnlp.studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
 from deepnlp.studies.search import Search
-from deepnlp.studies.study import STUDIES, Column, Study
+from deepnlp.studies.study import PAGES, Column, Study
 from deepnlp.studies.table import Table
 from deepnlp.training.result import figure_text
 
 NO_VALUE = "-"
-OTHER_SOURCES = ("row", "config", "run", "before")  # than result.json, for what begins with them
-PAGES = tomllib.loads(STUDIES.joinpath("pages.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,7 @@ class Line:
         if source == "before":
             numbers = self.before.numbers(rest) if self.before else []
             return [float(np.mean(numbers)) if numbers else None] * len(self.runs)
-        of_row = {"row": self.row}
-        tables = [{**run.result, "config": run.config, "run": about(run)} for run in self.runs]
-        return [_at({**table, **of_row}, path) for table in tables]
+        return [_at({**_figures(run), "row": self.row}, path) for run in self.runs]
 
     def numbers(self, path: str) -> list[float]:
         """The values at a path of the runs that have one."""
@@ -67,8 +62,8 @@ class Line:
             values = [_at({"row": self.row}, path)] if alone else self.values(path)
             if not values:
                 return NOT_RUN
-            of_runs = path.partition(".")[0] not in OTHER_SOURCES and " - " not in path
-            if of_runs and values.count(None) == len(values) and self.diverged():
+            is_figure = not alone and " - " not in path
+            if is_figure and values.count(None) == len(values) and self.diverged():
                 return DIVERGED
             parts.append(_mean_and_spread(values, form or ""))
         return NO_VALUE if NO_VALUE in parts else "".join(parts)
@@ -88,11 +83,11 @@ def table_lines(table: Table, runs: Sequence[Run]) -> list[Line]:
     return [*lines.values()]
 
 
-def about(run: Run) -> dict[str, Any]:
-    """What a template says of a run that diverged too."""
+def _figures(run: Run) -> dict[str, Any]:
+    """All that a template may name of a run."""
     seconds = {name: run.result.get(f"{name}seconds") for name in ("", "cpu_")}
     minutes = {f"{name}minutes": None if s is None else s / 60 for name, s in seconds.items()}
-    return {**run.result, **minutes, "name": run.name}
+    return {**run.result, **minutes, "name": run.name, "config": run.config}
 
 
 def markdown(columns: Sequence[Column], lines: Sequence[Line]) -> str:
@@ -185,7 +180,10 @@ def write_page(study: Table | Search, results: Path) -> Path:
 def _page(study: Table | Search, runs: Sequence[Run]) -> tuple[str, list[str]]:
     """The text of the page, and the files of its figures."""
     said = PAGES[study.kind]
-    facts, figures = (_of_table if isinstance(study, Table) else _of_search)(study, runs, said)
+    if isinstance(study, Table):
+        facts, figures = _of_table(study, runs, said)
+    else:
+        facts, figures = _of_search(study, runs, said)
     counts = {"done": len(runs), "count": len(study.run_names), **facts}
     facts["progress"] = said["all" if len(runs) == counts["count"] else "some"].format(**counts)
     for key in ("title", "text", "notes", "name"):
@@ -212,8 +210,10 @@ def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Par
         "seeds": said["seeds"] if any(len(row.seeds) > 1 for row in table.rows) else "",
         "runs": markdown(_columns(said["runs"]), ended),
     }
-    drawn = table.figure is not None and any(line.runs for line in shown)
-    return facts, {f"images/{table.folder}.png": table.figure.title} if drawn else {}
+    figures = {}
+    if table.figure is not None and any(line.runs for line in shown):
+        figures = {f"images/{table.folder}.png": table.figure.title}
+    return facts, figures
 
 
 def _of_search(search: Search, trials: Sequence[Run], said: Mapping[str, Any]) -> Parts:

@@ -56,10 +56,7 @@ class Parameter:
 
     def contains(self, value: Any) -> bool:
         """Whether it is one of the values."""
-        points = self.points()
-        if points is not None:
-            return value in points
-        return isinstance(value, int | float) and bool(self.low <= value <= self.high)
+        return value in self.choices if self.choices else bool(value == self.tidy(value))
 
     def tidy(self, value: Any) -> Any:
         """The value that was meant by a drawn one: the nearest point, or few digits."""
@@ -83,10 +80,10 @@ def build_parameter(name: str, table: Mapping[str, Any], config: TrainConfig) ->
     if not isinstance(table, Mapping):
         raise ValueError(f"{name} should be a table with choices, or low and high, got {table!r}")
     known, options = all_options(config.task), []
-    for option in name.split("+"):
-        if option not in known:
-            raise ValueError(f"no option {option!r} to search: expected one of {', '.join(known)}")
-        options.append(known[option])
+    for part in name.split("+"):
+        if part not in known:
+            raise ValueError(f"no option {part!r} to search: expected one of {', '.join(known)}")
+        options.append(known[part])
     check_keys(table, KEYS, name)
     if not table.get("choices"):
         return _range(name, table, options)

@@ -94,7 +94,7 @@ class Runner:
                 continue
             self.begun.add(name)
             run, study = self.runs.of(name), self.runs.study
-            number = f"{study.run_kind} {self.names.index(name) + 1} of {len(self.names)}"
+            number = f"{study.words['run']} {self.names.index(name) + 1} of {len(self.names)}"
             self.say(f"{study.name}: {number}, {name}")
             with locked(self.runs.folder / LOCK, math.inf):
                 if not run.config.exists():

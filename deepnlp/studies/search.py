@@ -32,10 +32,7 @@ class Search(Study):
     and the median ends none; no trial is ended in its first ``warmup_epochs``.
     """
 
-    kind, plural, run_kind, done = "search", "searches", "trial", "ended"
-    command, stops_at_failure = "search", True
-    change_advice = "bring back its options, or take the trials of another study"
-    text_advice = "begin another study than that in {folder}"
+    kind, stops_at_failure = "search", True
 
     config: TrainConfig
     space: Sequence[Parameter]
@@ -138,11 +135,7 @@ class Search(Study):
     def differences(self, then: Search) -> list[str]:
         """What is not as it was, each as a text; more trials are not counted."""
         before, now = (
-            {
-                **values_of(s),
-                **s.fixed(),
-                **{f"the space of {p.name}": p.describe() for p in s.space},
-            }
+            {**values_of(s), **s.fixed(), "space": {p.name: p.describe() for p in s.space}}
             for s in (then, self)
         )
         return differences({**before, "trials": max(then.trials, self.trials)}, now)

@@ -11,6 +11,7 @@ from deepnlp.files.reading import read_toml
 from deepnlp.training import TrainConfig
 
 STUDIES = Path(__file__).parent
+PAGES = read_toml(STUDIES / "pages.toml")
 FOLDERS = {"table": STUDIES / "tables", "search": STUDIES / "searches"}
 Declared = TypeVar("Declared")
 
@@ -35,18 +36,18 @@ class Study:
     """A plan of runs and what its page says; a subclass says which runs."""
 
     kind: ClassVar[str]
-    plural: ClassVar[str]  # of the kind
-    run_kind: ClassVar[str]  # what one of its runs is called
-    done: ClassVar[str]  # and what it is at the end
-    command: ClassVar[str]  # of deepnlp, which runs it
     stops_at_failure: ClassVar[bool]  # as the runs are alike
-    change_advice: ClassVar[str]  # where a run has other options
-    text_advice: ClassVar[str]  # where a run was made on another text
 
     name: str
     title: str = ""
     text: str = ""
     notes: str = ""
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What pages and messages call the parts of a study of this kind."""
+        words: dict[str, str] = PAGES[self.kind]["words"]
+        return words
 
     @property
     def folder(self) -> str:

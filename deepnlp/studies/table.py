@@ -95,10 +95,7 @@ class Table(Study):
     ``seeded`` names the options that the seed of a run sets.
     """
 
-    kind, plural, run_kind, done = "table", "tables", "run", "finished"
-    command, stops_at_failure = "reproduce", False
-    change_advice = "run it again with --rerun, or bring back the table's options"
-    text_advice = "remove {run} and run it again"
+    kind, stops_at_failure = "table", False
 
     title: str
     text: str
@@ -179,18 +176,19 @@ def load_table(name: str) -> Table:
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
-    shared = {key: parts.pop(key) for key in ("recipe", "seeds") if key in parts}
+    shared: dict[str, Any] = {key: parts.pop(key) for key in ("recipe", "seeds") if key in parts}
     if not (parts.get("rows") and parts.get("columns")):
         raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
     parts["columns"] = [build_part(Column, part, "a column") for part in parts["columns"]]
     parts["rows"] = [build_part(Row, {**shared, **part}, "a row") for part in parts["rows"]]
     if "figure" in parts:
-        figure = {"panels": [], **parts["figure"]}
-        figure["panels"] = [build_part(Panel, panel, "a panel") for panel in figure["panels"]]
-        parts["figure"] = build_part(FigureOf, figure, "the figure")
+        panels = parts["figure"].get("panels", [])
+        panels = [build_part(Panel, panel, "a panel") for panel in panels]
+        parts["figure"] = build_part(FigureOf, {**parts["figure"], "panels": panels}, "the figure")
     table = build_part(Table, {**parts, "name": name}, "the table")
-    above, curves = [""], table.figure is not None and not table.figure.panels
-    if curves and not (table.figure.x and table.figure.y):
+    above, figure = [""], table.figure
+    curves = figure is not None and not figure.panels
+    if figure and curves and not (figure.x and figure.y):
         raise ValueError("the figure needs panels, or x and y")
     for row in table.rows:
         if row.after not in above:

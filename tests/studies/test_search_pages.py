@@ -27,9 +27,8 @@ def fake_study(search, folder, count=6):
             [{"epoch": k + 1, "valid_perplexity": value} for k, value in enumerate(curve)]
         )
         result = {"status": status, "epochs": len(curve), "folder": str(run.path), "files": []}
-        if status != "diverged":
-            corpus = {"name": "a", "vocabulary": 9, "fingerprint": "b"}
-            result |= {"seconds": 90.0, "corpus": corpus}
+        corpus = {"name": "a", "vocabulary": 9, "fingerprint": "b"}
+        result |= {"seconds": 90.0, "corpus": corpus}
         run.write_result(result)
 
 
@@ -52,7 +51,7 @@ def test_the_page_has_a_line_for_each_trial(search, tmp_path):
         "| [0] | 0 | 0.001 | 5.00 | 3 | 3 | 1.5 | finished |",
         "| [1] | 0.1 | 0.002 | 6.50 | 3 | 3 | 1.5 | finished |",
         "| [2] | 0.2 | 0.004 | 12.00 | 2 | 2 | 1.5 | pruned |",
-        "| [3] | 0 | 0.008 | - | - | 0 | - | diverged |",
+        "| [3] | 0 | 0.008 | - | - | 0 | 1.5 | diverged |",
         "| [4] | 0.1 | 0.016 | **4.00** | 2 | 3 | 1.5 | finished |",
         "| [5] | 0.2 | 0.032 | 5.25 | 3 | 3 | 1.5 | finished |",
     ]
@@ -88,6 +87,7 @@ def test_the_figures(search, tmp_path):
     dropout, lr = draw_parameters(search, trials).axes
     assert dropout.get_title(loc="left").startswith("dropout")
     drawn = {(float(x), float(y)) for line in lr.get_lines() for x, y in line.get_xydata()}
+    assert sum(len(line.get_xdata()) for line in dropout.get_lines()) == len(drawn)
     assert drawn == {(t.config.lr, t.best) for t in trials if t.best is not None}
     take(search, tmp_path)
     page = write_page(search, tmp_path / "results")

@@ -135,7 +135,8 @@ def test_what_differs_is_named():
         "trials was 5, is 4",
         "pruner was 'median', is 'none'",
         "epochs was 3, is 4",
-        "the space of dropout was '0.1, 0.2', is '0.1, 0.2, 0.3'",
+        "space was {'dropout': '0.1, 0.2', 'lr': '1 to 10'}, "
+        "is {'dropout': '0.1, 0.2, 0.3', 'lr': '1 to 10'}",
     ]
     more = search("a", {"space": SPACE, "trials": 50, "options": {"epochs": 3}, "title": "More"})
     assert more.differences(then) == []
