@@ -30,11 +30,10 @@ from deepnlp.studies.search import Search
 from deepnlp.studies.table import FigureOf, Panel, Table
 
 WIDTH = 7.2  # inches
-MANY = 4  # panels of a table, each narrow then
+TICKS = 10  # along all panels of a table together
 BESIDE = 3  # panels of a search in a row
 OUTSIDE: dict[str, Any] = {"fontsize": 9, "ha": "right", "va": "center"}
 TITLE: dict[str, Any] = {"loc": "left", "fontsize": 10.5, "weight": "bold"}
-MARKS = {"pruned": ("x", GREY), "finished": ("o", BLUE), "best": ("o", VERMILLION)}
 
 
 def draw(study: Table | Search, runs: Sequence[Run], files: Sequence[Path]) -> None:
@@ -86,14 +85,15 @@ def _draw_dots(of: FigureOf, lines: Sequence[Line], path: Path | None) -> Figure
     shares = [panel.share for panel in of.panels]
     grid = figure.subplots(1, len(shares), squeeze=False, sharey=True, width_ratios=shares)[0]
     for axes, panel in zip(grid, of.panels, strict=True):
-        _draw_panel(axes, panel, lines, narrow=len(shares) >= MANY)
+        _draw_panel(axes, panel, lines)
+        axes.xaxis.set_major_locator(MaxNLocator(round(TICKS * panel.share / sum(shares))))
     grid[0].set_yticks(range(len(lines)), [line.row["label"] for line in lines], fontsize=9.5)
     figure.suptitle(of.title, x=0.02, ha="left", fontsize=11, weight="bold")
     _write_legend(figure, grid)
     return saved(figure, path)
 
 
-def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[Line], narrow: bool) -> None:
+def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[Line]) -> None:
     """The rows of one panel, the first at the top."""
     for y, line in enumerate(lines):
         values = line.numbers(panel.value)
@@ -112,8 +112,7 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[Line], narrow: bool) -
             axes.plot(value, y, "D", color=VERMILLION, **hollow)
     axes.set(xlabel=panel.xlabel, ylim=(len(lines) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(round(3 * panel.share) if narrow else 4))
-    axes.margins(x=0.12 if narrow else 0.05)
+    axes.margins(x=0.08)
     if axes.get_xlim()[1] > THOUSANDS:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     plain(axes)
@@ -123,24 +122,24 @@ def draw_trials(search: Search, trials: Sequence[Run], path: Path | None = None)
     """Validation by epoch, a line for each trial; beside it the best so far, trial by trial."""
     figure = Figure(figsize=(WIDTH, 3.5), dpi=150, layout="constrained")
     left, right = grid = figure.subplots(1, 2)
-    for kind, members in _by_kind(search, trials).items():
-        marker, colour = MARKS[kind]
-        options: dict[str, Any] = {"marker": marker, "markevery": [-1], "ms": 4.5, "color": colour}
-        for trial in (trial for trial in members if trial.curve):
-            epochs = range(1, len(trial.curve) + 1)
-            left.plot(epochs, trial.curve, lw=2.4 if kind == "best" else 1.2, **options)
+    best = search.best_of(trials)
+    for trial in (trial for trial in trials if trial.curve):
+        options: dict[str, Any] = {**_mark(trial, best), "ms": 4.5, "ls": "-", "markevery": [-1]}
+        epochs = range(1, len(trial.curve) + 1)
+        left.plot(epochs, trial.curve, lw=2.4 if trial is best else 1.2, **options)
     _plot_best(right, search, trials, [*map(search.number, trials)])
     ran = [trial for trial in trials if trial.status == FINISHED]
     if ran:  # the line goes on to the last trial
         so_far = [*itertools.accumulate((trial.best or 0.0 for trial in ran), search.better)]
         numbers = [*map(search.number, ran), search.trials - 1]
-        steps = [*so_far, so_far[-1]]
-        right.step(numbers, steps, where="post", color=VERMILLION, lw=1.6, zorder=1)
+        steps: dict[str, Any] = {"where": "post", "color": VERMILLION, "lw": 1.6, "zorder": 1}
+        right.step(numbers, [*so_far, so_far[-1]], **steps)
     left.set(xlabel="epoch", ylabel=f"validation {search.metric}")
     right.set(xlabel="trial", ylabel=f"its best {search.metric}")
-    for axes, title in ((left, "Each trial by epoch"), (right, "The best so far")):
+    left.set_title("Each trial by epoch", **TITLE)
+    right.set_title("The best so far", **TITLE)
+    for axes in grid:
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.set_title(title, **TITLE)
         _log_y_if_far(axes)
     _write_legend(figure, grid)
     return saved(figure, path)
@@ -175,24 +174,21 @@ def draw_parameters(search: Search, trials: Sequence[Run], path: Path | None = N
     return saved(figure, path)
 
 
-def _by_kind(search: Search, trials: Sequence[Run]) -> dict[str, list[Run]]:
-    """The trials by the mark that they have, the best last, so that it lies above the others."""
-    best = search.best_of(trials)
-    kinds: dict[str, list[Run]] = {kind: [] for kind in MARKS}
-    for trial in trials:
-        kind = "finished" if trial.status == FINISHED else "pruned"
-        kinds["best" if trial is best else kind].append(trial)
-    return kinds
+def _mark(trial: Run, best: Run | None) -> dict[str, Any]:
+    """How a trial is drawn, and what is said of the mark; the best lies above the others."""
+    if trial is best:
+        return {"marker": "o", "color": VERMILLION, "label": "best", "zorder": 4}
+    if trial.status == FINISHED:
+        return {"marker": "o", "color": BLUE, "label": "finished", "zorder": 3}
+    return {"marker": "x", "color": GREY, "label": "pruned", "zorder": 3}
 
 
 def _plot_best(axes: Axes, search: Search, trials: Sequence[Run], xs: Sequence[float]) -> None:
     """The best validation of each trial at its x."""
-    places = {trial.name: x for trial, x in zip(trials, xs, strict=True)}
-    for kind, members in _by_kind(search, trials).items():
-        shown = [trial for trial in members if trial.best is not None]
-        marker, colour = MARKS[kind]
-        x, y = [places[trial.name] for trial in shown], [trial.best or 0.0 for trial in shown]
-        axes.plot(x, y, marker, color=colour, ms=6.5, label=kind if shown else None)
+    best = search.best_of(trials)
+    for trial, x in zip(trials, xs, strict=True):
+        if trial.best is not None:
+            axes.plot(x, trial.best, ms=6.5, ls="", **_mark(trial, best))
     _log_y_if_far(axes)
 
 
