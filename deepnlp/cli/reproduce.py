@@ -58,12 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
         if state != "status":
             return show_page(arguments, chosen, state)
         logs, ours = Logs(chosen, results / chosen.folder), Logs(chosen, runs / chosen.name)
-        states = {job.name: logs.state(job.name) for job in chosen.jobs}
-        for job in chosen.jobs:
-            epochs = len(ours.of(job.name).read_metrics())
-            if states[job.name] == NOT_RUN and epochs:
-                planned = job.config.get("epochs", 1)  # of a model that is counted, one
-                states[job.name] = f"{epochs} of {planned} epochs"
+        states = {name: logs.state(name) for name in chosen.run_names}
+        for run in ours.all_begun():
+            if states[run.name] == NOT_RUN:
+                planned = run.config.get("epochs", 1)  # of a model that is counted, one
+                states[run.name] = f"{len(run.history)} of {planned} epochs"
         facts = {"table": chosen.name, "runs": states}
         return answer(arguments, facts, table(["run", "state"], states.items()))
 
@@ -132,7 +131,7 @@ def show_page(
     arguments: argparse.Namespace, study: "Table | Search", state: str = "finished"
 ) -> int:
     """Write the page of a study, and say where it is."""
-    from deepnlp.studies.page import write_page
+    from deepnlp.studies.figure import write_page
 
     page = write_page(study, Path(arguments.results))
     facts = {study.kind: study.name, "page": str(page), "state": state}

@@ -129,13 +129,12 @@ def _report(arguments: argparse.Namespace, search: "Search", folder: Path, state
     from deepnlp.training.result import figure_text
 
     logs = Logs(search, folder)
-    ended, begun = logs.read_all(), map(logs.begun, search.run_names)
-    best = search.best_of(ended)
-    facts = {trial.name: search.facts(trial) for trial in begun if trial is not None}
-    rows = []
+    ended = logs.read_all()
+    best, rows = search.best_of(ended), []
+    facts = {trial.name: search.facts(trial) for trial in logs.all_begun()}
     for number, values, status, epochs, _, figure in (each.values() for each in facts.values()):
-        shown = [number, *map(text, values.values()), figure_text(figure), epochs, status]
-        rows.append([*map(str, shown)])
+        words = [*map(text, values.values()), figure_text(figure), str(epochs), status]
+        rows.append([str(number), *words])
     names = [f">{parameter.name}" for parameter in search.space]
     headings = [">trial", *names, f">{search.metric}", ">epochs", "state"]
     lines = [table(headings, rows), f"{len(ended)} of {search.trials} trials have ended"]

@@ -1,4 +1,4 @@
-"""The figures of a study.
+"""The figures of a study, and the page with them on disk.
 
 Of a table: dots beside the numbers of the source, or curves. Of a search: its trials by epoch and
 one after the other, and by parameter.
@@ -19,11 +19,13 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
+from deepnlp.errors import DeepNLPError
+from deepnlp.files.writing import replacing
 from deepnlp.plots import curves
 from deepnlp.plots.curves import THOUSANDS
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
-from deepnlp.studies.logs import DIVERGED, FINISHED, Run
-from deepnlp.studies.page import Line, table_lines
+from deepnlp.studies.logs import DIVERGED, FINISHED, Logs, Run
+from deepnlp.studies.page import Line, page_of, table_lines
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import importances
 from deepnlp.studies.search import Search
@@ -34,6 +36,35 @@ TICKS = 10  # along all panels of a table together
 BESIDE = 3  # panels of a search in a row
 OUTSIDE: dict[str, Any] = {"fontsize": 9, "ha": "right", "va": "center"}
 TITLE: dict[str, Any] = {"loc": "left", "fontsize": 10.5, "weight": "bold"}
+
+
+def write_page(study: Table | Search, results: Path) -> Path:
+    """Write the page and its figures; gives the path of the page.
+
+    Parameters
+    ----------
+    study : Table or Search
+    results : path
+
+    Raises
+    ------
+    DeepNLPError
+        As :func:`deepnlp.studies.page.render`; and if a search has no logs, as there is nothing to
+        draw.
+    """
+    folder = results / study.folder
+    runs = Logs(study, folder).read_all()
+    content, figures = page_of(study, runs)
+    if isinstance(study, Search) and not runs:
+        raise DeepNLPError(f"{folder} holds no logs of trials: take them in with --take DIR")
+    files = [results / file for file in figures]
+    (results / "images" if files else results).mkdir(parents=True, exist_ok=True)
+    if files:
+        draw(study, runs, files)
+    page = results / f"{study.folder}.md"
+    with replacing(page) as file:
+        file.write(content.encode("utf-8"))
+    return page
 
 
 def draw(study: Table | Search, runs: Sequence[Run], files: Sequence[Path]) -> None:

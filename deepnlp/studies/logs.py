@@ -125,6 +125,10 @@ class Logs:
         config = TrainConfig.load(folder.config)
         return Run(folder, config, folder.read_metrics(), self._result(name) or {})
 
+    def all_begun(self) -> list[Run]:
+        """All runs that have begun, whether they have ended or not."""
+        return [run for run in map(self.begun, self.study.run_names) if run is not None]
+
     def read(self, name: str) -> Run | None:
         """A run, None where it has not ended; an error unless it is whole and of the study."""
         folder = self.of(name)

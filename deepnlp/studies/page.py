@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.writing import replacing
 from deepnlp.studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
@@ -144,40 +143,10 @@ def render(study: Table | Search, results: Path) -> str:
     DeepNLPError
         If a log is not that of the run which the study states.
     """
-    return _page(study, Logs(study, results / study.folder).read_all())[0]
+    return page_of(study, Logs(study, results / study.folder).read_all())[0]
 
 
-def write_page(study: Table | Search, results: Path) -> Path:
-    """Write the page and its figures; gives the path of the page.
-
-    Parameters
-    ----------
-    study : Table or Search
-    results : path
-
-    Raises
-    ------
-    DeepNLPError
-        As :func:`render`; and if a search has no logs, since there is nothing to draw.
-    """
-    folder = results / study.folder
-    runs = Logs(study, folder).read_all()
-    content, figures = _page(study, runs)
-    if isinstance(study, Search) and not runs:
-        raise DeepNLPError(f"{folder} holds no logs of trials: take them in with --take DIR")
-    files = [results / file for file in figures]
-    (results / "images" if files else results).mkdir(parents=True, exist_ok=True)
-    if files:
-        from deepnlp.studies.figure import draw  # matplotlib takes a second to import
-
-        draw(study, runs, files)
-    page = results / f"{study.folder}.md"
-    with replacing(page) as file:
-        file.write(content.encode("utf-8"))
-    return page
-
-
-def _page(study: Table | Search, runs: Sequence[Run]) -> tuple[str, list[str]]:
+def page_of(study: Table | Search, runs: Sequence[Run]) -> tuple[str, list[str]]:
     """The text of the page, and the files of its figures."""
     said = PAGES[study.kind]
     if isinstance(study, Table):

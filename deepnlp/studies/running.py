@@ -25,7 +25,6 @@ from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import FINISHED, Logs
-from deepnlp.studies.page import write_page
 from deepnlp.studies.sampling import draw_values, require_optuna
 from deepnlp.studies.search import LOCK, Search, begin_study
 from deepnlp.studies.table import Table
@@ -192,6 +191,8 @@ def run_table(
     ValueError
         If ``only`` names what the table does not have.
     """
+    from deepnlp.studies.figure import write_page  # matplotlib takes a second to import
+
     asked = table.names_of(only)
     logs, ours = Logs(table, results / table.folder), Logs(table, runs / table.name)
     ours.folder.mkdir(parents=True, exist_ok=True)
@@ -254,8 +255,8 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
     runs = Logs(search, folder)
 
     def options_of(name: str) -> TrainConfig:
-        begun = [run for run in map(runs.begun, search.run_names) if run is not None]
-        tried, number = [search.values(run.config) for run in begun], search.run_names.index(name)
+        tried = [search.values(run.config) for run in runs.all_begun()]
+        number = search.run_names.index(name)
         return search.options(draw_values(search, number, runs.read_all(), tried))
 
     def report(name: str) -> None:

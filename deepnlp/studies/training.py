@@ -38,8 +38,7 @@ class Judge(Hook):
     def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the trial ends after the last epoch of the history."""
         search, logs = self.search, Logs(self.search, self.run.path.parent)
-        begun = [run for run in map(logs.begun, search.run_names) if run is not None]
-        others = [run for run in begun if run.name != self.run.path.name]
+        others = [run for run in logs.all_begun() if run.name != self.run.path.name]
         return is_pruned(search, Run(self.run, search.config, history, {}).curve, others)
 
 

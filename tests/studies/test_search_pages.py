@@ -5,9 +5,9 @@ import re
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.studies.figure import draw_parameters, draw_trials
+from deepnlp.studies.figure import draw_parameters, draw_trials, write_page
 from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render, write_page
+from deepnlp.studies.page import render
 from deepnlp.studies.sampling import importances
 from deepnlp.studies.search import build_search
 from tests.studies.tools import folder_of, tiny_search

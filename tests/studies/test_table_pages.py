@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.studies.figure import draw_table
+from deepnlp.studies.figure import draw_table, write_page
 from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render, table_lines, write_page
+from deepnlp.studies.page import render, table_lines
 from deepnlp.studies.search import load_search
 from deepnlp.studies.study import declared_names
 from deepnlp.studies.table import FigureOf, load_table
