@@ -2,8 +2,8 @@
 
 A *table* of results is rows times seeds: recipes with options, beside what a source published. A
 *search* is trials whose options are sampled. Either is a TOML file, in ``tables/`` or ``searches/``
-(``table.py`` and ``search.py`` read it), each of its runs is a run folder under a lock, trained by a
-process of its own (``running.py`` starts it, ``training.py`` is it), and from the logs that ended
-runs leave in ``docs/results/`` alone (``logs.py``) come the page (``page.py``, with the sentences of
+(``table.py`` and ``search.py`` read it). Each run is a run folder under a lock, trained by a
+process of its own (``running.py`` starts it, ``training.py`` is it). From the logs that runs leave
+in ``docs/results/`` alone (``logs.py``) come the page (``page.py``, with the sentences of
 ``pages.toml``) and its figures (``figure.py``).
 """
