@@ -48,7 +48,7 @@ def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> 
     ``others`` are the other trials that have begun.
     """
     last = len(curve) - 1
-    if search.pruner == "none" or last < search.warmup_epochs:
+    if last < search.warmup_epochs:
         return False
     if search.pruner == "median":
         others = [other for other in others if other.status == FINISHED]
@@ -78,7 +78,8 @@ def train_run(folder: str) -> str:
         if (run.read_result() or {}).get("status") in ENDED:
             return FINISHED
         if is_trial:  # without the test split, on which the best options are measured later
-            hooks = [Judge(begun_search(run.path.parent), run)]
+            search = begun_search(run.path.parent)
+            hooks = [] if search.pruner == "none" else [Judge(search, run)]
             options = {"progress": False, "test": False, "hooks": hooks}
         try:
             return train(TrainConfig.load(run.config), run, resume=True, **options).status
