@@ -86,9 +86,8 @@ def _search(arguments: argparse.Namespace) -> "Search | None":
     from deepnlp.studies.search import DECLARED, Search, begun_search, build_search, load_search
 
     said, study, options = vars(arguments), arguments.study, given_options(arguments)
-    manner = {name: said[name] for name in options_of(Search) if name in said}
-    if arguments.recipe is not None:
-        manner["recipe"] = arguments.recipe
+    names = [*options_of(Search), "recipe"]
+    manner = {name: said[name] for name in names if said.get(name) is not None}
     space = [parse(text) for text in arguments.space]
     given = [*(["space"] if space else []), *manner, *options]
     if arguments.name is not None:
@@ -98,8 +97,8 @@ def _search(arguments: argparse.Namespace) -> "Search | None":
         raise ValueError("--space needs a folder for the trials: --study DIR")
     if space:
         if len({*dict(space)}) < len(space):
-            names = ", ".join(name for name, _ in space)
-            raise ValueError(f"--space has an option twice: {names}")
+            twice = ", ".join(name for name, _ in space)
+            raise ValueError(f"--space has an option twice: {twice}")
         options = {"task": arguments.task, **options}
         content = {**manner, "space": dict(space), "options": options}
         return build_search(Path(study).name, content)

@@ -19,7 +19,7 @@ from deepnlp.studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
 from deepnlp.studies.search import Search
-from deepnlp.studies.study import PAGES, Column, Study
+from deepnlp.studies.study import PAGES, Column
 from deepnlp.studies.table import Table
 from deepnlp.training.result import figure_text
 
@@ -170,7 +170,7 @@ def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Par
     rows = table_lines(table, runs)
     shown = [line for line in rows if line.row["shown"]]
     ended = [
-        Line([run], {"seed": table.job_of(run.name).seed, "log": _log(table, run)})
+        Line([run], {"seed": table.job_of(run.name).seed, "folder": table.folder})
         for line in rows
         for run in line.runs
     ]
@@ -193,9 +193,9 @@ def _of_search(search: Search, trials: Sequence[Run], said: Mapping[str, Any]) -
     best, lines = search.best_of(trials), []
     for trial in trials:
         figure = figure_text(trial.best)
-        shown = {"log": _log(search, trial), "best": f"**{figure}**" if trial is best else figure}
+        shown = {"folder": search.folder, "best": f"**{figure}**" if trial is best else figure}
         lines.append(Line([trial], {**search.facts(trial), **shown}))
-    columns = [Column("trial", "[{row.number}]({row.log})")]
+    columns = [Column("trial", "[{row.number}]({row.folder}/{name}/metrics.jsonl)")]
     columns += [Column(f"`{name}`", f"{{row.values.{name}}}") for name in names]
     facts = {
         "options": f"recipe `{search.recipe}`" if search.recipe else "options",
@@ -223,7 +223,3 @@ def _of_search(search: Search, trials: Sequence[Run], said: Mapping[str, Any]) -
 def _columns(parts: Sequence[Mapping[str, str]], **facts: str) -> list[Column]:
     """The columns of a table, whose headings have facts in braces."""
     return [Column(**{**part, "heading": part["heading"].format(**facts)}) for part in parts]
-
-
-def _log(study: Study, run: Run) -> str:
-    return f"{study.folder}/{run.name}/metrics.jsonl"

@@ -130,7 +130,7 @@ async def run_worker(runner: Runner, folder: str, environment: Mapping[str, str]
     """
     source, data = str(Path(deepnlp.__file__).parents[1]), str(data_folder().resolve())
     paths = os.pathsep.join([source, *filter(None, [environment.get("PYTHONPATH")])])
-    process = await asyncio.create_subprocess_exec(
+    process: Any = await asyncio.create_subprocess_exec(
         *WORKER,
         backend.name(),
         folder,
@@ -140,8 +140,6 @@ async def run_worker(runner: Runner, folder: str, environment: Mapping[str, str]
         start_new_session=True,
         cwd=runner.cwd,
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
     runner.processes.add(process)
     if runner.stopping:  # meanwhile
         process.stdin.write(b"stop\n")
