@@ -59,22 +59,16 @@ def write_page(study: Table | Search, results: Path) -> Path:
         raise DeepNLPError(f"{folder} holds no logs of trials: take them in with --take DIR")
     files = [results / file for file in figures]
     (results / "images" if files else results).mkdir(parents=True, exist_ok=True)
-    if files:
-        draw(study, runs, files)
+    if isinstance(study, Search):
+        draw_trials(study, runs, files[0])
+        draw_parameters(study, runs, files[1])
+    elif study.figure is not None and files:
+        shown = [line for line in table_lines(study, runs) if line.row["shown"]]
+        draw_table(study.figure, shown, files[0])
     page = results / f"{study.folder}.md"
     with replacing(page) as file:
         file.write(content.encode("utf-8"))
     return page
-
-
-def draw(study: Table | Search, runs: Sequence[Run], files: Sequence[Path]) -> None:
-    """Draw the figures of a study's page into these files."""
-    if isinstance(study, Search):
-        draw_trials(study, runs, files[0])
-        draw_parameters(study, runs, files[1])
-    elif study.figure is not None:
-        shown = [line for line in table_lines(study, runs) if line.row["shown"]]
-        draw_table(study.figure, shown, files[0])
 
 
 def draw_table(of: FigureOf, lines: Sequence[Line], path: Path | None = None) -> Figure:

@@ -73,7 +73,7 @@ class Runner:
         return FINISHED
 
     async def _run(self, workers: int) -> None:
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        if os.name != "nt" and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._stop)
         share = str(max(1, threads.number() // workers))
         await asyncio.gather(*(self._work({THREADS: share, **os.environ}) for _ in range(workers)))
