@@ -13,7 +13,7 @@ examples:
   deepnlp reproduce table3 --page                      write the page from the logs
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,13 +21,12 @@ from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.options import Option
-from deepnlp.studies.declaration import declared_names
+from deepnlp.studies import figure
 from deepnlp.studies.logs import FINISHED, NOT_RUN, Logs
-from deepnlp.studies.page import write_page as write
 from deepnlp.studies.running import run_table
 from deepnlp.studies.search import Search
+from deepnlp.studies.study import declared_names
 from deepnlp.studies.table import Table, load_table
-from deepnlp.training import RunFolder
 
 Results = Annotated[str, Option("logs and pages", metavar="DIR")]
 Take = Annotated[str | None, Option(metavar="DIR", either="what")]
@@ -65,21 +64,29 @@ def run(
         replace runs that were made with other options than the table states.
     """
     if name is None:
-        rows = []
-        for known in map(load_table, declared_names("table")):
-            states = [*map(Logs(known, Path(results) / known.folder).state, known.run_names)]
-            rows.append((known.name, known.title, states.count(FINISHED), len(states)))
-        return list_studies("tables", ("table", ">finished"), ("finished", "runs"), rows)
+        return list_studies("table", load_table, results)
     chosen = load_table(name)
-    logs, state = Logs(chosen, Path(results) / chosen.folder), "finished"
     if status:
-        return _status(chosen, logs, Path(runs))
-    if take is not None:
-        print(f"taken in: {', '.join(logs.take(Path(take)))}")
-    elif not page:
-        folders = Path(runs), Path(results)
-        state = run_table(chosen, *folders, only=only, rerun=rerun, say=say)
+        return _status(chosen, Path(runs), Path(results))
+    if take is not None or page:
+        return write_page(chosen, results, take)
+    state = run_table(chosen, Path(runs), Path(results), only=only, rerun=rerun, say=say)
     return write_page(chosen, results, state=state)
+
+
+def _status(chosen: Table, runs: Path, results: Path) -> Answer:
+    """The state of every run; of one that has begun, its epoch."""
+    logs, ours = Logs(chosen, results / chosen.folder), Logs(chosen, runs / chosen.name)
+    states = {name: logs.state(name) for name in chosen.run_names}
+    for run in ours.all_begun():
+        if states[run.name] == NOT_RUN:
+            planned = run.config.get("epochs", 1)  # of a model that is counted, one
+            states[run.name] = f"{len(run.history)} of {planned} epochs"
+    facts = {"table": chosen.name, "runs": states}
+    return Answer(facts, table(["run", "state"], states.items()))
+
+
+# --- What a search has in common with a table ---------------------------------------------------
 
 
 def say(line: str) -> None:
@@ -87,33 +94,26 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def write_page(study: Table | Search, results: str, **more: str) -> Answer:
-    """Write the page of a study, and say where it is."""
-    page = write(study, Path(results))
-    code = INTERRUPTED if more.get("state") == "interrupted" else 0
-    return Answer({study.kind: study.name, "page": str(page), **more}, f"page: {page}", code)
-
-
-def list_studies(
-    plural: str,
-    headings: tuple[str, str],
-    keys: tuple[str, str],
-    rows: Sequence[tuple[str, str, int, int]],
-) -> Answer:
+def list_studies(kind: str, load: Callable[[str], Table | Search], results: str) -> Answer:
     """A line for each table or search: name, title, and how many of its runs have ended."""
-    facts = {plural: [dict(zip(("name", "title", *keys), row, strict=True)) for row in rows]}
-    text = [[name, title, f"{done} of {count}"] for name, title, done, count in rows]
-    return Answer(facts, table([headings[0], "title", headings[1]], text))
+    facts, lines = [], []
+    for study in map(load, declared_names(kind)):
+        logs = Logs(study, Path(results) / study.folder)
+        states, words = [*map(logs.state, study.run_names)], study.words
+        counts = {words["done"]: states.count(FINISHED), f"{words['run']}s": len(states)}
+        facts.append({"name": study.name, "title": study.title, **counts})
+        lines.append([study.name, study.title, "{} of {}".format(*counts.values())])
+    headings = [kind, "title", f">{words['done']}"]
+    return Answer({words["plural"]: facts}, table(headings, lines))
 
 
-def _status(chosen: Table, logs: Logs, runs: Path) -> Answer:
-    """The state of every run; of one that has begun, its epoch."""
-    rows = []
-    for job in chosen.jobs:
-        state = logs.state(job.name)
-        epochs = len(RunFolder(runs / chosen.name / job.name).read_metrics())
-        if state == NOT_RUN and epochs:
-            planned = job.config.get("epochs", 1)  # of a model that is counted, one
-            state = f"{epochs} of {planned} epochs"
-        rows.append([job.name, state])
-    return Answer({"table": chosen.name, "runs": dict(rows)}, table(["run", "state"], rows))
+def write_page(
+    study: Table | Search, results: str, take: str | None = None, state: str = "finished"
+) -> Answer:
+    """Write the page of a study, with the runs of another folder taken in, and say where it is."""
+    if take is not None:
+        taken = Logs(study, Path(results) / study.folder).take(Path(take))
+        say(f"taken in: {', '.join(taken)}")
+    page = figure.write_page(study, Path(results))
+    facts = {study.kind: study.name, "page": str(page), "state": state}
+    return Answer(facts, f"page: {page}", INTERRUPTED if state == "interrupted" else 0)

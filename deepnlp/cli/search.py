@@ -15,33 +15,33 @@ examples:
   deepnlp search pydocs-small --take runs/search/pydocs-small   take in its logs, write the page
 """
 
+import argparse
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from deepnlp.cli import train
 from deepnlp.cli.interrupted import INTERRUPTED
-from deepnlp.cli.parser import flag
+from deepnlp.cli.parser import Parser, declare, flag
 from deepnlp.cli.reproduce import RESULTS, Results, Take, What, list_studies, say, write_page
 from deepnlp.cli.shared import Answer
-from deepnlp.cli.train import Recipe, Task, configure, defaults_of
 from deepnlp.files.tables import table
-from deepnlp.options import Option
-from deepnlp.studies.declaration import declared_names
+from deepnlp.options import Option, options_of
 from deepnlp.studies.logs import Logs
 from deepnlp.studies.parameter import parse, text
 from deepnlp.studies.running import run_search
-from deepnlp.studies.sampling import DECLARED
-from deepnlp.studies.search import PRUNERS, SAMPLERS, Search, build_search, load_search
-from deepnlp.studies.trials import Trial, begun_trials, best_of, read_trials
+from deepnlp.studies.search import DECLARED, Search, begun_search, build_search, load_search
 from deepnlp.training.result import figure_text
-
-__all__ = ["configure", "run"]
 
 STUDIES = "runs/search"
 
-Number = Annotated[int | None, Option(low=0)]
+
+def configure(parser: Parser, argv: Sequence[str]) -> None:
+    """Add the manner of a search, which is declared with it, and the options of its trials."""
+    declare(parser, Search, default=argparse.SUPPRESS, required=False)
+    train.configure(parser, argv)
 
 
 def run(
@@ -50,18 +50,12 @@ def run(
     study: Annotated[str | None, Option(metavar="DIR")] = None,
     workers: Annotated[int, Option("processes", low=1, high=64)] = 1,
     space: Annotated[Sequence[str], Option(metavar="OPTION=VALUES")] = (),
-    trials: Annotated[int | None, Option(low=1, high=1_000_000)] = None,
-    sampler: Annotated[str | None, Option(choices=SAMPLERS)] = None,
-    sampler_seed: Number = None,
-    startup_trials: Number = None,
-    pruner: Annotated[str | None, Option(choices=PRUNERS)] = None,
-    warmup_epochs: Number = None,
     results: Results = RESULTS,
     status: What = False,
     take: Take = None,
     page: What = False,
-    task: Task = None,
-    recipe: Recipe = None,
+    task: train.Task = None,
+    recipe: train.Recipe = None,
     **options: Any,
 ) -> Answer:
     """Search, or do what else was asked for.
@@ -75,18 +69,6 @@ def run(
     space : sequence of str
         an option of the training run to search, and its values: OPTION=LOW:HIGH[:STEP|:log] or
         OPTION=VALUE,...; OPTION+OPTION=... for options that have the same value; may be repeated.
-    trials : int, optional
-        number of trials; without it all points of the space.
-    sampler : str, optional
-        how values are chosen (default tpe).
-    sampler_seed : int, optional
-        its seed (default 0).
-    startup_trials : int, optional
-        trials before tpe and median begin (default 5).
-    pruner : str, optional
-        how trials that are not promising are ended (default median).
-    warmup_epochs : int, optional
-        epochs in which none is ended (default 1).
     status : bool
         only list the trials.
     take : str, optional
@@ -95,74 +77,55 @@ def run(
         only write the page from the logs.
     task : str, optional
         what to train for; with --help after it, its options are shown (default lm).
+    **options
+        The manner of the search, and options of all trials.
     """
-    manner = {
-        "trials": trials,
-        "sampler": sampler,
-        "sampler_seed": sampler_seed,
-        "startup_trials": startup_trials,
-        "pruner": pruner,
-        "warmup_epochs": warmup_epochs,
-        "recipe": recipe,
-    }
-    manner = {key: value for key, value in manner.items() if value is not None}
-    chosen = _search(name, study, task, space, manner, options)
-    if chosen is None:
-        return _list(Path(results))
-    folder = Path(study or f"{STUDIES}/{chosen.name}")
+    manner = {name: options.pop(name) for name in options_of(Search) if name in options}
+    manner |= {} if recipe is None else {"recipe": recipe}
+    search = _search(name, study, task, [parse(point) for point in space], manner, options)
+    if search is None:
+        return list_studies("search", load_search, results)
+    folder = Path(study or f"{STUDIES}/{search.name}")
     if status:
-        return _report(chosen, folder, "status")
-    if take is not None:
-        taken = Logs(chosen, Path(results) / chosen.folder).take(Path(take))
-        numbers = ", ".join(str(chosen.run_names.index(name)) for name in taken)
-        print(f"taken in: trials {numbers}")
+        return _report(search, folder, "status")
     if take is not None or page:
-        return write_page(chosen, results)
-    state = run_search(chosen, folder, workers, say=say)
-    if state == "interrupted":
-        print("interrupted; the same command goes on")
-    return _report(chosen, folder, state)
+        return write_page(search, results, take)
+    return _report(search, folder, run_search(search, folder, workers, say))
 
 
 def _search(
     name: str | None,
     study: str | None,
     task: str | None,
-    space: Sequence[str],
+    space: Sequence[tuple[str, Any]],
     manner: dict[str, Any],
     options: dict[str, Any],
 ) -> Search | None:
     """The search of a file, of the folder of a study, or of the command line; None for a list."""
-    given = [*({"space": 1} if space else {}), *manner, *options]
+    given = [*(["space"] if space else []), *manner, *options]
     if name is not None:
         _leave_out(f"search {name} are in its file", given)
         return load_search(name)
-    if space:
-        if study is None:
-            raise ValueError("--space needs a folder for the trials: --study DIR")
-        points = [parse(point) for point in space]
-        names = [name for name, _ in points]
-        if len({*names}) < len(names):
-            raise ValueError(f"--space has an option twice: {', '.join(names)}")
-        task = task or defaults_of(recipe=manner.get("recipe")).task
-        content = {**manner, "space": dict(points), "options": {"task": task, **options}}
+    if space and study is None:
+        raise ValueError("--space needs a folder for the trials: --study DIR")
+    if space and study is not None:
+        if len({*dict(space)}) < len(space):
+            twice = ", ".join(name for name, _ in space)
+            raise ValueError(f"--space has an option twice: {twice}")
+        task = task or train.defaults_of(recipe=manner.get("recipe")).task
+        content = {**manner, "space": dict(space), "options": {"task": task, **options}}
         return build_search(Path(study).name, content)
-    if study is None:
-        if given:
-            raise ValueError(
-                f"{flag(given[0])} needs a space to search: --space OPTION=LOW:HIGH, or "
-                "OPTION=VALUE,..."
-            )
-        return None
-    declared = Path(study) / DECLARED
-    if not declared.exists():
-        raise FileNotFoundError(
-            f"no study in {study}: it has no {DECLARED}; begin one with --space"
+    if study is not None:
+        begun = begun_search(Path(study))
+        others = [name for name in given if name != "trials"]
+        _leave_out(f"the study in {study} are in its {DECLARED}", others)
+        return replace(begun, **manner)
+    if given:
+        raise ValueError(
+            f"{flag(given[0])} needs a space to search: --space OPTION=LOW:HIGH, or "
+            "OPTION=VALUE,..."
         )
-    begun = replace(load_search(str(declared)), name=Path(study).name)
-    others = [name for name in given if name != "trials"]
-    _leave_out(f"the study in {study} are in its {DECLARED}", others)
-    return replace(begun, **manner)
+    return None
 
 
 def _leave_out(where: str, given: Iterable[str]) -> None:
@@ -171,48 +134,28 @@ def _leave_out(where: str, given: Iterable[str]) -> None:
         raise ValueError(f"the options of {where}: leave out {', '.join(map(flag, given))}")
 
 
-def _list(results: Path) -> Answer:
-    """All searches, and how many of their trials have ended."""
-    rows = []
-    for search in map(load_search, declared_names("search")):
-        ended = Logs(search, results / search.folder).read_all()
-        rows.append((search.name, search.title, len(ended), search.trials))
-    return list_studies("searches", ("search", ">trials"), ("ended", "trials"), rows)
-
-
 def _report(search: Search, folder: Path, state: str) -> Answer:
     """The trials of a study and the best of them."""
-    trials = read_trials(search, folder)
-    best = best_of(search, trials)
-    facts = {
-        **{"search": search.name, "study": str(folder), "state": state},
-        "trials": [_as_json(search, trial) for trial in trials],
-        "best": None if best is None else _as_json(search, best),
-    }
-    rows = [(t.number, t.values, figure_text(t.best), len(t.curve), t.status) for t in trials]
-    for number, values, epochs in begun_trials(search, folder):
-        rows.append((number, values, "-", epochs, "not ended"))
-    cells = [
-        [str(number), *map(text, values.values()), figure, str(epochs), status]
-        for number, values, figure, epochs, status in sorted(rows, key=lambda row: row[0])
-    ]
+    logs = Logs(search, folder)
+    ended = logs.read_all()
+    best, rows = search.best_of(ended), []
+    facts = {trial.name: search.facts(trial) for trial in logs.all_begun()}
+    for number, values, status, epochs, _, figure in (each.values() for each in facts.values()):
+        words = [*map(text, values.values()), figure_text(figure), str(epochs), status]
+        rows.append([str(number), *words])
     names = [f">{parameter.name}" for parameter in search.space]
-    lines = [table([">trial", *names, f">{search.metric}", ">epochs", "state"], cells)]
-    lines.append(f"{len(trials)} of {search.trials} trials have ended")
+    headings = [">trial", *names, f">{search.metric}", ">epochs", "state"]
+    lines = [table(headings, rows), f"{len(ended)} of {search.trials} trials have ended"]
     if best is not None:
-        figure = f"{search.metric} {figure_text(best.best)}"
-        lines.append(f"best: trial {best.number} ({best.describe()}), {figure}")
-        run_folder = shlex.quote(str(best.run.folder.path))
-        lines.append(f"on the test split: deepnlp evaluate {run_folder} --split test")
-    return Answer(facts, "\n".join(lines), INTERRUPTED if state == "interrupted" else 0)
-
-
-def _as_json(search: Search, trial: Trial) -> dict[str, Any]:
-    return {
-        "number": trial.number,
-        "values": dict(trial.values),
-        "status": trial.status,
-        "epochs": len(trial.curve),
-        "best_epoch": trial.best_epoch,
-        search.metric: trial.best,
+        run_folder, figure = shlex.quote(str(best.folder.path)), figure_text(best.best)
+        said = f"trial {search.number(best)} ({search.describe(best)}), {search.metric} {figure}"
+        lines += [
+            f"best: {said}",
+            f"on the test split: deepnlp evaluate {run_folder} --split test",
+        ]
+    about = {
+        **{"search": search.name, "study": str(folder), "state": state},
+        "trials": [*facts.values()],
+        "best": None if best is None else facts[best.name],
     }
+    return Answer(about, "\n".join(lines), INTERRUPTED if state == "interrupted" else 0)

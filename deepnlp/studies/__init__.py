@@ -2,9 +2,8 @@
 
 A *table* of results is rows times seeds: recipes with options, beside what a source published. A
 *search* is trials whose options are sampled. Either is a TOML file, in ``tables/`` or ``searches/``
-(``declaration.py`` reads it), each of its runs is a run folder under a lock, trained by a process
-of its own (``running.py`` starts it, ``worker.py`` is it), and from the logs that finished runs
-leave in ``docs/results/`` alone come the page (``page.py``) and its figures (``figure.py``).
-
-A worker begins with this file, before anything that takes time: so it imports nothing.
+(``table.py`` and ``search.py`` read it). Each run is a run folder under a lock, trained by a
+process of its own (``running.py`` starts it, ``training.py`` is it). From the logs that runs leave
+in ``docs/results/`` alone (``logs.py``) come the page (``page.py``, with the sentences of
+``pages.toml``) and its figures (``figure.py``).
 """

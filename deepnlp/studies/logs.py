@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
 from deepnlp.studies.study import Study
+from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
 PLACES = ("folder", "files")  # keys of result.json that say where the run was made
 FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
 ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way
-NOT_RUN, CHANGED = "not run", "run with other options"
+NOT_RUN, NOT_ENDED, CHANGED = "not run", "not ended", "run with other options"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has ended: its options, the figures of each epoch, and ``result.json``."""
+    """A run that has begun: its options, the figures of each epoch, and ``result.json``."""
 
     folder: RunFolder
     config: TrainConfig
@@ -33,6 +35,37 @@ class Run:
     def name(self) -> str:
         """The name of its folder."""
         return self.folder.path.name
+
+    @property
+    def status(self) -> str:
+        """How it ended, or that it has not."""
+        return str(self.result.get("status", NOT_ENDED))
+
+    @cached_property
+    def curve(self) -> list[float]:
+        """The validation figure that decides, after each epoch."""
+        metric, _ = judged_by(self.config)
+        figures = [row.get(f"valid_{metric}") for row in self.history]
+        curve = [float(figure) for figure in figures if isinstance(figure, int | float)]
+        if len(curve) < len(figures):
+            raise DeepNLPError(f"{self.folder.metrics} is damaged: an epoch has no valid_{metric}")
+        return curve
+
+    @property
+    def best(self) -> float | None:
+        """The best validation."""
+        better: Callable[..., float | None] = max if judged_by(self.config)[1] else min
+        return better(self.curve, default=None)
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch of the best validation."""
+        return None if self.best is None else 1 + self.curve.index(self.best)
+
+
+def judged_by(config: TrainConfig) -> tuple[str, bool]:
+    """The validation figure that decides, and whether more of it is better."""
+    return TASKS[config.task].judged_by(config)
 
 
 class Logs:
@@ -58,6 +91,16 @@ class Logs:
             return NOT_RUN
         return CHANGED if self.changes(name) else FINISHED
 
+    def has_ended(self, name: str) -> bool:
+        """Whether a run would end in the same way again."""
+        return (self._result(name) or {}).get("status") in ENDED
+
+    def _result(self, name: str) -> dict[str, Any] | None:
+        try:
+            return self.of(name).read_result()
+        except FileNotFoundError:  # the run has just been gone on with
+            return None
+
     def changes(self, name: str) -> list[str]:
         """Which options of a run, or of one that it needs, are not those of the study."""
         if not self.of(name).config.exists():
@@ -71,27 +114,35 @@ class Logs:
         if changes:
             raise DeepNLPError(
                 f"{self.of(name).path} was run with other options than the {self.study.kind} "
-                f"states ({'; '.join(changes)}): {self.study.change_advice}"
+                f"states ({'; '.join(changes)}): {self.study.words['changed']}"
             )
+
+    def begun(self, name: str) -> Run | None:
+        """A run, whether it has ended or not; None where it has not begun."""
+        folder = self.of(name)
+        if not folder.config.exists():
+            return None
+        config = TrainConfig.load(folder.config)
+        return Run(folder, config, folder.read_metrics(), self._result(name) or {})
+
+    def all_begun(self) -> list[Run]:
+        """All runs that have begun, whether they have ended or not."""
+        return [run for run in map(self.begun, self.study.run_names) if run is not None]
 
     def read(self, name: str) -> Run | None:
         """A run, None where it has not ended; an error unless it is whole and of the study."""
         folder = self.of(name)
-        Result.of(folder)  # an error for a value of another kind
-        result = folder.read_result() or {}
-        if result.get("status") not in ENDED:
+        if not self.has_ended(name):
             return None
-        for file in LOG_FILES:
-            if not (folder.path / file).is_file():
-                raise FileNotFoundError(f"{folder.path} holds no finished run: it has no {file}")
-        history = folder.read_metrics()
-        if (history[-1]["epoch"] if history else 0) != result["epochs"]:
-            raise DeepNLPError(
-                f"{folder.path} is damaged: its metrics.jsonl does not end with epoch "
-                f"{result['epochs']}"
-            )
+        Result.of(folder)  # an error for a value of another kind
         self.refuse_changes(name)
-        return Run(folder, TrainConfig.load(folder.config), history, result)
+        run, epochs = self.begun(name), (folder.read_result() or {})["epochs"]
+        if run is None or (run.history[-1]["epoch"] if run.history else 0) != epochs:
+            raise DeepNLPError(
+                f"{folder.path} is damaged: it has no config.toml, or its metrics.jsonl does not "
+                f"end with epoch {epochs}"
+            )
+        return run
 
     def read_all(self) -> list[Run]:
         """All runs that have ended; an error if those of one task had different texts."""
@@ -104,7 +155,9 @@ class Logs:
             fingerprint = corpus.get("fingerprint")
             earlier, expected = first.setdefault(key, (run.name, fingerprint))
             if fingerprint != expected:
-                advice = self.study.text_advice.format(run=run.folder.path, folder=self.folder)
+                advice = self.study.words["other_text"].format(
+                    run=run.folder.path, folder=self.folder
+                )
                 raise DeepNLPError(
                     f"{run.name} and {earlier} were run on different texts of the name "
                     f"{corpus['name']}: {advice}"
@@ -116,14 +169,14 @@ class Logs:
 
         ``source`` holds their folders, or a folder of the study's name with them.
         """
-        if (source / self.study.name).is_dir():
-            source = source / self.study.name
-        there = Logs(self.study, source)
-        runs = there.read_all()
+        study, words = self.study, self.study.words
+        if (source / study.name).is_dir():
+            source = source / study.name
+        runs = Logs(study, source).read_all()
         if not runs:
             raise FileNotFoundError(
-                f"{source} holds no {self.study.ended_run} of {self.study.kind} {self.study.name}: "
-                f"expected folders such as {self.study.run_names[0]}"
+                f"{source} holds no {words['done']} {words['run']} of {study.kind} {study.name}: "
+                f"expected folders such as {study.run_names[0]}"
             )
         for run in runs:
             self.copy(run)
@@ -138,8 +191,3 @@ class Logs:
             with replacing(to.path / name) as file:
                 file.write((run.folder.path / name).read_bytes())
         to.write_result({key: value for key, value in run.result.items() if key not in PLACES})
-
-    def remove(self, name: str) -> None:
-        """Forget a run, ``result.json`` first."""
-        for file in reversed(LOG_FILES):
-            (self.of(name).path / file).unlink(missing_ok=True)

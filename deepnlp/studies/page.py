@@ -1,57 +1,132 @@
-"""The page of a study, from its declaration and the committed logs alone."""
+"""The page of a study, from its declaration and the committed logs alone.
+
+Its tables are templates with figures in braces, filled in from ``result.json``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from deepnlp.errors import DeepNLPError
-from deepnlp.files.writing import replacing
-from deepnlp.studies.cells import Line, figures_of, markdown, table_lines
-from deepnlp.studies.logs import ENDED, NOT_RUN, Logs, Run
+from deepnlp.studies.logs import DIVERGED, ENDED, NOT_RUN, Logs, Run
 from deepnlp.studies.parameter import text
 from deepnlp.studies.sampling import can_estimate_importance
 from deepnlp.studies.search import Search
-from deepnlp.studies.study import Column
+from deepnlp.studies.study import PAGES, Column
 from deepnlp.studies.table import Table
-from deepnlp.studies.trials import best_of, trials_of
 from deepnlp.training.result import figure_text
 
-SAMPLERS = {
-    "tpe": "The values of a trial are chosen by a tree-structured Parzen estimator (Bergstra et "
-    "al. 2011), those of the first {startup_trials} trials at random (seed {sampler_seed}).",
-    "random": "The values of each trial are drawn at random (seed {sampler_seed}).",
-    "grid": "The trials are the points of a grid.",
-}
-PRUNERS = {
-    "median": "A trial is ended (pruned) after an epoch, from epoch {first} on, if its best "
-    "validation is worse than the median of the finished trials at that epoch, of which there must "
-    "be {startup_trials}.",
-    "halving": "Trials are ended (pruned) by successive halving: at epochs that are three times as "
-    "far each, a third of the trials goes on.",
-    "none": "No trial is ended before its last epoch.",
-}
-SOME_RUNS = "runs have finished; a row of which none has says"
-SEEDS = "Figures that differ between seeds are given as mean ± standard deviation of the runs."
-IMPORTANCE = (
-    "The importance of a parameter is the share of the difference between the finished trials that "
-    "Optuna ascribes to it (PED-ANOVA: Watanabe, Bansal and Hutter 2023); of so few trials it is a "
-    "rough estimate."
-)
+NO_VALUE = "-"
 
 
-LOG = "({run.folder}/{run.name}/metrics.jsonl)"
-RUNS = [
-    Column("run", "[{run.name}]" + LOG, "left"),
-    Column("seed", "{run.seed}"),
-    Column("epochs", "{run.epochs}"),
-    Column("updates", "{run.steps:,}"),
-    Column("minutes", "{run.minutes:.1f}"),
-    Column("of the processor", "{run.cpu_minutes:.1f}"),
-    Column("memory (MB)", "{run.peak_memory_mb:,.0f}"),
-    Column("with", "{run.versions.backend}, Python {run.versions.python}", "left"),
-    Column("processor", "{run.versions.processor}", "left"),
-]
+@dataclass(frozen=True)
+class Line:
+    """A line of a page: its runs, and a row, of which some is known without runs."""
+
+    runs: Sequence[Run]
+    row: Mapping[str, Any] = field(default_factory=dict)
+    before: Line | None = None  # the row that it comes after
+
+    def values(self, path: str) -> list[Any]:
+        """What stands at a path, or the difference of two paths, in each run; else None."""
+        first, minus, second = path.partition(" - ")
+        if minus:
+            pairs = zip(self.values(first), self.values(second), strict=True)
+            return [None if None in (a, b) else a - b for a, b in pairs]
+        source, _, rest = path.partition(".")
+        if source == "before":
+            numbers = self.before.numbers(rest) if self.before else []
+            return [float(np.mean(numbers)) if numbers else None] * len(self.runs)
+        return [_at({**_figures(run), "row": self.row}, path) for run in self.runs]
+
+    def numbers(self, path: str) -> list[float]:
+        """The values at a path of the runs that have one."""
+        return [value for value in self.values(path) if value is not None] if path else []
+
+    def text(self, template: str) -> str:
+        """A template with the figures in braces filled in: the mean and the spread over seeds."""
+        parts = []
+        for literal, path, form, _ in string.Formatter().parse(template):
+            parts.append(literal)
+            if path is None:
+                continue
+            alone = path.startswith("row.") and " - " not in path  # needs no run
+            values = [_at({"row": self.row}, path)] if alone else self.values(path)
+            if not values:
+                return NOT_RUN
+            is_figure = not alone and " - " not in path
+            if is_figure and values.count(None) == len(values) and self.diverged():
+                return DIVERGED
+            parts.append(_mean_and_spread(values, form or ""))
+        return NO_VALUE if NO_VALUE in parts else "".join(parts)
+
+    def diverged(self) -> bool:
+        """Whether a run ended early since its loss was no longer finite."""
+        return any(run.status == DIVERGED for run in self.runs)
+
+
+def table_lines(table: Table, runs: Sequence[Run]) -> list[Line]:
+    """The finished runs of every row."""
+    lines: dict[str, Line] = {}
+    for row in table.rows:
+        names = [f"{row.name}-{seed}" for seed in sorted(row.seeds)]
+        ended = [run for name in names for run in runs if run.name == name]
+        lines[row.name] = Line(ended, {**vars(row), "new": row.new}, lines.get(row.after))
+    return [*lines.values()]
+
+
+def _figures(run: Run) -> dict[str, Any]:
+    """All that a template may name of a run."""
+    seconds = {name: run.result.get(f"{name}seconds") for name in ("", "cpu_")}
+    minutes = {f"{name}minutes": None if s is None else s / 60 for name, s in seconds.items()}
+    return {**run.result, **minutes, "name": run.name, "config": run.config}
+
+
+def markdown(columns: Sequence[Column], lines: Sequence[Line]) -> str:
+    """A table in Markdown, in which a ``|`` in a cell is escaped; without lines nothing.
+
+    >>> columns = [Column("row", "{row.name}", "left"), Column("test", "{test:.1f}")]
+    >>> print(markdown(columns, [Line([], {"name": "tied"})]))
+    | row | test |
+    |:--|--:|
+    | tied | not run |
+    """
+    rule = "|".join("--:" if column.align == "right" else ":--" for column in columns)
+    rows = [[line.text(column.text).replace("|", "\\|") for column in columns] for line in lines]
+    headings = [column.heading for column in columns]
+    rendered = ["| " + " | ".join(cells) + " |" for cells in [headings, *rows]]
+    return "\n".join([rendered[0], f"|{rule}|", *rendered[1:]]) if rows else ""
+
+
+def _mean_and_spread(values: Sequence[Any], form: str) -> str:
+    """The value, or the mean and the sample standard deviation of values that differ."""
+    values = [value for value in values if value is not None]
+    if not values:
+        return NO_VALUE
+    first = values[0]
+    kind = str if isinstance(first, str) else Real
+    if not all(isinstance(value, kind) for value in values):
+        raise DeepNLPError(f"a figure of a table should be a number in each run, got {values}")
+    if all(value == first for value in values) or isinstance(first, str):
+        return format(first, form) if form else text(first)
+    spread = format(float(np.std(values, ddof=1)), form.replace("+", ""))
+    return f"{format(float(np.mean(values)), form)} ± {spread}"
+
+
+def _at(table: Any, path: str) -> Any:
+    """What stands at a path of keys, None where there is nothing."""
+    for key in path.split("."):
+        if not isinstance(table, Mapping) or key not in table:
+            return None
+        table = table[key]
+    return table
 
 
 def render(study: Table | Search, results: Path) -> str:
@@ -68,133 +143,83 @@ def render(study: Table | Search, results: Path) -> str:
     DeepNLPError
         If a log is not that of the run which the study states.
     """
-    return _page(study, Logs(study, results / study.folder).read_all())
+    return page_of(study, Logs(study, results / study.folder).read_all())[0]
 
 
-def write_page(study: Table | Search, results: Path) -> Path:
-    """Write the page and its figures; gives the path of the page.
-
-    Parameters
-    ----------
-    study : Table or Search
-    results : path
-
-    Raises
-    ------
-    DeepNLPError
-        As :func:`render`; and if a search has no logs, since there is nothing to draw.
-    """
-    folder = results / study.folder
-    runs = Logs(study, folder).read_all()
-    content = _page(study, runs)
-    if isinstance(study, Search) and not runs:
-        raise DeepNLPError(f"{folder} holds no logs of trials: take them in with --take DIR")
-    files = [results / file for file, _ in _figures(study, runs)]
-    (results / "images" if files else results).mkdir(parents=True, exist_ok=True)
-    if files:
-        from deepnlp.studies.figure import draw  # matplotlib takes a second to import
-
-        draw(study, runs, files)
-    page = results / f"{study.folder}.md"
-    with replacing(page) as file:
-        file.write(content.encode("utf-8"))
-    return page
-
-
-def _page(study: Table | Search, runs: Sequence[Run]) -> str:
-    call = f"deepnlp {study.command} {study.name}"
-    images = [f"![{alt}]({file})" for file, alt in _figures(study, runs)]
+def page_of(study: Table | Search, runs: Sequence[Run]) -> tuple[str, list[str]]:
+    """The text of the page, and the files of its figures."""
+    said = PAGES[study.kind]
     if isinstance(study, Table):
-        body, columns, lines = _table_parts(study, runs, images)
+        facts, figures = _of_table(study, runs, said)
     else:
-        body, columns, lines = _search_parts(study, runs, images)
-    parts = [
-        f"# {study.title}",
-        study.text.strip(),
-        f"```\n{call}\n```",
-        *body,
-        study.notes.strip(),
-        f"## The {'runs' if isinstance(study, Table) else 'trials'}",
-        "Each links to its log, a line of figures an epoch; beside it are the options "
-        "(`config.toml`) and the final figures (`result.json`).",
-        markdown(columns, lines),
-        f"This page is written from these logs by `{call} --page`.",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+        facts, figures = _of_search(study, runs, said)
+    counts = {"done": len(runs), "count": len(study.run_names), **facts}
+    facts["progress"] = said["all" if len(runs) == counts["count"] else "some"].format(**counts)
+    for key in ("title", "text", "notes", "name"):
+        facts[key] = getattr(study, key).strip()
+    facts["figures"] = "\n\n".join(f"![{alt}]({file})" for file, alt in figures.items())
+    paragraphs = said["page"].format(**facts).strip().split("\n\n")
+    return "\n\n".join(part.rstrip() for part in paragraphs if part.strip()) + "\n", [*figures]
 
 
-def _figures(study: Table | Search, runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The files of the figures of a page, and what each shows."""
-    stem = f"images/{study.folder}"
-    if isinstance(study, Table):
-        shown = any(study.job_of(run.name).row.shown for run in runs)
-        return [(f"{stem}.png", study.figure.title)] if study.figure and shown else []
-    names = " and ".join(parameter.name for parameter in study.space)
-    trials = f"{stem}-trials.png", "Validation by epoch, and the best trial so far"
-    parameters = f"{stem}-parameters.png", f"The best validation of each trial by {names}"
-    return [trials, parameters] if runs else []
+Parts = tuple[dict[str, Any], dict[str, str]]  # what a page is filled with; files and their texts
 
 
-Parts = tuple[list[str], list[Column], list[Line]]  # the body, and the table of runs below it
-
-
-def _table_parts(table: Table, runs: Sequence[Run], images: Sequence[str]) -> Parts:
+def _of_table(table: Table, runs: Sequence[Run], said: Mapping[str, Any]) -> Parts:
     """Of the page of a table."""
-    lines = table_lines(table, runs)
-    count = len(table.jobs)
-    progress = f"All {count} runs have finished."
-    if len(runs) < count:
-        progress = f'{len(runs)} of {count} {SOME_RUNS} "{NOT_RUN}".'
-    if max(len(table.seeds_of(row)) for row in table.rows) != 1:
-        progress = f"{progress} {SEEDS}"
-    shown = [line for line in lines if line.row["shown"]]
-    body = [progress, markdown(table.columns, shown), *images]
-    return body, RUNS, [Line([run]) for line in lines for run in line.runs]
+    rows = table_lines(table, runs)
+    shown = [line for line in rows if line.row["shown"]]
+    ended = [
+        Line([run], {"seed": table.job_of(run.name).seed, "folder": table.folder})
+        for line in rows
+        for run in line.runs
+    ]
+    facts = {
+        "columns": markdown(table.columns, shown),
+        "seeds": said["seeds"] if any(len(row.seeds) > 1 for row in table.rows) else "",
+        "runs": markdown(_columns(said["runs"]), ended),
+    }
+    figures = {}
+    if table.figure is not None and any(line.runs for line in shown):
+        figures = {f"images/{table.folder}.png": table.figure.title}
+    return facts, figures
 
 
-def _search_parts(search: Search, runs: Sequence[Run], images: Sequence[str]) -> Parts:
+def _of_search(search: Search, trials: Sequence[Run], said: Mapping[str, Any]) -> Parts:
     """Of the page of a search; the best trial is in bold."""
-    trials = trials_of(search, runs)
-    best, statuses = best_of(search, trials), [trial.status for trial in trials]
-    recipe = f"recipe `{search.recipe}`" if search.recipe else "options"
-    facts = {**vars(search), "first": search.warmup_epochs + 1}
-    manner = [
-        f"The trials have the {recipe} in common, with {search.config.epochs} epochs at most.",
-        SAMPLERS[search.sampler].format(**facts),
-        PRUNERS[search.pruner].format(**facts),
-        "The test split was not measured.",
-    ]
-    counts = [f"{statuses.count(status)} {status}" for status in ENDED if status in statuses]
-    progress = f"{len(trials)} of {search.trials} trials have ended."
-    if len(trials) == search.trials:
-        progress = f"All {search.trials} trials have ended: {', '.join(counts)}."
-    if best is not None:
-        progress += (
-            f" The best of those that ran to their end is trial {best.number}, with "
-            f"{best.describe()}: validation {search.metric} {figure_text(best.best)} after epoch "
-            f"{best.best_epoch}."
-        )
-    option, values = (
-        Column("option", "`{row.name}`", "left"),
-        Column("values", "{row.values}", "left"),
-    )
-    space = [Line([], {"name": p.name, "values": p.describe()}) for p in search.space]
-    importance = IMPORTANCE if can_estimate_importance(search, trials) else ""
-    body = [" ".join(manner), markdown([option, values], space), progress, *images, importance]
-    columns = [
-        Column("trial", "[{run.number}]" + LOG),
-        *(Column(f"`{p.name}`", f"{{run.values.{p.name}}}") for p in search.space),
-        Column(f"best validation {search.metric}", "{run.best}"),
-        Column("after epoch", "{run.best_epoch}"),
-        Column("epochs", "{run.epochs}"),
-        Column("minutes", "{run.minutes:.1f}"),
-        Column("state", "{run.status}", "left"),
-    ]
-    lines = []
+    names, statuses = [p.name for p in search.space], [trial.status for trial in trials]
+    ended = [f"{statuses.count(status)} {status}" for status in ENDED if status in statuses]
+    manner = {**vars(search), "first": search.warmup_epochs + 1}
+    best, lines = search.best_of(trials), []
     for trial in trials:
         figure = figure_text(trial.best)
-        chosen = {name: text(value) for name, value in trial.values.items()}
-        own = {"number": trial.number, "values": chosen, "best_epoch": trial.best_epoch}
-        own |= {"folder": search.folder, "best": f"**{figure}**" if trial is best else figure}
-        lines.append(Line([figures_of(trial.run, **own)]))
-    return body, columns, lines
+        shown = {"folder": search.folder, "best": f"**{figure}**" if trial is best else figure}
+        lines.append(Line([trial], {**search.facts(trial), **shown}))
+    columns = [Column("trial", "[{row.number}]({row.folder}/{name}/metrics.jsonl)")]
+    columns += [Column(f"`{name}`", f"{{row.values.{name}}}") for name in names]
+    facts = {
+        "options": f"recipe `{search.recipe}`" if search.recipe else "options",
+        "epochs": search.config.epochs,
+        "sampler": said["sampler"][search.sampler].format(**manner),
+        "pruner": said["pruner"][search.pruner].format(**manner),
+        "space": markdown(
+            _columns(said["space"]),
+            [Line([], {"name": p.name, "values": p.describe()}) for p in search.space],
+        ),
+        "statuses": ", ".join(ended),
+        "best": "",
+        "importance": said["importance"] if can_estimate_importance(search, trials) else "",
+        "runs": markdown([*columns, *_columns(said["runs"], metric=search.metric)], lines),
+    }
+    if best is not None:
+        of_best = {**search.facts(best), "values": search.describe(best)}
+        figure = figure_text(best.best)
+        facts["best"] = said["best"].format(metric=search.metric, figure=figure, **of_best)
+    texts = said["figures"] if trials else {}
+    stem, by = f"images/{search.folder}", " and ".join(names)
+    return facts, {f"{stem}-{key}.png": alt.format(names=by) for key, alt in texts.items()}
+
+
+def _columns(parts: Sequence[Mapping[str, str]], **facts: str) -> list[Column]:
+    """The columns of a table, whose headings have facts in braces."""
+    return [Column(**{**part, "heading": part["heading"].format(**facts)}) for part in parts]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from deepnlp.options import Option
-from deepnlp.studies.declaration import check_keys
+from deepnlp.studies.study import check_keys
 from deepnlp.training import TrainConfig
-from deepnlp.training.config import option_groups
+from deepnlp.training.config import all_options
 
 KEYS = ("choices", "low", "high", "step", "log")  # of its table in the TOML file
+SYNTAX = "OPTION=LOW:HIGH, OPTION=LOW:HIGH:STEP, OPTION=LOW:HIGH:log or OPTION=VALUE,VALUE,..."
 DIGITS = 4  # of a number that is drawn, so that it can be read and typed again
 
 
@@ -56,10 +56,7 @@ class Parameter:
 
     def contains(self, value: Any) -> bool:
         """Whether it is one of the values."""
-        points = self.points()
-        if points is not None:
-            return value in points
-        return isinstance(value, int | float) and bool(self.low <= value <= self.high)
+        return value in self.choices if self.choices else bool(value == self.tidy(value))
 
     def tidy(self, value: Any) -> Any:
         """The value that was meant by a drawn one: the nearest point, or few digits."""
@@ -82,20 +79,17 @@ def build_parameter(name: str, table: Mapping[str, Any], config: TrainConfig) ->
     """The parameter of a name, or an error that says which value cannot be tried."""
     if not isinstance(table, Mapping):
         raise ValueError(f"{name} should be a table with choices, or low and high, got {table!r}")
-    known = {n: o for group in option_groups(config.task).values() for n, o in group.items()}
-    for option in name.split("+"):
-        if option not in known:
-            raise ValueError(f"no option {option!r} to search: expected one of {', '.join(known)}")
-    options = [known[option] for option in name.split("+")]
+    known, options = all_options(config.task), []
+    for part in name.split("+"):
+        if part not in known:
+            raise ValueError(f"no option {part!r} to search: expected one of {', '.join(known)}")
+        options.append(known[part])
     check_keys(table, KEYS, name)
     if not table.get("choices"):
         return _range(name, table, options)
     if table.keys() != {"choices"}:
         raise ValueError(f"{name} has choices and a range: one of them is enough")
-    return Parameter(name, options[0].kind, _choices(name, table["choices"], options))
-
-
-def _choices(name: str, choices: Any, options: Sequence[Option]) -> list[Any]:
+    choices = table["choices"]
     if not isinstance(choices, list):
         raise ValueError(f"the choices of {name} should be a list, got {choices!r}")
     for option in options:
@@ -104,7 +98,7 @@ def _choices(name: str, choices: Any, options: Sequence[Option]) -> list[Any]:
         raise ValueError(f"each choice of {name} should be one value, got {choices}")
     if len({*choices}) < len(choices):
         raise ValueError(f"a choice of {name} is there twice: {', '.join(map(text, choices))}")
-    return choices
+    return Parameter(name, options[0].kind, choices)
 
 
 def _range(name: str, table: Mapping[str, Any], options: Sequence[Option]) -> Parameter:
@@ -122,10 +116,7 @@ def _range(name: str, table: Mapping[str, Any], options: Sequence[Option]) -> Pa
     if log and (step is not None or low <= 0):
         raise ValueError(f"{name} is on a logarithmic scale: it has no step, and is above 0")
     if step is not None:
-        expected, kinds = ("a whole number", int) if kind is int else ("a number", int | float)
-        if not isinstance(step, kinds) or isinstance(step, bool) or not 0 < step < math.inf:
-            raise ValueError(f"the step of {name} should be {expected} above 0, got {step!r}")
-        step = kind(step)
+        step = Option(kind=kind, above=0).check(step, f"the step of {name}")
         if (Decimal(repr(high)) - Decimal(repr(low))) % Decimal(repr(step)):
             raise ValueError(
                 f"steps of {text(step)} do not lead from {text(low)} to {text(high)} in {name}"
@@ -143,18 +134,16 @@ def parse(argument: str) -> tuple[str, dict[str, Any]]:
     >>> parse("cell=lstm,gru")
     ('cell', {'choices': ['lstm', 'gru']})
     """
-    name, equals, values = argument.partition("=")
-    if not (name and equals and values):
-        raise ValueError(
-            f"a parameter should be OPTION=LOW:HIGH, OPTION=LOW:HIGH:STEP, OPTION=LOW:HIGH:log or "
-            f"OPTION=VALUE,VALUE,..., got {argument!r}"
-        )
-    parts = values.split(":")
-    if not 2 <= len(parts) <= 3:
+    name, _, values = argument.partition("=")
+    parts = [_value(part) for part in values.split(":")]
+    if not (name and values):
+        raise ValueError(f"a parameter should be {SYNTAX}, got {argument!r}")
+    if len(parts) not in (2, 3):
         return name, {"choices": [_value(value) for value in values.split(",")]}
-    log = {"log": True} if parts[2:] == ["log"] else {}
-    numbers = parts[:2] if log else parts
-    table = {**dict(zip(KEYS[1:], map(_value, numbers), strict=False)), **log}
+    table = dict(zip(KEYS[1:], parts, strict=False))
+    if parts[2:] == ["log"]:
+        table |= {"log": True}
+        del table["step"]
     for value in table.values():
         if isinstance(value, str):
             raise ValueError(f"a range has numbers, got {value!r} in {argument!r}")

@@ -1,15 +1,20 @@
-"""Running a study in processes of their own: rows of a table in turn, trials several at once."""
+"""Running a study: each run in a process of its own, and several at once.
+
+Any number of commands, on this machine or others that have the folder, may run the same study.
+Whoever trains a run holds its lock, which the system frees when the process ends, in whatever way.
+So a run that has not ended and whose lock is free can be begun, or gone on with.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import json
+import asyncio
+import math
 import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +25,131 @@ from deepnlp.datasets.files import data_folder
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import FINISHED, Logs
-from deepnlp.studies.page import write_page
-from deepnlp.studies.sampling import SampledStudy, begin_study, require_optuna
-from deepnlp.studies.search import Search
-from deepnlp.studies.table import Job, Table
-from deepnlp.studies.worker import CODES, ERROR, FAILED
+from deepnlp.studies.sampling import draw_values, require_optuna
+from deepnlp.studies.search import LOCK, Search, begin_study
+from deepnlp.studies.table import Table
+from deepnlp.studies.training import CODES, FAILED
+from deepnlp.training import TrainConfig
+from deepnlp.training.result import figure_text
 
-PATIENCE = 30.0  # seconds to wait for an earlier process of the same run to end
+POLL = 0.2  # seconds between two looks whether a run of another command is left
 THREADS = "DEEPNLP_NUM_THREADS"
+WORKER = [sys.executable, "-m", "deepnlp.studies.training"]
 
 Say = Callable[[str], None]
+
+
+@dataclass
+class Runner:
+    """Runs what has not ended of a study; errors go to standard error.
+
+    ``names`` are the runs in the order in which they are begun once those that they need have
+    ended. ``options_of`` gives the options of a new run, ``say`` takes a line that a worker prints,
+    and ``ended`` the name of a run that has ended. The workers work in ``cwd``.
+    """
+
+    runs: Logs
+    names: Sequence[str]
+    options_of: Callable[[str], TrainConfig]
+    say: Say
+    ended: Callable[[str], None]
+    cwd: Path | None = None
+    begun: set[str] = field(default_factory=set)  # by this command
+    failed: list[str] = field(default_factory=list)
+    processes: set[Any] = field(default_factory=set)
+    stopping: bool = False
+
+    def run(self, workers: int = 1) -> str:
+        """Run all, ``workers`` at once: ``"finished"``, or ``"interrupted"`` by Ctrl-C."""
+        asyncio.run(self._run(workers))
+        if self.stopping:
+            self.say("interrupted; the same command goes on")
+            return "interrupted"
+        if self.failed:
+            raise DeepNLPError(
+                f"{len(self.failed)} of {len(self.names)} runs failed: {', '.join(self.failed)}; "
+                "see their errors above"
+            )
+        return FINISHED
+
+    async def _run(self, workers: int) -> None:
+        if os.name != "nt" and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._stop)
+        share = str(max(1, threads.number() // workers))
+        await asyncio.gather(*(self._work({THREADS: share, **os.environ}) for _ in range(workers)))
+
+    def _stop(self) -> None:
+        """Begin no other run, and interrupt those at hand."""
+        self.stopping = True
+        for process in self.processes:
+            process.stdin.write(b"stop\n")
+
+    async def _work(self, environment: Mapping[str, str]) -> None:
+        """Train one run after the other, until none is left; those of other commands may be."""
+        while not self.stopping and (left := [*filter(self._is_left, self.names)]):
+            name = next(filter(self._can_begin, left), None)
+            if name is None:
+                await asyncio.sleep(POLL)
+                continue
+            self.begun.add(name)
+            run, study = self.runs.of(name), self.runs.study
+            number = f"{study.words['run']} {self.names.index(name) + 1} of {len(self.names)}"
+            self.say(f"{study.name}: {number}, {name}")
+            with locked(self.runs.folder / LOCK, math.inf):
+                if not run.config.exists():
+                    run.path.mkdir(exist_ok=True)
+                    run.write_config(self.options_of(name).to_toml())
+            code = await run_worker(self, str(run.path.resolve()), environment)
+            self.begun.remove(name)
+            if code == CODES["finished"]:
+                self.ended(name)
+            elif code == CODES["interrupted"]:
+                self._stop()
+            elif code != CODES["busy"]:
+                self.failed.append(name)
+
+    def _is_left(self, name: str) -> bool:
+        """Whether a run has not ended, and it and those that it needs may still end."""
+        study, has_ended = self.runs.study, self.runs.has_ended
+        is_out = name in self.failed or (self.failed and study.stops_at_failure)
+        needs = (has_ended(need) or self._is_left(need) for need in study.needs(name))
+        return not (is_out or has_ended(name)) and all(needs)
+
+    def _can_begin(self, name: str) -> bool:
+        """Whether nobody trains a run that is left, and those that it needs have ended."""
+        if name in self.begun or not all(map(self.runs.has_ended, self.runs.study.needs(name))):
+            return False
+        with locked(self.runs.folder / f"{name}.lock", patience=0) as free:
+            return free
+
+
+async def run_worker(runner: Runner, folder: str, environment: Mapping[str, str]) -> int:
+    """Train a run in a process of its own, which ends when this one does; gives its exit code.
+
+    Ctrl-C does not reach it: it is told to stop.
+    """
+    source, data = str(Path(deepnlp.__file__).parents[1]), str(data_folder().resolve())
+    paths = os.pathsep.join([source, *filter(None, [environment.get("PYTHONPATH")])])
+    process: Any = await asyncio.create_subprocess_exec(
+        *WORKER,
+        backend.name(),
+        folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**environment, "DEEPNLP_DATA": data, "PYTHONPATH": paths},
+        start_new_session=True,
+        cwd=runner.cwd,
+    )
+    runner.processes.add(process)
+    if runner.stopping:  # meanwhile
+        process.stdin.write(b"stop\n")
+    async for line in process.stdout:
+        runner.say(line.decode().rstrip())
+    runner.processes.remove(process)
+    code = await process.wait()
+    if code not in (*CODES.values(), FAILED):
+        print(f"deepnlp: error: {folder}: its process was killed", file=sys.stderr)
+    return code
 
 
 def run_table(
@@ -59,8 +179,7 @@ def run_table(
     Returns
     -------
     str
-        ``"finished"``, if all of the runs that were asked for have; ``"busy"``, if another process
-        runs some of them; ``"interrupted"``.
+        ``"finished"``, if all of the runs that were asked for have, or ``"interrupted"``.
 
     Raises
     ------
@@ -70,86 +189,51 @@ def run_table(
     ValueError
         If ``only`` names what the table does not have.
     """
-    jobs = _jobs_of(table, only)
+    from deepnlp.studies.figure import write_page  # matplotlib takes a second to import
+
+    asked = table.names_of(only)
     logs, ours = Logs(table, results / table.folder), Logs(table, runs / table.name)
     ours.folder.mkdir(parents=True, exist_ok=True)
-    changed = [name for name in table.run_names if logs.changes(name) or ours.changes(name)]
-    for name in changed:
-        if not rerun or table.job_of(name) not in jobs:
+    anew = [name for name in asked if rerun and (logs.changes(name) or ours.changes(name))]
+    for name in table.run_names:
+        if name not in anew:
             logs.refuse_changes(name)
             ours.refuse_changes(name)
-    for name in changed:
-        logs.remove(name)
-        if ours.of(name).path.is_dir():
-            with ours.of(name).held(overwrite=True):
-                ours.of(name).clear()
-    failed, busy = [], []
-    for number, job in enumerate(jobs, start=1):
-        if logs.state(job.name) == FINISHED:
-            continue
-        say(f"{table.name}: run {number} of {len(jobs)}, {job.name}")
-        code = _run_with_needs(table, job, ours, say)
-        if code == CODES["interrupted"]:
-            say("interrupted; the same command goes on with it")
-            return "interrupted"
-        if code == CODES["busy"]:
-            busy.append(job.name)
-        elif code:
-            failed.append(job.name)
-        else:
-            with locked(ours.folder / "page.lock", patience=60):
-                run = ours.read(job.name)
+    for name in anew:
+        logs.of(name).clear()
+        with ours.of(name).held(overwrite=True):
+            ours.of(name).clear()
+
+    names = [name for name in asked if logs.state(name) != FINISHED]
+    for name in names:  # to which more are added meanwhile
+        names += [need for need in table.needs(name) if need not in names]
+
+    def collect(_: str = "") -> None:
+        with locked(ours.folder / "page.lock", patience=60):
+            for name in asked:
+                run = ours.read(name) if logs.state(name) != FINISHED else None
                 if run is not None:
                     logs.copy(run)
-                write_page(table, results)
-    write_page(table, results)
-    if failed:
-        raise DeepNLPError(
-            f"{len(failed)} of {len(jobs)} runs failed: {', '.join(failed)}; see their errors above"
-        )
-    if busy:
-        say(f"another process runs {', '.join(busy)}")
-    return "busy" if busy else "finished"
+            write_page(table, results)
 
-
-def _jobs_of(table: Table, only: Sequence[str]) -> list[Job]:
-    """The runs that names of rows or runs stand for, all of them where there are no names."""
-    for name in only:
-        if not any(name in (job.name, job.row.name) for job in table.jobs):
-            rows = ", ".join(row.name for row in table.rows)
-            raise ValueError(f"table {table.name} has no row {name!r}: expected one of {rows}")
-    return [job for job in table.jobs if not only or {job.name, job.row.name} & {*only}]
-
-
-def _run_with_needs(table: Table, job: Job, logs: Logs, say: Say) -> int:
-    """Run a job, before it those whose run folders it reads and that are not there; its code.
-
-    It works in the folder of the table's runs, so that options can name other runs of the table.
-    """
-    for need in job.row.needs:
-        if (logs.of(need).read_result() or {}).get("status") != FINISHED:
-            code = _run_with_needs(table, table.job_of(need), logs, say)
-            if code:
-                return code
-    task = {"config": dict(job.config), "out": job.name, "patience": PATIENCE}
-    [code], errors, interrupted = run_workers(1, task, say, cwd=logs.folder)
-    for error in errors:
-        print(f"{ERROR}{error}", file=sys.stderr)
-    # a run that was ending as it was interrupted took no notice; what follows it must not begin
-    return CODES["interrupted"] if interrupted and code == 0 else code
+    # in the folder of the table's runs, so that options can name other runs of the table
+    runner = Runner(ours, names, lambda name: table.job_of(name).config, say, collect, ours.folder)
+    try:
+        return runner.run()
+    finally:
+        collect()
 
 
 def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print) -> str:
-    """Run the trials of a study that have not ended, in ``workers`` processes.
+    """Run the trials of a search that have not ended, ``workers`` at once.
 
-    Other processes, on this machine or another one that has the folder, may run trials of the same
-    study at the same time. It ends when all trials have, whoever ran them.
+    It ends when all trials have, whoever ran them.
 
     Parameters
     ----------
     search : Search
     folder : path
-        Of the study; one that is there is gone on with.
+        Of the run folders of its trials; one that is there is gone on with.
     workers : int
     say : function
         Takes a line for each trial that has ended.
@@ -162,91 +246,25 @@ def run_search(search: Search, folder: Path, workers: int = 1, say: Say = print)
     Raises
     ------
     DeepNLPError
-        If the folder holds a study with other options, or something else; if a trial cannot be
-        run; if all processes were killed.
+        If the folder holds a search with other options, or something else; if a trial has failed.
     """
     require_optuna()
     begin_study(folder, search)
-    study = SampledStudy(folder)
-    if study.is_over():
-        return "finished"
-    share = {} if THREADS in os.environ else {THREADS: str(max(1, threads.number() // workers))}
-    codes, errors, interrupted = run_workers(workers, {"study": str(folder)}, say, env=share)
-    if errors:
-        raise DeepNLPError(errors[0])
-    if study.is_over():
-        return "finished"
-    if interrupted or {CODES["interrupted"], -signal.SIGINT} & {*codes}:
-        return "interrupted"
-    ended = f"{study.ended()} of {search.trials} trials have ended"
-    raise DeepNLPError(f"all processes were killed, {ended}: the same command goes on")
+    runs = Logs(search, folder)
 
+    def options_of(name: str) -> TrainConfig:
+        tried = [search.values(run.config) for run in runs.all_begun()]
+        number = search.run_names.index(name)
+        return search.options(draw_values(search, number, runs.read_all(), tried))
 
-def run_workers(
-    count: int, job: Mapping[str, Any], say: Say, **options: Any
-) -> tuple[list[int], list[str], bool]:
-    """Run a job in so many processes at once, and wait for all; Ctrl-C is passed on to each.
+    def report(name: str) -> None:
+        ended = runs.read_all()
+        [trial], best = (run for run in ended if run.name == name), search.best_of(ended)
+        known = best and f"; best: {figure_text(best.best)}, trial {search.number(best)}"
+        say(
+            f"trial {search.number(trial)}: {trial.status}, {len(trial.curve)} epochs, "
+            f"{search.metric} {figure_text(trial.best)} ({search.describe(trial)}){known or ''}; "
+            f"{len(ended)} of {search.trials} have ended"
+        )
 
-    Gives their exit codes, their errors, and whether there was a Ctrl-C.
-    """
-    errors: list[str] = []
-    interrupted, run = False, "trial" if "study" in job else "run"
-    with contextlib.ExitStack() as stack:
-        processes = [stack.enter_context(start(job, **options)) for _ in range(count)]
-        relays = [threading.Thread(target=_relay, args=(p, say, errors, run)) for p in processes]
-        for relay in relays:
-            relay.start()
-        while True:
-            try:
-                codes = [process.wait() for process in processes]
-                break
-            except KeyboardInterrupt:
-                interrupted = True
-                for process in processes:
-                    _write(process, "stop")  # also what may follow the run at hand
-                    process.send_signal(signal.SIGINT)
-        for relay in relays:
-            relay.join()
-    return codes, errors, interrupted
-
-
-def start(job: Mapping[str, Any], **options: Any) -> subprocess.Popen[str]:
-    """Start a worker with a job; Ctrl-C does not reach it unless it is passed on."""
-    source = str(Path(deepnlp.__file__).parents[1])
-    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "DEEPNLP_DATA": str(data_folder().resolve()),
-        "PYTHONPATH": os.pathsep.join(paths),
-        **options.pop("env", {}),
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.studies.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-        **options,
-    )
-    _write(process, json.dumps({"backend": backend.name(), **job}))
-    return process
-
-
-def _relay(process: subprocess.Popen[str], say: Say, errors: list[str], run: str) -> None:
-    """Say what a process says; its error is kept, and that it was killed is said."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith(ERROR):
-            errors.append(line.removeprefix(ERROR).rstrip())
-        else:
-            say(line.rstrip())
-    if process.wait() not in (*CODES.values(), FAILED, -signal.SIGINT):
-        say(f"a process was killed; its {run} is taken up by another, or by the next call")
-
-
-def _write(process: subprocess.Popen[str], line: str) -> None:
-    """Write a line to the standard input of a process; one that has ended takes no notice."""
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        os.write(process.stdin.fileno(), f"{line}\n".encode())
+    return Runner(runs, search.run_names, options_of, say, report).run(workers)

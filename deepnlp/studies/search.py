@@ -5,19 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
-from deepnlp.options import to_toml
-from deepnlp.studies.declaration import check_keys, load_declared
-from deepnlp.studies.parameter import KEYS, Parameter, build_parameter
-from deepnlp.studies.study import Study, differences
-from deepnlp.tasks import TASKS
+from deepnlp.errors import DeepNLPError
+from deepnlp.files.writing import locked, replacing
+from deepnlp.options import Option, check_options, options_of, to_toml, values_of
+from deepnlp.studies.logs import FINISHED, Run, judged_by
+from deepnlp.studies.parameter import KEYS, Parameter, build_parameter, text
+from deepnlp.studies.study import Study, check_keys, differences, load_declared
 from deepnlp.training import TrainConfig, configure
 
-SAMPLERS, PRUNERS = ("tpe", "random", "grid"), ("median", "halving", "none")
-LEAST = {"trials": 1, "sampler_seed": 0, "startup_trials": 0, "warmup_epochs": 0}
-SAMPLING = ("sampler", "sampler_seed", "startup_trials", "pruner", "warmup_epochs")
+DECLARED, LOCK = "search.toml", "study.lock"  # in the folder of a search that is run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,33 +32,25 @@ class Search(Study):
     and the median ends none; no trial is ended in its first ``warmup_epochs``.
     """
 
-    kind, command, ended_run = "search", "search", "ended trial"
-    change_advice = "bring back its options, or take the trials of another study"
-    text_advice = "begin another study than that in {folder}"
+    kind, stops_at_failure = "search", True
 
     config: TrainConfig
     space: Sequence[Parameter]
     recipe: str = ""
-    sampler: str = "tpe"
-    sampler_seed: int = 0
-    startup_trials: int = 5
-    pruner: str = "median"
-    warmup_epochs: int = 1
-    trials: int
+    trials: Annotated[int, Option("number of trials; by default all points", low=1, high=1_000_000)]
+    sampler: Annotated[str, Option("how values are chosen", ("tpe", "random", "grid"))] = "tpe"
+    sampler_seed: Annotated[int, Option("its seed", low=0)] = 0
+    startup_trials: Annotated[int, Option("trials before tpe and median begin", low=0)] = 5
+    pruner: Annotated[
+        str, Option("how trials that are not promising are ended", ("median", "halving", "none"))
+    ] = "median"
+    warmup_epochs: Annotated[int, Option("epochs in which none is ended", low=0)] = 1
 
     def __post_init__(self) -> None:
-        for key, known in (("sampler", SAMPLERS), ("pruner", PRUNERS)):
-            if getattr(self, key) not in known:
-                raise ValueError(
-                    f"{key} should be one of {', '.join(known)}, got {getattr(self, key)!r}"
-                )
+        check_options(Search, vars(self))
         for parameter in self.space:
             if self.sampler == "grid" and parameter.points() is None:
                 raise ValueError(f"a grid needs choices or a step for {parameter.name}")
-        for key, low in LEAST.items():
-            value = getattr(self, key)
-            if not isinstance(value, int) or isinstance(value, bool) or value < low:
-                raise ValueError(f"{key} should be a whole number, {low} or more, got {value!r}")
         if self.trials > _size(self.space):
             raise ValueError(
                 f"the space has only {_size(self.space)} points, too few for {self.trials} trials"
@@ -72,22 +64,43 @@ class Search(Study):
     @property
     def run_names(self) -> Sequence[str]:
         """The names of the folders of all trials."""
-        return [trial_name(number) for number in range(self.trials)]
+        return [f"trial-{number:03d}" for number in range(self.trials)]
 
     @property
     def metric(self) -> str:
         """The validation figure that decides."""
-        return TASKS[self.config.task].judged_by(self.config)[0]
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Of that figure."""
-        return TASKS[self.config.task].judged_by(self.config)[1]
+        return judged_by(self.config)[0]
 
     @property
     def better(self) -> Callable[..., Any]:
         """``max`` or ``min``, which picks the better of two figures."""
-        return max if self.higher_is_better else min
+        return max if judged_by(self.config)[1] else min
+
+    def best_of(self, trials: Sequence[Run]) -> Run | None:
+        """The best of the trials that ran all their epochs; of two that are as good the first."""
+        finished = [trial for trial in trials if trial.status == FINISHED]
+        best: Run | None = self.better(finished, key=lambda trial: trial.best or 0.0, default=None)
+        return best
+
+    def number(self, trial: Run) -> int:
+        """The number of a trial, from 0 on."""
+        return self.run_names.index(trial.name)
+
+    def facts(self, trial: Run) -> dict[str, Any]:
+        """What a page, and a program that reads JSON, says of a trial."""
+        return {
+            "number": self.run_names.index(trial.name),
+            "values": self.values(trial.config),
+            "status": trial.status,
+            "epochs": len(trial.curve),
+            "best_epoch": trial.best_epoch,
+            self.metric: trial.best,
+        }
+
+    def describe(self, trial: Run) -> str:
+        """The values of a trial in words."""
+        values = self.values(trial.config).items()
+        return ", ".join(f"{name} {text(value)}" for name, value in values)
 
     def fixed(self) -> dict[str, Any]:
         """The options that all trials have in common."""
@@ -104,15 +117,13 @@ class Search(Study):
 
     def changes(self, name: str, config: TrainConfig) -> list[str]:
         """The options of a trial that are not those of the search, each as a text."""
-        changes = differences(config, self.config, [*self.fixed()])
         if config.task != self.config.task:
-            return changes
-        return changes + [
-            f"{option} was {config[option]!r}, is one of {parameter.describe()}"
-            for parameter in self.space
-            for option in parameter.options
-            if not parameter.contains(config[option])
-            or config[option] != config[parameter.options[0]]
+            return differences(config, self.config)
+        values = self.values(config)
+        return differences(config, self.options(values)) + [
+            f"{p.name} was {values[p.name]!r}, is one of {p.describe()}"
+            for p in self.space
+            if not p.contains(values[p.name])
         ]
 
     def points(self) -> Iterator[dict[str, Any]]:
@@ -123,38 +134,21 @@ class Search(Study):
 
     def differences(self, then: Search) -> list[str]:
         """What is not as it was, each as a text; more trials are not counted."""
-        changed = [(key, getattr(then, key), getattr(self, key)) for key in SAMPLING]
-        if self.trials < then.trials:
-            changed.append(("trials", then.trials, self.trials))
-        changed.append(("task", then.config.task, self.config.task))
-        if self.config.task == then.config.task:
-            changed += [(name, then.config[name], self.config[name]) for name in self.fixed()]
-        before, after = ({p.name: p.describe() for p in search.space} for search in (then, self))
-        changed += [
-            (f"the space of {name}", before.get(name, "empty"), after.get(name, "empty"))
-            for name in {**before, **after}
-        ]
-        return [f"{name} was {old}, is {new}" for name, old, new in changed if old != new]
+        before, now = (
+            {**values_of(s), **s.fixed(), "space": {p.name: p.describe() for p in s.space}}
+            for s in (then, self)
+        )
+        return differences({**before, "trials": max(then.trials, self.trials)}, now)
 
     def to_toml(self) -> str:
         """The search as a TOML file with all options, so that no recipe is needed."""
-        keys = [key for key in DECLARED if key not in ("recipe", "space", "options")]
-        parts = [to_toml({key: getattr(self, key) for key in keys})]
-        parts.append("[options]\n" + to_toml(self.fixed()))
+        texts = {"title": self.title, "text": self.text, "notes": self.notes}
+        parts = [to_toml({**texts, **values_of(self)}), "[options]\n" + to_toml(self.fixed())]
         for parameter in self.space:
             values = {key: getattr(parameter, key) for key in KEYS}
             values = {key: value for key, value in values.items() if value or key == "low"}
             parts.append(f'[space."{parameter.name}"]\n{to_toml(values)}')
         return "\n".join(parts)
-
-
-COMPUTED = ("name", "config")  # fields that are no keys of the TOML file
-DECLARED = [*(field.name for field in fields(Search) if field.name not in COMPUTED), "options"]
-
-
-def trial_name(number: int) -> str:
-    """The name of the run folder of a trial."""
-    return f"trial-{number:03d}"
 
 
 def load_search(name: str) -> Search:
@@ -164,8 +158,9 @@ def load_search(name: str) -> Search:
 
 def build_search(name: str, content: Mapping[str, Any]) -> Search:
     """The search that a table of TOML declares, or a ValueError that says what is wrong in it."""
-    check_keys(content, DECLARED, "the search")
-    parts = {"recipe": "", "trials": None, "options": {}, "space": {}, **content}
+    texts = ("title", "text", "notes", "recipe")
+    check_keys(content, (*texts, "options", "space", *options_of(Search)), "the search")
+    parts = {"recipe": "", "options": {}, "space": {}, **content}
     options = parts.pop("options")
     config = configure(parts["recipe"] or None, options, options.get("task"))
     if config.seed is None:  # a trial that was killed must go on as it began
@@ -179,15 +174,46 @@ def build_search(name: str, content: Mapping[str, Any]) -> Search:
             raise ValueError(f"{option} is in two parameters of the space")
         if option in options:
             raise ValueError(f"{option} is in the space, and has a fixed value too")
-    if not parts.get("title"):
-        parts["title"] = f"A search for {' and '.join(parameter.name for parameter in space)}"
-    if parts["trials"] is None:
-        if math.isinf(_size(space)):
-            raise ValueError("trials is missing: expected how many there are to be")
-        parts["trials"] = int(_size(space))
+    if "trials" not in parts and math.isinf(_size(space)):
+        raise ValueError("trials is missing: expected how many there are to be")
+    parts["trials"] = parts.get("trials", _size(space))
+    parts["title"] = parts.get("title") or f"A search for {' and '.join(p.name for p in space)}"
     return Search(**{**parts, "name": name, "config": config, "space": space})
 
 
-def _size(space: Sequence[Parameter]) -> float:
-    """The number of points of a space."""
+def _size(space: Sequence[Parameter]) -> int | float:
+    """The number of points of a space; infinity where there is no end of them."""
     return math.prod(len(parameter.points() or ()) or math.inf for parameter in space)
+
+
+def begin_study(folder: Path, search: Search) -> None:
+    """Write down the search in a new folder, or check that it is that of the folder.
+
+    The number of trials may have grown.
+    """
+    declared = folder / DECLARED
+    others = [path for path in folder.glob("*") if path.name != LOCK and path.suffix != ".tmp"]
+    if others and not declared.exists():
+        raise DeepNLPError(
+            f"{folder} holds no study: it has no {DECLARED}; name a new or an empty folder"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / LOCK, math.inf):
+        if declared.exists():
+            changes = search.differences(begun_search(folder))
+            if changes:
+                raise DeepNLPError(
+                    f"{folder} holds a study with other options ({'; '.join(changes)}): bring back "
+                    "its options, or name another folder"
+                )
+        with replacing(declared) as file:
+            file.write(search.to_toml().encode("utf-8"))
+
+
+def begun_search(folder: Path) -> Search:
+    """The search of the folder in which its trials are run; its name is the folder's."""
+    if not (folder / DECLARED).exists():
+        raise FileNotFoundError(
+            f"no study in {folder}: it has no {DECLARED}; begin one with --space"
+        )
+    return replace(load_search(str(folder / DECLARED)), name=folder.name)

@@ -1,12 +1,19 @@
-"""What a table of results and a search have in common, and the column of a page's table."""
+"""What a table of results and a search have in common: how they are declared, in TOML files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
+from deepnlp.files.reading import read_toml
 from deepnlp.training import TrainConfig
+
+STUDIES = Path(__file__).parent
+PAGES = read_toml(STUDIES / "pages.toml")
+FOLDERS = {"table": STUDIES / "tables", "search": STUDIES / "searches"}
+Declared = TypeVar("Declared")
 
 
 @dataclass(frozen=True)
@@ -29,15 +36,18 @@ class Study:
     """A plan of runs and what its page says; a subclass says which runs."""
 
     kind: ClassVar[str]
-    command: ClassVar[str]  # of deepnlp, which runs it
-    ended_run: ClassVar[str]  # what an error calls one of its runs
-    change_advice: ClassVar[str]  # where a run has other options
-    text_advice: ClassVar[str]  # where a run was made on another text
+    stops_at_failure: ClassVar[bool]  # as the runs are alike
 
     name: str
     title: str = ""
     text: str = ""
     notes: str = ""
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """What pages and messages call the parts of a study of this kind."""
+        words: dict[str, str] = PAGES[self.kind]["words"]
+        return words
 
     @property
     def folder(self) -> str:
@@ -58,12 +68,63 @@ class Study:
         return ()
 
 
-def differences(then: TrainConfig, options: TrainConfig, names: Sequence[str]) -> list[str]:
-    """Which options of a run, of those that are named, are not these, each as a text."""
-    if then.task != options.task:
-        names = ["task"]
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What is not as it was, each as a text; of another task only that it is another one."""
+    names = ["task"] if then["task"] != now["task"] else {**then, **now}
     return [
-        f"{name} was {then[name]!r}, is {options[name]!r}"
+        f"{name} was {then.get(name)!r}, is {now.get(name)!r}"
         for name in names
-        if then[name] != options[name]
+        if then.get(name) != now.get(name)
     ]
+
+
+def declared_names(kind: str) -> list[str]:
+    """Names of the tables, or of the searches, that come with deepnlp.
+
+    >>> declared_names("search")
+    ['dropout-200', 'pydocs-small']
+    """
+    return sorted(path.stem for path in FOLDERS[kind].glob("*.toml"))
+
+
+def _read(kind: str, name: str) -> tuple[str, dict[str, Any]]:
+    """The file of a name, or of a path that ends in .toml, and its content."""
+    if name.endswith(".toml"):
+        return name, read_toml(name)
+    if name not in declared_names(kind):
+        raise ValueError(
+            f"unknown {kind} {name!r}: expected one of {', '.join(declared_names(kind))}, or the "
+            "path of a .toml file"
+        )
+    return _read(kind, str(FOLDERS[kind] / f"{name}.toml"))
+
+
+def load_declared(
+    kind: str, name: str, build: Callable[[str, Mapping[str, Any]], Declared]
+) -> Declared:
+    """What ``build`` makes of a declaration; its errors name the file."""
+    path, content = _read(kind, name)
+    try:
+        if "like" in content:  # all of another declaration, except for what stands here
+            _, other = _read(kind, content.pop("like"))
+            options = {**other.get("options", {}), **content.get("options", {})}
+            content = {**other, **content, "options": options}
+        return build(Path(path).stem, content)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def check_keys(part: Mapping[str, Any], known: Collection[str], what: str) -> None:
+    """An error that names a key of a TOML table which is not known."""
+    for key in part:
+        if key not in known:
+            raise ValueError(f"{what} has no {key!r}: expected {', '.join(sorted(known))}")
+
+
+def build_part(kind: Callable[..., Declared], part: Mapping[str, Any], what: str) -> Declared:
+    """A dataclass from a TOML table, or an error that names the wrong or missing key."""
+    check_keys(part, {field.name for field in fields(kind)}, what)  # type: ignore[arg-type]
+    try:
+        return kind(**part)
+    except TypeError as error:
+        raise ValueError(f"{what}: {str(error).replace('__init__() ', '')}") from error

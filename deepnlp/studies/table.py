@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from deepnlp.options import to_toml
-from deepnlp.studies.declaration import build_part, load_declared, read_declaration
-from deepnlp.studies.study import Column, Study, differences
+from deepnlp.studies.study import Column, Study, build_part, differences, load_declared
 from deepnlp.tasks import TASKS
 from deepnlp.training import TrainConfig, configure
 
@@ -35,24 +34,18 @@ class Panel:
 
 @dataclass(frozen=True)
 class FigureOf:
-    """A figure of dots, a line for each row, in one or more panels side by side."""
+    """A figure of dots, a line for each row, in one or more ``panels`` side by side; or of curves.
 
-    title: str
-    panels: Sequence[Panel]
-
-
-@dataclass(frozen=True)
-class CurvesOf:
-    """A figure of curves: each row is a point, and the points of rows with one ``line`` are joined.
-
-    ``x`` and ``y`` are figures as in a column.
+    Of curves each row is a point, ``x`` and ``y`` are figures as in a column, and the points of
+    rows with one ``line`` are joined.
     """
 
     title: str
-    x: str
-    y: str
-    xlabel: str
-    ylabel: str
+    panels: Sequence[Panel] = ()
+    x: str = ""
+    y: str = ""
+    xlabel: str = ""
+    ylabel: str = ""
     logx: bool = False
 
 
@@ -67,7 +60,7 @@ class Row:
     label: str = ""
     recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    seeds: Sequence[int] | None = None
+    seeds: Sequence[int] = (0,)
     own: bool = False  # the options of the table do not hold for it
     after: str = ""  # a row above it, whose options it has too
     needs: Sequence[str] = ()  # runs of the table whose folders this row reads
@@ -97,35 +90,27 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Study):
-    """A table of results; its ``options``, ``recipe``, ``seeds`` hold where a row has none.
+    """A table of results; its ``options`` are those of each row, besides the row's own.
 
     ``seeded`` names the options that the seed of a run sets.
     """
 
-    kind, command, ended_run = "table", "reproduce", "finished run"
-    change_advice = "run it again with --rerun, or bring back the table's options"
-    text_advice = "remove {run} and run it again"
+    kind, stops_at_failure = "table", False
 
     title: str
     text: str
     columns: Sequence[Column]
     rows: Sequence[Row]
-    seeds: Sequence[int] = (0,)
     seeded: Sequence[str] = ("seed",)
-    recipe: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    figure: FigureOf | CurvesOf | None = None
+    figure: FigureOf | None = None
 
     @cached_property
     def jobs(self) -> list[Job]:
         """All runs: every row with its first seed, then with its second, and so on."""
-        by_row = ([self._job(row, seed) for seed in self.seeds_of(row)] for row in self.rows)
+        by_row = ([self._job(row, seed) for seed in row.seeds] for row in self.rows)
         rounds = itertools.zip_longest(*by_row)
         return [job for jobs in rounds for job in jobs if job is not None]
-
-    def seeds_of(self, row: Row) -> Sequence[int]:
-        """The seeds of a row: its own, or those of the table."""
-        return self.seeds if row.seeds is None else row.seeds
 
     @cached_property
     def run_names(self) -> Sequence[str]:
@@ -136,10 +121,17 @@ class Table(Study):
         """The run of a name."""
         return self.jobs[self.run_names.index(name)]
 
+    def names_of(self, rows: Sequence[str] = ()) -> list[str]:
+        """The runs that names of rows or runs stand for, all of them where there are no names."""
+        for name in rows:
+            if not any(name in (job.name, job.row.name) for job in self.jobs):
+                known = ", ".join(row.name for row in self.rows)
+                raise ValueError(f"table {self.name} has no row {name!r}: expected one of {known}")
+        return [job.name for job in self.jobs if not rows or {job.name, job.row.name} & {*rows}]
+
     def changes(self, name: str, config: TrainConfig) -> list[str]:
         """The options of a run that are not those of its row, each as a text."""
-        options = self.job_of(name).config
-        return differences(config, options, [*options])
+        return differences(config, self.job_of(name).config)
 
     def needs(self, name: str) -> Sequence[str]:
         """The runs whose folders a run reads."""
@@ -150,7 +142,7 @@ class Table(Study):
         shared = {} if row.own else self.options
         own, shared = self._options(row), {**shared, **dict.fromkeys(self.seeded, seed)}
         task = own.pop("task", shared.pop("task", None))
-        base = configure(row.recipe or self.recipe or None, task=task)
+        base = configure(row.recipe or None, task=task)
         if TASKS[base.task].counted:  # there are no sizes, nothing is drawn
             shared = {name: value for name, value in shared.items() if name in base}
         return Job(row, seed, base.replace(**{**shared, **own}))
@@ -184,41 +176,32 @@ def load_table(name: str) -> Table:
 
 def _table(name: str, content: Mapping[str, Any]) -> Table:
     parts = dict(content)
-    if "like" in parts:  # all of another table, except for what stands here
-        _, other, _ = read_declaration("table", parts.pop("like"))
-        parts["options"] = {**other.get("options", {}), **parts.get("options", {})}
-        parts = {**other, **parts}
-    figure = _figure(parts.get("figure"))
-    columns = [build_part(Column, part, "a column") for part in parts.get("columns", [])]
-    rows = [build_part(Row, part, "a row") for part in parts.get("rows", [])]
-    if not rows or not columns:
+    shared: dict[str, Any] = {key: parts.pop(key) for key in ("recipe", "seeds") if key in parts}
+    if not (parts.get("rows") and parts.get("columns")):
         raise ValueError("a table needs one of [[rows]] and one of [[columns]] or more")
-    parts |= {"name": name, "columns": columns, "rows": rows, "figure": figure}
-    table = build_part(Table, parts, "the table")
-    above: list[str] = [""]
-    for row in rows:
+    parts["columns"] = [build_part(Column, part, "a column") for part in parts["columns"]]
+    parts["rows"] = [build_part(Row, {**shared, **part}, "a row") for part in parts["rows"]]
+    if "figure" in parts:
+        panels = parts["figure"].get("panels", [])
+        panels = [build_part(Panel, panel, "a panel") for panel in panels]
+        parts["figure"] = build_part(FigureOf, {**parts["figure"], "panels": panels}, "the figure")
+    table = build_part(Table, {**parts, "name": name}, "the table")
+    above, figure = [""], table.figure
+    curves = figure is not None and not figure.panels
+    if figure and curves and not (figure.x and figure.y):
+        raise ValueError("the figure needs panels, or x and y")
+    for row in table.rows:
         if row.after not in above:
             raise ValueError(f"row {row.name} comes after {row.after!r}, which is no row above it")
+        if curves and row.shown and not row.line:
+            raise ValueError(f"row {row.name} needs a 'line', the curve of the figure it is on")
         above.append(row.name)
-    names = table.run_names  # which checks the options of each
-    for name in names:
+    for name in table.run_names:  # which checks the options of each
         if not NAME.fullmatch(name):
             raise ValueError(f"a row is named with a-z, 0-9 and single hyphens, got {name!r}")
-        if names.count(name) > 1:
+        if table.run_names.count(name) > 1:
             raise ValueError(f"two runs have the name {name}")
-    for row in rows:
-        if isinstance(figure, CurvesOf) and row.shown and not row.line:
-            raise ValueError(f"row {row.name} needs a 'line', the curve of the figure it is on")
-        for need in row.needs:
-            if need not in names:
-                raise ValueError(f"row {row.name} needs {need!r}, which is no run of the table")
+        for need in table.needs(name):
+            if need not in table.run_names:
+                raise ValueError(f"run {name} needs {need!r}, which is no run of the table")
     return table
-
-
-def _figure(part: Mapping[str, Any] | None) -> FigureOf | CurvesOf | None:
-    if part is None:
-        return None
-    if "panels" not in part:
-        return build_part(CurvesOf, part, "the figure")
-    panels = [build_part(Panel, panel, "a panel") for panel in part["panels"]]
-    return build_part(FigureOf, {**part, "panels": panels}, "the figure")

@@ -1,82 +1,120 @@
-"""What a worker does: it trains a run of a table, or trials of a search until all have ended."""
+"""One process of a study, which trains one run; a trial is judged after each epoch.
+
+``running.run_worker`` begins it: ``python -m deepnlp.studies.training BACKEND FOLDER``. A line on
+standard input stands for Ctrl-C. The process ends when its standard input does, so that it does not
+outlive a parent that was killed.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from deepnlp import backend
 from deepnlp.errors import DeepNLPError, DivergedError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import FINISHED, OUT_OF_MEMORY
-from deepnlp.studies.sampling import SampledStudy, SampledTrial
-from deepnlp.studies.trials import Trial, best_of, read_trial, read_trials
-from deepnlp.training import Result, RunFolder, TrainConfig, train
-from deepnlp.training.result import figure_text
+from deepnlp.studies.logs import ENDED, FINISHED, OUT_OF_MEMORY, Logs, Run
+from deepnlp.studies.search import DECLARED, Search, begun_search
+from deepnlp.training import Hook, RunFolder, TrainConfig, train
+
+HALVING = 3  # of so many trials successive halving lets one go on
+CODES = {"finished": 0, "pruned": 0, "interrupted": 130, "busy": 75}  # busy: in another process
+FAILED = 2
+PATIENCE = 1.0  # seconds to wait for who looks whether the lock of a run is free
 
 
-def train_run(config: TrainConfig, folder: Path, **options: Any) -> Result:
-    """Train a run, from its last checkpoint on where it was begun."""
-    resume = RunFolder(folder).config.exists()
-    return train(config, folder, resume=resume, overwrite=not resume, **options)
+class Judge(Hook):
+    """Ends a trial that is not worth its remaining epochs, compared with the other trials."""
+
+    def __init__(self, search: Search, run: RunFolder) -> None:
+        self.search, self.run = search, run
+
+    def ends(self, history: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether the trial ends after the last epoch of the history."""
+        search, logs = self.search, Logs(self.search, self.run.path.parent)
+        others = [run for run in logs.all_begun() if run.name != self.run.path.name]
+        return is_pruned(search, Run(self.run, search.config, history, {}).curve, others)
 
 
-def run_row(config: Mapping[str, Any], folder: Path, patience: float) -> str:
-    """Train a run of a table: ``"finished"``, ``"interrupted"``, or ``"busy"`` elsewhere."""
-    with locked(folder.with_name(f"{folder.name}.lock"), patience) as held:
+def is_pruned(search: Search, curve: Sequence[float], others: Sequence[Run]) -> bool:
+    """Whether a trial with these validations is not worth its remaining epochs.
+
+    ``others`` are the other trials that have begun.
+    """
+    last = len(curve) - 1
+    if last < search.warmup_epochs:
+        return False
+    if search.pruner == "median":
+        others = [other for other in others if other.status == FINISHED]
+    then = [other.curve[last] for other in others if len(other.curve) > last]
+    if search.pruner == "median":
+        if not then or len(others) < search.startup_trials:
+            return False
+        figure, bound = search.better(curve), float(np.median(then))
+    else:
+        rung = max(1, search.warmup_epochs)
+        while rung < last:
+            rung *= HALVING
+        if rung != last:
+            return False
+        ranked = sorted([*then, curve[last]], reverse=search.better is max)
+        figure, bound = curve[last], ranked[max(len(ranked) // HALVING, 1) - 1]
+    return search.better(figure, bound) != figure
+
+
+def train_run(folder: str) -> str:
+    """Train a run of a study, from its last checkpoint on: its status, or ``"busy"``."""
+    run, options = RunFolder(folder), dict[str, Any]()
+    is_trial = (run.path.parent / DECLARED).exists()
+    with locked(run.path.with_name(f"{run.path.name}.lock"), PATIENCE) as held:
         if not held:
             return "busy"
+        if (run.read_result() or {}).get("status") in ENDED:
+            return FINISHED
+        if is_trial:  # without the test split, on which the best options are measured later
+            search = begun_search(run.path.parent)
+            hooks = [] if search.pruner == "none" else [Judge(search, run)]
+            options = {"progress": False, "test": False, "hooks": hooks}
         try:
-            return train_run(TrainConfig(**config), folder).status
+            return train(TrainConfig.load(run.config), run, resume=True, **options).status
         except DivergedError as error:  # also a result
             print(f"{folder}: {error}", file=sys.stderr)
-            return FINISHED
-
-
-def run_trials(folder: Path, stopping: Callable[[], bool], report: Callable[[str], None]) -> str:
-    """Run trials until all of the study have ended: ``"finished"``, or ``"interrupted"``."""
-    study = SampledStudy(folder)
-    while not stopping():
-        with study.take() as taken:
-            if taken is None:
-                return FINISHED
-            try:
-                ended = run_trial(study, taken)
-            except (DeepNLPError, ValueError, TypeError, OSError) as error:
-                message = " ".join(str(error).split()) or type(error).__name__
-                raise DeepNLPError(f"{taken.run.path}: {message}") from error
-            if ended is None:
-                break
-            study.tell(ended)
-        report(_line(study, ended))
-    return "interrupted"
-
-
-def run_trial(study: SampledStudy, taken: SampledTrial) -> Trial | None:
-    """Train a trial from its last checkpoint on; None if it was interrupted."""
-    search, run = study.search, taken.run
-    if read_trial(search, study.folder, taken.number) is None:
-        try:  # without the test split, on which the best options are measured later
-            options: dict[str, Any] = {"progress": False, "hooks": [taken], "test": False}
-            train_run(search.options(taken.values), run.path, **options)
-        except DivergedError:
-            pass  # result.json says so
         except MemoryError as error:
+            if not is_trial:
+                raise
             epochs = len(run.read_metrics())
             run.write_result({"status": OUT_OF_MEMORY, "epochs": epochs, "error": str(error)})
-    trial = read_trial(search, study.folder, taken.number)
-    if trial is not None:  # else it was interrupted; what was killed may not have been reported
-        taken.report(trial.run.history)
-    return trial
+    return FINISHED
 
 
-def _line(study: SampledStudy, trial: Trial) -> str:
-    """What is reported of a trial that has ended."""
-    search = study.search
-    best = best_of(search, read_trials(search, study.folder))
-    how = "" if trial.status == FINISHED else f"{trial.status} "
-    epochs = f"{len(trial.curve)} epoch{'' if len(trial.curve) == 1 else 's'}"
-    line = f"trial {trial.number}: {how}after {epochs}, {search.metric} {figure_text(trial.best)}"
-    known = "" if best is None else f"; best: {figure_text(best.best)}, trial {best.number}"
-    return f"{line} ({trial.describe()}){known}; {study.ended()} of {search.trials} have ended"
+def main(backend_name: str, folder: str) -> int:
+    """Train a run as the parent says; gives the exit code."""
+    # but for the training itself there is nothing to be put in order
+    signal.signal(signal.SIGINT, lambda *_: os._exit(CODES["interrupted"]))
+    threading.Thread(target=_listen, daemon=True).start()
+    try:
+        backend.use(backend_name)
+        return CODES[train_run(folder)]
+    except KeyboardInterrupt:
+        return CODES["interrupted"]
+    except (DeepNLPError, ValueError, TypeError, OSError, MemoryError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"deepnlp: error: {folder}: {message}", file=sys.stderr)
+        return FAILED
+
+
+def _listen() -> None:
+    """Interrupt this process for each line of standard input, and end it with the parent."""
+    while os.read(0, 4096):
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(FAILED)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -10,7 +10,6 @@ from typing import Any
 
 import tqdm
 
-
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 
 

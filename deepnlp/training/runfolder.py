@@ -223,8 +223,8 @@ class RunFolder:
         self._next_checkpoint.replace(self.checkpoint)
 
     def clear(self) -> None:
-        """Remove the files of the run, and no others."""
-        for path in self._own:
+        """Remove the files of the run, and no others; the result before the options."""
+        for path in reversed(self._own):
             path.unlink(missing_ok=True)
 
     def files(self) -> list[str]:

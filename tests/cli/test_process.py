@@ -203,20 +203,6 @@ def test_interrupted_twice_says_so_once(run_folder):
     assert (process.returncode, err) == (130, b"deepnlp: interrupted\n")
 
 
-def test_workers_are_guarded_from_their_first_import():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "deepnlp.studies.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(0.15)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    if b"runpy" not in err and b"site" not in err:
-        assert (process.returncode in (130, -2), out, err) == (True, b"", b"")
-
-
 # --- What tokens may hold ------------------------------------------------------------------------
 
 ESCAPE = "\x1b[31mred\x1b]0;title\x07"

@@ -3,7 +3,7 @@
 import pytest
 
 from deepnlp.cli.commands import COMMANDS
-from deepnlp.studies.declaration import declared_names
+from deepnlp.studies.study import declared_names
 from tests.studies.test_table_pages import fake_log
 from tests.studies.tools import tiny_table
 
@@ -15,6 +15,7 @@ def folder(tmp_path):
     fake_log(table, tmp_path / "results", "untied-0", perplexity={"test": 10.0})
     begun = tmp_path / "runs" / "tiny" / "tied-0"
     begun.mkdir(parents=True)
+    (begun / "config.toml").write_text(table.job_of("tied-0").config.to_toml(), encoding="utf-8")
     (begun / "metrics.jsonl").write_text('{"epoch": 1}\n{"epoch": 2}\n', encoding="utf-8")
     return tmp_path
 

@@ -25,7 +25,6 @@ from deepnlp.exchange import read_model, write_model
 from deepnlp.generation import generate
 from deepnlp.models import RNNLM
 from deepnlp.options import to_toml
-from deepnlp.studies.journal import check_journal
 from deepnlp.studies.page import render
 from deepnlp.studies.parameter import parse
 from deepnlp.studies.search import load_search
@@ -92,7 +91,6 @@ PAIRS = "".join(f"{n} cats\t{n} gatos\tmore\n" for n in range(40)).encode()
 GLOVE = b"the 0.25 -1.5e-3 3\ncat 1 2 3\nnew york 4 5 6\n"
 ONES = np.ones(3, "<f4").tobytes()
 BINARY = b"2 3\nthe " + ONES + b"\ncat " + ONES + b"\n"
-JOURNAL = b'{"op_code": 0, "worker_id": "a"}\n' * 3
 CONFIG = to_toml(recipe("book-rnnlm")).encode()
 RECIPE = (ROOT / "deepnlp" / "recipes" / "book-rnnlm.toml").read_bytes()
 TABLE = (ROOT / "deepnlp" / "studies" / "tables" / "book.toml").read_bytes()
@@ -138,7 +136,6 @@ PARSERS = {
     "config": Parser("config.toml", lambda: CONFIG, TrainConfig.load),
     "table of results": Parser("t.toml", lambda: TABLE, lambda path: load_table(str(path))),
     "search": Parser("s.toml", lambda: SEARCH, lambda path: load_search(str(path))),
-    "journal": Parser("journal.log", lambda: JOURNAL, check_journal),
     "metrics": Parser(
         "metrics.jsonl", (LOGS / "metrics.jsonl").read_bytes, run_folder(RunFolder.read_metrics)
     ),

@@ -1,6 +1,7 @@
-"""Several processes on one journal, which are killed: every trial ends, and none twice."""
+"""Several processes on one study, which are killed: every trial ends, and none twice."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,11 +11,8 @@ import numpy as np
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.studies.running import run_search, start
-from deepnlp.studies.sampling import JOURNAL, begin_study
-from deepnlp.studies.trials import read_trials
-from deepnlp.studies.worker import ERROR
-from tests.studies.tools import outcome, reported, states, tiny_search
+from deepnlp.studies.running import run_search
+from tests.studies.tools import outcome, states, tiny_search
 
 TRIALS = 3
 PATIENCE = 600
@@ -43,15 +41,14 @@ def copied_text(folder, tmp_path):
 
 def check(whole_folder, folder):
     """All trials have ended, each once, as those that nobody killed."""
-    assert states(folder) == ["COMPLETE"] * TRIALS
+    assert states(folder) == ["finished"] * TRIALS
     assert outcome(folder, TRIALS) == outcome(whole_folder / "study", TRIALS)
-    assert reported(folder) == reported(whole_folder / "study")
 
 
 def written(folder):
-    """The bytes of all logs and of the journal: how far a study has come."""
-    files = [folder / JOURNAL, *folder.glob("trial-*/metrics.jsonl")]
-    return sum(path.stat().st_size for path in files if path.exists())
+    """The bytes of all options and logs: how far a study has come."""
+    files = [*folder.glob("trial-*/config.toml"), *folder.glob("trial-*/metrics.jsonl")]
+    return sum(path.stat().st_size for path in files)
 
 
 def wait_for(process, folder, size):
@@ -62,16 +59,17 @@ def wait_for(process, folder, size):
 
 
 def kill_one_of_two(whole_folder, tmp_path, share):
-    """Of two processes one is killed after a share of the work, and the other ends its trial."""
+    """Of two commands one is killed after a share of the work, and the other ends its trial."""
     search, folder = copied_text(whole_folder, tmp_path), tmp_path / "study"
-    begin_study(folder, search)
-    with start({"study": str(folder)}) as other, start({"study": str(folder)}) as killed:
+    words = command(search, tmp_path, workers=1)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(words, **options) as other, subprocess.Popen(words, **options) as killed:
         wait_for(killed, folder, share * written(whole_folder / "study"))
         killed.kill()
-        said = other.stdout.read()
-        assert other.wait(PATIENCE) == 0
+        said = other.communicate(timeout=PATIENCE)[0]
+        assert other.returncode == 0, said
         assert killed.wait() == -signal.SIGKILL
-    assert ERROR not in said
+    assert "error" not in said
     check(whole_folder, folder)
 
 
@@ -86,10 +84,10 @@ def kill_and_go_on(whole_folder, tmp_path, shares):
     check(whole_folder, folder)
 
 
-def command(search, tmp_path):
+def command(search, tmp_path, workers=2):
     declared = tmp_path / "tiny.toml"
     declared.write_text(search.to_toml(), encoding="utf-8")
-    study = ["--study", str(tmp_path / "study"), "--workers", "2"]
+    study = ["--study", str(tmp_path / "study"), "--workers", str(workers)]
     return [sys.executable, "-m", "deepnlp", "search", str(declared), *study]
 
 
@@ -103,10 +101,11 @@ def finish(search, tmp_path):
 
 def test_a_line_for_each_trial(whole):
     folder, said = whole
-    assert [line.split(":")[0] for line in said] == [f"trial {k}" for k in range(TRIALS)]
+    assert said[::2] == [f"tiny: trial {k + 1} of 3, trial-00{k}" for k in range(TRIALS)]
+    assert [line.split(":")[0] for line in said[1::2]] == [f"trial {k}" for k in range(TRIALS)]
     assert said[-1].endswith(f"{TRIALS} of {TRIALS} have ended")
-    assert states(folder / "study") == ["COMPLETE"] * TRIALS
     search, again = tiny_search(folder, trials=TRIALS), []
+    assert states(folder / "study") == ["finished"] * TRIALS
     assert run_search(search, folder / "study", say=again.append) == "finished"
     assert again == []
 
@@ -127,29 +126,22 @@ def test_an_interruption_stops_all_processes_and_the_same_command_goes_on(whole,
     assert process.returncode == 130, err
     assert "interrupted; the same command goes on" in out
     assert "Traceback" not in err
-    assert len(read_trials(search, folder)) < TRIALS
+    assert states(folder) != ["finished"] * TRIALS
     finish(search, tmp_path)
     check(whole[0], folder)
 
 
-def test_the_error_of_a_process_is_that_of_the_search(tmp_path):
+def test_the_error_of_a_trial_ends_the_search(tmp_path, capfd):
     search = tiny_search(tmp_path)
     (tmp_path / "text.txt").unlink()
-    with pytest.raises(DeepNLPError, match=r"trial-00\d: .*text\.txt") as error:
-        run_search(search, tmp_path / "study", workers=2, say=lambda line: None)
-    assert "\n" not in str(error.value)
+    with pytest.raises(DeepNLPError, match="1 of 5 runs failed: trial-000; see their errors"):
+        run_search(search, tmp_path / "study", say=lambda line: None)
+    assert re.fullmatch(r"deepnlp: error: .*trial-000: .*text\.txt.*\n", capfd.readouterr().err)
 
 
-def test_if_all_are_killed_the_search_says_so(tmp_path, monkeypatch):
-    search, folder, said = tiny_search(tmp_path), tmp_path / "study", []
-
-    def killed(job, **options):
-        process = start(job, **options)
-        process.kill()
-        return process
-
-    monkeypatch.setattr("deepnlp.studies.running.start", killed)
-    with pytest.raises(DeepNLPError, match="all processes were killed, 0 of 5 trials"):
-        run_search(search, folder, workers=2, say=said.append)
-    message = "a process was killed; its trial is taken up by another, or by the next call"
-    assert said == [message] * 2
+def test_that_a_process_was_killed_is_an_error(tmp_path, monkeypatch, capfd):
+    kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    monkeypatch.setattr("deepnlp.studies.running.WORKER", [sys.executable, "-c", kill])
+    with pytest.raises(DeepNLPError, match="2 of 5 runs failed: trial-00"):
+        run_search(tiny_search(tmp_path), tmp_path / "study", workers=2, say=lambda line: None)
+    assert capfd.readouterr().err.count("its process was killed") == 2

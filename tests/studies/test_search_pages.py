@@ -5,12 +5,11 @@ import re
 import pytest
 
 from deepnlp import DeepNLPError
-from deepnlp.studies.figure import draw_parameters, draw_trials
+from deepnlp.studies.figure import draw_parameters, draw_trials, write_page
 from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render, write_page
+from deepnlp.studies.page import render
 from deepnlp.studies.sampling import importances
-from deepnlp.studies.search import build_search, trial_name
-from deepnlp.studies.trials import best_of, read_trials
+from deepnlp.studies.search import build_search
 from tests.studies.tools import folder_of, tiny_search
 
 CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]
@@ -28,9 +27,8 @@ def fake_study(search, folder, count=6):
             [{"epoch": k + 1, "valid_perplexity": value} for k, value in enumerate(curve)]
         )
         result = {"status": status, "epochs": len(curve), "folder": str(run.path), "files": []}
-        if status != "diverged":
-            corpus = {"name": "a", "vocabulary": 9, "fingerprint": "b"}
-            result |= {"seconds": 90.0, "corpus": corpus}
+        corpus = {"name": "a", "vocabulary": 9, "fingerprint": "b"}
+        result |= {"seconds": 90.0, "corpus": corpus}
         run.write_result(result)
 
 
@@ -45,7 +43,7 @@ def search(tmp_path):
 
 def test_the_page_has_a_line_for_each_trial(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    assert take(search, tmp_path) == [trial_name(number) for number in range(6)]
+    assert take(search, tmp_path) == [f"trial-00{number}" for number in range(6)]
     text = render(search, tmp_path / "results")
     lines = [line for line in text.splitlines() if re.match(r"\| \[\d\]", line)]
     log = "(search-tiny/trial-00{}/metrics.jsonl)"
@@ -53,7 +51,7 @@ def test_the_page_has_a_line_for_each_trial(search, tmp_path):
         "| [0] | 0 | 0.001 | 5.00 | 3 | 3 | 1.5 | finished |",
         "| [1] | 0.1 | 0.002 | 6.50 | 3 | 3 | 1.5 | finished |",
         "| [2] | 0.2 | 0.004 | 12.00 | 2 | 2 | 1.5 | pruned |",
-        "| [3] | 0 | 0.008 | - | - | 0 | - | diverged |",
+        "| [3] | 0 | 0.008 | - | - | 0 | 1.5 | diverged |",
         "| [4] | 0.1 | 0.016 | **4.00** | 2 | 3 | 1.5 | finished |",
         "| [5] | 0.2 | 0.032 | 5.25 | 3 | 3 | 1.5 | finished |",
     ]
@@ -80,7 +78,7 @@ def test_without_trials_there_is_no_page(search, tmp_path):
 
 def test_the_figures(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    trials = read_trials(search, tmp_path / "study")
+    trials = Logs(search, tmp_path / "study").read_all()
     left, right = draw_trials(search, trials).axes
     curves = [line.get_ydata() for line in left.get_lines() if len(line.get_ydata()) > 1]
     assert sorted(map(list, curves)) == sorted(curve for curve in CURVES if curve)
@@ -88,8 +86,9 @@ def test_the_figures(search, tmp_path):
     assert list(best_so_far) == [5.0, 5.0, 4.0, 4.0, 4.0]
     dropout, lr = draw_parameters(search, trials).axes
     assert dropout.get_title(loc="left").startswith("dropout")
-    drawn = {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lr.get_lines()}
-    assert drawn == {(t.values["lr"], t.best) for t in trials if t.best is not None}
+    drawn = {(float(x), float(y)) for line in lr.get_lines() for x, y in line.get_xydata()}
+    assert sum(len(line.get_xdata()) for line in dropout.get_lines()) == len(drawn)
+    assert drawn == {(t.config.lr, t.best) for t in trials if t.best is not None}
     take(search, tmp_path)
     page = write_page(search, tmp_path / "results")
     for name in re.findall(r"\((images/.*?\.png)\)", page.read_text(encoding="utf-8")):
@@ -98,7 +97,7 @@ def test_the_figures(search, tmp_path):
 
 def test_importance_needs_several_trials_and_parameters(search, tmp_path):
     fake_study(search, tmp_path / "study")
-    trials = read_trials(search, tmp_path / "study")
+    trials = Logs(search, tmp_path / "study").read_all()
     assert importances(search, trials) == {}
     finished = [trial for trial in trials if trial.status == "finished"]
     found = importances(search, finished * 2)
@@ -116,6 +115,6 @@ def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
         run.write_config(search.options({"dropout": [0.1, 0.2][number]}).to_toml())
         run.write_metrics([{"epoch": k + 1, "valid_accuracy": v} for k, v in enumerate(curve)])
         run.write_result({"status": "finished", "epochs": 2})
-    trials = read_trials(search, tmp_path)
+    trials = Logs(search, tmp_path).read_all()
     assert [trial.best for trial in trials] == [95.0, 94.0]
-    assert best_of(search, trials).number == 0
+    assert search.best_of(trials).name == "trial-000"

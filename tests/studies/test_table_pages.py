@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from deepnlp.studies.cells import table_lines
-from deepnlp.studies.declaration import declared_names
-from deepnlp.studies.figure import draw_table
+from deepnlp.studies.figure import draw_table, write_page
 from deepnlp.studies.logs import Logs
-from deepnlp.studies.page import render, write_page
+from deepnlp.studies.page import render, table_lines
 from deepnlp.studies.search import load_search
-from deepnlp.studies.table import CurvesOf, load_table
+from deepnlp.studies.study import declared_names
+from deepnlp.studies.table import FigureOf, load_table
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
@@ -117,7 +116,7 @@ def test_the_figure_has_a_row_for_each_that_was_run(table, tmp_path):
     axes = figure.axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["LSTM", "LSTM, tied"]
     drawn = [float(x) for line in axes.get_lines() for x in line.get_xdata()]
-    assert drawn == [10.0, 13.0, 11.5, 9.5, 9.0, 9.0]
+    assert drawn == [10.0, 13.0, 11.5, 9.5, 9.0]
     page = write_page(table, results)
     assert (results / "images" / "tiny.png").read_bytes().startswith(b"\x89PNG")
     assert "(images/tiny.png)" in page.read_text(encoding="utf-8")
@@ -131,7 +130,7 @@ def test_a_figure_of_curves_joins_the_rows_of_a_line(table, tmp_path):
         ("tied-0", 5, 9.5),
     ):
         fake_log(table, results, name, parameters=parameters, perplexity={"test": test})
-    of = CurvesOf("Title", "parameters", "perplexity.test", "parameters", "perplexity", logx=True)
+    of = FigureOf("Title", (), "parameters", "perplexity.test", "parameters", "perplexity", True)
 
     def drawn(curves):
         rows = [replace(row, line=curves.get(row.name, "")) for row in table.rows]
@@ -247,12 +246,13 @@ def test_every_row_can_be_run(name):
         ('label = "LSTM"', 'lable = "LSTM"', r"a row has no 'lable': expected .*label"),
         ('name = "tied"', 'name = "Tied up"', r"a row is named with a-z, 0-9 .*got 'Tied up-0'"),
         ('name = "tied"', 'name = "untied"', "two runs have the name untied-0"),
-        ('"tied-0"]', '"tied-7"]', r"row start needs 'tied-7', which is no run"),
+        ('"tied-0"]', '"tied-7"]', r"run start-0 needs 'tied-7', which is no run"),
         ('name = "tied"', 'name = "tied"\nafter = "start"', r"row tied comes after 'start', which"),
         ("lr = 0.02", "rl = 0.02", "unknown option 'rl'"),
         ("lr = 0.02", "lr = -1.0", "lr should be a number, above 0, got -1.0"),
         ('xlabel = "test perplexity"', "", "a panel: .*missing .*'xlabel'"),
-        ("[[figure.panels]]", "[other]", "the figure: .*missing .*'x', 'y'"),
+        ("[[figure.panels]]", "[[figure.panel]]", "the figure has no 'panel': expected"),
+        ("[[figure.panels]]", "[other.panel]", "the table has no 'other': expected"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_place(tmp_path, before, after, message):

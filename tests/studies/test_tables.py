@@ -1,13 +1,12 @@
 """Running a table: finished rows are kept, stopped ones go on, changed ones are refused."""
 
-import contextlib
+import asyncio
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -18,10 +17,8 @@ from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
 from deepnlp.studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs
 from deepnlp.studies.running import run_table
-from deepnlp.studies.training import run_row
-from deepnlp.studies.worker import CODES
-from deepnlp.training import RunFolder, Trainer
-from tests.studies.tools import tiny_table, without_times
+from deepnlp.training import RunFolder
+from tests.studies.tools import in_this_process, run_here, tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
 EPOCHS = 12  # of all runs
@@ -44,18 +41,10 @@ def run_whole(folder):
 def ran(table, folder, **options):
     """The names of the runs that were begun or gone on with, here in this process."""
     said = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("deepnlp.studies.running.run_workers", run_here)
-        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)  # as slow as training
+    with in_this_process():
         state = run_table(table, folder / "runs", folder / "results", say=said.append, **options)
     assert state == "finished"
     return [line.split(", ")[1] for line in said]
-
-
-def run_here(_count, job, _say, cwd):
-    """The work of a worker, without a process of its own, which takes a second to begin."""
-    with contextlib.chdir(cwd):
-        return [CODES[run_row(job["config"], Path(job["out"]), job["patience"])]], [], False
 
 
 def logs_of(table, folder):
@@ -96,7 +85,7 @@ def test_a_run_that_another_needs_is_made_again_where_its_folder_is_gone(whole, 
     table = copied(whole, tmp_path)
     shutil.rmtree(tmp_path / "runs")
     shutil.rmtree(tmp_path / "results" / "tiny" / "start-0")
-    assert ran(table, tmp_path) == ["start-0"]
+    assert ran(table, tmp_path) == ["tied-0", "start-0"]
     assert (tmp_path / "runs" / "tiny" / "tied-0" / "best.npz").exists()
     check(whole, tmp_path)
 
@@ -203,16 +192,22 @@ def test_a_killed_command_leaves_no_process_behind(tmp_path):
     assert progress(tmp_path) == before
 
 
-def test_a_row_that_another_process_runs_is_left_to_it(whole, tmp_path, monkeypatch):
+def test_a_row_that_another_process_runs_is_waited_for(whole, tmp_path, monkeypatch):
     table = copied(whole, tmp_path)
     shutil.rmtree(tmp_path / "results" / "tiny" / "untied-1")
-    said = []
-    monkeypatch.setattr("deepnlp.studies.running.PATIENCE", 0.2)
-    with locked(tmp_path / "runs" / "tiny" / "untied-1.lock", patience=0):
-        state = run_table(table, tmp_path / "runs", tmp_path / "results", say=said.append)
-    assert state == "busy"
-    assert said[-1] == "another process runs untied-1"
-    assert ran(table, tmp_path) == ["untied-1"]
+    run = RunFolder(tmp_path / "runs" / "tiny" / "untied-1")
+    result = run.result.read_bytes()
+    run.result.unlink()
+    sleep = asyncio.sleep
+
+    async def sleep_and_end(seconds):
+        run.result.write_bytes(result)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep_and_end)
+    with locked(run.path.with_name("untied-1.lock"), patience=0):
+        assert ran(table, tmp_path) == []
+    check(whole, tmp_path)
 
 
 # --- Changed rows ---------------------------------------------------------------------------------
@@ -299,18 +294,18 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):
     assert "1 of 4 runs have finished" in page
 
 
-def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path, monkeypatch):
-    table, wait, codes = tiny_table(tmp_path), subprocess.Popen.wait, []
+def test_an_interruption_as_a_run_ends_is_not_lost(tmp_path):
+    table, stop = tiny_table(tmp_path), [signal.SIGINT]
 
-    def late(process, timeout=None):
-        code = wait(process, timeout)
-        if not codes and threading.current_thread() is threading.main_thread():
-            codes.append(code)
-            raise KeyboardInterrupt
+    async def late(*arguments):
+        code = await run_here(*arguments)
+        if stop:
+            signal.raise_signal(stop.pop())
+            await asyncio.sleep(0.05)
         return code
 
-    monkeypatch.setattr(subprocess.Popen, "wait", late)
     options = {"only": ["tied"], "say": lambda line: None}
-    assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == "interrupted"
-    assert codes == [0]
-    assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == "finished"
+    with in_this_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deepnlp.studies.running.run_worker", late)
+        for state in ("interrupted", "finished"):
+            assert run_table(table, tmp_path / "runs", tmp_path / "results", **options) == state

@@ -1,17 +1,18 @@
 """A table and a search of tiny models, and what must not depend on when their runs were stopped."""
 
+import contextlib
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pytest
 
 from deepnlp.studies.logs import PLACES, Logs
 from deepnlp.studies.page import render
-from deepnlp.studies.sampling import JOURNAL
-from deepnlp.studies.search import Search, build_search, trial_name
+from deepnlp.studies.search import Search, build_search
 from deepnlp.studies.table import Table, load_table
-from deepnlp.training import RunFolder
+from deepnlp.studies.training import CODES, train_run
+from deepnlp.training import RunFolder, Trainer
 
 SENTENCES = ["the cat saw the dog .", "a dog saw the cat .", "the dog and a cat sleep ."]
 TIMES = ("seconds", "cpu_seconds", "tokens_per_second", "peak_memory_mb")
@@ -137,25 +138,27 @@ def tiny_search(folder: Path, **content) -> Search:
     return build_search("tiny", {**default, **content, "options": options})
 
 
-def journal(folder: Path) -> list[Any]:
-    """The trials in the journal of a study, read by Optuna itself."""
-    import optuna
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
-
-    storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
-    trials: list[Any] = optuna.load_study(study_name="search", storage=storage).get_trials()
-    return trials
+def states(folder: Path) -> list[str | None]:
+    """How each trial has ended, in order; None where it has not."""
+    return [
+        (RunFolder(path).read_result() or {}).get("status")
+        for path in sorted(folder.glob("trial-???"))
+    ]
 
 
-def states(folder: Path) -> list[str]:
-    """The state of every trial in the journal of a study."""
-    return [trial.state.name for trial in journal(folder)]
+async def run_here(runner, folder, _environment):
+    """The work of a worker, without a process of its own, which takes a second to begin."""
+    with contextlib.chdir(runner.cwd or "."):
+        return CODES[train_run(folder)]
 
 
-def reported(folder: Path) -> list[dict[int, float]]:
-    """What was reported of every trial, in order."""
-    return [trial.intermediate_values for trial in journal(folder)]
+@contextlib.contextmanager
+def in_this_process():
+    """Context in which runs are trained here, without learning curves, as slow as training."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deepnlp.studies.running.run_worker", run_here)
+        patch.setattr(Trainer, "_draw", lambda trainer, folder: None)
+        yield
 
 
 def outcome(folder: Path, count: int) -> list[object]:
@@ -173,4 +176,4 @@ def outcome(folder: Path, count: int) -> list[object]:
 
 def folder_of(folder: Path, number: int) -> RunFolder:
     """The run folder of a trial."""
-    return RunFolder(folder / trial_name(number))
+    return RunFolder(folder / f"trial-{number:03d}")
