@@ -84,9 +84,8 @@ class TrainConfig(dict[str, Any]):
 
     def __init__(self, task: str = DEFAULT_TASK, **options: Any) -> None:
         known = all_options(task, options)
-        for name in options:
-            if name not in known:
-                raise ValueError(f"unknown option {name!r}: expected one of {', '.join(known)}")
+        if unknown := [name for name in options if name not in known]:
+            raise ValueError(f"unknown option {unknown[0]!r}: expected one of {', '.join(known)}")
         super().__init__(task=task)
         for name, option in known.items():
             value = options.get(name, option.default)
