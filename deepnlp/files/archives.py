@@ -85,9 +85,11 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
         if head.pop(DIGEST) != digest(arrays, head):
             raise ValueError("its contents are not those of its digest")
     except DAMAGE as error:
+        reason = f"it has no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        reason = " ".join(reason.split()) or type(error).__name__
         raise DeepNLPError(
-            f"{path} is damaged, or is not a checkpoint of deepnlp ({_reason(error)}): take "
-            "another copy, or train again"
+            f"{path} is damaged, or is not a checkpoint of deepnlp ({reason}): take another copy, "
+            "or train again"
         ) from error
     return arrays, {name: v for name, v in head.items() if name not in ("format", "version")}
 
@@ -164,9 +166,3 @@ def _check_arrays(arrays: Mapping[str, HostArray]) -> None:
             raise ValueError(f"{name} should be numbers, it is an array of {array.dtype}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"{name} has values that are not finite")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error.args[0]}"
-    return " ".join(str(error).split()) or type(error).__name__
