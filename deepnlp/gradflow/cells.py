@@ -139,10 +139,7 @@ def step_jacobian(
     states = [h_prev] if c_prev is None else [h_prev, c_prev]
     S = layer.H * len(states)
     rows = xp.eye(S, dtype="float64")  # the gradient of each output, one per row
-    before = [
-        xp.ascontiguousarray(xp.broadcast_to(state.astype("float64"), (S, layer.H)))
-        for state in states
-    ]
+    before = [xp.tile(state.astype("float64"), (S, 1)) for state in states]
     step.forward(xp.zeros((S, 1), dtype="float64"), *before)
     _, *gradients = step.backward(*xp.split(rows, len(states), axis=1))
     return asnumpy(xp.concatenate(gradients, axis=1))

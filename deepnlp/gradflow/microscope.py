@@ -99,10 +99,8 @@ class GradientFlow(Measured):
 
     def table(self) -> str:
         """What a person reads: for each layer norms and shares by step, gates, and spectra."""
-        head = (
-            f"gradient of the loss at the last of {self.steps + 1} tokens, "
-            f"{self.batch_size} windows side by side"
-        )
+        windows = f"{self.batch_size} windows side by side"
+        head = f"gradient of the loss at the last of {self.steps + 1} tokens, {windows}"
         return "\n\n".join([head, *(_layer_table(layer) for layer in self.layers)])
 
 
@@ -266,15 +264,11 @@ def _layer_table(layer: LayerFlow) -> str:
     if layer.predicted_rate is not None:
         rates += f", predicted {layer.predicted_rate:.3f}"
     head = f"{layer.name or 'layer'}  {layer.cell}: {rates}"
-    gates = [
-        [name, f"{use.mean:.3f}", f"{use.shut:.1%}", f"{use.open:.1%}"]
-        for name, use in layer.gates.items()
-    ]
-    weights = [
-        [name, f"{W.largest:.3f}", f"{W.spectral_radius:.3f}"] for name, W in layer.weights.items()
-    ]
+    gates, weights = layer.gates.items(), layer.weights.items()
+    uses = [[n, f"{g.mean:.3f}", f"{g.shut:.1%}", f"{g.open:.1%}"] for n, g in gates]
+    spectra = [[n, f"{W.largest:.3f}", f"{W.spectral_radius:.3f}"] for n, W in weights]
     parts = [head, table([">steps back", *columns], rows)]
-    parts.append(table(["gate", ">mean", ">below 0.1", ">above 0.9"], gates))
-    if weights:
-        parts.append(table(["weights", ">largest singular value", ">spectral radius"], weights))
+    parts.append(table(["gate", ">mean", ">below 0.1", ">above 0.9"], uses))
+    if spectra:
+        parts.append(table(["weights", ">largest singular value", ">spectral radius"], spectra))
     return "\n\n".join(parts)
