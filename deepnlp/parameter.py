@@ -153,10 +153,8 @@ class View(ABC):
         if array.dtype.kind not in ("fiubc" if self.dtype.kind == "c" else "fiub"):
             expected = "numbers" if self.dtype.kind == "c" else "real numbers"
             raise TypeError(f"{self._title()}: expected {expected}, got an array of {array.dtype}")
-        if tuple(array.shape) != self.shape:
-            raise ValueError(
-                f"{self._title()}: should have shape {self.shape}, got {tuple(array.shape)}"
-            )
+        if (shape := tuple(array.shape)) != self.shape:
+            raise ValueError(f"{self._title()}: should have shape {self.shape}, got {shape}")
 
     def _expect_rows(self, ids: Array, grad: Array) -> None:
         if ids.dtype.kind not in "iu":
@@ -223,10 +221,8 @@ class Parameter(View):
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
         value = asarray(value)
         if value.dtype.kind not in "fc":
-            raise TypeError(
-                f"a Parameter is made of floating-point numbers (1.0, not 1), got an array of "
-                f"{value.dtype}"
-            )
+            expected = "a Parameter is made of floating-point numbers (1.0, not 1)"
+            raise TypeError(f"{expected}, got an array of {value.dtype}")
         self._value, self.shape = value.copy(), tuple(value.shape)
         self._grad: Array | None = None
         self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one

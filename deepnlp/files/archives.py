@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -131,11 +132,10 @@ def _members(path: Path) -> dict[str, HostArray]:
     """The arrays of an archive; no more memory is taken than the file has bytes."""
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
-        names = [info.filename for info in infos]
-        if len({*names}) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"it has two members {twice}")
+        names = Counter(info.filename for info in infos)
         for info in infos:
+            if names[info.filename] > 1:
+                raise ValueError(f"it has two members {info.filename}")
             if info.compress_type != zipfile.ZIP_STORED:
                 raise ValueError(f"its member {info.filename} is compressed")
             if not info.filename.endswith(".npy"):
