@@ -119,10 +119,8 @@ def model_file(path: str | PathLike[str]) -> Path:
     for file in (path / "best.npz", path / "checkpoint.npz"):
         if file.exists():
             return file
-    raise FileNotFoundError(
-        f"no checkpoint in the folder {path}: expected best.npz or checkpoint.npz, which a "
-        "training run writes"
-    )
+    expected = "best.npz or checkpoint.npz, which a training run writes"
+    raise FileNotFoundError(f"no checkpoint in the folder {path}: expected {expected}")
 
 
 # --- A model as arrays and JSON --------------------------------------------------------------
@@ -220,9 +218,8 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
         raise ValueError(f"{path} holds a {name}: import the module {module} first, or {into}")
     least = _least_size(config)
     if least > held:
-        raise DeepNLPError(
-            f"{path} describes a {name} of {least:,} weights or more, and holds {held:,}"
-        )
+        stated = f"a {name} of {least:,} weights or more"
+        raise DeepNLPError(f"{path} describes {stated}, and holds {held:,}")
     try:
         return Model.kinds[name](**config)
     except (TypeError, ValueError) as error:

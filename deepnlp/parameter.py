@@ -344,14 +344,13 @@ class Parameter(View):
         size = len(ids) + (0 if earlier is None else len(earlier[0]))
         if self.dtype == "float16" or len(ids) > max(MANY, self.shape[0]):
             self.grad += table_of_sums(self.shape, self.dtype, ids, grad)
-            return
-        if self._grad is not None or size >= self.shape[0]:
+        elif self._grad is not None or size >= self.shape[0]:
             add_rows(self.grad, ids, grad)
-            return
-        ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
-        if earlier is not None:
-            ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
-        self.sparse_grad = sum_by_id(ids, grad)
+        else:
+            ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
+            if earlier is not None:
+                ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
+            self.sparse_grad = sum_by_id(ids, grad)
 
     def astype(self, dtype: Any) -> None:
         """Change the number type, in place, for all layers that share the Parameter."""

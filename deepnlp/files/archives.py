@@ -28,7 +28,6 @@ FORMAT = "deepnlp"
 VERSION = 2
 META = "meta.json"
 DIGEST = "digest"
-NO_DATE = (1980, 1, 1, 0, 0, 0)  # the first date a zip file can state
 KINDS = "fiu"  # of arrays: floating-point and whole numbers
 
 # What zipfile, NumPy and json raise for bytes that are not what they should be.
@@ -60,7 +59,7 @@ def write_npz(
     members = {META: np.frombuffer(_text(head), dtype=np.uint8), **arrays}
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=NO_DATE)
+            info = zipfile.ZipInfo(f"{name}.npy")  # of the first date that a zip file can state
             info.create_system = 3  # the same on every system
             with archive.open(info, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -78,10 +77,8 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
         if type(version) is not int:
             raise ValueError(f"its version is {version!r}")
         if version != VERSION:
-            raise DeepNLPError(
-                f"{path} is a checkpoint of format {version}, this deepnlp reads format {VERSION}: "
-                "use the release of deepnlp that wrote it"
-            )
+            advice = f"reads format {VERSION}: use the release of deepnlp that wrote it"
+            raise DeepNLPError(f"{path} is a checkpoint of format {version}, this deepnlp {advice}")
         _check_arrays(arrays)
         if head.pop(DIGEST) != digest(arrays, head):
             raise ValueError("its contents are not those of its digest")

@@ -11,15 +11,8 @@ import numpy as np
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
-from deepnlp.gradflow.observer import Observation, observe
-from deepnlp.gradflow.spectra import (
-    Jacobians,
-    Measured,
-    Spectrum,
-    jacobian_products,
-    plain,
-    spectrum,
-)
+from deepnlp.gradflow.observer import Observation, Observer, observe
+from deepnlp.gradflow.spectra import Jacobians, Measured, Spectrum, jacobian_products, spectrum
 from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
 
@@ -80,8 +73,9 @@ class LayerFlow(Measured):
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON."""
-        shares = {"dh_share": self.dh_share, "dc_share": self.dc_share}
-        return plain({**vars(self), **shares, "measured_rate": self.measured_rate})
+        dc_share = None if self.dc_share is None else self.dc_share.tolist()
+        shares = {"dh_share": self.dh_share.tolist(), "dc_share": dc_share}
+        return {**super().to_dict(), **shares, "measured_rate": self.measured_rate}
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,7 @@ def gradient_flow(
     layers: list[LayerFlow] = []
     for path, observer in reversed(observers.items()):  # the highest layer first
         above = layers[0].predicted_rate if layers else None
-        layers.insert(0, _layer_flow(path, observer.layer, observer.observation(), spectra, above))
+        layers.insert(0, _layer_flow(path, observer, spectra, above))
     return GradientFlow(float(loss), steps, len(inputs), tuple(layers))
 
 
@@ -193,10 +187,9 @@ def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, Ho
     check_number("batch_size", batch_size, whole=True, low=1)
     last = len(ids) - steps - 2  # where the last window can begin
     if last < 0:
-        raise ValueError(
-            f"gradient_flow: a text of {len(ids)} tokens is too short to look {steps} steps back: "
-            f"it takes {steps + 2}; give a longer text or fewer steps"
-        )
+        few = f"a text of {len(ids)} tokens is too short to look {steps} steps back"
+        more = f"it takes {steps + 2}; give a longer text or fewer steps"
+        raise ValueError(f"gradient_flow: {few}: {more}")
     begins = np.unique(np.linspace(0, last, batch_size).astype(int))
     inputs = ids[begins[:, None] + np.arange(steps + 1)]
     targets = np.full_like(inputs, IGNORED)
@@ -204,9 +197,8 @@ def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, Ho
     return inputs, targets
 
 
-def _layer_flow(
-    path: str, layer: TimeRecurrent, seen: Observation, spectra: bool, rate_above: float | None
-) -> LayerFlow:
+def _layer_flow(path: str, observer: Observer, spectra: bool, above: float | None) -> LayerFlow:
+    layer, seen = observer.layer, observer.observation()
     jacobians = _jacobians(layer, seen) if spectra else None
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
     blocks = hidden_blocks(layer) if spectra else {}
@@ -219,7 +211,7 @@ def _layer_flow(
         gates={name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts},
         weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
         jacobians=jacobians,
-        predicted_rate=None if jacobians is None else max(jacobians.rate, rate_above or 0.0),
+        predicted_rate=None if jacobians is None else max(jacobians.rate, above or 0.0),
     )
 
 

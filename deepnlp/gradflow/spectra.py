@@ -16,17 +16,17 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        return {name: _plain(value) for name, value in vars(self).items()}
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """A measurement as lists and numbers, at any depth."""
     if isinstance(value, Measured):
         return value.to_dict()
     if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

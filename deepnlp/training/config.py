@@ -226,8 +226,6 @@ def recipe_text(name: str) -> str:
     True
     """
     if name not in recipe_names():
-        raise ValueError(
-            f"unknown recipe {name!r}: expected one of {', '.join(recipe_names())}, or the path "
-            "of a .toml file"
-        )
+        names = f"{', '.join(recipe_names())}, or the path of a .toml file"
+        raise ValueError(f"unknown recipe {name!r}: expected one of {names}")
     return RECIPES.joinpath(f"{name}.toml").read_text(encoding="utf-8")

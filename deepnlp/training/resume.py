@@ -125,10 +125,8 @@ def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         return
     keys = sorted(now, key="fingerprint".__eq__)  # what follows from others comes last
     changes = [f"{k} was {then.get(k)}, is {now[k]}" for k in keys if then.get(k) != now[k]]
-    raise ValueError(
-        f"the corpus is not the one the run began with ({'; '.join(changes)}): bring back the "
-        "old one, or begin a new run"
-    )
+    other, advice = "; ".join(changes), "bring back the old one, or begin a new run"
+    raise ValueError(f"the corpus is not the one the run began with ({other}): {advice}")
 
 
 def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -181,10 +181,9 @@ class RunFolder:
             return True
         status = (self.read_result() or {}).get("status", "diverged")
         if self.best.exists() or self.read_metrics() or status != "diverged":
-            raise DeepNLPError(
-                f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
-                "the file back, or begin again (--overwrite)"
-            )
+            lost = "holds a run without its checkpoint.npz, so it cannot go on"
+            advice = "bring the file back, or begin again (--overwrite)"
+            raise DeepNLPError(f"{self.path} {lost}: {advice}")
         return False
 
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:

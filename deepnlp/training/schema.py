@@ -146,12 +146,18 @@ def check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, A
         _expect("the name of an array", not slash or first in ARRAYS, "known", name)
         _expect(name, array.dtype.name in FLOATS, "floating-point numbers", array.dtype.name)
     check_parameters(model, {n: a for n, a in arrays.items() if "/" not in n})
-    best = join("best", arrays, {})
-    if state.best_epoch is None:
-        _expect("weights of the best epoch", not best, "missing before the first epoch", [*best])
-    else:
-        check_parameters(model, best, what="best weight")
-    _check_schedule(training["schedule"], trainer.schedule.state(), state.epoch)
+    best_weights = join("best", arrays, {})
+    if state.best_epoch is not None:
+        check_parameters(model, best_weights, what="best weight")
+    elif best_weights:
+        raise ValueError("weights of the best epoch should be missing before the first epoch")
+    best, count = Option(kind=float, optional=True), Option(kind=int, low=0, high=state.epoch)
+    numbers = {"best": best, "epochs": count, "epochs_without": count}
+    numbers["level"] = Option(kind=float, low=0, high=1)
+    for name in trainer.schedule.state():
+        value = training["schedule"][name]
+        if name in numbers:  # else it is of a schedule of somebody's own
+            numbers[name].check(value, f"schedule {name}")
     generator = type(backend.rng().bit_generator)()
     with suppress(KeyError, TypeError, ValueError, OverflowError):
         generator.state = training["random"]
@@ -186,17 +192,6 @@ def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
     _expect("best and best_epoch", there, "there" if state.epoch else "None", best)
     without = state.epoch - (state.best_epoch or 0)
     _expect("epochs_without", state.epochs_without == without, without, state.epochs_without)
-
-
-def _check_schedule(found: Mapping[str, Any], now: Mapping[str, Any], epoch: int) -> None:
-    """The schedule remembers numbers by the names it has, and counts no more epochs than were."""
-    best, count = Option(kind=float, optional=True), Option(kind=int, low=0, high=epoch)
-    numbers = {"best": best, "epochs": count, "epochs_without": count}
-    numbers["level"] = Option(kind=float, low=0, high=1)
-    for name in now:
-        value = found[name]
-        if name in numbers:  # else it is of a schedule of somebody's own
-            numbers[name].check(value, f"schedule {name}")
 
 
 def _expect(what: str, right: Any, expected: Any, found: Any) -> None:

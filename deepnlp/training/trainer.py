@@ -221,10 +221,8 @@ class Trainer:
                 status = "finished" if self.is_over() else status or "interrupted"
                 if status != "finished":
                     self._save_checkpoint()
-                    progress.line(
-                        f"{status} at step {self.state.step}; now the best weights are "
-                        "evaluated (interrupt again to stop at once)"
-                    )
+                    now = "now the best weights are evaluated (interrupt again to stop at once)"
+                    progress.line(f"{status} at step {self.state.step}; {now}")
             except DivergedError:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
@@ -311,9 +309,8 @@ class Trainer:
         what : str
         """
         limit = f"below {self.max_norm:g}" if self.max_norm else "(max_norm=0.25)"
-        if self.folder is None or not self.folder.checkpoint.exists():
-            kept = "nothing was saved before"
-        else:
+        kept = "nothing was saved before"
+        if self.folder is not None and self.folder.checkpoint.exists():
             kept = f"the {'old run' if self.folder.replaces else 'last checkpoint'} is kept"
         return DivergedError(
             f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
@@ -452,8 +449,6 @@ class Trainer:
             return None
         self._load_best()
         with Progress(0, 0, self.progress) as progress:
-            progress.line(
-                f"the run in {result.folder} has finished its {result.epochs} epochs; a larger "
-                "number of epochs would go on with it"
-            )
+            done = f"the run in {result.folder} has finished its {result.epochs} epochs"
+            progress.line(f"{done}; a larger number of epochs would go on with it")
         return result
