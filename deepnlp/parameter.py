@@ -161,10 +161,8 @@ class View(ABC):
             raise TypeError(f"{self._title()}: ids should be integers, got {ids.dtype}")
         expected = (ids.shape[0], *self.shape[1:])
         if tuple(grad.shape) != expected:
-            raise ValueError(
-                f"{self._title()}: rows for {ids.shape[0]} ids should have shape {expected}, "
-                f"got {tuple(grad.shape)}"
-            )
+            rows = f"rows for {ids.shape[0]} ids should have shape {expected}"
+            raise ValueError(f"{self._title()}: {rows}, got {tuple(grad.shape)}")
 
     def _title(self) -> str:
         return f"{type(self).__name__} {self.name}" if self.name else type(self).__name__
@@ -429,7 +427,6 @@ def as_bases(parameters: Any) -> list[Parameter]:
     """
     listed: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
     if not all(isinstance(parameter, View) for parameter in listed):
-        raise TypeError(
-            f"expected a list of Parameters, such as model.parameters(), got {parameters!r:.60}"
-        )
+        expected = "a list of Parameters, such as model.parameters()"
+        raise TypeError(f"expected {expected}, got {parameters!r:.60}")
     return list({id(base): base for parameter in listed for base in parameter.bases}.values())

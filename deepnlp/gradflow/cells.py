@@ -70,9 +70,8 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
         return {gate: block for gate, block in blocks if gate not in NO_GATES}
     activation = getattr(layer, "activation", None)
     if activation is None:
-        raise TypeError(
-            f"the microscope needs a TimeRNN, TimeLSTM or TimeGRU, got a {type(layer).__name__}"
-        )
+        kinds = "a TimeRNN, TimeLSTM or TimeGRU"
+        raise TypeError(f"the microscope needs {kinds}, got a {type(layer).__name__}")
     if activation == "relu":
         return {"open": (a > 0).astype(a.dtype)}
     return {"|h|": xp.abs(xp.tanh(a))}

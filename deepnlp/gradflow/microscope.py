@@ -199,20 +199,17 @@ def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, Ho
 
 def _layer_flow(path: str, observer: Observer, spectra: bool, above: float | None) -> LayerFlow:
     layer, seen = observer.layer, observer.observation()
-    jacobians = _jacobians(layer, seen) if spectra else None
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
-    blocks = hidden_blocks(layer) if spectra else {}
     parts = {name: (g, g < SHUT, g > OPEN) for name, g in gate_values(layer, *rows).items()}
-    return LayerFlow(
-        name=path,
-        cell=type(layer).__name__,
-        dh=_norms_back(seen.dh),
-        dc=None if seen.dc is None else _norms_back(seen.dc),
-        gates={name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts},
-        weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
-        jacobians=jacobians,
-        predicted_rate=None if jacobians is None else max(jacobians.rate, above or 0.0),
-    )
+    gates = {name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts}
+    dh, dc = _norms_back(seen.dh), None if seen.dc is None else _norms_back(seen.dc)
+    cell = type(layer).__name__
+    if not spectra:
+        return LayerFlow(path, cell, dh, dc, gates, {}, None, None)
+    blocks, jacobians = hidden_blocks(layer), _jacobians(layer, seen)
+    weights = {name: spectrum(W.astype("float64")) for name, W in blocks.items()}
+    rate = max(jacobians.rate, above or 0.0)
+    return LayerFlow(path, cell, dh, dc, gates, weights, jacobians, rate)
 
 
 def _norms_back(gradients: Array) -> HostArray:

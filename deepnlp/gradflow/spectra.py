@@ -125,9 +125,6 @@ def jacobian_products(
                 seen = spectrum(product[:, :H])
                 largest[k] = max(seen, largest.get(k, seen), key=lambda each: each.largest)
         means.append(np.mean(sequence, axis=0))
-    return Jacobians(
-        tuple(lags),
-        np.array([largest[k].singular_values for k in lags]),
-        np.array([largest[k].spectral_radius for k in lags]),
-        spectral_radius(np.mean(means, axis=0)),
-    )
+    values = np.array([largest[k].singular_values for k in lags])
+    radii = np.array([largest[k].spectral_radius for k in lags])
+    return Jacobians(tuple(lags), values, radii, spectral_radius(np.mean(means, axis=0)))

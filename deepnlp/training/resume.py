@@ -133,7 +133,6 @@ def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     for key in sorted(now, key=CAUSES.__contains__):  # what follows from others comes last
         value = now[key]
         if then.get(key, value) != value:
-            raise ValueError(
-                f"cannot resume with another {key}: the run began with {then[key]!r}, got "
-                f"{value!r}{CAUSES.get(key, '')}; resume with the first, or begin a new run"
-            )
+            change = f"the run began with {then[key]!r}, got {value!r}{CAUSES.get(key, '')}"
+            advice = "resume with the first, or begin a new run"
+            raise ValueError(f"cannot resume with another {key}: {change}; {advice}")

@@ -16,10 +16,8 @@ from deepnlp.backend import HostArray, asnumpy
 from deepnlp.checkpoint import FLOATS, check_parameters, check_vocabularies, pack_model
 from deepnlp.options import Option, check_options
 
-PIECES = {
-    **dict.fromkeys(("state", "optimizer", "schedule", "carried", "random", "setup"), dict),
-    **{"options": dict, "corpus": dict, "history": list},
-}
+TABLES = ("state", "optimizer", "schedule", "carried", "random", "setup", "options", "corpus")
+PIECES = {**dict.fromkeys(TABLES, dict), "history": list}
 ARRAYS = ("best", "optimizer", "carried")  # what the names of arrays begin with, before a slash
 
 
