@@ -197,9 +197,8 @@ def check_parameters(
             raise ValueError(f"the model has a {what} {name}, the file has none of that name")
         array, types = arrays[name], (str(parameter.dtype),) if exactly else FLOATS
         if array.shape != parameter.shape:
-            raise ValueError(
-                f"{what} {name} should have shape {parameter.shape}, the file has {array.shape}"
-            )
+            shape = f"{what} {name} should have shape {parameter.shape}"
+            raise ValueError(f"{shape}, the file has {array.shape}")
         if array.dtype.name not in types:
             expected = " or ".join(types)
             raise ValueError(f"{what} {name} should be {expected}, the file has {array.dtype}")

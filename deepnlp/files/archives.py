@@ -85,10 +85,8 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
     except DAMAGE as error:
         reason = f"it has no {error.args[0]}" if isinstance(error, KeyError) else str(error)
         reason = " ".join(reason.split()) or type(error).__name__
-        raise DeepNLPError(
-            f"{path} is damaged, or is not a checkpoint of deepnlp ({reason}): take another copy, "
-            "or train again"
-        ) from error
+        what = f"is damaged, or is not a checkpoint of deepnlp ({reason})"
+        raise DeepNLPError(f"{path} {what}: take another copy, or train again") from error
     return arrays, {name: v for name, v in head.items() if name not in ("format", "version")}
 
 

@@ -115,9 +115,8 @@ def wrong_pieces_of(path: Path) -> Iterator[None]:
         yield
     except (ValueError, TypeError, KeyError) as error:
         said = f"it has no {error}" if isinstance(error, KeyError) else error
-        raise DeepNLPError(
-            f"{path} cannot be resumed: {said}; take another copy, or begin a new run"
-        ) from error
+        advice = "take another copy, or begin a new run"
+        raise DeepNLPError(f"{path} cannot be resumed: {said}; {advice}") from error
 
 
 def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

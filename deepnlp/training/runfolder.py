@@ -251,9 +251,8 @@ class RunFolder:
             if isinstance(row, dict) and type(row.get("epoch")) is int:
                 rows.append(row)
             elif row is not None or line.endswith(b"\n"):
-                raise DeepNLPError(
-                    f"{self.metrics} is damaged in line {number}: expected the figures of an epoch"
-                )
+                where = f"{self.metrics} is damaged in line {number}"
+                raise DeepNLPError(f"{where}: expected the figures of an epoch")
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -85,11 +85,11 @@ class State:
         """Count an epoch; true if its validation is the best so far."""
         self.epoch += 1
         best = self.best
-        if best is None or (valid > best if higher_is_better else valid < best):
-            self.best, self.best_epoch, self.epochs_without = valid, self.epoch, 0
-            return True
-        self.epochs_without += 1
-        return False
+        is_best = best is None or (valid > best if higher_is_better else valid < best)
+        if is_best:
+            self.best, self.best_epoch = valid, self.epoch
+        self.epochs_without = self.epoch - (self.best_epoch or 0)
+        return is_best
 
 
 def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray], dict[str, Any]]:
@@ -99,13 +99,9 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
     >>> split("optimizer", {"t": 3, "0.m": np.zeros(1)})
     ({'optimizer/0.m': array([0.])}, {'t': 3})
     """
-    arrays, plain = {}, {}
-    for key, value in values.items():
-        if value is None or isinstance(value, bool | int | float | str):
-            plain[key] = value
-        else:
-            arrays[f"{prefix}/{key}"] = asnumpy(value).copy()
-    return arrays, plain
+    plain = {key: v for key, v in values.items() if isinstance(v, int | float | str | None)}
+    others = values.keys() - plain.keys()
+    return {f"{prefix}/{key}": asnumpy(values[key]).copy() for key in others}, plain
 
 
 def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
