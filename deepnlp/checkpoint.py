@@ -48,8 +48,7 @@ def save(path: str | PathLike[str], model: Layer, vocab: Vocabulary | None = Non
     ...     load(path).vocab_size
     7
     """
-    arrays, meta = pack_model(model, vocab)
-    write_npz(path, arrays, meta)
+    write_npz(path, *pack_model(model, vocab))
 
 
 def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
@@ -104,8 +103,7 @@ def unpack_model(
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
     for name, vocab in vocabs.items():
-        if vocab is not None:
-            setattr(model, name, vocab)
+        setattr(model, name, vocab)
     return model
 
 
@@ -121,10 +119,8 @@ def model_file(path: str | PathLike[str]) -> Path:
     for file in (path / "best.npz", path / "checkpoint.npz"):
         if file.exists():
             return file
-    raise FileNotFoundError(
-        f"no checkpoint in the folder {path}: expected best.npz or checkpoint.npz, which a "
-        "training run writes"
-    )
+    expected = "best.npz or checkpoint.npz, which a training run writes"
+    raise FileNotFoundError(f"no checkpoint in the folder {path}: expected {expected}")
 
 
 # --- A model as arrays and JSON --------------------------------------------------------------
@@ -150,27 +146,23 @@ def _vocab_names(model: Layer) -> tuple[str, ...]:
     return getattr(model, "vocab_names", ("vocab",))
 
 
-def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary | None]:
+def check_vocabularies(model: Layer, meta: Mapping[str, Any]) -> dict[str, Vocabulary]:
     """The vocabularies that a file states, by attribute; an error unless they fit the model."""
-    found = {name: _vocabulary(name, meta.get(name)) for name in _vocab_names(model)}
+    found, kinds = {}, {"tokens": list, "counts": list, "tokenizer": str}
     sizes = model.config() if isinstance(model, Model) else {}
-    for name, vocab in found.items():
-        size = sizes.get(f"{name}_size")
-        if vocab is not None and size is not None and len(vocab) != size:
+    for name in _vocab_names(model):
+        kept = meta.get(name)
+        if kept is None:
+            continue
+        right = isinstance(kept, dict) and all(type(kept.get(k)) is kinds[k] for k in kinds)
+        right = right and all(isinstance(token, str) for token in kept["tokens"])
+        if not right or not all(type(n) is int and 0 <= n < 2**63 for n in kept["counts"]):
+            raise ValueError(f"{name} should have tokens, as many counts, and a tokenizer")
+        vocab = found[name] = Vocabulary.from_dict(kept)
+        size = sizes.get(f"{name}_size", len(vocab))
+        if len(vocab) != size:
             raise ValueError(f"{name} should have {size} tokens, the file has {len(vocab)}")
     return found
-
-
-def _vocabulary(name: str, kept: Any) -> Vocabulary | None:
-    if kept is None:
-        return None
-    kinds = {"tokens": list, "counts": list, "tokenizer": str}
-    right = isinstance(kept, dict) and all(type(kept.get(k)) is kinds[k] for k in kinds)
-    right = right and all(isinstance(token, str) for token in kept["tokens"])
-    right = right and all(type(n) is int and 0 <= n < 2**63 for n in kept["counts"])
-    if not right:
-        raise ValueError(f"{name} should have tokens, as many counts, and a tokenizer")
-    return Vocabulary(kept["tokens"], kept["counts"], kept["tokenizer"])
 
 
 def get_parameters(model: Layer) -> dict[str, HostArray]:
@@ -205,9 +197,8 @@ def check_parameters(
             raise ValueError(f"the model has a {what} {name}, the file has none of that name")
         array, types = arrays[name], (str(parameter.dtype),) if exactly else FLOATS
         if array.shape != parameter.shape:
-            raise ValueError(
-                f"{what} {name} should have shape {parameter.shape}, the file has {array.shape}"
-            )
+            shape = f"{what} {name} should have shape {parameter.shape}"
+            raise ValueError(f"{shape}, the file has {array.shape}")
         if array.dtype.name not in types:
             expected = " or ".join(types)
             raise ValueError(f"{what} {name} should be {expected}, the file has {array.dtype}")
@@ -226,9 +217,8 @@ def rebuild(path: Path, meta: Mapping[str, Any], held: int) -> Layer:
         raise ValueError(f"{path} holds a {name}: import the module {module} first, or {into}")
     least = _least_size(config)
     if least > held:
-        raise DeepNLPError(
-            f"{path} describes a {name} of {least:,} weights or more, and holds {held:,}"
-        )
+        stated = f"a {name} of {least:,} weights or more"
+        raise DeepNLPError(f"{path} describes {stated}, and holds {held:,}")
     try:
         return Model.kinds[name](**config)
     except (TypeError, ValueError) as error:

@@ -221,10 +221,8 @@ class Parameter(View):
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
         value = asarray(value)
         if value.dtype.kind not in "fc":
-            raise TypeError(
-                f"a Parameter is made of floating-point numbers (1.0, not 1), got an array of "
-                f"{value.dtype}"
-            )
+            expected = "a Parameter is made of floating-point numbers (1.0, not 1)"
+            raise TypeError(f"{expected}, got an array of {value.dtype}")
         self._value, self.shape = value.copy(), tuple(value.shape)
         self._grad: Array | None = None
         self.sparse_grad: tuple[Array, Array] | None = None  # never beside a dense one
@@ -346,14 +344,13 @@ class Parameter(View):
         size = len(ids) + (0 if earlier is None else len(earlier[0]))
         if self.dtype == "float16" or len(ids) > max(MANY, self.shape[0]):
             self.grad += table_of_sums(self.shape, self.dtype, ids, grad)
-            return
-        if self._grad is not None or size >= self.shape[0]:
+        elif self._grad is not None or size >= self.shape[0]:
             add_rows(self.grad, ids, grad)
-            return
-        ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
-        if earlier is not None:
-            ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
-        self.sparse_grad = sum_by_id(ids, grad)
+        else:
+            ids, grad = ids.astype(xp.int64, copy=False), grad.astype(self.dtype, copy=False)
+            if earlier is not None:
+                ids, grad = xp.concatenate([earlier[0], ids]), xp.concatenate([earlier[1], grad])
+            self.sparse_grad = sum_by_id(ids, grad)
 
     def astype(self, dtype: Any) -> None:
         """Change the number type, in place, for all layers that share the Parameter."""
@@ -432,7 +429,6 @@ def as_bases(parameters: Any) -> list[Parameter]:
     """
     listed: list[Any] = list(parameters) if isinstance(parameters, Iterable) else [None]
     if not all(isinstance(parameter, View) for parameter in listed):
-        raise TypeError(
-            f"expected a list of Parameters, such as model.parameters(), got {parameters!r:.60}"
-        )
+        expected = "a list of Parameters, such as model.parameters()"
+        raise TypeError(f"expected {expected}, got {parameters!r:.60}")
     return list({id(base): base for parameter in listed for base in parameter.bases}.values())

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -27,7 +28,6 @@ FORMAT = "deepnlp"
 VERSION = 2
 META = "meta.json"
 DIGEST = "digest"
-NO_DATE = (1980, 1, 1, 0, 0, 0)  # the first date a zip file can state
 KINDS = "fiu"  # of arrays: floating-point and whole numbers
 
 # What zipfile, NumPy and json raise for bytes that are not what they should be.
@@ -59,7 +59,7 @@ def write_npz(
     members = {META: np.frombuffer(_text(head), dtype=np.uint8), **arrays}
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=NO_DATE)
+            info = zipfile.ZipInfo(f"{name}.npy")  # of the first date that a zip file can state
             info.create_system = 3  # the same on every system
             with archive.open(info, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -77,18 +77,16 @@ def read_npz(path: str | PathLike[str]) -> tuple[dict[str, HostArray], dict[str,
         if type(version) is not int:
             raise ValueError(f"its version is {version!r}")
         if version != VERSION:
-            raise DeepNLPError(
-                f"{path} is a checkpoint of format {version}, this deepnlp reads format {VERSION}: "
-                "use the release of deepnlp that wrote it"
-            )
+            advice = f"reads format {VERSION}: use the release of deepnlp that wrote it"
+            raise DeepNLPError(f"{path} is a checkpoint of format {version}, this deepnlp {advice}")
         _check_arrays(arrays)
         if head.pop(DIGEST) != digest(arrays, head):
             raise ValueError("its contents are not those of its digest")
     except DAMAGE as error:
-        raise DeepNLPError(
-            f"{path} is damaged, or is not a checkpoint of deepnlp ({_reason(error)}): take "
-            "another copy, or train again"
-        ) from error
+        reason = f"it has no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        reason = " ".join(reason.split()) or type(error).__name__
+        what = f"is damaged, or is not a checkpoint of deepnlp ({reason})"
+        raise DeepNLPError(f"{path} {what}: take another copy, or train again") from error
     return arrays, {name: v for name, v in head.items() if name not in ("format", "version")}
 
 
@@ -129,11 +127,10 @@ def _members(path: Path) -> dict[str, HostArray]:
     """The arrays of an archive; no more memory is taken than the file has bytes."""
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
-        names = [info.filename for info in infos]
-        if len({*names}) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"it has two members {twice}")
+        names = Counter(info.filename for info in infos)
         for info in infos:
+            if names[info.filename] > 1:
+                raise ValueError(f"it has two members {info.filename}")
             if info.compress_type != zipfile.ZIP_STORED:
                 raise ValueError(f"its member {info.filename} is compressed")
             if not info.filename.endswith(".npy"):
@@ -164,9 +161,3 @@ def _check_arrays(arrays: Mapping[str, HostArray]) -> None:
             raise ValueError(f"{name} should be numbers, it is an array of {array.dtype}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"{name} has values that are not finite")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error.args[0]}"
-    return " ".join(str(error).split()) or type(error).__name__

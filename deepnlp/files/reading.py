@@ -99,16 +99,16 @@ def decode(content: bytes, name: str) -> str:
     >>> decode(b"\xef\xbb\xbfa cat\r\n", "cats.txt")
     'a cat\n'
     """
+
+    def wrong(position: int, advice: str) -> ValueError:
+        byte = f"byte 0x{content[position]:02x} at position {position}"
+        return ValueError(f"{name} is not UTF-8 text: {byte}{advice} to UTF-8")
+
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{name} is not UTF-8 text: byte 0x{content[error.start]:02x} at position"
-            f" {error.start}; convert the file to UTF-8"
-        ) from None
+        raise wrong(error.start, "; convert the file") from None
     if "\0" in text:  # of half the bytes of English in UTF-16
-        raise ValueError(
-            f"{name} is not UTF-8 text: byte 0x00 at position {content.index(0)}, as in UTF-16 or"
-            " in a file that was not written to its end; convert it to UTF-8"
-        )
+        cause = ", as in UTF-16 or in a file that was not written to its end"
+        raise wrong(content.index(0), f"{cause}; convert it")
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

@@ -16,15 +16,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     Affine  1e-16
     LSTM    3e-15
     """
-    right = [heading.startswith(">") for heading in headings]
+    pads = [str.rjust if heading.startswith(">") else str.ljust for heading in headings]
     names = [heading.removeprefix(">") for heading in headings]
     body = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *body, strict=True)]
     lines = [names, ["-" * width for width in widths], *body]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+    aligned = [[pad(cell, n) for pad, cell, n in zip(pads, line, widths)] for line in lines]
+    return "\n".join("  ".join(line).rstrip() for line in aligned)

@@ -70,9 +70,8 @@ def gate_values(layer: TimeRecurrent, x: Array, h_prev: Array) -> dict[str, Arra
         return {gate: block for gate, block in blocks if gate not in NO_GATES}
     activation = getattr(layer, "activation", None)
     if activation is None:
-        raise TypeError(
-            f"the microscope needs a TimeRNN, TimeLSTM or TimeGRU, got a {type(layer).__name__}"
-        )
+        kinds = "a TimeRNN, TimeLSTM or TimeGRU"
+        raise TypeError(f"the microscope needs {kinds}, got a {type(layer).__name__}")
     if activation == "relu":
         return {"open": (a > 0).astype(a.dtype)}
     return {"|h|": xp.abs(xp.tanh(a))}
@@ -139,10 +138,7 @@ def step_jacobian(
     states = [h_prev] if c_prev is None else [h_prev, c_prev]
     S = layer.H * len(states)
     rows = xp.eye(S, dtype="float64")  # the gradient of each output, one per row
-    before = [
-        xp.ascontiguousarray(xp.broadcast_to(state.astype("float64"), (S, layer.H)))
-        for state in states
-    ]
+    before = [xp.tile(state.astype("float64"), (S, 1)) for state in states]
     step.forward(xp.zeros((S, 1), dtype="float64"), *before)
     _, *gradients = step.backward(*xp.split(rows, len(states), axis=1))
     return asnumpy(xp.concatenate(gradients, axis=1))

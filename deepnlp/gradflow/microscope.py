@@ -11,15 +11,8 @@ import numpy as np
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number, xp
 from deepnlp.files.tables import table
 from deepnlp.gradflow.cells import gate_values, hidden_blocks, step_jacobian
-from deepnlp.gradflow.observer import Observation, observe
-from deepnlp.gradflow.spectra import (
-    Jacobians,
-    Measured,
-    Spectrum,
-    jacobian_products,
-    plain,
-    spectrum,
-)
+from deepnlp.gradflow.observer import Observation, Observer, observe
+from deepnlp.gradflow.spectra import Jacobians, Measured, Spectrum, jacobian_products, spectrum
 from deepnlp.layers.losses import IGNORED
 from deepnlp.layers.recurrent import TimeRecurrent
 
@@ -80,8 +73,9 @@ class LayerFlow(Measured):
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON."""
-        shares = {"dh_share": self.dh_share, "dc_share": self.dc_share}
-        return plain({**vars(self), **shares, "measured_rate": self.measured_rate})
+        dc_share = None if self.dc_share is None else self.dc_share.tolist()
+        shares = {"dh_share": self.dh_share.tolist(), "dc_share": dc_share}
+        return {**super().to_dict(), **shares, "measured_rate": self.measured_rate}
 
 
 @dataclass(frozen=True)
@@ -99,10 +93,8 @@ class GradientFlow(Measured):
 
     def table(self) -> str:
         """What a person reads: for each layer norms and shares by step, gates, and spectra."""
-        head = (
-            f"gradient of the loss at the last of {self.steps + 1} tokens, "
-            f"{self.batch_size} windows side by side"
-        )
+        windows = f"{self.batch_size} windows side by side"
+        head = f"gradient of the loss at the last of {self.steps + 1} tokens, {windows}"
         return "\n\n".join([head, *(_layer_table(layer) for layer in self.layers)])
 
 
@@ -157,7 +149,7 @@ def gradient_flow(
     layers: list[LayerFlow] = []
     for path, observer in reversed(observers.items()):  # the highest layer first
         above = layers[0].predicted_rate if layers else None
-        layers.insert(0, _layer_flow(path, observer.layer, observer.observation(), spectra, above))
+        layers.insert(0, _layer_flow(path, observer, spectra, above))
     return GradientFlow(float(loss), steps, len(inputs), tuple(layers))
 
 
@@ -195,10 +187,9 @@ def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, Ho
     check_number("batch_size", batch_size, whole=True, low=1)
     last = len(ids) - steps - 2  # where the last window can begin
     if last < 0:
-        raise ValueError(
-            f"gradient_flow: a text of {len(ids)} tokens is too short to look {steps} steps back: "
-            f"it takes {steps + 2}; give a longer text or fewer steps"
-        )
+        few = f"a text of {len(ids)} tokens is too short to look {steps} steps back"
+        more = f"it takes {steps + 2}; give a longer text or fewer steps"
+        raise ValueError(f"gradient_flow: {few}: {more}")
     begins = np.unique(np.linspace(0, last, batch_size).astype(int))
     inputs = ids[begins[:, None] + np.arange(steps + 1)]
     targets = np.full_like(inputs, IGNORED)
@@ -206,23 +197,19 @@ def _windows(ids: HostArray, steps: int, batch_size: int) -> tuple[HostArray, Ho
     return inputs, targets
 
 
-def _layer_flow(
-    path: str, layer: TimeRecurrent, seen: Observation, spectra: bool, rate_above: float | None
-) -> LayerFlow:
-    jacobians = _jacobians(layer, seen) if spectra else None
+def _layer_flow(path: str, observer: Observer, spectra: bool, above: float | None) -> LayerFlow:
+    layer, seen = observer.layer, observer.observation()
     rows = [array.reshape(-1, array.shape[2]) for array in (seen.x, seen.h_prev)]
-    blocks = hidden_blocks(layer) if spectra else {}
     parts = {name: (g, g < SHUT, g > OPEN) for name, g in gate_values(layer, *rows).items()}
-    return LayerFlow(
-        name=path,
-        cell=type(layer).__name__,
-        dh=_norms_back(seen.dh),
-        dc=None if seen.dc is None else _norms_back(seen.dc),
-        gates={name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts},
-        weights={name: spectrum(W.astype("float64")) for name, W in blocks.items()},
-        jacobians=jacobians,
-        predicted_rate=None if jacobians is None else max(jacobians.rate, rate_above or 0.0),
-    )
+    gates = {name: GateUse(*(float(xp.mean(p)) for p in parts[name])) for name in parts}
+    dh, dc = _norms_back(seen.dh), None if seen.dc is None else _norms_back(seen.dc)
+    cell = type(layer).__name__
+    if not spectra:
+        return LayerFlow(path, cell, dh, dc, gates, {}, None, None)
+    blocks, jacobians = hidden_blocks(layer), _jacobians(layer, seen)
+    weights = {name: spectrum(W.astype("float64")) for name, W in blocks.items()}
+    rate = max(jacobians.rate, above or 0.0)
+    return LayerFlow(path, cell, dh, dc, gates, weights, jacobians, rate)
 
 
 def _norms_back(gradients: Array) -> HostArray:
@@ -266,15 +253,11 @@ def _layer_table(layer: LayerFlow) -> str:
     if layer.predicted_rate is not None:
         rates += f", predicted {layer.predicted_rate:.3f}"
     head = f"{layer.name or 'layer'}  {layer.cell}: {rates}"
-    gates = [
-        [name, f"{use.mean:.3f}", f"{use.shut:.1%}", f"{use.open:.1%}"]
-        for name, use in layer.gates.items()
-    ]
-    weights = [
-        [name, f"{W.largest:.3f}", f"{W.spectral_radius:.3f}"] for name, W in layer.weights.items()
-    ]
+    gates, weights = layer.gates.items(), layer.weights.items()
+    uses = [[n, f"{g.mean:.3f}", f"{g.shut:.1%}", f"{g.open:.1%}"] for n, g in gates]
+    spectra = [[n, f"{W.largest:.3f}", f"{W.spectral_radius:.3f}"] for n, W in weights]
     parts = [head, table([">steps back", *columns], rows)]
-    parts.append(table(["gate", ">mean", ">below 0.1", ">above 0.9"], gates))
-    if weights:
-        parts.append(table(["weights", ">largest singular value", ">spectral radius"], weights))
+    parts.append(table(["gate", ">mean", ">below 0.1", ">above 0.9"], uses))
+    if spectra:
+        parts.append(table(["weights", ">largest singular value", ">spectral radius"], spectra))
     return "\n\n".join(parts)

@@ -84,16 +84,11 @@ def observe(model: Layer) -> Iterator[dict[str, Observer]]:
     >>> observers[""].observation().dh.shape
     (5, 2, 4)
     """
-    observers = {
-        path: Observer(layer)
-        for path, layer in model._named_layers()
-        if isinstance(layer, TimeRecurrent)
-    }
+    layers = dict(model._named_layers())
+    observers = {p: Observer(h) for p, h in layers.items() if isinstance(h, TimeRecurrent)}
     if not observers:
-        raise ValueError(
-            f"{type(model).__name__} has no recurrent layer over time: the microscope looks at "
-            "TimeRNN, TimeLSTM and TimeGRU"
-        )
+        seen = "the microscope looks at TimeRNN, TimeLSTM and TimeGRU"
+        raise ValueError(f"{type(model).__name__} has no recurrent layer over time: {seen}")
     for observer in observers.values():
         observer.layer.watch = observer
     try:

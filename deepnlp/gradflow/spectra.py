@@ -16,17 +16,17 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """Lists and numbers, for JSON."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        return {name: _plain(value) for name, value in vars(self).items()}
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """A measurement as lists and numbers, at any depth."""
     if isinstance(value, Measured):
         return value.to_dict()
     if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -125,9 +125,6 @@ def jacobian_products(
                 seen = spectrum(product[:, :H])
                 largest[k] = max(seen, largest.get(k, seen), key=lambda each: each.largest)
         means.append(np.mean(sequence, axis=0))
-    return Jacobians(
-        tuple(lags),
-        np.array([largest[k].singular_values for k in lags]),
-        np.array([largest[k].spectral_radius for k in lags]),
-        spectral_radius(np.mean(means, axis=0)),
-    )
+    values = np.array([largest[k].singular_values for k in lags])
+    radii = np.array([largest[k].spectral_radius for k in lags])
+    return Jacobians(tuple(lags), values, radii, spectral_radius(np.mean(means, axis=0)))

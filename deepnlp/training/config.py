@@ -84,9 +84,8 @@ class TrainConfig(dict[str, Any]):
 
     def __init__(self, task: str = DEFAULT_TASK, **options: Any) -> None:
         known = all_options(task, options)
-        for name in options:
-            if name not in known:
-                raise ValueError(f"unknown option {name!r}: expected one of {', '.join(known)}")
+        if unknown := [name for name in options if name not in known]:
+            raise ValueError(f"unknown option {unknown[0]!r}: expected one of {', '.join(known)}")
         super().__init__(task=task)
         for name, option in known.items():
             value = options.get(name, option.default)
@@ -227,8 +226,6 @@ def recipe_text(name: str) -> str:
     True
     """
     if name not in recipe_names():
-        raise ValueError(
-            f"unknown recipe {name!r}: expected one of {', '.join(recipe_names())}, or the path "
-            "of a .toml file"
-        )
+        names = f"{', '.join(recipe_names())}, or the path of a .toml file"
+        raise ValueError(f"unknown recipe {name!r}: expected one of {names}")
     return RECIPES.joinpath(f"{name}.toml").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 import tqdm
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+LOOK: dict[str, Any] = {"bar_format": BAR, "dynamic_ncols": True, "leave": False}
 
 
 def _has_widgets() -> bool:
@@ -37,14 +38,8 @@ class Progress(BAR_KIND):
 
     def __init__(self, total: int, done: int = 0, enabled: bool = True) -> None:
         self.enabled = enabled
-        super().__init__(
-            total=total,
-            initial=done,
-            disable=not (enabled and (_has_widgets() or sys.stderr.isatty())),
-            bar_format=BAR,
-            dynamic_ncols=True,
-            leave=False,
-        )
+        shown = enabled and (_has_widgets() or sys.stderr.isatty())
+        super().__init__(total=total, initial=done, disable=not shown, **LOOK)
 
     def step(self, title: str, figures: str) -> None:
         """One step further, in the epoch of the title; figures such as speed and perplexity."""

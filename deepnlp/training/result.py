@@ -152,9 +152,8 @@ class Result:
     @property
     def figure(self) -> Path | None:
         """The learning curve, where one was drawn."""
-        if self.folder is None or "learning_curve.png" not in self.files:
-            return None
-        return Path(self.folder) / "learning_curve.png"
+        name = "learning_curve.png"
+        return Path(self.folder or "", name) if name in self.files else None
 
     def table(self) -> str:
         """Figures beside those of the baselines, then time, speed and memory of the run."""

@@ -115,9 +115,8 @@ def wrong_pieces_of(path: Path) -> Iterator[None]:
         yield
     except (ValueError, TypeError, KeyError) as error:
         said = f"it has no {error}" if isinstance(error, KeyError) else error
-        raise DeepNLPError(
-            f"{path} cannot be resumed: {said}; take another copy, or begin a new run"
-        ) from error
+        advice = "take another copy, or begin a new run"
+        raise DeepNLPError(f"{path} cannot be resumed: {said}; {advice}") from error
 
 
 def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -125,17 +124,14 @@ def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         return
     keys = sorted(now, key="fingerprint".__eq__)  # what follows from others comes last
     changes = [f"{k} was {then.get(k)}, is {now[k]}" for k in keys if then.get(k) != now[k]]
-    raise ValueError(
-        f"the corpus is not the one the run began with ({'; '.join(changes)}): bring back the "
-        "old one, or begin a new run"
-    )
+    other, advice = "; ".join(changes), "bring back the old one, or begin a new run"
+    raise ValueError(f"the corpus is not the one the run began with ({other}): {advice}")
 
 
 def _check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     for key in sorted(now, key=CAUSES.__contains__):  # what follows from others comes last
         value = now[key]
         if then.get(key, value) != value:
-            raise ValueError(
-                f"cannot resume with another {key}: the run began with {then[key]!r}, got "
-                f"{value!r}{CAUSES.get(key, '')}; resume with the first, or begin a new run"
-            )
+            change = f"the run began with {then[key]!r}, got {value!r}{CAUSES.get(key, '')}"
+            advice = "resume with the first, or begin a new run"
+            raise ValueError(f"cannot resume with another {key}: {change}; {advice}")

@@ -144,10 +144,7 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         with locked(self.lock, patience=0) as free:
             if not free:
-                raise DeepNLPError(
-                    f"another process is training in {self.path}: wait for it, or choose another "
-                    "folder"
-                )
+                raise _refusal(f"another process is training in {self.path}: wait for it")
             try:
                 self._roll_forward()
                 self._check_use(resume, overwrite)
@@ -176,10 +173,7 @@ class RunFolder:
             raise FileNotFoundError(f"no run to resume in {self.path}: {advice}")
         if there and not (resume or overwrite):
             resumed = "go on with it (--resume), " if self.config.exists() else ""
-            raise DeepNLPError(
-                f"{self.path} already holds a run: {resumed}replace it (--overwrite), or choose "
-                "another folder"
-            )
+            raise _refusal(f"{self.path} already holds a run: {resumed}replace it (--overwrite)")
 
     def has_checkpoint(self) -> bool:
         """Whether there is one to resume from; an error where a run has lost its own."""
@@ -187,10 +181,9 @@ class RunFolder:
             return True
         status = (self.read_result() or {}).get("status", "diverged")
         if self.best.exists() or self.read_metrics() or status != "diverged":
-            raise DeepNLPError(
-                f"{self.path} holds a run without its checkpoint.npz, so it cannot go on: bring "
-                "the file back, or begin again (--overwrite)"
-            )
+            lost = "holds a run without its checkpoint.npz, so it cannot go on"
+            advice = "bring the file back, or begin again (--overwrite)"
+            raise DeepNLPError(f"{self.path} {lost}: {advice}")
         return False
 
     def replace_run(self, config: str, write_checkpoint: Callable[[Path], None]) -> None:
@@ -258,9 +251,8 @@ class RunFolder:
             if isinstance(row, dict) and type(row.get("epoch")) is int:
                 rows.append(row)
             elif row is not None or line.endswith(b"\n"):
-                raise DeepNLPError(
-                    f"{self.metrics} is damaged in line {number}: expected the figures of an epoch"
-                )
+                where = f"{self.metrics} is damaged in line {number}"
+                raise DeepNLPError(f"{where}: expected the figures of an epoch")
         return rows
 
     def write_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -289,6 +281,10 @@ class RunFolder:
 Out = RunFolder | str | PathLike[str] | Literal[False] | None  # where a run writes; False: nowhere
 
 
+def _refusal(said: str) -> DeepNLPError:
+    return DeepNLPError(f"{said}, or choose another folder")
+
+
 def _write(path: Path, text: str) -> None:
     with replacing(path) as file:
         file.write(text.encode("utf-8"))
@@ -305,19 +301,15 @@ def _check_files(paths: Sequence[Path]) -> None:
     """
     for path in paths:
         if path.is_symlink():
-            raise DeepNLPError(
-                f"{path} is a symbolic link, through which a run would write elsewhere: replace it "
-                "by the file itself, or choose another folder"
-            )
+            link = "a symbolic link, through which a run would write elsewhere"
+            raise _refusal(f"{path} is {link}: replace it by the file itself")
         if path.exists() and not path.is_file():
-            raise DeepNLPError(f"{path} is no file: move it away, or choose another folder")
+            raise _refusal(f"{path} is no file: move it away")
     there = [path for path in paths if path.suffix in LOOKS and path.exists()]
     own = {path: _is_ours(path) for path in there if path.stat().st_size}
     for path, is_ours in own.items():
         if is_ours is False or True not in own.values():
-            raise DeepNLPError(
-                f"{path} is not a file of a run of deepnlp: move it away, or choose another folder"
-            )
+            raise _refusal(f"{path} is not a file of a run of deepnlp: move it away")
 
 
 def _is_ours(path: Path) -> bool | None:

@@ -222,10 +222,6 @@ def plan(config: TrainConfig) -> Plan:
         **trainer.task.memory(trainer.model),
     }
     bytes_each = trainer.parameters[0].dtype.itemsize
-    return Plan(
-        corpus=trainer.task.describe(),
-        model=trainer.model.summary(),
-        parameters=size,
-        steps=trainer.epochs * len(trainer.batches),
-        memory_mb={part: count * bytes_each / 2**20 for part, count in numbers.items()},
-    )
+    memory = {part: count * bytes_each / 2**20 for part, count in numbers.items()}
+    steps = trainer.epochs * len(trainer.batches)
+    return Plan(trainer.task.describe(), trainer.model.summary(), size, steps, memory)

@@ -247,10 +247,8 @@ class Linear(Schedule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.total_steps <= self.warmup_steps:
-            raise ValueError(
-                f"total_steps should be more than the {self.warmup_steps} steps of warm-up, got "
-                f"{self.total_steps}"
-            )
+            least = f"more than the {self.warmup_steps} steps of warm-up"
+            raise ValueError(f"total_steps should be {least}, got {self.total_steps}")
 
     def shape(self, step: int) -> float:
         """The equation above."""

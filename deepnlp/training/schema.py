@@ -16,10 +16,8 @@ from deepnlp.backend import HostArray, asnumpy
 from deepnlp.checkpoint import FLOATS, check_parameters, check_vocabularies, pack_model
 from deepnlp.options import Option, check_options
 
-PIECES = {
-    **dict.fromkeys(("state", "optimizer", "schedule", "carried", "random", "setup"), dict),
-    **{"options": dict, "corpus": dict, "history": list},
-}
+TABLES = ("state", "optimizer", "schedule", "carried", "random", "setup", "options", "corpus")
+PIECES = {**dict.fromkeys(TABLES, dict), "history": list}
 ARRAYS = ("best", "optimizer", "carried")  # what the names of arrays begin with, before a slash
 
 
@@ -87,11 +85,11 @@ class State:
         """Count an epoch; true if its validation is the best so far."""
         self.epoch += 1
         best = self.best
-        if best is None or (valid > best if higher_is_better else valid < best):
-            self.best, self.best_epoch, self.epochs_without = valid, self.epoch, 0
-            return True
-        self.epochs_without += 1
-        return False
+        is_best = best is None or (valid > best if higher_is_better else valid < best)
+        if is_best:
+            self.best, self.best_epoch = valid, self.epoch
+        self.epochs_without = self.epoch - (self.best_epoch or 0)
+        return is_best
 
 
 def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray], dict[str, Any]]:
@@ -101,13 +99,9 @@ def split(prefix: str, values: Mapping[str, Any]) -> tuple[dict[str, HostArray],
     >>> split("optimizer", {"t": 3, "0.m": np.zeros(1)})
     ({'optimizer/0.m': array([0.])}, {'t': 3})
     """
-    arrays, plain = {}, {}
-    for key, value in values.items():
-        if value is None or isinstance(value, bool | int | float | str):
-            plain[key] = value
-        else:
-            arrays[f"{prefix}/{key}"] = asnumpy(value).copy()
-    return arrays, plain
+    plain = {key: v for key, v in values.items() if isinstance(v, int | float | str | None)}
+    others = values.keys() - plain.keys()
+    return {f"{prefix}/{key}": asnumpy(values[key]).copy() for key in others}, plain
 
 
 def join(prefix: str, arrays: Mapping[str, HostArray], plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,12 +140,18 @@ def check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, A
         _expect("the name of an array", not slash or first in ARRAYS, "known", name)
         _expect(name, array.dtype.name in FLOATS, "floating-point numbers", array.dtype.name)
     check_parameters(model, {n: a for n, a in arrays.items() if "/" not in n})
-    best = join("best", arrays, {})
-    if state.best_epoch is None:
-        _expect("weights of the best epoch", not best, "missing before the first epoch", [*best])
-    else:
-        check_parameters(model, best, what="best weight")
-    _check_schedule(training["schedule"], trainer.schedule.state(), state.epoch)
+    best_weights = join("best", arrays, {})
+    if state.best_epoch is not None:
+        check_parameters(model, best_weights, what="best weight")
+    elif best_weights:
+        raise ValueError("weights of the best epoch should be missing before the first epoch")
+    best, count = Option(kind=float, optional=True), Option(kind=int, low=0, high=state.epoch)
+    numbers = {"best": best, "epochs": count, "epochs_without": count}
+    numbers["level"] = Option(kind=float, low=0, high=1)
+    for name in trainer.schedule.state():
+        value = training["schedule"][name]
+        if name in numbers:  # else it is of a schedule of somebody's own
+            numbers[name].check(value, f"schedule {name}")
     generator = type(backend.rng().bit_generator)()
     with suppress(KeyError, TypeError, ValueError, OverflowError):
         generator.state = training["random"]
@@ -186,17 +186,6 @@ def _check_position(state: State, history: Sequence[Any], trainer: Any) -> None:
     _expect("best and best_epoch", there, "there" if state.epoch else "None", best)
     without = state.epoch - (state.best_epoch or 0)
     _expect("epochs_without", state.epochs_without == without, without, state.epochs_without)
-
-
-def _check_schedule(found: Mapping[str, Any], now: Mapping[str, Any], epoch: int) -> None:
-    """The schedule remembers numbers by the names it has, and counts no more epochs than were."""
-    best, count = Option(kind=float, optional=True), Option(kind=int, low=0, high=epoch)
-    numbers = {"best": best, "epochs": count, "epochs_without": count}
-    numbers["level"] = Option(kind=float, low=0, high=1)
-    for name in now:
-        value = found[name]
-        if name in numbers:  # else it is of a schedule of somebody's own
-            numbers[name].check(value, f"schedule {name}")
 
 
 def _expect(what: str, right: Any, expected: Any, found: Any) -> None:

@@ -135,9 +135,8 @@ class Trainer:
         self.parameters = model.parameters()
         self.optimizer = SGD(self.parameters, lr=20.0) if optimizer is None else optimizer
         if not {id(p) for p in self.parameters} & {id(p) for p in self.optimizer.parameters}:
-            raise ValueError(
-                "the optimizer updates no parameter of this model: build it with model.parameters()"
-            )
+            other = "the optimizer updates no parameter of this model"
+            raise ValueError(f"{other}: build it with model.parameters()")
         self.first_lr = self.optimizer.lr
         self.schedule = Constant() if schedule is None else schedule
         self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
@@ -184,9 +183,8 @@ class Trainer:
         if resume and self.out is False:
             raise ValueError("out=False writes nothing, so there is no run to resume")
         if self.state.step and not resume:
-            raise DeepNLPError(
-                "this trainer has trained already: go on with fit(resume=True), or build another"
-            )
+            advice = "go on with fit(resume=True), or build another"
+            raise DeepNLPError(f"this trainer has trained already: {advice}")
         self._clock = Clock()
         self._epoch_clocks: list[Clock] = []  # of training in each epoch, or part of one
         folder = None if self.out is False else self.folder or RunFolder.of(self.out, self.name)
@@ -221,10 +219,8 @@ class Trainer:
                 status = "finished" if self.is_over() else status or "interrupted"
                 if status != "finished":
                     self._save_checkpoint()
-                    progress.line(
-                        f"{status} at step {self.state.step}; now the best weights are "
-                        "evaluated (interrupt again to stop at once)"
-                    )
+                    now = "now the best weights are evaluated (interrupt again to stop at once)"
+                    progress.line(f"{status} at step {self.state.step}; {now}")
             except DivergedError:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
@@ -232,8 +228,7 @@ class Trainer:
 
     def is_over(self) -> bool:
         """Whether all epochs are done, or validation has been no better for too long."""
-        stopped_early = 0 < self.early_stop <= self.state.epochs_without
-        return stopped_early or self.state.epoch >= self.epochs
+        return self.state.epoch >= self.epochs or 0 < self.early_stop <= self.state.epochs_without
 
     def _ended(self) -> str:
         """``"finished"``, ``"pruned"`` where a hook ends the run between two epochs, or nothing."""
@@ -311,9 +306,8 @@ class Trainer:
         what : str
         """
         limit = f"below {self.max_norm:g}" if self.max_norm else "(max_norm=0.25)"
-        if self.folder is None or not self.folder.checkpoint.exists():
-            kept = "nothing was saved before"
-        else:
+        kept = "nothing was saved before"
+        if self.folder is not None and self.folder.checkpoint.exists():
             kept = f"the {'old run' if self.folder.replaces else 'last checkpoint'} is kept"
         return DivergedError(
             f"training diverged at step {self.state.step + 1}: {what}. Try a learning rate smaller "
@@ -370,8 +364,8 @@ class Trainer:
         with evaluating(self.model):
             measure = self.task.final if self.test else self.task.on_validation
             figures = measure(self.model)
-        name, last = f"train_{metric}", self.history[-1] if self.history else {}
-        train = {"train": last[name]} if name in last else {}  # not every task measures it
+        last = self.history[-1].get(f"train_{metric}") if self.history else None
+        train = {} if last is None else {"train": last}  # not every task measures it
         figures = {metric: {**train, **figures.pop(metric)}, **figures}
         return self._write_result(status, figures)
 
@@ -433,8 +427,10 @@ class Trainer:
 
     def _save_best(self, folder: RunFolder) -> None:
         _, meta = pack_model(self.model)
-        meta["epoch"] = self.state.best_epoch
-        meta[f"valid_{self.task.metric}"] = finite(self.state.best)
+        meta |= {
+            "epoch": self.state.best_epoch,
+            f"valid_{self.task.metric}": finite(self.state.best),
+        }
         write_npz(folder.best, self.best or {}, meta)
 
     def _draw(self, folder: RunFolder) -> None:
@@ -452,8 +448,6 @@ class Trainer:
             return None
         self._load_best()
         with Progress(0, 0, self.progress) as progress:
-            progress.line(
-                f"the run in {result.folder} has finished its {result.epochs} epochs; a larger "
-                "number of epochs would go on with it"
-            )
+            done = f"the run in {result.folder} has finished its {result.epochs} epochs"
+            progress.line(f"{done}; a larger number of epochs would go on with it")
         return result
