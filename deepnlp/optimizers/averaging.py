@@ -75,8 +75,7 @@ class NTASGD(Optimizer):
         average_after: Annotated[int, Option(AVERAGE_AFTER, low=0)] = 5,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        check_number("NTASGD: average_after", average_after, whole=True)
-        self._check(average_after=average_after)
+        check_number("NTASGD: average_after", average_after, whole=True, low=0)
         self.average_after = average_after
         self.averaging = average_after == 0
         self._averaged = 0  # k
