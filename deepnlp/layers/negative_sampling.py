@@ -218,9 +218,7 @@ class NegativeSamplingLoss(Layer):
         self._expect("negatives", negatives, "N K", "integers", N=N)
         if not negatives.shape[1]:
             raise ValueError(f"{type(self).__name__}: K should be 1 or more, got no negatives")
-        if pairs is None:
-            letters = "N B" if B else "N"
-            self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))
-        else:
-            self._expect("targets", targets, "N J", "integers", N=N)
+        letters = "N J" if pairs is not None else "N B" if B else "N"
+        self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))
+        if pairs is not None:
             self._expect("pairs", pairs, "N B J", N=N, B=B[0], J=targets.shape[1])
