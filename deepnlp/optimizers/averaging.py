@@ -128,7 +128,8 @@ class NTASGD(Optimizer):
         own = ("averaging", "averaged", "losses")
         if missing := [name for name in own if name not in state]:
             raise ValueError(f"NTASGD: not a state of this optimizer: it lacks {missing}")
-        losses, averaged, averaging = asnumpy(state["losses"]), state["averaged"], state["averaging"]
+        averaging, averaged, losses = (state[name] for name in own)
+        losses = asnumpy(losses)
         right = losses.ndim == 1 and losses.dtype.kind == "f" and all(map(math.isfinite, losses))
         right = right and type(averaged) is int and averaged >= 0
         if not (right and isinstance(averaging, bool) and averaging >= (averaged > 0)):
