@@ -436,17 +436,15 @@ class Layer:
         for name, value in vars(self).items():
             if name.startswith("_"):
                 continue
-            items: Any = [("", value)]
-            if isinstance(value, list | tuple):
-                items = enumerate(value)
-            elif isinstance(value, dict):
-                items = value.items()
-            for index, item in items:
-                here = f"{path}{name}.{index}" if index != "" else f"{path}{name}"
+            items = {name: value}
+            if isinstance(value, list | tuple | dict):
+                pairs = value.items() if isinstance(value, dict) else enumerate(value)
+                items = {f"{name}.{index}": item for index, item in pairs}
+            for place, item in items.items():
                 if isinstance(item, kind):
-                    yield here, item
+                    yield path + place, item
                 if isinstance(item, Layer):
-                    yield from item._owned(kind, here + ".")
+                    yield from item._owned(kind, f"{path}{place}.")
 
     def _named_layers(self) -> list[tuple[str, Layer]]:
         """This layer and those inside, each once, with their paths."""

@@ -48,8 +48,8 @@ def batched_product(A: Array, B: Array) -> Array:
         if N * n * k * m < SMALLEST_SHARED or N < 2 or backend.name() != "numpy":
             return xp.matmul(A, B)
         out = xp.empty((N, n, m), dtype=xp.result_type(A.dtype, B.dtype))
-        parts = slices(N, -(-N // MOST_PIECES))
-        in_parallel(lambda r: xp.matmul(A[r], B[r], out=out[r]), parts)
+        pieces = slices(N, -(-N // MOST_PIECES))
+        in_parallel(lambda r: xp.matmul(A[r], B[r], out=out[r]), pieces)
     return out
 
 

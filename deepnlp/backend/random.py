@@ -82,6 +82,5 @@ def philox_uint16(key: int, counter: int, size: int) -> numpy.ndarray[Any, Any]:
     numpy.ndarray of uint16, shape (size,)
         On the host; the caller brings it over.
     """
-    stream = numpy.random.Philox(key=(counter << 64) | key)
-    words = numpy.asarray(stream.random_raw((size + 3) // 4))
-    return words.view(numpy.uint16)[:size]
+    words = numpy.random.Philox(key=(counter << 64) | key).random_raw((size + 3) // 4)
+    return numpy.asarray(words).view(numpy.uint16)[:size]

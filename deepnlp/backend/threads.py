@@ -162,8 +162,7 @@ class _OneBlasThread:
             if self._depth > 1:
                 return
             if self._libraries is None:
-                controller = ThreadpoolController().select(user_api="blas")
-                self._libraries = controller.lib_controllers
+                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             self._before = [library.get_num_threads() for library in self._libraries]
             self._set([1] * len(self._before))
 

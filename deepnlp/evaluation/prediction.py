@@ -246,9 +246,7 @@ def score(model: RNNLM, text: str) -> Score:
     """
     vocab = model.vocab
     if vocab is None:
-        raise ValueError(
-            "the model has no vocabulary to cut the text with: give it one, model.vocab = vocab"
-        )
+        raise ValueError("the model has no vocabulary: give it one, model.vocab = vocab")
     eos = vocab.tokens[vocab.eos_id]
     lines = text.removeprefix("\ufeff").strip("\n").split("\n")  # without a byte order mark
     tokens = [token for line in lines for token in [*vocab.tokenize(line), eos]]

@@ -69,13 +69,12 @@ class Kernel:
                 result = self.plain(*arguments, **options)
         return result
 
-    def form(self) -> Callable[..., Any]:
+    def form(self) -> Any:
         """The function in use."""
         forms = QUICK_FORMS.get(backend.name())
         if self.choice == "plain" or forms is None:
             return self.plain
-        form: Callable[..., Any] = getattr(forms(), self.name, self.plain)
-        return form
+        return getattr(forms(), self.name, self.plain)
 
 
 def kernel(plain: Callable[..., Any]) -> Kernel:

@@ -26,6 +26,8 @@ class Steps:
         x_t Wx + b for all steps. It may be overwritten.
     start : tuple of array (N, H)
         The states before the first step.
+    weights : sequence
+        What a step reads beside them: Wh, and what else the cell has.
     new : callable
         ``new(name, shape, dtype)`` gives memory.
     gradients : int

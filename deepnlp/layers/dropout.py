@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 from typing import Any
 
 from deepnlp.backend import Array, Rng, asarray, check_number, host_generator, xp
 from deepnlp.backend.random import philox_uint16
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
+from deepnlp.options import Option
 
 MASK_LEVELS = 1 << 16  # a mask compares integers of 16 bits
 
@@ -121,11 +121,7 @@ class Dropout(Layer):
 
     def _check_own_state(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-                expected = "a whole number, 0 or more"
-                raise ValueError(
-                    f"{type(self).__name__}: {name} should be {expected}, got {value!r}"
-                )
+            Option(low=0, kind=int).check(value, f"{type(self).__name__}: {name}")
 
     def _set_own_state(self, state: dict[str, Any]) -> None:
         self._key, self._calls = int(state["key"]), int(state["calls"])

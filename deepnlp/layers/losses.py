@@ -262,16 +262,11 @@ class AffineSoftmaxWithLoss(Layer):
 def rows_that_count(loss: Any, targets: Array, x: Array, V: int) -> tuple[Array, Array]:
     """Targets (n,) of the rows of x, zero where the loss ignores them; whether each counts (n,)."""
     loss._expect("targets", targets, "...", "integers")
-    owner = type(loss).__name__
-    if targets.shape != x.shape[:-1]:
-        raise ValueError(
-            f"{owner}: targets should have shape {tuple(x.shape[:-1])}, one for each row of "
-            f"scores, got {tuple(targets.shape)}"
-        )
+    loss._expect_exactly("targets", targets, "...", x.shape[:-1])
     t = targets.reshape(-1)
     counts = t != loss.ignore_id
     t = xp.where(counts, t, 0)
-    check_ids(owner, t, V, "targets")
+    check_ids(type(loss).__name__, t, V, "targets")
     return t, counts
 
 

@@ -82,8 +82,7 @@ class EmbeddingDot(Layer):
     def backward(self, ds: Array) -> Array:
         """dh = ds y, and dW[id] += ds^T h for every id."""
         h, ids, y, shape = self.saved()
-        letters = f"{'N B' if len(shape) == 3 else 'N'}{' K' if ids.ndim == 2 else ''}"
-        self._expect_exactly("ds", ds, letters, (*shape[:-1], *ids.shape[1:]))
+        self._expect_exactly("ds", ds, "...", (*shape[:-1], *ids.shape[1:]))
         dy = xp.empty_like(y)
         dh = dots_backward(ds.reshape(*h.shape[:2], y.shape[1]), h, y, dy)
         # y_nk = W[id_nk]: row id_nk collects dy_nk
@@ -218,9 +217,7 @@ class NegativeSamplingLoss(Layer):
         self._expect("negatives", negatives, "N K", "integers", N=N)
         if not negatives.shape[1]:
             raise ValueError(f"{type(self).__name__}: K should be 1 or more, got no negatives")
-        if pairs is None:
-            letters = "N B" if B else "N"
-            self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))
-        else:
-            self._expect("targets", targets, "N J", "integers", N=N)
+        letters = "N J" if pairs is not None else "N B" if B else "N"
+        self._expect("targets", targets, letters, "integers", N=N, **dict(zip("B", B)))
+        if pairs is not None:
             self._expect("pairs", pairs, "N B J", N=N, B=B[0], J=targets.shape[1])

@@ -271,14 +271,19 @@ class TimeRecurrent(Recurrent):
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
-        if dc is not None and "c" not in self._states:
-            raise ValueError(f"{type(self).__name__}: has no memory cell, so there is no dc")
-        final = tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
-        for name, given, gradient in zip(("h", "c"), (dh, dc), final):
-            if given is not None:
-                self._expect(f"d{name}", given, "N H", N=N, H=self.H)
-                gradient += given
-        return final
+        final = {name: xp.zeros((N, self.H), dtype=dtype) for name in self._states}
+        for name, gradient in self._by_name("d", N, dh, dc).items():
+            final[name] += gradient
+        return tuple(final.values())
+
+    def _by_name(self, prefix: str, N: int, h: Any, c: Any) -> dict[str, Array]:
+        """The states, or their gradients, that are given, (N, H) each."""
+        given = {name: array for name, array in (("h", h), ("c", c)) if array is not None}
+        if not given.keys() <= set(self._states):
+            raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
+        for name, array in given.items():
+            self._expect(prefix + name, array, "N H", N=N, H=self.H)
+        return given
 
     # --- The state between calls ---------------------------------------------------------------
 
@@ -319,13 +324,10 @@ class TimeRecurrent(Recurrent):
         ValueError
             If a shape is wrong, or there is a c where the layer has no memory cell.
         """
-        if c is not None and "c" not in self._states:
-            raise ValueError(f"{type(self).__name__}: has no memory cell c, only h")
         self._expect("h", h, "N H", H=self.H)
-        if c is not None:
-            self._expect("c", c, "N H", N=h.shape[0], H=self.H)
-        for name, state in zip(self._states, (h, xp.zeros_like(h) if c is None else c)):
-            setattr(self, name, state.copy())
+        given = self._by_name("", len(h), h, c)
+        for name in self._states:
+            setattr(self, name, given.get(name, xp.zeros_like(h)).copy())
         self._given = True
 
     def _start(self, N: int, dtype: Any) -> States:

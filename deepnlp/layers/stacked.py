@@ -117,10 +117,9 @@ class TimeStacked(Layer):
         return [layer.dstate0 for layer in self.layers]
 
     @property
-    def top(self) -> TimeRecurrent:
+    def top(self) -> Any:
         """The last layer, whose states are the outputs."""
-        top: TimeRecurrent = self.layers[-1]
-        return top
+        return self.layers[-1]
 
     def set_state(self, *state: States) -> None:
         """Set the states from which the next forward starts: a tuple for each layer."""

@@ -206,12 +206,10 @@ class RNNLM(LanguageModel):
             self.layers += [recurrent(below, size), *noise(dropout)]
         self.layers.append(recurrent(*last))
         # Terms of the loss while training, each with the number of layers below it
-        self._terms: list[tuple[int, Layer]] = []
-        if tar:
-            self._terms.append((len(self.layers), TemporalActivationRegularisation(tar)))
+        slow = [(len(self.layers), TemporalActivationRegularisation(tar))] if tar else []
         self.layers += noise(output_dropout)
-        if ar:
-            self._terms.append((len(self.layers), ActivationRegularisation(ar)))
+        small = [(len(self.layers), ActivationRegularisation(ar))] if ar else []
+        self._terms: list[tuple[int, Layer]] = [*slow, *small]
         if tie == "tied+L":
             self.layers.append(TimeAffine(Parameter(draw("L", (H, D)), "L")))
         ids = self._config["output_ids"]

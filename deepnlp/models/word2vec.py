@@ -143,9 +143,7 @@ class CBOW(Word2Vec):
         self.save_for_backward(A)
         h = self.project.forward(A @ X)  # (N, B, D)
         t = xp.where(size > 0, centres, IGNORED)
-        return (
-            self.output.forward(h, t, negatives) if self._is_sampled else self.output.forward(h, t)
-        )
+        return self.output.forward(h, t, *((negatives,) if self._is_sampled else ()))
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and the sum over windows to the vectors of the text."""

@@ -47,8 +47,7 @@ class AdaGrad(Optimizer):
         weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        self._check(eps=eps)
-        self.eps = eps
+        self.eps = self._checked("eps", eps)
 
     @staticmethod
     def _formula(W: Array, g: Array, s: Array, *, lr: float, eps: float, decay: float) -> None:
@@ -96,9 +95,8 @@ class RMSprop(Optimizer):
         weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        self._check(below=1, alpha=alpha)
-        self._check(eps=eps)
-        self.alpha, self.eps = alpha, eps
+        self.alpha = self._checked("alpha", alpha, below=1)
+        self.eps = self._checked("eps", eps)
 
     @staticmethod
     def _formula(
@@ -171,9 +169,9 @@ class Adam(Optimizer):
         self.lazy = self._row_by_row = lazy
         if not isinstance(betas, Sequence) or len(betas) != 2:
             raise ValueError(f"{type(self).__name__}: betas should be two numbers, got {betas!r}")
-        self._check(below=1, beta1=betas[0], beta2=betas[1])
-        self._check(eps=eps)
-        self.betas, self.eps = (betas[0], betas[1]), eps
+        beta1, beta2 = betas
+        self.betas = self._checked("beta1", beta1, 1), self._checked("beta2", beta2, 1)
+        self.eps = self._checked("eps", eps)
 
     def _scalars(self, t: int) -> dict[str, float]:
         beta1, beta2 = self.betas

@@ -75,8 +75,7 @@ class NTASGD(Optimizer):
         average_after: Annotated[int, Option(AVERAGE_AFTER, low=0)] = 5,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        check_number("NTASGD: average_after", average_after, whole=True)
-        self._check(average_after=average_after)
+        check_number("NTASGD: average_after", average_after, whole=True, low=0)
         self.average_after = average_after
         self.averaging = average_after == 0
         self._averaged = 0  # k
@@ -129,16 +128,14 @@ class NTASGD(Optimizer):
         own = ("averaging", "averaged", "losses")
         if missing := [name for name in own if name not in state]:
             raise ValueError(f"NTASGD: not a state of this optimizer: it lacks {missing}")
-        losses = asnumpy(state["losses"])
+        averaging, averaged, losses = (state[name] for name in own)
+        losses = asnumpy(losses)
         right = losses.ndim == 1 and losses.dtype.kind == "f" and all(map(math.isfinite, losses))
-        averaged = state["averaged"]
-        if not right or type(averaged) is not int or averaged < 0:
-            raise ValueError("NTASGD: not a state of this optimizer: losses or averaged")
-        if not isinstance(state["averaging"], bool) or state["averaging"] < (averaged > 0):
-            raise ValueError("NTASGD: not a state of this optimizer: averaging")
+        right = right and type(averaged) is int and averaged >= 0
+        if not (right and isinstance(averaging, bool) and averaging >= (averaged > 0)):
+            raise ValueError(f"NTASGD: not a state of this optimizer: one of {own} cannot be")
         super().load_state({name: value for name, value in state.items() if name not in own})
-        self.averaging, self._averaged = state["averaging"], averaged
-        self._losses = losses.tolist()
+        self.averaging, self._averaged, self._losses = averaging, averaged, losses.tolist()
 
     def _scalars(self, t: int) -> dict[str, float]:
         return {**super()._scalars(t), "share": 1 / self._averaged if self._averaged else 0.0}

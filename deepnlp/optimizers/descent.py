@@ -80,8 +80,7 @@ class Momentum(Optimizer):
         weight_decay: WeightDecay = 0.0,
     ) -> None:
         super().__init__(parameters, lr, weight_decay)
-        self._check(below=1, momentum=momentum)
-        self.momentum = momentum
+        self.momentum = self._checked("momentum", momentum, below=1)
 
     @staticmethod
     def _formula(W: Array, g: Array, v: Array, *, lr: float, momentum: float, decay: float) -> None:

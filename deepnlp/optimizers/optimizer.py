@@ -72,8 +72,8 @@ class Optimizer:
         self.parameters = as_bases(parameters)
         if not self.parameters:
             raise ValueError(f"{type(self).__name__}: there are no parameters to update")
-        self._check(lr=lr, weight_decay=weight_decay)
-        self.lr, self.weight_decay = lr, weight_decay
+        self.lr = self._checked("lr", lr)
+        self.weight_decay = self._checked("weight_decay", weight_decay)
         self._steps: dict[Parameter, int] = {}  # updates of each; none of a frozen one
         self._kept: dict[Parameter, dict[str, Array]] = {}
 
@@ -167,14 +167,12 @@ class Optimizer:
         others = {name: getattr(self, name) for name in self._letters}
         return {"lr": self.lr, "decay": self.weight_decay, **others}
 
-    def _check(self, below: float = math.inf, **numbers: float) -> None:
-        """Raise a ValueError for a number outside [0, below)."""
-        for name, value in numbers.items():
-            if not (isinstance(value, Real) and 0 <= value < below):
-                expected = "finite and 0 or more" if below == math.inf else f"in [0, {below})"
-                raise ValueError(
-                    f"{type(self).__name__}: {name} should be {expected}, got {value!r}"
-                )
+    def _checked(self, name: str, value: float, below: float = math.inf) -> float:
+        """A number, or a ValueError if it is outside [0, below)."""
+        if not (isinstance(value, Real) and 0 <= value < below):
+            expected = "finite and 0 or more" if below == math.inf else f"in [0, {below})"
+            raise ValueError(f"{type(self).__name__}: {name} should be {expected}, got {value!r}")
+        return value
 
 
 def decayed(g: Array, W: Array, decay: float) -> Array:

@@ -41,10 +41,8 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
     if isinstance(task, Corpus):
         return LanguageModelling(task, **options)
     if options:
-        raise TypeError(
-            f"{', '.join(options)}: give these to the constructor of {type(task).__name__}; a "
-            "trainer takes options of the task only beside a Corpus"
-        )
+        names = ", ".join(options)
+        raise TypeError(f"{names}: give these to the constructor of {type(task).__name__}")
     return task
 
 

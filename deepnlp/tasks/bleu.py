@@ -24,30 +24,19 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> tupl
     >>> round(score, 6), signature.split("|")[:3]
     (100.0, ['nrefs:1', 'case:lc', 'eff:no'])
     """
-    score, signature = _corpus_score(hypotheses, references)
+    score, signature = corpus_score(hypotheses, references)
     return float(score.score), signature
 
 
-def bleu_interval(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], samples: int = 1000
-) -> tuple[float, float, str]:
-    """BLEU, half the width of its 95 % interval, and the signature, which tells of both.
-
-    The interval is sacrebleu's: BLEU of ``samples`` sets of texts drawn from these, with repetition
-    (bootstrap, Koehn 2004).
-
-    >>> score, half, signature = bleu_interval(["a b c d e", "f"], [["a b c d e"], ["g"]], 20)
-    >>> 0 < score < 100, half > 0, signature.split("|")[1]
-    (True, True, 'bs:20')
-    """
-    score, signature = _corpus_score(hypotheses, references, n_bootstrap=samples)
-    return float(score.score), float(score._ci), signature
-
-
-def _corpus_score(
+def corpus_score(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], **options: int
 ) -> tuple[Any, str]:
-    """sacrebleu's score of a set of texts, and its signature."""
+    """sacrebleu's score of a set of texts, and its signature; options such as ``n_bootstrap``.
+
+    >>> _, signature = corpus_score(["a b c d e", "f"], [["a b c d e"], ["g"]], n_bootstrap=20)
+    >>> signature.split("|")[1]
+    'bs:20'
+    """
     require_sacrebleu()
     from sacrebleu.metrics import BLEU
 

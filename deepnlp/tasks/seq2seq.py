@@ -10,7 +10,7 @@ import numpy as np
 from deepnlp.backend import Array, asarray, xp
 from deepnlp.datasets import Pairs, load_pairs
 from deepnlp.evaluation import exponential
-from deepnlp.generation import Translation, translate
+from deepnlp.generation import translate
 from deepnlp.layer import no_backward
 from deepnlp.layers import SoftmaxWithLoss
 from deepnlp.models import Seq2Seq
@@ -163,17 +163,13 @@ class SequenceToSequence(SequenceTask):
 
     def evaluate(self, model: Any) -> dict[str, float]:
         """Figures on the validation split, by greedy search."""
-        figures, _ = self._figures(model, "valid", beam=1)
-        return figures
+        return self.measure(model, "valid", beam=1)[0]
 
-    def measure(self, model: Any, split: str) -> Measured:
+    def measure(self, model: Any, split: str, beam: int | None = None) -> Measured:
         """Figures on a split, by beam search where one is set, and how BLEU was computed."""
-        return self._figures(model, split, self.beam)
-
-    def _figures(self, model: Any, split: str, beam: int) -> Measured:
+        beam = beam or self.beam
         references = self.pairs.references(split)
-        found = self._translations(model, list(references), beam)
-        texts = [best.text for (best, *_) in found]
+        texts = self._translations(model, list(references), beam)
         exact = [*map(self._is_one_of, texts, references.values())]
         figures = self._forced_figures(model, split)
         figures["exact_match"] = 100 * float(np.mean(exact))
@@ -188,13 +184,14 @@ class SequenceToSequence(SequenceTask):
         """A few texts of the validation split with their translations."""
         sources = list(self.pairs.references("valid"))[:SHOWN]
         found = self._translations(model, sources, self.beam)
-        pieces = [f"{a} -> {best.text}" for a, (best, *_) in zip(sources, found, strict=True)]
-        return " | ".join(pieces)
+        return " | ".join(f"{a} -> {b}" for a, b in zip(sources, found, strict=True))
 
-    def _translations(self, model: Any, sources: list[str], beam: int) -> list[list[Translation]]:
+    def _translations(self, model: Any, sources: list[str], beam: int) -> list[str]:
         longest = int(self._lengths[:, 1].max()) + 1
         sizes: Any = {"max_length": 2 * longest, "batch_size": self.batch_size}
-        return translate(model, sources, beam=beam, length_penalty=self.length_penalty, **sizes)
+        penalty = self.length_penalty
+        found = translate(model, sources, beam=beam, length_penalty=penalty, **sizes)
+        return [best.text for best, *_ in found]
 
     def _is_one_of(self, text: str, references: Sequence[str]) -> bool:
         """Whether a text is one of the references, as the vocabulary's tokeniser reads them."""

@@ -32,9 +32,8 @@ class SequenceTask(Task):
         self._train = [p for p in pairs if not max_length or max(map(len, p)) <= max_length]
         if not self._train:
             pair, members = self.words
-            raise ValueError(
-                f"{self.name} has no {pair} of at most max_length = {max_length} {members}"
-            )
+            limit = f"at most max_length = {max_length} {members}"
+            raise ValueError(f"{self.name} has no {pair} of {limit}")
         self._lengths = np.array([[len(part) for part in pair] for pair in self._train])
 
     @classmethod
