@@ -18,7 +18,7 @@ from deepnlp.plots.style import (
     BLUE,
     GREEN,
     GREY,
-    ORANGE,
+    LOOKS,
     SKY,
     VERMILLION,
     Label,
@@ -33,7 +33,6 @@ from deepnlp.plots.style import (
 LEAST_SHARE = 1e-12  # smaller shares are not drawn
 LEFT = "share of the gradient that is left"
 DH_DH = r"$\partial h_t / \partial h_{t-k}$"
-BLOCK_STYLES = [(BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":")]
 
 
 def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -> Figure:
@@ -193,7 +192,7 @@ def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
 
 def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     labels = []
-    for (name, found), (colour, dash) in zip(layer.weights.items(), BLOCK_STYLES, strict=False):
+    for (name, found), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
         values = found.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
         axes.plot([len(values)], [found.spectral_radius], "D", color=colour, ms=5, clip_on=False)

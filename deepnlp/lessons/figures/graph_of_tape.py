@@ -38,17 +38,8 @@ class Source(NamedTuple):
         """The name of the variable, with the letters of its blocks."""
         return f"{self.node.name}_{self.letters}" if self.letters else self.node.name
 
-    @property
-    def value(self) -> HostArray:
-        """The columns of the value."""
-        return self._part(self.node.value)
-
-    @property
-    def grad(self) -> HostArray:
-        """The columns of the gradient."""
-        return self._part(self.node.grad)
-
-    def _part(self, array: HostArray) -> HostArray:
+    def part(self, array: HostArray) -> HostArray:
+        """The columns of the value, or of the gradient."""
         return array[..., self.columns] if array.ndim else array
 
 

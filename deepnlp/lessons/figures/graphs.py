@@ -176,9 +176,15 @@ class _Drawing:
         last = corners[-2], corners[-1]
         if source.node.operation and node.operation:  # a leaf shows its value itself
             shape = "" if source.letters else source.node.shape
-            self._label(axes, *last, self._text(source.name, shape, source.value), BLUE, along)
+            self._label(
+                axes,
+                *last,
+                self._text(source.name, shape, source.part(source.node.value)),
+                BLUE,
+                along,
+            )
         if has_gradient:
-            grad = source.grad if self._is_used_once(source) else np.zeros(0)
+            grad = source.part(source.node.grad) if self._is_used_once(source) else np.zeros(0)
             text = self._text(source.name, "", grad, "d")
             self._label(axes, *last[::-1], text, VERMILLION, 1 - along)
 

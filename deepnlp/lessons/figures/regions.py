@@ -10,11 +10,10 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, headed
+from deepnlp.plots.style import BLACK, LOOKS, headed
 
-COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
-MARKERS = ("o", "^", "s", "D", "v", "P")
-LOOKS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, and wrongly
+COLOURS, _, MARKERS = zip(*LOOKS[:6], strict=True)
+POINTS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, and wrongly
     True: {"s": 16, "edgecolors": "white", "linewidths": 0.4, "zorder": 3},
     False: {"s": 30, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 4},
 }
@@ -74,7 +73,7 @@ def decision_regions(
     look: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
     axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **look)
     for k in range(int(classes.max()) + 1):
-        for right, look in LOOKS.items():
+        for right, look in POINTS.items():
             chosen = points[(classes == k) & ((found == k) == right)]
             label = f"class {k}" if right else None
             axes.scatter(*chosen.T, marker=MARKERS[k], color=COLOURS[k], label=label, **look)

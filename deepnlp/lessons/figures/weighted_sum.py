@@ -76,7 +76,7 @@ def weighted_sum(
         counts = s < length
         colour = BLACK if counts else HIDDEN
         _vector(axes, x, bottom, memory[s], tokens[s], colour)
-        score = _short(scores[s]) if counts else "$-\\infty$"
+        score = f"{scores[s]:z.1f}".replace("-", "−") if counts else "$-\\infty$"
         word(axes, x, bottom + 0.22, score, colour)
         axes.add_patch(Rectangle((x - 0.2, base), 0.4, BAR * weights[s], color=BLUE))
         label = f"{weights[s]:.2f}" if counts else "0"
@@ -95,10 +95,5 @@ def _vector(axes: Axes, x: float, top: float, numbers: HostArray, name: str, col
         low = top - CELL * (k + 1)
         box = Rectangle((x - 0.28, low), 0.56, CELL, facecolor="white", edgecolor=colour, lw=1.0)
         axes.add_patch(box)
-        word(axes, x, low + CELL / 2, _short(number), colour)
+        word(axes, x, low + CELL / 2, f"{number:z.1f}".replace("-", "−"), colour)
     word(axes, x, top - CELL * len(numbers) - 0.17, name, colour)
-
-
-def _short(number: float) -> str:
-    """A number with one digit, a true minus sign and no minus before zero."""
-    return f"{number:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")

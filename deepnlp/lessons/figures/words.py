@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, headed
+from deepnlp.plots.style import GREY, LOOKS, headed
 
-BAR_COLOURS = [BLUE, VERMILLION, GREEN, ORANGE]
+MOST_PANELS = 4
 
 
 def next_words(
@@ -46,9 +46,9 @@ def next_words(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['a', 'b', 'all others']
     """
-    if not 0 < len(distributions) <= len(BAR_COLOURS):
+    if not 0 < len(distributions) <= MOST_PANELS:
         raise ValueError(
-            f"next_words: expected 1 to {len(BAR_COLOURS)} distributions, got {len(distributions)}"
+            f"next_words: expected 1 to {MOST_PANELS} distributions, got {len(distributions)}"
         )
     values = {name: np.asarray(p, dtype=float) for name, p in distributions.items()}
     for name, p in values.items():
@@ -63,7 +63,7 @@ def next_words(
     height = 1.15 + 0.23 * len(names) + 0.18 * title.count("\n")
     figure = headed(7.0, height, title)
     panels: Any = figure.subplots(1, len(values), sharex=True, sharey=True, squeeze=False)[0]
-    for axes, (name, p), colour in zip(panels, values.items(), BAR_COLOURS, strict=False):
+    for axes, (name, p), (colour, *_) in zip(panels, values.items(), LOOKS, strict=False):
         shares = np.append(p[order], 1 - p[order].sum())
         drawn = axes.barh(names, shares, color=[colour] * len(order) + ["#BBBBBB"], height=0.7)
         axes.bar_label(drawn, fmt="%.2f", padding=3, fontsize=8)
