@@ -27,7 +27,7 @@ TRIED = 64  # free places, the nearest, of which one is taken
 DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11)]
 
 
-def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
+def label_words(axes: Axes, places: Mapping[str, Any], colours: Mapping[str, str]) -> None:
     """Write each word beside its place (2,) in the data."""
     figure: Any = axes.figure
     figure.draw_without_rendering()  # limits and the place of the axes are final then

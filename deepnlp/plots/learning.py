@@ -61,7 +61,7 @@ def learning_curve(
     >>> figure.axes[0].get_title(loc="left")
     "Validation perplexity 69.5 after 2 epochs, below the trigram's 71.0"
     """
-    lines = {
+    lines: dict[str, list[Any]] = {
         "validation": _points(history, f"valid_{metric}"),
         "training": _points(history, f"train_{metric}"),
     }

@@ -31,7 +31,6 @@ LOOKS: list[tuple[str, Any, str]] = [
 LABEL_HEIGHT = 0.055  # of a label in the margin, as a part of the height of the axes
 
 Point = tuple[float, float]
-Box = tuple[float, float, float, float]
 
 
 class Label(NamedTuple):
@@ -119,11 +118,17 @@ def legend_above(axes: Axes, columns: int) -> None:
     axes.legend(**place, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.3)
 
 
-def canvas(width: float, height: float, box: Box = (0, 0, 1, 1)) -> tuple[Figure, Axes]:
-    """A figure in inches, and axes without a frame in a box of it (left, low, width, height)."""
+def sheet(
+    width: float, height: float, title: str, origin: Point = (0.0, 0.0)
+) -> tuple[Figure, Axes]:
+    """A figure in inches, with its message above; ``origin`` is its lower left corner."""
     figure = Figure(figsize=(width, height), dpi=150)
-    axes = figure.add_axes(box)
+    axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
+    left, low = origin
+    axes.set(xlim=(left, left + width), ylim=(low, low + height))
+    look: Any = {"fontsize": 10.5, "weight": "bold", "va": "top"}
+    axes.set_title(title, loc="left", x=0.15 / width, y=1, pad=-8.6, **look)
     return figure, axes
 
 

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLACK, GREY, canvas, saved
+from deepnlp.plots.style import BLACK, GREY, saved, sheet
 
 COLOURS = "Oranges"  # one hue, so that darkness alone shows it, in print too
 DARKEST = 0.92  # of the colour map
@@ -47,7 +47,7 @@ def surprisal_text(
     Examples
     --------
     >>> figure = surprisal_text(["hello", "world"], [9.2, 1.5], title="One is expected")
-    >>> [text.get_text() for text in figure.axes[0].texts][1:5]
+    >>> [text.get_text() for text in figure.axes[0].texts][:4]
     ['hello', '9.2', 'world', '1.5']
     """
     if not tokens or len(tokens) != len(bits) or not most > 0:
@@ -56,8 +56,7 @@ def surprisal_text(
             f"{len(tokens)} tokens, {len(bits)} bits and most={most}"
         )
     head = 0.34 + 0.19 * title.count("\n")
-    figure, axes = canvas(WIDTH, 1.0)
-    axes.text(LEFT, 0.1, title, fontsize=10.5, weight="bold", va="top")
+    figure, axes = sheet(WIDTH, 1.0, title)
     renderer = FigureCanvasAgg(figure).get_renderer()
     x, y = LEFT, head + 0.2
     for token, surprisal in zip(tokens, bits, strict=True):

@@ -7,8 +7,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import disc, sheet, word
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
+from deepnlp.lessons.figures.drawing import disc, word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
 ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
@@ -66,7 +66,7 @@ def _draw(
     arrow(axes, (left + 0.06, y), (x - RADIUS, y), BLACK, head=8, width=1.1)
 
     def join(one: str, other: str, colour: str, **look: Any) -> None:
-        patches = {"patchA": circles[one], "patchB": circles[other]}
+        patches: Any = {"patchA": circles[one], "patchB": circles[other]}
         arrow(axes, places[one], places[other], colour, head=8, **patches, **look)
 
     for one, other in plain:

@@ -15,10 +15,10 @@ from matplotlib.patches import Patch
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
-from deepnlp.lessons.figures.drawing import beside, box, disc, sheet, word
+from deepnlp.lessons.figures.drawing import beside, box, disc, word
 from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
 from deepnlp.lessons.figures.graph_places import PLANS, Picture, picture_of, road_of
-from deepnlp.plots.style import BLUE, VERMILLION, arrow
+from deepnlp.plots.style import BLUE, VERMILLION, arrow, sheet
 
 SYMBOLS = {
     "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
@@ -197,9 +197,9 @@ class _Drawing:
         self, axes: Axes, corners: list[Point], ends: tuple[Patch, Patch], colour: str, left: float
     ) -> None:
         """An arrow between two patches, a little left of the way through the corners."""
-        (x, y), (dx, dy) = corners[0], beside(*corners[:2], left)
+        (x, y), (dx, dy) = corners[0], beside(corners[0], corners[1], left)
         start = x + dx, y + dy
-        (x, y), (dx, dy) = corners[-1], beside(*corners[-2:], left)
+        (x, y), (dx, dy) = corners[-1], beside(corners[-2], corners[-1], left)
         way = "arc3"
         if len(corners) > 2:
             level_first = corners[0][1] == corners[1][1]

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 
 from deepnlp.layers import Embedding, TimeDropout, Unrolled
 from deepnlp.layers.recurrent import TimeRecurrent
-from deepnlp.lessons.figures.drawing import box, disc, sheet, word
-from deepnlp.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, arrow
+from deepnlp.lessons.figures.drawing import box, disc, word
+from deepnlp.plots.style import BLUE, GREY, LOOKS, arrow, sheet
 
 STEP, ROW, HALF, HIGH = 1.7, 0.86, 0.47, 0.19  # inches: a word, a layer, half a box
-MASKS = (ORANGE, SKY, GREEN, PURPLE, VERMILLION, GREY)
+MASKS = [colour for colour, *_ in LOOKS[1:]]
 TIED = "$E^T$"  # the output of a model whose output is its embedding
 RECURRENT = (TimeRecurrent, Unrolled)
 
