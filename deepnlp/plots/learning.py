@@ -78,7 +78,10 @@ def learning_curve(
     best = (max if higher_is_better else min)(points, key=itemgetter(1))
     name = metric.replace("_", " ")
     figure = curves(
-        {f"{of} {_number(line[-1][1])}": tuple(zip(*line)) for of, line in lines.items()},
+        {
+            f"{of} {_number(line[-1][1])}": tuple(map(list, zip(*line)))
+            for of, line in lines.items()
+        },
         title=_message(f"{which} {name}", best, points[-1][0], levels),
         xlabel="epoch" + _learning_rates(history),
         ylabel=name + (" (log scale)" if is_wide else ""),

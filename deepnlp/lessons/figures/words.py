@@ -46,17 +46,13 @@ def next_words(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['a', 'b', 'all others']
     """
-    if not 0 < len(distributions) <= MOST_PANELS:
-        raise ValueError(
-            f"next_words: expected 1 to {MOST_PANELS} distributions, got {len(distributions)}"
-        )
     values = {name: np.asarray(p, dtype=float) for name, p in distributions.items()}
-    for name, p in values.items():
-        if p.shape != (len(tokens),):
-            raise ValueError(
-                f"next_words: {name} should have a number for each of {len(tokens)} words, "
-                f"got shape {p.shape}"
-            )
+    shapes = [p.shape for p in values.values()]
+    if not 0 < len(values) <= MOST_PANELS or set(shapes) != {(len(tokens),)}:
+        raise ValueError(
+            f"next_words: expected 1 to {MOST_PANELS} distributions, each with a number for each "
+            f"of {len(tokens)} words, got shapes {shapes}"
+        )
     first = next(iter(values.values()))
     order = np.argsort(-first, kind="stable")[:most]
     names = [*(tokens[k] for k in order), "all others"]
