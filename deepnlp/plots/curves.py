@@ -110,7 +110,7 @@ def curves(
 def log_ticks(axis: Axis, low: float, high: float) -> None:
     """Ticks at powers of ten, and between them where there is room."""
     subs = [1.0] if high / low > 1e4 else [1.0, 2.0, 5.0]
-    if high / low < 10 / 3:
+    if high / low < 10:
         subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
     as_written: Formatter = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axis.set_major_locator(LogLocator(subs=subs, numticks=9))

@@ -32,7 +32,7 @@ def test_ticks_are_round_and_points_finite(tmp_path):
     axis = drawn({"a": ([711_048, 1_548_168, 3_201_544], [3, 2, 1])}, logx=True).axes[0].xaxis
     low, high = axis.get_view_interval()
     shown = [x for x in axis.get_majorticklocs() if low <= x <= high]
-    assert axis.get_major_formatter().format_ticks(shown) == ["1M", "2M"]
+    assert axis.get_major_formatter().format_ticks(shown) == ["800k", "1M", "1.5M", "2M", "3M"]
 
 
 @pytest.mark.parametrize("count", [0, 8])
