@@ -20,14 +20,9 @@ BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#5A5A5A"
 
 # Colour, dashes and marker of the first line, bar or group of words, and so on.
 LOOKS: list[tuple[str, Any, str]] = [
-    (BLUE, "-", "o"),
-    (VERMILLION, "--", "s"),
-    (GREEN, "-.", "D"),
-    (ORANGE, (0, (1, 1)), "^"),
-    (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"),
-    (SKY, (0, (8, 2)), "P"),
-    (BLACK, (0, (3, 3)), "X"),
-]
+    (BLUE, "-", "o"), (VERMILLION, "--", "s"), (GREEN, "-.", "D"), (ORANGE, (0, (1, 1)), "^"),
+    (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"), (SKY, (0, (8, 2)), "P"), (BLACK, (0, (3, 3)), "X"),
+]  # fmt: skip
 LABEL_HEIGHT = 0.055  # of a label in the margin, as a part of the height of the axes
 
 Point = tuple[float, float]

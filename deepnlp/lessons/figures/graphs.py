@@ -33,7 +33,7 @@ BETWEEN = 0.055  # from the middle of an edge to its arrow of values, or of grad
 
 
 def computation_graph(
-    layer: Layer, *inputs: Any, targets: Any = None, backward: bool = True, title: str | None = None
+    layer: Layer, *inputs: Any, targets: Any = None, title: str | None = None
 ) -> Figure:
     """Draw what a layer computes, from its own weights, and where its gradients go.
 
@@ -50,8 +50,6 @@ def computation_graph(
         What forward takes; random numbers, which are not shown, by default.
     targets : array of int, optional
         With them, SoftmaxWithLoss follows, and the gradients are those of the loss.
-    backward : bool
-        Whether to draw the gradients.
     title : str, optional
         Instead of the graph's own message.
 
@@ -68,7 +66,7 @@ def computation_graph(
     """
     arrays, shown = _inputs_of(layer, inputs)
     picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
-    return _Drawing(picture, shown, backward).draw(title)
+    return _Drawing(picture, shown).draw(title)
 
 
 def memory_road(layer: TimeLSTM, x: Any) -> Figure:
@@ -134,7 +132,6 @@ class _Drawing:
 
     picture: Picture
     values: bool
-    backward: bool = True
 
     def draw(self, title: str | None) -> Figure:
         places = np.array([node.at for node in self.picture.nodes])
@@ -164,7 +161,7 @@ class _Drawing:
     def _edge(self, axes: Axes, source: Source, node: Node, ends: tuple[Patch, Patch]) -> None:
         """Both arrows between two nodes, and what they carry."""
         corners = [source.node.at, *source.via, node.at]
-        has_gradient = self.backward and source.node.grad.size > 0
+        has_gradient = source.node.grad.size > 0
         self._arrow(axes, corners, ends, BLUE, BETWEEN if has_gradient else 0.0)
         if has_gradient:
             self._arrow(axes, corners[::-1], ends[::-1], VERMILLION, BETWEEN)

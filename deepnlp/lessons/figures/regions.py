@@ -13,10 +13,6 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.plots.style import BLACK, LOOKS, headed
 
 COLOURS, _, MARKERS = zip(*LOOKS[:6], strict=True)
-POINTS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, and wrongly
-    True: {"s": 16, "edgecolors": "white", "linewidths": 0.4, "zorder": 3},
-    False: {"s": 30, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 4},
-}
 POINTS_A_SIDE = 200  # of the grid of points that are classified
 PALE = 0.28  # how much of its colour a region shows
 
@@ -70,13 +66,13 @@ def decision_regions(
     figure = headed(5.8, 4.4)
     axes = figure.add_subplot()
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
-    look: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
-    axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **look)
+    pale: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
+    axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **pale)
     for k in range(int(classes.max()) + 1):
-        for right, look in POINTS.items():
-            chosen = points[(classes == k) & ((found == k) == right)]
-            label = f"class {k}" if right else None
-            axes.scatter(*chosen.T, marker=MARKERS[k], color=COLOURS[k], label=label, **look)
+        points_of, wrong = points[classes == k], points[(classes == k) & (found != k)]
+        look: Any = {"marker": MARKERS[k], "color": COLOURS[k]}
+        axes.scatter(*points_of.T, s=16, edgecolors="white", lw=0.4, label=f"class {k}", **look)
+        axes.scatter(*wrong.T, s=30, edgecolors=BLACK, lw=1.1, zorder=4, **look)
     axes.locator_params(nbins=5)
     axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
