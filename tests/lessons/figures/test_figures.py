@@ -248,10 +248,12 @@ def test_encoder_and_decoder_show_every_symbol():
 def test_a_tree_joins_every_candidate_to_its_parent():
     figure = beam_tree(STEPS, {"beam": WAYS["beam"]}, title="One path")
     assert sum("−" in text for text in texts(figure)) == sum(map(len, STEPS))
-    way = [line for line in figure.axes[0].lines if line.get_linewidth() == 2.4]
-    ends = [line.get_ydata() for line in way if len(line.get_ydata())]
-    assert len(ends) == 3
-    assert all(before[1] == after[0] for before, after in pairwise(ends))
+    lines = figure.axes[0].lines
+    (way,) = [line.get_xydata().tolist() for line in lines if line.get_linewidth() == 2.4]
+    joined = [line.get_xydata().tolist() for line in lines if line.get_linewidth() == 1.0]
+    assert len(joined) == sum(map(len, STEPS))
+    assert len(way) == 4
+    assert all(list(part) in joined for part in pairwise(way))
 
 
 @pytest.mark.parametrize(("arrows", "count"), [("none", 0), ("in", 5), ("out", 5)])
