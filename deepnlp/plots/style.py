@@ -194,5 +194,5 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     steps = gap * np.arange(len(order))  # from the lowest; without them labels may touch
     free = isotonic_regression(np.asarray(positions, dtype=float)[order] - steps).x
     placed = np.empty(len(order))
-    placed[order] = np.maximum(np.minimum(free, high - steps[-1]), low) + steps
+    placed[order] = np.maximum(np.minimum(free, high - gap * (len(order) - 1)), low) + steps
     return placed.tolist()

@@ -69,10 +69,10 @@ def decision_regions(
     pale: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
     axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **pale)
     for k in range(int(classes.max()) + 1):
-        points_of, wrong = points[classes == k], points[(classes == k) & (found != k)]
+        (x1, x2), wrong = points[classes == k].T, points[(classes == k) & (found != k)].T
         look: Any = {"marker": MARKERS[k], "color": COLOURS[k]}
-        axes.scatter(*points_of.T, s=16, edgecolors="white", lw=0.4, label=f"class {k}", **look)
-        axes.scatter(*wrong.T, s=30, edgecolors=BLACK, lw=1.1, zorder=4, **look)
+        axes.scatter(x1, x2, s=16, edgecolors="white", lw=0.4, label=f"class {k}", **look)
+        axes.scatter(wrong[0], wrong[1], s=30, edgecolors=BLACK, lw=1.1, zorder=4, **look)
     axes.locator_params(nbins=5)
     axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -85,7 +86,7 @@ def weighted_sum(
     arrow(axes, (columns[-1] + 0.34, middle), (last - 0.32, middle), BLUE)
     for x, numbers, name, colour in vectors:
         for low, number in zip(top - CELL * np.arange(1, H + 1), numbers, strict=True):
-            look = {"facecolor": "white", "edgecolor": colour, "lw": 1.0}
+            look: Any = {"facecolor": "white", "edgecolor": colour, "lw": 1.0}
             axes.add_patch(Rectangle((x - 0.28, low), 0.56, CELL, **look))
             word(axes, x, low + CELL / 2, _number(number), colour)
         word(axes, x, 0.23, name, colour)
