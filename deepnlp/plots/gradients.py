@@ -118,7 +118,7 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
         for colour, width in (("white", 1.8), (BLACK, 0.9)):
             axes.plot(updates, reach, color=colour, linewidth=width, drawstyle="steps-mid")
         axes.set(ylim=(-0.5, T - 0.5), ylabel="steps back in time")
-        axes.set_title(_layer_name(number, name, layers), loc="left", fontsize=10)
+        axes.set_title(f"layer {number + 1} ({name})", loc="left", fontsize=10)
     panels[-1].set_xlabel("updates")
     panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     scale = figure.colorbar(image, ax=panels, aspect=40, ticks=LogLocator(numticks=7))
@@ -218,12 +218,6 @@ def _edges(updates: HostArray) -> HostArray:
 def _reach(shares: HostArray, least: float = 0.01) -> int:
     """The last step back at which at least 1 % of the gradient is left."""
     return int(np.flatnonzero(shares >= least).max(initial=0))
-
-
-def _layer_name(number: int, path: str, layers: int) -> str:
-    where = "nearest the input" if number == 0 else "nearest the output"
-    ends = layers > 1 and number in (0, layers - 1)
-    return f"layer {number + 1} ({path}{', ' + where if ends else ''})"
 
 
 def _history_message(history: GradientHistory) -> str:

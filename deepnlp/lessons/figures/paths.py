@@ -45,8 +45,7 @@ def vector_paths(
     ['up', 'right']
     """
     words = [word for group in groups.values() for word in group]
-    shapes = {word: np.shape(paths.get(word, ())) for word in words}
-    wrong = [word for word, shape in shapes.items() if len(shape) != 2 or shape[1] != 2]
+    wrong = [word for word in words if np.shape(paths.get(word, ()))[1:] != (2,)]
     if not 0 < len(groups) <= MOST_GROUPS or wrong:
         raise ValueError(
             f"vector_paths: expected 1 to {MOST_GROUPS} groups of words, each with a path (S, 2), "

@@ -49,13 +49,12 @@ def decision_regions(
     '1 of 3 points lies in the region of another class'
     """
     points, classes = np.asarray(asnumpy(x)), np.asarray(asnumpy(t))
-    if points.ndim != 2 or points.shape[1] != 2 or classes.shape != points.shape[:1]:
+    most = classes.max(initial=0)
+    if points.shape != (classes.size, 2) or classes.ndim != 1 or most >= len(COLOURS):
         raise ValueError(
-            "decision_regions: expected points (n, 2) and classes (n,), got "
-            f"{points.shape} and {classes.shape}"
+            f"decision_regions: expected points (n, 2) of at most {len(COLOURS)} classes (n,), got "
+            f"{points.shape}, {classes.shape} and {most + 1} classes"
         )
-    if classes.max() >= len(COLOURS):
-        raise ValueError(f"decision_regions: at most {len(COLOURS)} classes can be told apart")
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.08 * float(np.max(high - low))
     across, up = (np.linspace(low[k] - margin, high[k] + margin, POINTS_A_SIDE) for k in range(2))
@@ -68,7 +67,7 @@ def decision_regions(
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
     pale: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
     axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **pale)
-    for k in range(int(classes.max()) + 1):
+    for k in range(most + 1):
         (x1, x2), wrong = points[classes == k].T, points[(classes == k) & (found != k)].T
         look: Any = {"marker": MARKERS[k], "color": COLOURS[k]}
         axes.scatter(x1, x2, s=16, edgecolors="white", lw=0.4, label=f"class {k}", **look)
