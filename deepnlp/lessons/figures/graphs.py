@@ -173,13 +173,8 @@ class _Drawing:
         last = corners[-2], corners[-1]
         if source.node.operation and node.operation:  # a leaf shows its value itself
             shape = "" if source.letters else source.node.shape
-            self._label(
-                axes,
-                *last,
-                self._text(source.name, shape, source.part(source.node.value)),
-                BLUE,
-                along,
-            )
+            text = self._text(source.name, shape, source.part(source.node.value))
+            self._label(axes, *last, text, BLUE, along)
         if has_gradient:
             grad = source.part(source.node.grad) if self._is_used_once(source) else np.zeros(0)
             text = self._text(source.name, "", grad, "d")
@@ -201,12 +196,9 @@ class _Drawing:
         if len(corners) > 2:
             level_first = corners[0][1] == corners[1][1]
             way = f"angle,angleA={90 - 90 * level_first},angleB={90 * level_first},rad=0"
-        options: Any = {"patchA": ends[0], "patchB": ends[1], "shrinkA": GAP, "shrinkB": GAP}
-        dashed = colour == VERMILLION
-        arrow(
-            axes, start, (x + dx, y + dy), colour, dashed=dashed, width=1.1, head=8,
-            connectionstyle=way, **options,
-        )  # fmt: skip
+        look: Any = {"patchA": ends[0], "patchB": ends[1], "shrinkA": GAP, "shrinkB": GAP}
+        look |= {"dashed": colour == VERMILLION, "width": 1.1, "head": 8}
+        arrow(axes, start, (x + dx, y + dy), colour, connectionstyle=way, **look)
 
     def _label(
         self, axes: Axes, start: Point, end: Point, text: str, colour: str, along: float
