@@ -647,7 +647,7 @@ sentence = vocab.tokenize("Return a list of the names of all the files in the cu
 tokens, bits = bits_of(sentence)
 cost = dict(zip(tokens, bits))
 _, shuffled = bits_of(np.random.default_rng(4).permutation(sentence).tolist())
-plots.surprisal_text(tokens, bits, title="Cheap where the grammar leaves one choice").figure()
+plots.surprisal_text(tokens, bits, title="Cheap where the grammar leaves one choice")
 
 # %% [markdown]
 # Where grammar leaves hardly a choice a word is cheap: *of* after *list*, the full stop, the end.

@@ -12,11 +12,11 @@ from deepnlp.plots.display import show_figures_in_notebooks
 from deepnlp.plots.embeddings import embeddings
 from deepnlp.plots.gradients import gradient_flow, gradient_heat_map
 from deepnlp.plots.learning import learning_curve
-from deepnlp.plots.surprisal import SurprisalText, surprisal_text
+from deepnlp.plots.surprisal import surprisal_text
 
 __all__ = [
-    "SurprisalText", "attention_map", "bars", "curves", "embeddings", "gradient_flow",
-    "gradient_heat_map", "learning_curve", "surprisal_text",
+    "attention_map", "bars", "curves", "embeddings", "gradient_flow", "gradient_heat_map",
+    "learning_curve", "surprisal_text",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

@@ -9,19 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    SKY,
-    VERMILLION,
-    headed,
-    legend_above,
-    saved,
-)
+from deepnlp.plots.style import GREY, LOOKS, headed, legend_above, saved
 
-FACES = [(BLUE, ""), (SKY, "///"), (VERMILLION, ""), (ORANGE, "..."), (GREEN, "")]
+HATCHES = ("", "///", "", "...", "")
 
 
 def bars(
@@ -66,9 +56,9 @@ def bars(
     ['RNN', 'LSTM']
     """
     names = list(next(iter(values.values()), {}))
-    if not 0 < len(names) <= len(FACES) or any(list(one) != names for one in values.values()):
+    if not 0 < len(names) <= len(HATCHES) or any(list(one) != names for one in values.values()):
         raise ValueError(
-            f"bars: every group should have the same 1 to {len(FACES)} bars, got "
+            f"bars: every group should have the same 1 to {len(HATCHES)} bars, got "
             f"{[list(one) for one in values.values()]}"
         )
     figure = headed(7.0, 3.5 + 0.2 * title.count("\n"), title)
@@ -76,7 +66,7 @@ def bars(
     width = 0.8 / len(names)
     heights = np.array([list(group.values()) for group in values.values()], dtype=float)
     highest = max(heights[np.isfinite(heights)], default=1.0)
-    for place, (name, (colour, hatch)) in enumerate(zip(names, FACES, strict=False)):
+    for place, (name, (colour, *_), hatch) in enumerate(zip(names, LOOKS, HATCHES)):
         numbers = heights[:, place]
         xs = np.arange(len(values)) + (place - (len(names) - 1) / 2) * width
         look: Any = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}

@@ -18,31 +18,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from deepnlp.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    Label,
-    headed,
-    label_in_margin,
-    plain,
-    saved,
-)
+from deepnlp.plots.style import GREY, LOOKS, Label, headed, label_in_margin, plain, saved
 
-LINE_STYLES = [
-    (BLUE, "-", "o"),
-    (VERMILLION, "--", "s"),
-    (GREEN, "-.", "D"),
-    (ORANGE, (0, (1, 1)), "^"),
-    (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"),
-    (SKY, (0, (8, 2)), "P"),
-    (BLACK, (0, (3, 3)), "X"),
-]
 THOUSANDS = 10_000  # an axis that reaches it may count in k and M
 MOST_MARKERS = 25  # with more points than this a line has no markers
 Points = tuple[Sequence[float], Sequence[float]]
@@ -92,12 +69,12 @@ def curves(
     >>> figure.axes[0].get_title(loc="left")
     'Squares grow'
     """
-    if not 0 < len(lines) <= len(LINE_STYLES):
-        raise ValueError(f"curves: expected 1 to {len(LINE_STYLES)} lines, got {len(lines)}")
+    if not 0 < len(lines) <= len(LOOKS):
+        raise ValueError(f"curves: expected 1 to {len(LOOKS)} lines, got {len(lines)}")
     figure = headed(7.0, 3.8)
     axes = figure.add_subplot()
     labels = []
-    for (name, (x, y)), (colour, dash, marker) in zip(lines.items(), LINE_STYLES, strict=False):
+    for (name, (x, y)), (colour, dash, marker) in zip(lines.items(), LOOKS, strict=False):
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         kept = np.isfinite(xs) & np.isfinite(ys)
         size = 5 if kept.sum() <= MOST_MARKERS else 0
@@ -133,7 +110,7 @@ def curves(
 def log_ticks(axis: Axis, low: float, high: float) -> None:
     """Ticks at powers of ten, and between them where there is room."""
     subs = [1.0] if high / low > 1e4 else [1.0, 2.0, 5.0]
-    if high / low < 10 / 3:
+    if high / low < 10:
         subs = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
     as_written: Formatter = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axis.set_major_locator(LogLocator(subs=subs, numticks=9))

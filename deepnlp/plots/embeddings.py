@@ -12,20 +12,9 @@ from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    VERMILLION,
-    headed,
-    legend_above,
-    saved,
-)
+from deepnlp.plots.style import GREY, LOOKS, headed, legend_above, saved
 
-MARKS = [(BLUE, "o"), (VERMILLION, "s"), (GREEN, "D"), (ORANGE, "^"), (PURPLE, "v"), (BLACK, "P")]
+MOST_GROUPS = 6
 
 
 class Vectors(Protocol):
@@ -74,9 +63,9 @@ def embeddings(
     """
     words = [word for group in groups.values() for word in group]
     missing = [word for word in words if word not in vectors]
-    if len(words) < 3 or len(groups) > len(MARKS) or missing:
+    if len(words) < 3 or len(groups) > MOST_GROUPS or missing:
         raise ValueError(
-            f"embeddings: expected 3 or more words in at most {len(MARKS)} groups, each with a "
+            f"embeddings: expected 3 or more words in at most {MOST_GROUPS} groups, each with a "
             f"vector, got {len(words)} words in {len(groups)} groups; without a vector: {missing}"
         )
     if len(set(words)) < len(words):
@@ -103,7 +92,7 @@ def draw_groups(
 ) -> None:
     """A mark for each word at its place (2,), named, in the colour of its group."""
     colours: dict[str, str] = {}
-    for (name, group), (colour, marker) in zip(groups.items(), MARKS, strict=False):
+    for (name, group), (colour, _, marker) in zip(groups.items(), LOOKS, strict=False):
         xy = np.array([places[word] for word in group])
         axes.plot(*xy.T, marker, color=colour, ms=5.5, mec="white", mew=0.6, label=name)
         colours |= dict.fromkeys(group, colour)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,13 +17,13 @@ from deepnlp.plots.style import (
     BLACK,
     BLUE,
     GREEN,
-    GREY,
-    ORANGE,
+    LOOKS,
     SKY,
     VERMILLION,
     Label,
     headed,
     label_in_margin,
+    legend_above,
     log_scale,
     percent,
     plain,
@@ -33,7 +33,6 @@ from deepnlp.plots.style import (
 LEAST_SHARE = 1e-12  # smaller shares are not drawn
 LEFT = "share of the gradient that is left"
 DH_DH = r"$\partial h_t / \partial h_{t-k}$"
-BLOCK_STYLES = [(BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":")]
 
 
 def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -> Figure:
@@ -67,7 +66,7 @@ def gradient_flow(flow: GradientFlow, path: str | PathLike[str] | None = None) -
     ratios = [3.0, 1.0, 1.5][:rows]
     panels = figure.subplots(rows, len(flow.layers), squeeze=False, height_ratios=ratios)
     curves = [_curves(layer, layer is not flow.layers[-1]) for layer in flow.layers]
-    drawn = np.concatenate([curve.y for of_layer in curves for curve in of_layer])
+    drawn = np.concatenate([y for of_layer in curves for _, y, *_ in of_layer])
     lowest = max(float(drawn[drawn > 0].min(initial=0.1)), LEAST_SHARE)
     for column, layer, of_layer in zip(panels.T, flow.layers, curves, strict=True):
         _draw_shares(column[0], of_layer, lowest, max(1.0, float(drawn.max())))
@@ -119,7 +118,7 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
         for colour, width in (("white", 1.8), (BLACK, 0.9)):
             axes.plot(updates, reach, color=colour, linewidth=width, drawstyle="steps-mid")
         axes.set(ylim=(-0.5, T - 0.5), ylabel="steps back in time")
-        axes.set_title(_layer_name(number, name, layers), loc="left", fontsize=10)
+        axes.set_title(f"layer {number + 1} ({name})", loc="left", fontsize=10)
     panels[-1].set_xlabel("updates")
     panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     scale = figure.colorbar(image, ax=panels, aspect=40, ticks=LogLocator(numticks=7))
@@ -130,70 +129,62 @@ def gradient_heat_map(history: GradientHistory, path: str | PathLike[str] | None
 # --- One layer now ----------------------------------------------------------------------------
 
 
-class Curve(NamedTuple):
-    """Shares by steps back in time, and how they are drawn."""
-
-    x: HostArray
-    y: HostArray
-    text: str
-    colour: str
-    style: str
-    width: float
+Curve = tuple[HostArray, HostArray, str, dict[str, Any]]  # x, y, the text at its end, its look
 
 
 def _curves(layer: LayerFlow, fed: bool) -> list[Curve]:
     """The shares measured and predicted; ``fed`` where gradients come down at every step."""
     k = np.arange(len(layer.dh))
     measured = f"measured w.r.t. $h$\n{layer.measured_rate:.3f} per step"
-    curves = [Curve(k, layer.dh_share, measured, BLUE, "-", 2.2)]
+    curves: list[Curve] = [(k, layer.dh_share, measured, {"color": BLUE, "lw": 2.2})]
     if layer.dc_share is not None:
-        curves.append(Curve(k, layer.dc_share, "measured w.r.t. $c$", VERMILLION, "--", 1.8))
+        look: dict[str, Any] = {"color": VERMILLION, "ls": "--", "lw": 1.8}
+        curves.append((k, layer.dc_share, "measured w.r.t. $c$", look))
     if layer.predicted_rate is not None:
         text = f"predicted rate\n{layer.predicted_rate:.3f} per step"
-        curves.append(Curve(k, layer.predicted_rate**k, text, BLACK, ":", 1.3))
+        look = {"color": BLACK, "ls": ":", "lw": 1.3}
+        curves.append((k, layer.predicted_rate**k, text, look))
     if layer.jacobians is not None:
-        lags, values = layer.jacobians.lags, layer.jacobians.singular_values[:, 0]
+        lags, values = np.array(layer.jacobians.lags), layer.jacobians.singular_values[:, 0]
         text = "largest singular\nvalue of " + DH_DH + (",\nthis layer alone" if fed else "")
-        curves.append(Curve(lags, values, text, GREEN, "D", 0.0))
+        curves.append((lags, values, text, {"color": GREEN, "ls": "", "marker": "D", "ms": 4.5}))
     return curves
 
 
 def _draw_shares(axes: Axes, curves: list[Curve], lowest: float, highest: float) -> None:
     labels = []
-    for x, y, text, colour, style, width in curves:
+    for x, y, text, look in curves:
         seen = np.maximum(y, lowest / 3)  # smaller ones lie on the lower edge
-        axes.plot(x, seen, style, color=colour, lw=width, ms=4.5, clip_on=False, zorder=3)
-        labels.append(Label(text, float(seen[-1]), colour))
+        axes.plot(x, seen, clip_on=False, zorder=3, **look)
+        labels.append(Label(text, float(seen[-1]), look["color"]))
     log_scale(axes, lowest / 3, highest * 3)
-    axes.set(xlim=(0, curves[0].x[-1]), xlabel=r"steps back in time, $k$", ylabel=LEFT)
+    axes.set(xlim=(0, len(curves[0][0]) - 1), xlabel=r"steps back in time, $k$", ylabel=LEFT)
     plain(axes)
     label_in_margin(axes, labels, height=0.14, size=8.5)
 
 
 def _draw_gates(axes: Axes, layer: LayerFlow) -> None:
     """For each gate the shares shut, between and open, and a mark at its mean."""
-    for y, use in enumerate(reversed(layer.gates.values())):
-        between = 1 - use.shut - use.open
-        axes.barh(y, use.shut, color="#8C8C8C", height=0.62)
-        axes.barh(y, between, left=use.shut, color="#DDDDDD", height=0.62)
-        axes.barh(y, use.open, left=1 - use.open, color=SKY, height=0.62)
-        axes.plot([use.mean], [y], "|", color=BLACK, markersize=17, markeredgewidth=2)
-        text = f"mean {use.mean:.2f}"
-        axes.text(1.015, y, text, va="center", fontsize=8.5, transform=axes.get_yaxis_transform())
-    axes.set_yticks(range(len(layer.gates)), list(reversed(layer.gates)))
-    axes.set(xlim=(0, 1), ylim=(-0.6, len(layer.gates) - 0.4))
+    names, uses = list(layer.gates), layer.gates.values()
+    shut, open_, means = np.array([(use.shut, use.open, use.mean) for use in uses]).T
+    for left, share, colour, text in (
+        (0 * shut, shut, "#8C8C8C", "below 0.1"),
+        (shut, 1 - shut - open_, "#DDDDDD", "between"),
+        (1 - open_, open_, SKY, "above 0.9"),
+    ):
+        drawn = axes.barh(names, share, left=left, color=colour, height=0.62, label=text)
+    axes.plot(means, names, "|", color=BLACK, markersize=17, markeredgewidth=2)
+    axes.bar_label(drawn, [f"mean {mean:.2f}" for mean in means], padding=6, fontsize=8.5)
+    axes.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6))
     axes.set_xlabel("share of the values, and the mean (bar)", fontsize=9)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    above: Any = {"transform": axes.transAxes, "fontsize": 9}
-    axes.text(0.0, 1.06, "below 0.1", color=GREY, **above)
-    axes.text(0.5, 1.06, "between", color="#999999", ha="center", **above)
-    axes.text(1.0, 1.06, "above 0.9", color=BLUE, ha="right", **above)
+    legend_above(axes, 3)
 
 
 def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
     labels = []
-    for (name, found), (colour, dash) in zip(layer.weights.items(), BLOCK_STYLES, strict=False):
+    for (name, found), (colour, dash, _) in zip(layer.weights.items(), LOOKS, strict=False):
         values = found.singular_values
         axes.plot(np.arange(1, len(values) + 1), values, color=colour, ls=dash, lw=1.6)
         axes.plot([len(values)], [found.spectral_radius], "D", color=colour, ms=5, clip_on=False)
@@ -210,10 +201,8 @@ def _draw_singular_values(axes: Axes, layer: LayerFlow) -> None:
 
 def _flow_message(flow: GradientFlow) -> str:
     left = [percent(float(layer.dh_share[-1])) for layer in flow.layers]
-    if len(left) == 1:
-        return f"After {flow.steps} steps back, {left[0]} of the gradient w.r.t. $h$ is left"
-    parts = ", ".join(f"{one} in layer {number}" for number, one in enumerate(left, start=1))
-    return f"Of the gradient w.r.t. $h$, {flow.steps} steps back leave\n{parts}"
+    parts = ", ".join(f"{share} in layer {number}" for number, share in enumerate(left, start=1))
+    return f"Left of the gradient w.r.t. $h$ after {flow.steps} steps back in time:\n{parts}"
 
 
 # --- Over the course of training ---------------------------------------------------------------
@@ -231,20 +220,10 @@ def _reach(shares: HostArray, least: float = 0.01) -> int:
     return int(np.flatnonzero(shares >= least).max(initial=0))
 
 
-def _layer_name(number: int, path: str, layers: int) -> str:
-    where = "nearest the input" if number == 0 else "nearest the output"
-    ends = layers > 1 and number in (0, layers - 1)
-    return f"layer {number + 1} ({path}{', ' + where if ends else ''})"
-
-
 def _history_message(history: GradientHistory) -> str:
-    shares = history.dh_share
-    first, last = ([_reach(row) for row in shares[m]] for m in (0, -1))
-    parts = []
-    for number, (a, b) in enumerate(zip(first, last, strict=True), start=1):
-        where = f" in layer {number}" if len(first) > 1 else ""
-        parts.append(f"{a} to {b} steps{where}" if a != b else f"{a} steps at both{where}")
+    ends = [[_reach(row) for row in history.dh_share[m]] for m in (0, -1)]
+    parts = [f"{a} to {b} in layer {n}" for n, (a, b) in enumerate(zip(*ends, strict=True), 1)]
     return (
-        "How far back 1 % of the gradient reaches (black line), from the first update to the "
+        "Steps back that 1 % of the gradient reaches (black line), from the first update to the "
         f"last:\n{', '.join(parts)}"
     )

@@ -27,7 +27,7 @@ TRIED = 64  # free places, the nearest, of which one is taken
 DIRECTIONS = [k * math.pi / 8 for k in (0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11)]
 
 
-def label_words(axes: Axes, places: Mapping[str, HostArray], colours: Mapping[str, str]) -> None:
+def label_words(axes: Axes, places: Mapping[str, Any], colours: Mapping[str, str]) -> None:
     """Write each word beside its place (2,) in the data."""
     figure: Any = axes.figure
     figure.draw_without_rendering()  # limits and the place of the axes are final then
@@ -127,8 +127,10 @@ def _offsets(size: HostArray) -> HostArray:
 
 def _needs_line(box: HostArray, point: HostArray, others: HostArray) -> bool:
     """Whether it is not plain that a label belongs to the mark at a point."""
-    gap = _gap(np.concatenate([point - MARK, point + MARK])[None], box)[0]
-    return bool(gap > NEAR or gap > _gap(others, box).min(initial=np.inf))
+    marks = np.concatenate([[[*(point - MARK), *(point + MARK)]], others])
+    apart = np.maximum(marks[:, :2] - box[2:], box[:2] - marks[:, 2:]).clip(0)
+    gaps = np.hypot(*apart.T)
+    return bool(gaps[0] > gaps[1:].min(initial=NEAR))
 
 
 def _crosses(box: HostArray, point: HostArray, others: HostArray, drawn: HostArray) -> bool:
@@ -144,12 +146,6 @@ def _line(point: HostArray, box: HostArray) -> HostArray:
     parts = 2 + int(math.dist(point, end) / LINE)
     along = point + np.linspace(0, 1, parts)[:, None] * (end - point)
     return np.concatenate([along - LINE / 2, along + LINE / 2], axis=1)
-
-
-def _gap(boxes: HostArray, other: HostArray) -> HostArray:
-    """Distance of boxes (n, 4) from another (4,), (n,)."""
-    apart = np.maximum(boxes[:, :2] - other[2:], other[:2] - boxes[:, 2:])
-    return np.asarray(np.hypot(*np.maximum(apart, 0).T))
 
 
 def _overlap(boxes: HostArray, others: HostArray) -> HostArray:

@@ -14,7 +14,6 @@ from deepnlp.plots.style import BLUE, saved
 
 WIDE_RANGE = 4.0  # highest perplexity over lowest, from which on the axis is logarithmic
 MOST_RATES = 3  # of a schedule that changes more often the ends are named
-Point = tuple[float, float]
 
 
 def learning_curve(
@@ -65,21 +64,21 @@ def learning_curve(
         "validation": _points(history, f"valid_{metric}"),
         "training": _points(history, f"train_{metric}"),
     }
-    lines = {name: points for name, points in lines.items() if points}
+    lines = {name: points for name, points in lines.items() if points[1]}
     if not lines:
         raise ValueError(
             f"a learning curve needs a finite train_{metric} or valid_{metric} in at least one "
             f"row; got {len(history)} rows without any"
         )
     levels = {name: value for name, value in (baselines or {}).items() if isfinite(value)}
-    shown = [*levels.values(), *(value for points in lines.values() for _, value in points)]
+    shown = [*levels.values(), *(value for _, values in lines.values() for value in values)]
     is_wide = 0 < WIDE_RANGE * min(shown) < max(shown) and not higher_is_better
-    which, points = next(iter(lines.items()))
-    best = (max if higher_is_better else min)(points, key=itemgetter(1))
+    which, (epochs, values) = next(iter(lines.items()))
+    best = (max if higher_is_better else min)(zip(epochs, values, strict=True), key=itemgetter(1))
     name = metric.replace("_", " ")
     figure = curves(
-        {f"{of} {_number(line[-1][1])}": tuple(zip(*line)) for of, line in lines.items()},
-        title=_message(f"{which} {name}", best, points[-1][0], levels),
+        {f"{of} {_number(points[1][-1])}": points for of, points in lines.items()},
+        title=_message(f"{which} {name}", best, epochs[-1], levels),
         xlabel="epoch" + _learning_rates(history),
         ylabel=name + (" (log scale)" if is_wide else ""),
         levels={f"{of} {_number(value)}": value for of, value in levels.items()},
@@ -91,13 +90,10 @@ def learning_curve(
     return saved(figure, path)
 
 
-def _points(history: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
-    """The (epoch, value) pairs whose value can be drawn."""
-    return [
-        (row["epoch"], float(row[key]))
-        for row in history
-        if row.get(key) is not None and isfinite(row[key])
-    ]
+def _points(history: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float], list[float]]:
+    """Epochs and values, of those whose value can be drawn."""
+    rows = [row for row in history if row.get(key) is not None and isfinite(row[key])]
+    return [row["epoch"] for row in rows], [float(row[key]) for row in rows]
 
 
 def _learning_rates(history: Sequence[Mapping[str, Any]]) -> str:
@@ -112,7 +108,7 @@ def _learning_rates(history: Sequence[Mapping[str, Any]]) -> str:
     return first + "".join(f", {rate:.3g} from {epoch:g}" for epoch, rate in changes)
 
 
-def _message(what: str, best: Point, last: float, levels: Mapping[str, float]) -> str:
+def _message(what: str, best: tuple[float, float], last: float, levels: Mapping[str, float]) -> str:
     """What the figure shows, in one line: the best value and the baselines around it."""
     epoch, value = best
     text = f"Best {what} {_number(value)} (epoch {epoch:g} of {last:g})"

@@ -18,10 +18,14 @@ from deepnlp.files.writing import replacing
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#5A5A5A"
 
+# Colour, dashes and marker of the first line, bar or group of words, and so on.
+LOOKS: list[tuple[str, Any, str]] = [
+    (BLUE, "-", "o"), (VERMILLION, "--", "s"), (GREEN, "-.", "D"), (ORANGE, (0, (1, 1)), "^"),
+    (PURPLE, (0, (5, 1, 1, 1, 1, 1)), "v"), (SKY, (0, (8, 2)), "P"), (BLACK, (0, (3, 3)), "X"),
+]  # fmt: skip
 LABEL_HEIGHT = 0.055  # of a label in the margin, as a part of the height of the axes
 
 Point = tuple[float, float]
-Box = tuple[float, float, float, float]
 
 
 class Label(NamedTuple):
@@ -109,11 +113,17 @@ def legend_above(axes: Axes, columns: int) -> None:
     axes.legend(**place, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.3)
 
 
-def canvas(width: float, height: float, box: Box = (0, 0, 1, 1)) -> tuple[Figure, Axes]:
-    """A figure in inches, and axes without a frame in a box of it (left, low, width, height)."""
+def sheet(
+    width: float, height: float, title: str, origin: Point = (0.0, 0.0)
+) -> tuple[Figure, Axes]:
+    """A figure in inches, with its message above; ``origin`` is its lower left corner."""
     figure = Figure(figsize=(width, height), dpi=150)
-    axes = figure.add_axes(box)
+    axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
+    left, low = origin
+    axes.set(xlim=(left, left + width), ylim=(low, low + height))
+    look: Any = {"fontsize": 10.5, "weight": "bold", "va": "top"}
+    axes.set_title(title, loc="left", x=0.15 / width, y=1, pad=-8.6, **look)
     return figure, axes
 
 
@@ -184,5 +194,5 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     steps = gap * np.arange(len(order))  # from the lowest; without them labels may touch
     free = isotonic_regression(np.asarray(positions, dtype=float)[order] - steps).x
     placed = np.empty(len(order))
-    placed[order] = np.maximum(np.minimum(free, high - steps[-1]), low) + steps
+    placed[order] = np.maximum(np.minimum(free, high - gap * (len(order) - 1)), low) + steps
     return placed.tolist()

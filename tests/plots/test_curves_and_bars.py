@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepnlp.plots import bars, curves, embeddings, surprisal_text
-from deepnlp.plots.surprisal import WIDTH
+from deepnlp.plots.surprisal import WIDTH, _colours
 from tests.gradflow.test_gradflow import overlaps
 
 
@@ -32,7 +32,7 @@ def test_ticks_are_round_and_points_finite(tmp_path):
     axis = drawn({"a": ([711_048, 1_548_168, 3_201_544], [3, 2, 1])}, logx=True).axes[0].xaxis
     low, high = axis.get_view_interval()
     shown = [x for x in axis.get_majorticklocs() if low <= x <= high]
-    assert axis.get_major_formatter().format_ticks(shown) == ["1M", "2M"]
+    assert axis.get_major_formatter().format_ticks(shown) == ["800k", "1M", "1.5M", "2M", "3M"]
 
 
 @pytest.mark.parametrize("count", [0, 8])
@@ -72,15 +72,9 @@ def test_words_stand_where_their_vectors_point():
 def test_a_long_text_is_broken_into_lines():
     rng = np.random.default_rng(0)
     tokens = ["w" * int(rng.integers(1, 14)) for _ in range(60)]
-    figure = surprisal_text(tokens, rng.uniform(0, 20, 60)).figure()
+    figure = surprisal_text(tokens, rng.uniform(0, 20, 60))
     assert figure.get_size_inches()[0] == WIDTH
     assert not overlaps(figure)
-
-
-def test_html_holds_every_word_and_its_bits_and_escapes_marks():
-    html = surprisal_text(["<eos>", "a"], [0.25, 12.0])._repr_html_()
-    assert all(part in html for part in ("&lt;eos&gt;", "<rt", ">12.0</rt>"))
-    assert "<eos>" not in html
 
 
 def lightness(colour):
@@ -89,8 +83,7 @@ def lightness(colour):
 
 
 def test_the_less_expected_the_darker_and_letters_stay_readable():
-    shown = surprisal_text(["a"], [1.0], most=10.0)
-    colours = [shown._colours(bits) for bits in np.linspace(0, 12, 40)]
+    colours = [_colours(bits, 10.0) for bits in np.linspace(0, 12, 40)]
     dark = [lightness(background) for background, _ in colours]
     assert all(after <= before + 0.005 for before, after in pairwise(dark))
     assert all(abs(lightness(a) - lightness(b)) > 0.35 for a, b in colours)

@@ -21,7 +21,6 @@ from deepnlp.lessons.figures.weighted_sum import weighted_sum
 from deepnlp.lessons.figures.windows import moving_window
 from deepnlp.lessons.figures.word_tables import word_table
 from deepnlp.lessons.figures.words import next_words
-from deepnlp.plots.display import show_figures_in_notebooks
 
 __all__ = [
     "Candidate", "against_chance", "arrangements", "axis_words", "beam_tree",
@@ -29,5 +28,3 @@ __all__ = [
     "gradient_reach", "layers_in_time", "long_link", "memory_road", "moving_window", "next_words",
     "svd_plane", "unrolled", "vector_paths", "weighted_sum", "word_table",
 ]  # fmt: skip
-
-show_figures_in_notebooks()

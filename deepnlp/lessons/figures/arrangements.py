@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import disc, sheet, word
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
+from deepnlp.lessons.figures.drawing import disc, word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
 
 PANEL, STEP, ROW, RADIUS = 2.36, 1.12, 0.82, 0.2  # inches
 ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
@@ -17,7 +16,7 @@ ROWS = {"x": 0.3, "h": 0.3 + ROW, "c": 0.3 + 2 * ROW, "y": 0.3 + 3 * ROW}
 # a later step.
 COMMON = [("x0", "h0"), ("x1", "h1"), ("h0", "h1"), ("c0", "y0"), ("c1", "y1")]
 LUONG = [*COMMON, ("h0", "c0"), ("h1", "c1")]
-PANELS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
+PANELS: dict[str, tuple[Any, Any]] = {
     "Luong": (LUONG, []),
     "with input feeding": (LUONG, [("y0", "h1")]),
     "Bahdanau": ([*COMMON, ("c0", "h0")], [("h0", "c1"), ("c1", "h1")]),
@@ -46,32 +45,23 @@ def arrangements(*, title: str) -> Figure:
         left = 0.1 + PANEL * number
         at = left + 0.08, ROWS["y"] + 0.48
         word(axes, *at, name, BLUE, weight="bold", ha="left", gid="name")
-        _draw(axes, left, plain, waiting)
+        circles: dict[str, Any] = {}
+        for row, y in ROWS.items():
+            for step, index in enumerate(("t-1", "t")):
+                at = left + 0.62 + STEP * step, y
+                face = "#E3F0F8" if row == "c" else "white"
+                text = f"${row}_{{{index}}}$"
+                circles[f"{row}{step}"] = disc(axes, *at, RADIUS, text, face)
+        before = left + 0.06, ROWS["h"]
+        arrow(axes, before, (left + 0.62 - RADIUS, ROWS["h"]), BLACK, head=8, width=1.1)
+        bent = [("h0", "y0"), ("h1", "y1")]  # the state enters the output beside the context
+        for pairs, colour, width, bend in (
+            (plain, BLACK, 1.1, 0),
+            (waiting, VERMILLION, 2.0, 0),
+            (bent, GREY, 1.1, -0.45),
+        ):
+            for one, other in ((circles[a], circles[b]) for a, b in pairs):
+                look: Any = {"patchA": one, "patchB": other, "head": 8, "width": width}
+                way = f"arc3,rad={bend}"
+                arrow(axes, one.center, other.center, colour, connectionstyle=way, **look)
     return figure
-
-
-def _draw(
-    axes: Axes, left: float, plain: list[tuple[str, str]], waiting: list[tuple[str, str]]
-) -> None:
-    """One panel: the circles of two steps, and the arrows between them."""
-    places = {
-        f"{row}{step}": (left + 0.62 + STEP * step, y) for row, y in ROWS.items() for step in (0, 1)
-    }
-    steps = ("t-1", "t")
-    circles = {}
-    for node, (x, y) in places.items():
-        text = f"${node[0]}_{{{steps[int(node[1])]}}}$"
-        circles[node] = disc(axes, x, y, RADIUS, text, "#E3F0F8" if node[0] == "c" else "white")
-    x, y = places["h0"]
-    arrow(axes, (left + 0.06, y), (x - RADIUS, y), BLACK, head=8, width=1.1)
-
-    def join(one: str, other: str, colour: str, **look: Any) -> None:
-        patches = {"patchA": circles[one], "patchB": circles[other]}
-        arrow(axes, places[one], places[other], colour, head=8, **patches, **look)
-
-    for one, other in plain:
-        join(one, other, BLACK, width=1.1)
-    for one, other in waiting:
-        join(one, other, VERMILLION, width=2.0)
-    for step in "01":  # the state enters the output beside the context
-        join(f"h{step}", f"y{step}", GREY, width=1.1, connectionstyle="arc3,rad=-0.45")

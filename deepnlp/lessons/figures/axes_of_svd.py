@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.lessons.figures.drawing import sheet, word
+from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain
+from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain, sheet
 
 
 def svd_plane(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import sheet, word
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point
+from deepnlp.lessons.figures.drawing import word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, Point, sheet
 
 PATHS = [(VERMILLION, (0, (3, 1.5))), (BLUE, "-")]
 PALE = "#8A8A8A"
@@ -85,9 +84,7 @@ def beam_tree(
             word(axes, x, y, text, colour, fontsize=8.5, bbox=BOX | {"edgecolor": colour}, zorder=5)
     for (name, way), (colour, dash) in zip(paths.items(), PATHS, strict=False):
         along = [places[0][0], *(places[t + 1][k] for t, k in enumerate(_found(steps, way)))]
-        for start, end in pairwise(along):
-            axes.plot(*zip(start, end), color=colour, lw=2.4, ls=dash, zorder=3)
-        axes.plot([], [], color=colour, ls=dash, lw=2.4, label=name)
+        axes.plot(*zip(*along), color=colour, lw=2.4, ls=dash, zorder=3, label=name)
     word(axes, *places[0][0], "start", fontsize=9, bbox=BOX | {"edgecolor": "none"}, zorder=5)
     if paths:
         place = (0.0, 1 - (0.12 + 0.2 * lines) / height)

@@ -82,12 +82,12 @@ def against_chance(
 def _diagonals(axes: Axes) -> None:
     """Lines of equal PMI: 0, named below, and multiples of log 10, named above."""
     low, high = axes.get_xlim()
-    bottom, top = axes.get_ylim()
+    top = axes.get_ylim()[1]
     behind: Any = {"fc": "white", "ec": "none", "pad": 1.5}
     for factor in (1, 10, 100, 1000):
         dashes: Any = "-" if factor == 1 else (0, (4, 3))
         axes.axline((1, factor), (2, 2 * factor), color=GREY, lw=0.9, ls=dashes, zorder=1)
-        x = max(low, bottom) * 1.25 if factor == 1 else top / factor / 1.25
-        if low * 1.25 < x < high:
+        x = min(high, top / factor) / 1.3
+        if low < x:
             name = f"PMI {np.log(factor):.2g}"
             word(axes, x, x * factor, name, GREY, fontsize=8.5, bbox=behind)

@@ -6,26 +6,11 @@ from math import hypot
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import Circle, FancyBboxPatch, Patch
 
 from deepnlp.plots.style import BLACK, BLUE, VERMILLION, Point, arrow
 
 STEP, RADIUS = 0.95, 0.27  # inches: from one state of a network to the next, and of its circle
-
-
-def sheet(
-    width: float, height: float, title: str, origin: Point = (0.0, 0.0)
-) -> tuple[Figure, Axes]:
-    """A figure in inches, with its message above; ``origin`` is its lower left corner."""
-    figure = Figure(figsize=(width, height), dpi=150)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    left, low = origin
-    axes.set(xlim=(left, left + width), ylim=(low, low + height))
-    look: Any = {"fontsize": 10.5, "weight": "bold", "va": "top"}
-    axes.set_title(title, loc="left", x=0.15 / width, y=1, pad=-8.6, **look)
-    return figure, axes
 
 
 def word(axes: Axes, x: float, y: float, text: str, colour: str = BLACK, **look: Any) -> None:
@@ -36,14 +21,14 @@ def word(axes: Axes, x: float, y: float, text: str, colour: str = BLACK, **look:
 
 def disc(
     axes: Axes, x: float, y: float, radius: float, text: str = "", face: str = "white", **look: Any
-) -> Circle:
+) -> Patch:
     """A circle round a text."""
     style: Any = {"facecolor": face, "edgecolor": BLACK, "lw": 1.2, "zorder": 3} | look
     word(axes, x, y, text, zorder=4)
     return axes.add_patch(Circle((x, y), radius, **style))
 
 
-def box(axes: Axes, x: float, y: float, wide: float, high: float, **look: Any) -> FancyBboxPatch:
+def box(axes: Axes, x: float, y: float, wide: float, high: float, **look: Any) -> Patch:
     """A box with round corners about a point, so wide and high to each side."""
     corner, width, height = (x - wide + 0.05, y - high + 0.05), 2 * wide - 0.1, 2 * high - 0.1
     style: Any = {"facecolor": "white", "edgecolor": BLACK, "lw": 1.0, "zorder": 3} | look

@@ -38,17 +38,8 @@ class Source(NamedTuple):
         """The name of the variable, with the letters of its blocks."""
         return f"{self.node.name}_{self.letters}" if self.letters else self.node.name
 
-    @property
-    def value(self) -> HostArray:
-        """The columns of the value."""
-        return self._part(self.node.value)
-
-    @property
-    def grad(self) -> HostArray:
-        """The columns of the gradient."""
-        return self._part(self.node.grad)
-
-    def _part(self, array: HostArray) -> HostArray:
+    def part(self, array: HostArray) -> HostArray:
+        """The columns of the value, or of the gradient."""
         return array[..., self.columns] if array.ndim else array
 
 
@@ -113,31 +104,31 @@ def graph_of(
     subject.weights = ones if dys is None else list(dys)
     subject.analytic_gradients()  # after a backward, the subject knows its weights
     width = getattr(layer, "H", 0) if letters else 0
-    reader = _Reader(follow(subject), outputs, letters, width, equations or {})
+    trace = follow(subject)
+    firsts = [int(output.flat[0]) for output in trace.outputs]
+    names = dict(zip(firsts, outputs, strict=True))
+    reader = _Reader(trace, names, letters, width, equations or {})
     reader.read({base.__qualname__ for base in type(subject.layer).__mro__} | OPENED)
     return reader.nodes
 
 
+@dataclass
 class _Reader:
-    """Nodes from the operations of a tape."""
+    """Nodes from the operations of a tape; outputs and makers by their first tickets."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        outputs: Sequence[str],
-        letters: str,
-        width: int,
-        equations: Mapping[str, str],
-    ) -> None:
-        self.trace, self.letters, self.width, self.equations = trace, letters, width, equations
-        first = [int(output.flat[0]) for output in trace.outputs]
-        self.outputs = dict(zip(first, outputs, strict=True))
-        self.nodes: list[Node] = []
-        self.maker: dict[int, Node] = {}  # by ticket
-        self.same = np.arange(trace.tape.size)  # the ticket that a number times 1 had before
-        self.uses = np.zeros(trace.tape.size, int)
-        for tickets in [t for node in trace.nodes for _, t in node.operands] + trace.outputs:
-            self.uses[np.unique(tickets)] += 1
+    trace: Trace
+    outputs: dict[int, str]
+    letters: str
+    width: int
+    equations: Mapping[str, str]
+    nodes: list[Node] = field(default_factory=list)
+    maker: dict[int, Node] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.same = np.arange(self.trace.tape.size)  # the ticket that a number times 1 had before
+        read = [t for node in self.trace.nodes for _, t in node.operands] + self.trace.outputs
+        used = np.concatenate([np.unique(tickets) for tickets in read])
+        self.uses = np.bincount(used, minlength=self.trace.tape.size)
 
     def read(self, opened: set[str]) -> None:
         """Add a node for each group of operations that is one idea."""
@@ -158,9 +149,8 @@ class _Reader:
         if first not in self.maker:
             return self._leaf(tickets)
         node = self.maker[first]
-        if node.tickets.size == tickets.size:
-            return Source(node)
-        return Source(node, *self._block(node.tickets, tickets))
+        whole = node.tickets.size == tickets.size
+        return Source(node) if whole else Source(node, *self._block(node.tickets, tickets))
 
     def _block(self, whole: HostArray, part: HostArray) -> tuple[slice, str]:
         """Which columns some numbers are, and the letters of these blocks."""

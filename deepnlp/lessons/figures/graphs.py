@@ -15,10 +15,10 @@ from matplotlib.patches import Patch
 from deepnlp.backend import asnumpy
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import LSTM, Affine, MatMul, TimeLSTM
-from deepnlp.lessons.figures.drawing import beside, box, disc, sheet, word
+from deepnlp.lessons.figures.drawing import beside, box, disc, word
 from deepnlp.lessons.figures.graph_of_tape import HostArray, Node, Point, Source, graph_of
 from deepnlp.lessons.figures.graph_places import PLANS, Picture, picture_of, road_of
-from deepnlp.plots.style import BLUE, VERMILLION, arrow
+from deepnlp.plots.style import BLUE, VERMILLION, arrow, sheet
 
 SYMBOLS = {
     "matmul": "×", "add": "+", "multiply": "$\\odot$", "one minus": "$1-$",
@@ -33,7 +33,7 @@ BETWEEN = 0.055  # from the middle of an edge to its arrow of values, or of grad
 
 
 def computation_graph(
-    layer: Layer, *inputs: Any, targets: Any = None, backward: bool = True, title: str | None = None
+    layer: Layer, *inputs: Any, targets: Any = None, title: str | None = None
 ) -> Figure:
     """Draw what a layer computes, from its own weights, and where its gradients go.
 
@@ -50,8 +50,6 @@ def computation_graph(
         What forward takes; random numbers, which are not shown, by default.
     targets : array of int, optional
         With them, SoftmaxWithLoss follows, and the gradients are those of the loss.
-    backward : bool
-        Whether to draw the gradients.
     title : str, optional
         Instead of the graph's own message.
 
@@ -68,7 +66,7 @@ def computation_graph(
     """
     arrays, shown = _inputs_of(layer, inputs)
     picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
-    return _Drawing(picture, shown, backward).draw(title)
+    return _Drawing(picture, shown).draw(title)
 
 
 def memory_road(layer: TimeLSTM, x: Any) -> Figure:
@@ -134,7 +132,6 @@ class _Drawing:
 
     picture: Picture
     values: bool
-    backward: bool = True
 
     def draw(self, title: str | None) -> Figure:
         places = np.array([node.at for node in self.picture.nodes])
@@ -164,7 +161,7 @@ class _Drawing:
     def _edge(self, axes: Axes, source: Source, node: Node, ends: tuple[Patch, Patch]) -> None:
         """Both arrows between two nodes, and what they carry."""
         corners = [source.node.at, *source.via, node.at]
-        has_gradient = self.backward and source.node.grad.size > 0
+        has_gradient = source.node.grad.size > 0
         self._arrow(axes, corners, ends, BLUE, BETWEEN if has_gradient else 0.0)
         if has_gradient:
             self._arrow(axes, corners[::-1], ends[::-1], VERMILLION, BETWEEN)
@@ -176,9 +173,10 @@ class _Drawing:
         last = corners[-2], corners[-1]
         if source.node.operation and node.operation:  # a leaf shows its value itself
             shape = "" if source.letters else source.node.shape
-            self._label(axes, *last, self._text(source.name, shape, source.value), BLUE, along)
+            text = self._text(source.name, shape, source.part(source.node.value))
+            self._label(axes, *last, text, BLUE, along)
         if has_gradient:
-            grad = source.grad if self._is_used_once(source) else np.zeros(0)
+            grad = source.part(source.node.grad) if self._is_used_once(source) else np.zeros(0)
             text = self._text(source.name, "", grad, "d")
             self._label(axes, *last[::-1], text, VERMILLION, 1 - along)
 
@@ -191,19 +189,16 @@ class _Drawing:
         self, axes: Axes, corners: list[Point], ends: tuple[Patch, Patch], colour: str, left: float
     ) -> None:
         """An arrow between two patches, a little left of the way through the corners."""
-        (x, y), (dx, dy) = corners[0], beside(*corners[:2], left)
+        (x, y), (dx, dy) = corners[0], beside(corners[0], corners[1], left)
         start = x + dx, y + dy
-        (x, y), (dx, dy) = corners[-1], beside(*corners[-2:], left)
+        (x, y), (dx, dy) = corners[-1], beside(corners[-2], corners[-1], left)
         way = "arc3"
         if len(corners) > 2:
             level_first = corners[0][1] == corners[1][1]
             way = f"angle,angleA={90 - 90 * level_first},angleB={90 * level_first},rad=0"
-        options: Any = {"patchA": ends[0], "patchB": ends[1], "shrinkA": GAP, "shrinkB": GAP}
-        dashed = colour == VERMILLION
-        arrow(
-            axes, start, (x + dx, y + dy), colour, dashed=dashed, width=1.1, head=8,
-            connectionstyle=way, **options,
-        )  # fmt: skip
+        look: Any = {"patchA": ends[0], "patchB": ends[1], "shrinkA": GAP, "shrinkB": GAP}
+        look |= {"dashed": colour == VERMILLION, "width": 1.1, "head": 8}
+        arrow(axes, start, (x + dx, y + dy), colour, connectionstyle=way, **look)
 
     def _label(
         self, axes: Axes, start: Point, end: Point, text: str, colour: str, along: float

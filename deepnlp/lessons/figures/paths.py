@@ -10,8 +10,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from deepnlp.backend import HostArray
-from deepnlp.plots.embeddings import MARKS, draw_groups
-from deepnlp.plots.style import GREY, headed
+from deepnlp.plots.embeddings import MOST_GROUPS, draw_groups
+from deepnlp.plots.style import GREY, LOOKS, headed
 
 
 def vector_paths(
@@ -45,16 +45,15 @@ def vector_paths(
     ['up', 'right']
     """
     words = [word for group in groups.values() for word in group]
-    shapes = {word: np.shape(paths.get(word, ())) for word in words}
-    wrong = [word for word, shape in shapes.items() if len(shape) != 2 or shape[1] != 2]
-    if not 0 < len(groups) <= len(MARKS) or wrong:
+    wrong = [word for word in words if np.shape(paths.get(word, ()))[1:] != (2,)]
+    if not 0 < len(groups) <= MOST_GROUPS or wrong:
         raise ValueError(
-            f"vector_paths: expected 1 to {len(MARKS)} groups of words, each with a path (S, 2), "
+            f"vector_paths: expected 1 to {MOST_GROUPS} groups of words, each with a path (S, 2), "
             f"got {len(groups)} groups; without such a path: {wrong}"
         )
     figure = headed(7.0, 5.2, title)
     axes = figure.add_subplot()
-    for group, (colour, _) in zip(groups.values(), MARKS, strict=False):
+    for group, (colour, *_) in zip(groups.values(), LOOKS, strict=False):
         for word in group:
             xy = np.asarray(paths[word], dtype=float)
             shades = [to_rgba(colour, alpha) for alpha in np.linspace(0.12, 0.75, len(xy) - 1)]

@@ -10,14 +10,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, headed
+from deepnlp.plots.style import BLACK, LOOKS, headed
 
-COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
-MARKERS = ("o", "^", "s", "D", "v", "P")
-LOOKS: dict[bool, dict[str, Any]] = {  # of points that are classified rightly, and wrongly
-    True: {"s": 16, "edgecolors": "white", "linewidths": 0.4, "zorder": 3},
-    False: {"s": 30, "edgecolors": BLACK, "linewidths": 1.1, "zorder": 4},
-}
+COLOURS, _, MARKERS = zip(*LOOKS[:6], strict=True)
 POINTS_A_SIDE = 200  # of the grid of points that are classified
 PALE = 0.28  # how much of its colour a region shows
 
@@ -54,13 +49,12 @@ def decision_regions(
     '1 of 3 points lies in the region of another class'
     """
     points, classes = np.asarray(asnumpy(x)), np.asarray(asnumpy(t))
-    if points.ndim != 2 or points.shape[1] != 2 or classes.shape != points.shape[:1]:
+    most = classes.max(initial=0)
+    if points.shape != (classes.size, 2) or classes.ndim != 1 or most >= len(COLOURS):
         raise ValueError(
-            "decision_regions: expected points (n, 2) and classes (n,), got "
-            f"{points.shape} and {classes.shape}"
+            f"decision_regions: expected points (n, 2) of at most {len(COLOURS)} classes (n,), got "
+            f"{points.shape}, {classes.shape} and {most + 1} classes"
         )
-    if classes.max() >= len(COLOURS):
-        raise ValueError(f"decision_regions: at most {len(COLOURS)} classes can be told apart")
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.08 * float(np.max(high - low))
     across, up = (np.linspace(low[k] - margin, high[k] + margin, POINTS_A_SIDE) for k in range(2))
@@ -71,13 +65,13 @@ def decision_regions(
     figure = headed(5.8, 4.4)
     axes = figure.add_subplot()
     ground = regions.reshape(POINTS_A_SIDE, POINTS_A_SIDE)
-    look: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
-    axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **look)
-    for k in range(int(classes.max()) + 1):
-        for right, look in LOOKS.items():
-            chosen = points[(classes == k) & ((found == k) == right)]
-            label = f"class {k}" if right else None
-            axes.scatter(*chosen.T, marker=MARKERS[k], color=COLOURS[k], label=label, **look)
+    pale: Any = {"cmap": ListedColormap(COLOURS), "vmin": 0, "vmax": len(COLOURS), "alpha": PALE}
+    axes.pcolormesh(across, up, ground, lw=0, rasterized=True, **pale)
+    for k in range(most + 1):
+        (x1, x2), wrong = points[classes == k].T, points[(classes == k) & (found != k)].T
+        look: Any = {"marker": MARKERS[k], "color": COLOURS[k]}
+        axes.scatter(x1, x2, s=16, edgecolors="white", lw=0.4, label=f"class {k}", **look)
+        axes.scatter(wrong[0], wrong[1], s=30, edgecolors=BLACK, lw=1.1, zorder=4, **look)
     axes.locator_params(nbins=5)
     axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import sheet, word
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
+from deepnlp.lessons.figures.drawing import word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
 
 WORDS_A_LINE = 11
 LINE_HEIGHT = 0.62  # inches

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from deepnlp.backend import HostArray
-from deepnlp.lessons.figures.drawing import sheet, word
-from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow
+from deepnlp.lessons.figures.drawing import word
+from deepnlp.plots.style import BLACK, BLUE, GREY, VERMILLION, arrow, sheet
 
 STEP, CELL, BAR = 0.78, 0.3, 0.62  # inches: between columns, height of a number, of a full bar
 LEFT = 1.6  # inches: the column of the query, with the names of the rows before it
@@ -62,43 +62,37 @@ def weighted_sum(
     scores = memory @ query
     e = np.exp(scores[:length] - scores[:length].max())
     weights = np.concatenate([e / e.sum(), np.zeros(S - length)])
-    width = max(7.0, LEFT + STEP * (S + 1) + 1.15)
-    bottom = 0.4 + CELL * H  # top of the memory
-    figure, axes = sheet(width, bottom + 0.62 + BAR + 0.72, title)
-    columns = [LEFT + STEP * (s + 1) + 0.25 for s in range(S)]
-    at_query, at_context = LEFT, columns[-1] + STEP + 0.25
-    base = bottom + 0.62  # of the bars
-    heights = base + 0.1, bottom + 0.22, bottom - CELL * H / 2
-    for name, y in zip(("weight $a_s$", "score $e_s$", "memory $m_s$"), heights, strict=True):
+    top = 0.4 + CELL * H  # of the vectors
+    base, middle = top + 0.62, top - CELL * H / 2  # of the bars, and of the vectors
+    figure, axes = sheet(max(7.0, LEFT + STEP * (S + 1) + 1.15), base + BAR + 0.72, title)
+    for name, y in (("weight $a_s$", base + 0.1), ("score $e_s$", top + 0.22)):
         word(axes, 0.15, y, name, GREY, ha="left")
-    _vector(axes, at_query, bottom, query, "query $q$", VERMILLION)
+    word(axes, 0.15, middle, "memory $m_s$", GREY, ha="left")
+    columns = [LEFT + STEP * (s + 1) + 0.25 for s in range(S)]
+    last = columns[-1] + STEP + 0.25
+    vectors = [
+        (LEFT, query, "query $q$", VERMILLION),
+        (last, weights @ memory, "context $c$", BLUE),
+    ]
     for s, x in enumerate(columns):
         counts = s < length
         colour = BLACK if counts else HIDDEN
-        _vector(axes, x, bottom, memory[s], tokens[s], colour)
-        score = _short(scores[s]) if counts else "$-\\infty$"
-        word(axes, x, bottom + 0.22, score, colour)
+        vectors.append((x, memory[s], tokens[s], colour))
+        word(axes, x, top + 0.22, _number(scores[s]) if counts else "$-\\infty$", colour)
         axes.add_patch(Rectangle((x - 0.2, base), 0.4, BAR * weights[s], color=BLUE))
-        label = f"{weights[s]:.2f}" if counts else "0"
-        shade = BLUE if counts else HIDDEN
+        label, shade = (f"{weights[s]:.2f}", BLUE) if counts else ("0", HIDDEN)
         word(axes, x, base + BAR * weights[s] + 0.1, label, shade, gid="weight")
     axes.plot([columns[0] - 0.3, columns[-1] + 0.3], [base, base], color=GREY, lw=0.8)
-    middle = bottom - CELL * H / 2
-    arrow(axes, (columns[-1] + 0.34, middle), (at_context - 0.32, middle), BLUE)
-    _vector(axes, at_context, bottom, weights @ memory, "context $c$", BLUE)
+    arrow(axes, (columns[-1] + 0.34, middle), (last - 0.32, middle), BLUE)
+    for x, numbers, name, colour in vectors:
+        for low, number in zip(top - CELL * np.arange(1, H + 1), numbers, strict=True):
+            look: Any = {"facecolor": "white", "edgecolor": colour, "lw": 1.0}
+            axes.add_patch(Rectangle((x - 0.28, low), 0.56, CELL, **look))
+            word(axes, x, low + CELL / 2, _number(number), colour)
+        word(axes, x, 0.23, name, colour)
     return figure
 
 
-def _vector(axes: Axes, x: float, top: float, numbers: HostArray, name: str, colour: str) -> None:
-    """A column of numbers in boxes, with its name below."""
-    for k, number in enumerate(numbers):
-        low = top - CELL * (k + 1)
-        box = Rectangle((x - 0.28, low), 0.56, CELL, facecolor="white", edgecolor=colour, lw=1.0)
-        axes.add_patch(box)
-        word(axes, x, low + CELL / 2, _short(number), colour)
-    word(axes, x, top - CELL * len(numbers) - 0.17, name, colour)
-
-
-def _short(number: float) -> str:
+def _number(number: float) -> str:
     """A number with one digit, a true minus sign and no minus before zero."""
-    return f"{number:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")
+    return f"{number:z.1f}".replace("-", "−")

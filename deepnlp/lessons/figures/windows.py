@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.lessons.figures.drawing import box, sheet, word
-from deepnlp.plots.style import BLUE, GREY, VERMILLION, arrow
+from deepnlp.lessons.figures.drawing import box, word
+from deepnlp.plots.style import BLUE, GREY, VERMILLION, arrow, sheet
 
 LETTER, SPACE = 0.088, 0.24  # width of a letter and between two words, in inches
 ROW = {"none": 0.52, "in": 0.78, "out": 0.78}  # height of a row, in inches
@@ -57,15 +57,12 @@ def moving_window(
     """
     reaches = [window] * len(centres) if isinstance(window, int) else list(window)
     below = list(notes) if notes is not None else [""] * len(centres)
-    if arrows not in ROW or not all(0 <= c < len(tokens) for c in centres):
+    inside = all(0 <= c < len(tokens) for c in centres)
+    if arrows not in ROW or not inside or not len(reaches) == len(below) == len(centres):
         raise ValueError(
-            f"moving_window: expected centres from 0 to {len(tokens) - 1} and arrows none, in or "
-            f"out, got {list(centres)} and {arrows!r}"
-        )
-    if not len(reaches) == len(below) == len(centres):
-        raise ValueError(
-            f"moving_window: expected a reach and a note for each of {len(centres)} rows, got "
-            f"{len(reaches)} and {len(below)}"
+            f"moving_window: expected centres from 0 to {len(tokens) - 1}, arrows none, in or "
+            f"out, and a reach and a note for each of {len(centres)} rows, got {list(centres)}, "
+            f"{arrows!r}, {len(reaches)} reaches and {len(below)} notes"
         )
     ends = np.cumsum([LETTER * len(token) + SPACE for token in tokens]) + 0.3
     left, right = np.append(0.3, ends[:-1]), ends - SPACE  # of every word, in inches

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.plots.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, headed
+from deepnlp.plots.style import GREY, LOOKS, headed
 
-BAR_COLOURS = [BLUE, VERMILLION, GREEN, ORANGE]
+MOST_PANELS = 4
 
 
 def next_words(
@@ -46,24 +46,20 @@ def next_words(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['a', 'b', 'all others']
     """
-    if not 0 < len(distributions) <= len(BAR_COLOURS):
-        raise ValueError(
-            f"next_words: expected 1 to {len(BAR_COLOURS)} distributions, got {len(distributions)}"
-        )
     values = {name: np.asarray(p, dtype=float) for name, p in distributions.items()}
-    for name, p in values.items():
-        if p.shape != (len(tokens),):
-            raise ValueError(
-                f"next_words: {name} should have a number for each of {len(tokens)} words, "
-                f"got shape {p.shape}"
-            )
+    shapes = [p.shape for p in values.values()]
+    if not 0 < len(values) <= MOST_PANELS or set(shapes) != {(len(tokens),)}:
+        raise ValueError(
+            f"next_words: expected 1 to {MOST_PANELS} distributions, each with a number for each "
+            f"of {len(tokens)} words, got shapes {shapes}"
+        )
     first = next(iter(values.values()))
     order = np.argsort(-first, kind="stable")[:most]
     names = [*(tokens[k] for k in order), "all others"]
     height = 1.15 + 0.23 * len(names) + 0.18 * title.count("\n")
     figure = headed(7.0, height, title)
     panels: Any = figure.subplots(1, len(values), sharex=True, sharey=True, squeeze=False)[0]
-    for axes, (name, p), colour in zip(panels, values.items(), BAR_COLOURS, strict=False):
+    for axes, (name, p), (colour, *_) in zip(panels, values.items(), LOOKS, strict=False):
         shares = np.append(p[order], 1 - p[order].sum())
         drawn = axes.barh(names, shares, color=[colour] * len(order) + ["#BBBBBB"], height=0.7)
         axes.bar_label(drawn, fmt="%.2f", padding=3, fontsize=8)
