@@ -13,13 +13,14 @@ that number.
 
 from __future__ import annotations
 
-import contextvars
 import math
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from contextvars import ContextVar, copy_context
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -37,67 +38,124 @@ def _number_from_environment() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether what runs is a piece of work that was shared out."""
+
+_last = threading.local()  # the round that each calling thread began last
+
+
+class _Round:
+    """Pieces of work that the caller and its helpers take one after the other.
+
+    Whatever interrupts the caller, no round is taken for another: a helper that comes late finds
+    its round closed, and the next round begins when nobody works on the one before.
+    """
+
+    def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
+        self._work, self._left = work, iter(pieces)  # next() holds the interpreter's lock
+        self._changed = threading.Condition()
+        self._closed, self._helping = False, 0
+        self.error: BaseException | None = None
+
+    def take(self) -> None:
+        """Work on pieces until none is left; after an error no thread begins another."""
+        _inside.set(True)
+        try:
+            for piece in self._left:
+                self._work(piece)
+        finally:
+            for _ in self._left:
+                pass
+
+    def help(self) -> None:
+        """The same in a helper, unless the round is over."""
+        with self._changed:
+            if self._closed:
+                return
+            self._helping += 1
+        try:
+            self.take()
+        except BaseException as error:  # raised again in the caller's thread
+            self.error = error
+        with self._changed:
+            self._helping -= 1
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Wait for the helpers that have begun; Ctrl-C meanwhile is raised afterwards."""
+        interrupt = None
+        while not self._closed or self._helping:
+            try:
+                with self._changed:
+                    self._closed = True
+                    self._changed.wait_for(lambda: not self._helping)
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+
 class _Pool:
-    """The calling thread and its helpers; work for one caller at a time."""
+    """The helpers, which sleep while there is nothing to do."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._helpers = ThreadPoolExecutor(max(1, size - 1), "deepnlp")  # threads start when needed
-        self._busy = threading.Lock()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._started = 0
 
     def share(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
         """Call ``work(piece)`` for every piece; each thread takes the next piece that is left."""
-        shares = min(self.size, len(pieces))
-        if shares < 2 or not self._busy.acquire(blocking=False):
-            for piece in pieces:  # one thread, another caller is at work, or work within work
+        helpers = 0 if _inside.get() else self._helpers(min(self.size, len(pieces)) - 1)
+        if helpers < 1:  # one thread, or work within work
+            for piece in pieces:
                 work(piece)
             return
+        if hasattr(_last, "round"):
+            _last.round.close()
+        _last.round = this = _Round(work, pieces)
         try:
-            self._share(work, pieces, shares)
+            for _ in range(helpers - self._jobs.qsize()):  # the others have not come yet
+                # A helper sees what the caller has set for its own context, as by numpy.errstate.
+                self._jobs.put(partial(copy_context().run, this.help))
+            copy_context().run(this.take)
         finally:
-            self._busy.release()
+            this.close()
+        if this.error is not None:
+            raise this.error
 
-    def close(self) -> None:
-        """End the helpers, once the work at hand is done."""
-        with self._busy:
-            self._helpers.shutdown()
+    def end(self) -> None:
+        """Let the helpers end once the work at hand is done."""
+        for _ in range(self._started):
+            self._jobs.put(None)
 
-    def _share(self, work: Callable[[Any], None], pieces: Sequence[Any], shares: int) -> None:
-        left = iter(pieces)  # each is taken once: next() holds the interpreter's lock
-
-        def take_pieces() -> None:
-            try:
-                for piece in left:
-                    work(piece)
-            finally:
-                for _ in left:  # after an error no thread begins another piece
-                    pass
-
-        # A helper sees what the caller has set for its own context, such as numpy.errstate.
-        jobs = [
-            self._helpers.submit(contextvars.copy_context().run, take_pieces)
-            for _ in range(shares - 1)
-        ]
+    def _helpers(self, wanted: int) -> int:
+        """How many helpers there are, ``wanted`` at most."""
         try:
-            take_pieces()
-        finally:
-            # Nothing is left to do: a helper that has not begun is not waited for.
-            begun = [job for job in jobs if not job.cancel()]
-            wait(begun)
-            for job in begun:
-                job.result()  # raises what the job raised
+            while self._started < wanted:
+                threading.Thread(target=self._help, name="deepnlp", daemon=True).start()
+                self._started += 1
+        except RuntimeError:  # the system gives no more threads
+            pass
+        return min(self._started, wanted)
+
+    def _help(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+            del job  # it holds the arrays of the caller
 
 
 _pool = _Pool(_number_from_environment())
 
 
-def _forget_helpers() -> None:
+def _after_fork() -> None:
+    """Threads do not survive a fork, nor what they had set."""
     global _pool
     _pool = _Pool(_pool.size)
+    _one_blas_thread.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_helpers)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def number() -> int:
@@ -127,7 +185,7 @@ def use(number: int) -> None:
     """
     global _pool
     check_number("the number of threads", number, whole=True, low=1)
-    _pool.close()
+    _pool.end()
     _pool = _Pool(number)
 
 
@@ -153,10 +211,12 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._depth = 0
+        self._own = threading.local()  # the depth of each thread
         self._libraries: list[Any] | None = None
         self._before: list[int] = []
 
     def __enter__(self) -> None:
+        self._own.depth = getattr(self._own, "depth", 0) + 1
         with self._lock:
             self._depth += 1
             if self._depth > 1:
@@ -167,10 +227,18 @@ class _OneBlasThread:
             self._set([1] * len(self._before))
 
     def __exit__(self, *_: object) -> None:
+        self._own.depth -= 1
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
                 self._set(self._before)
+
+    def after_fork(self) -> None:
+        """Go on without the threads of the parent, one of which may have been inside."""
+        self._lock = threading.Lock()
+        inside, self._depth = self._depth, getattr(self._own, "depth", 0)
+        if inside and not self._depth:
+            self._set(self._before)
 
     def _set(self, numbers: list[int]) -> None:
         for library, before, number in zip(self._libraries or (), self._before, numbers):

@@ -1,5 +1,6 @@
 """Work shared out between threads, and one BLAS thread meanwhile."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import threading
 import time
 import warnings
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -101,7 +103,8 @@ def test_errors_come_back_and_the_pool_works_afterwards(where):
 
 def test_no_piece_is_begun_after_an_error_has_come_back():
     threads.use(2)
-    threads._pool._helpers.submit(time.sleep, 0.1)  # the helper comes when all is over
+    threads._pool._helpers(1)
+    threads._pool._jobs.put(partial(time.sleep, 0.1))  # the helper comes when all is over
     done = []
 
     def fail(piece):
@@ -118,13 +121,93 @@ def test_no_piece_is_begun_after_an_error_has_come_back():
 
 def test_a_helper_that_comes_late_is_not_waited_for():
     threads.use(2)
-    threads._pool._helpers.submit(time.sleep, 1.0)
+    threads._pool._helpers(1)
+    threads._pool._jobs.put(partial(time.sleep, 1.0))
     done, start = [], time.perf_counter()
     in_parallel(done.append, range(50))
     assert time.perf_counter() - start < 0.8
     assert sorted(done) == list(range(50))
     in_parallel(done.append, range(50))  # it may still be on its way
     assert sorted(done) == sorted([*range(50), *range(50)])
+
+
+def test_an_interrupt_at_any_line_leaves_the_next_results_right():
+    """Ctrl-C in the calling thread, at each line of the module in turn."""
+    threads.use(2)
+    in_parallel(Meeting(2), range(2))
+    file = threads.__file__
+    line = 0
+
+    def interrupting(at):
+        seen = itertools.count()
+
+        def look(frame, event, _):
+            if frame.f_code.co_filename != file:
+                return None
+            if event == "line" and next(seen) == at:
+                raise KeyboardInterrupt
+            return look
+
+        return look
+
+    interrupted = True
+    while interrupted:
+        interrupted = False
+        slow = np.zeros(6)
+        sys.settrace(interrupting(line))
+        try:
+            in_parallel(lambda k, slow=slow: slow.__setitem__(k, slow[k] + 1), range(6))
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            sys.settrace(None)
+        assert (slow <= 1).all()
+        for _ in range(3):
+            done = np.zeros(7)
+            in_parallel(lambda k, done=done: done.__setitem__(k, done[k] + 1), range(7))
+            assert (done == 1).all()
+        line += 1
+    assert line > 20
+    time.sleep(0.1)  # a helper may still be on its way to a round that is over
+    meeting = Meeting(2)
+    in_parallel(meeting, range(8))
+    assert len(meeting.begun) == 2
+    threads.use(3)
+
+
+def test_helpers_that_are_at_work_are_waited_for_before_the_next_round():
+    threads.use(2)
+    order = []
+
+    def piece(k):
+        if in_helper():
+            time.sleep(0.2)
+            order.append("helper")
+        else:
+            time.sleep(0.05)  # the helper has begun
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_parallel(piece, range(2))
+    in_parallel(lambda k: order.append("next"), range(2))
+    assert order == ["helper", "next", "next"]
+
+
+def test_another_number_of_threads_from_inside_work():
+    threads.use(2)
+    in_parallel(lambda _: threads.use(3), range(4))
+    assert threads.number() == 3
+
+
+def test_where_no_thread_can_be_started_the_caller_works_alone(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    threads.use(2)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    done = []
+    in_parallel(done.append, range(5))
+    assert done == list(range(5))
 
 
 def test_work_within_work():
@@ -376,13 +459,13 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(fast, "NARROWEST", 16)
     monkeypatch.setattr(threads, "_BLOCK", 1 << 12)
     shared = []
-    share = threads._Pool._share
+    begin = threads._Round.__init__
 
-    def counted(pool, work, pieces, shares):
-        shared.append(shares)
-        share(pool, work, pieces, shares)
+    def counted(this, work, pieces):
+        shared.append(min(threads.number(), len(pieces)))
+        begin(this, work, pieces)
 
-    monkeypatch.setattr(threads._Pool, "_share", counted)
+    monkeypatch.setattr(threads._Round, "__init__", counted)
     return shared
 
 
