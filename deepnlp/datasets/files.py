@@ -129,8 +129,7 @@ def lines_of(text: str) -> list[str]:
     >>> lines_of("a\n\nb\n")
     ['a', '', 'b']
     """
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    return text.removesuffix("\n").split("\n")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import ipaddress
 import os
+import re
 import ssl
 import time
 import urllib.request
@@ -24,6 +24,7 @@ TIMEOUT = 30.0  # seconds without an answer, or over which the speed is measured
 LEAST_SPEED = 1000  # bytes a second
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
+LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")  # names of this machine
 
 
 class TransferError(DeepNLPError):
@@ -51,15 +52,9 @@ def is_secure(address: str, *, loopback: bool = False) -> bool:
     (True, False)
     """
     parts = urlsplit(address)
-    on_this_machine = loopback and parts.scheme == "http" and _is_loopback(parts.hostname)
-    return bool(parts.hostname) and (parts.scheme == "https" or on_this_machine)
-
-
-def _is_loopback(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False
+    host = parts.hostname or ""
+    on_this_machine = loopback and parts.scheme == "http" and LOOPBACK.fullmatch(host)
+    return bool(host) and (parts.scheme == "https" or bool(on_this_machine))
 
 
 def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None:

@@ -22,10 +22,7 @@ from deepnlp.backend import check_number, check_numbers
 Probabilities = NDArray[np.float64]
 FIRST_NUCLEUS = 256  # words among which a nucleus is looked for first
 BLOCK = 128  # words that a draw by blocks passes over in one step
-DIVERGED = (
-    "the model's scores are not finite, so no word can be chosen; "
-    "its weights have diverged: load an earlier checkpoint"
-)
+DIVERGED = "the model's scores are not finite, its weights diverged: load an earlier checkpoint"
 
 
 def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabilities:
@@ -65,8 +62,7 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
     check_number("temperature", temperature)
     if not 0 < temperature < float("inf"):
         raise ValueError(
-            f"temperature should be a number above 0, got {temperature}; "
-            "for the likeliest word at every step use greedy instead"
+            f"temperature should be above 0, got {temperature}; for the likeliest word use greedy"
         )
     z = _one_row(logits)
     weights = _weights(z, z.max(), temperature)

@@ -279,8 +279,7 @@ def vocabulary_of(model: RNNLM) -> Vocabulary:
     expect_language_model("generate", model)
     if model.vocab is None:
         raise ValueError(
-            "this model has no vocabulary, so it cannot read or write text: "
-            "set model.vocab, or give generate_ids the ids of a prompt"
+            "this model has no vocabulary: set model.vocab, or give generate_ids a prompt of ids"
         )
     return model.vocab
 

@@ -22,9 +22,7 @@ WORD = re.compile(
     re.VERBOSE,
 )
 
-NO_SPACE_BEFORE = frozenset(
-    [",", ".", ";", ":", "!", "?", ")", "]", "}", "%", "...", "()", "n't", "n’t"]
-)
+NO_SPACE_BEFORE = frozenset([*",.;:!?)]}%", "...", "()", "n't", "n’t"])
 NO_SPACE_AFTER = frozenset("([{$#@¿¡")
 QUOTES = frozenset("\"'`")
 

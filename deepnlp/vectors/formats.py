@@ -156,15 +156,21 @@ def write_file(path: Path, format: str | None, words: Sequence[str], matrix: Hos
         raise ValueError(
             f"the vector of {words[broken[0]]!r} holds a number that is not finite in float32"
         )
-    if format == "word2vec-binary":
-        parts = binary_rows(words, matrix)
-    else:
-        parts = text_lines(words, matrix, header=format == "word2vec")
     with ExitStack() as opened:
         file: Any = opened.enter_context(replacing(path))
         if path.suffix == ".gz":  # without a name or the clock's time in it
             file = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-        file.writelines(parts)
+        file.writelines(_lines_of(words, matrix, format))
+
+
+def _lines_of(words: Sequence[str], matrix: HostArray, format: str) -> Iterator[bytes]:
+    """Lines of a file; in text each number has the fewest digits that give back its float32."""
+    if format != "glove":
+        yield b"%d %d\n" % matrix.shape
+    for word, vector in zip(words, matrix, strict=True):
+        packed = format == "word2vec-binary"
+        numbers = vector.astype("<f4").tobytes() if packed else " ".join(map(str, vector)).encode()
+        yield word.encode() + b" " + numbers + b"\n"
 
 
 def _check_words(words: Sequence[str], format: str) -> None:
@@ -233,14 +239,6 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, line.rstrip(b" \r\n")
 
 
-def text_lines(words: Sequence[str], matrix: HostArray, header: bool) -> Iterator[bytes]:
-    """Lines of a text file; each number has the fewest digits that give back its float32."""
-    if header:
-        yield b"%d %d\n" % matrix.shape
-    for word, vector in zip(words, matrix, strict=True):
-        yield f"{word} {' '.join(map(str, vector))}\n".encode()
-
-
 # --- word2vec's binary format --------------------------------------------------------------------
 
 
@@ -277,13 +275,6 @@ def read_binary(file: BinaryIO) -> Iterator[Row]:
         raise ValueError(
             f"byte {position}: the header says {count:,} vectors, but more follows: fetch it again"
         )
-
-
-def binary_rows(words: Sequence[str], matrix: HostArray) -> Iterator[bytes]:
-    """Parts of a binary file, with line breaks as word2vec's C code writes them."""
-    yield b"%d %d\n" % matrix.shape
-    for word, vector in zip(words, matrix, strict=True):
-        yield word.encode() + b" " + vector.astype("<f4").tobytes() + b"\n"
 
 
 # --- NumPy's format ------------------------------------------------------------------------------

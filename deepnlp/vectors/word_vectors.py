@@ -60,15 +60,11 @@ class WordVectors:
         self.words = tuple(words)
         self.matrix = np.asanyarray(matrix)
         self.notes = tuple(notes)
-        if self.matrix.ndim != 2 or not self.matrix.shape[1] or self.matrix.dtype.kind != "f":
+        shape, kind = self.matrix.shape, self.matrix.dtype.kind
+        if len(shape) != 2 or shape[0] != len(self.words) or not shape[1] or kind != "f":
             raise ValueError(
-                "WordVectors: expected a matrix (V, D) of floating-point numbers with D of 1 or "
-                f"more, got shape {self.matrix.shape} of {self.matrix.dtype}"
-            )
-        if len(self.words) != len(self.matrix):
-            raise ValueError(
-                f"WordVectors: expected one row for each word, got {len(self.words)} words and "
-                f"{len(self.matrix)} rows"
+                "WordVectors: expected a matrix (V, D) of floating-point numbers for "
+                f"{len(self.words)} words, got shape {shape} of {self.matrix.dtype}"
             )
         self._rows = {word: row for row, word in enumerate(self.words)}
         if len(self._rows) != len(self.words):
@@ -171,8 +167,7 @@ class WordVectors:
         return word in self._rows
 
     def __getitem__(self, word: str) -> HostArray:
-        vector: HostArray = self.matrix[self.row(word)]
-        return vector
+        return self.matrix[self.row(word)]
 
     def __repr__(self) -> str:
         V, D = self.matrix.shape
@@ -248,8 +243,7 @@ class WordVectors:
     def pair_cosines(self, i: HostArray, j: HostArray) -> HostArray:
         """Cosines (n,) of rows i (n,) with rows j (n,)."""
         x, y = self.matrix[i].astype(np.float64), self.matrix[j].astype(np.float64)
-        cosines: HostArray = np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
-        return cosines
+        return np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
 
     def neighbours(self, query: str | HostArray, k: int = 10) -> list[tuple[str, float]]:
         """The k words whose vectors have the largest cosine with that of a word, or with a vector.
