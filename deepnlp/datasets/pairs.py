@@ -159,13 +159,10 @@ def load_pairs(
         parts = {split: _read(files, source["separator"]) for split, files in paths.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
-        cut = tokeniser(tokenizer or source["tokenizer"])
-
-        def vocab_of(side: int) -> Vocabulary:
-            tokens = (token for pair in splits["train"] for token in cut.split(pair[side]))
-            return Vocabulary.build(tokens, vocab_size or None, min_count, cut.name)
-
-        vocabs = vocab_of(0), vocab_of(1)
+        cut, limit = tokeniser(tokenizer or source["tokenizer"]), vocab_size or None
+        sides = ((t for text in side for t in cut.split(text)) for side in zip(*splits["train"]))
+        of_source, of_target = (Vocabulary.build(s, limit, min_count, cut.name) for s in sides)
+        vocabs = of_source, of_target
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
 
 

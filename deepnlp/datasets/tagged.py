@@ -84,10 +84,7 @@ class TaggedText(Splits):
             return TAGS.index(tag_of(word)) if has_tag else IGNORED
 
         return [
-            (
-                self.vocab.encode(word.lower() for word in words),
-                np.array([tag(word) for word in words], dtype=np.int32),
-            )
+            (self.vocab.encode(map(str.lower, words)), np.array([*map(tag, words)], dtype=np.int32))
             for words in self.splits[split]
         ]
 
@@ -156,7 +153,7 @@ def load_tagged(
         path = path_of(name_or_path, TAGGED, "text")
         name = path.name
         splits = shuffle_and_divide([*map(written_words, sentences(read_text(path)))], data_seed)
-    splits = keep_once(splits, key=lambda words: tuple(word.lower() for word in words))
+    splits = keep_once(splits, key=lambda words: tuple(map(str.lower, words)))
     count = sum(map(len, splits.values()))
     check_enough(name, count, "different sentences", LEAST_SENTENCES)
     if vocab is None:

@@ -131,8 +131,6 @@ def write_safetensors(path: Path, tensors: dict[str, HostArray], text: str) -> N
 def read_safetensors(path: Path) -> tuple[dict[str, HostArray], str | None]:
     """The tensors and, if there is one, the text."""
     library = _library("safetensors.numpy")
-    with path.open("rb"):  # an error of the system names the file
-        pass
     with (
         _reading(path, "file of safetensors"),
         library.safe_open(path, framework="numpy") as file,

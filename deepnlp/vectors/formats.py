@@ -16,7 +16,6 @@ import re
 from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import count as numbers_from
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -223,8 +222,7 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers, without what ends them; only a line feed ends a line."""
-    for number in numbers_from(1):
-        line = file.readline(LONGEST_LINE)
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if not line:
