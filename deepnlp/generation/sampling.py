@@ -61,9 +61,7 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
     """
     check_number("temperature", temperature)
     if not 0 < temperature < float("inf"):
-        raise ValueError(
-            f"temperature should be above 0, got {temperature}; for the likeliest word use greedy"
-        )
+        raise ValueError(f"temperature should be above 0, got {temperature}; use greedy instead")
     z = _one_row(logits)
     weights = _weights(z, z.max(), temperature)
     return np.asarray(weights / weights.sum())
