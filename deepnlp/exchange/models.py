@@ -12,7 +12,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, pack_model, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
-from deepnlp.exchange.places import options_of_tensors, set_tensors, to_tensors, with_all_biases
+from deepnlp.exchange.places import options_of_tensors, set_tensors, to_tensors
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
@@ -146,7 +146,6 @@ def read_model(
         meta = None if text is None or like is not None else files.from_text(text)
         if meta is not None and format == "safetensors":
             return cast(Model, unpack_model(path, tensors, meta))
-        tensors = with_all_biases(tensors)
         inferred = options_of_tensors(tensors)
         if like is not None:
             model: Any = load(like)

@@ -106,6 +106,9 @@ def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
     held = places(model)
     second = second_biases(held)
     shapes = {name: held[second.get(name, name)].shape for name in [*held, *second]}
+    if not any(name.startswith("rnn.bias_") for name in tensors):  # layers with bias=False
+        biases = {name: np.zeros(shape) for name, shape in shapes.items() if "rnn.bias_" in name}
+        tensors = biases | dict(tensors)
     for name, shape in shapes.items():
         if name not in tensors:
             raise ValueError(f"there is no tensor {name}")
@@ -160,15 +163,6 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
         "dtype": str(E.dtype),
     }
     return options | ({"reset_after": True} if options["cell"] == "gru" else {})
-
-
-def with_all_biases(tensors: Mapping[str, HostArray]) -> dict[str, HostArray]:
-    """The tensors, and zeros for the biases of recurrent layers that have none (``bias=False``)."""
-    if any(name.startswith("rnn.bias_") for name in tensors):
-        return dict(tensors)
-    weights = {name: x for name, x in tensors.items() if name.startswith("rnn.weight_")}
-    biases = {name.replace("weight", "bias"): np.zeros_like(x[:, 0]) for name, x in weights.items()}
-    return {**tensors, **biases}
 
 
 def _matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:

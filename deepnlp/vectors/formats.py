@@ -285,9 +285,7 @@ def read_arrays(
     beside = words_file(path)
     for file in (path, beside):
         if not file.is_file():
-            raise FileNotFoundError(
-                f"no file {file}: check the path; the words of a .npy file are in {beside.name}"
-            )
+            raise FileNotFoundError(f"no file {file}: vectors in .npy need both files")
     try:
         matrix: HostArray = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # whatever NumPy makes of the bytes
