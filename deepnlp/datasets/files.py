@@ -112,8 +112,7 @@ def read_text(path: Path) -> str:
         content = file.read(most)
         if len(content) == most:
             raise ValueError(
-                f"{path} unpacks to more than {MOST_TIMES} times its size, which no text does: "
-                "unpack it, and look at what it holds"
+                f"{path} unpacks to more than {MOST_TIMES} times its size, which no text does"
             )
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")

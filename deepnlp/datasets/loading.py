@@ -130,8 +130,7 @@ def _files_in(path: Path) -> dict[str, list[Path]]:
         return splits
     if len(missing) < len(SPLITS):
         raise ValueError(
-            f"the folder {path} has no file for {' and '.join(missing)}: expected names with train,"
-            " valid (or val, dev) and test in them, or in none of them"
+            f"the folder {path} has no file for {' and '.join(missing)}: name all splits, or none"
         )
     texts = [file for file in files if file.name.endswith((".txt", ".txt.gz"))]
     if not texts:

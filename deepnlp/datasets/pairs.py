@@ -16,8 +16,6 @@ from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
 from deepnlp.text.tokenisers import split_words
 
-EncodedPair = tuple[np.ndarray, np.ndarray]
-
 LEAST_PAIRS = 20
 DEFAULTS = {"tokenizer": "words", "separator": "\t", "key": "sentence"}  # of a file of pairs
 
@@ -54,7 +52,7 @@ class Pairs(Splits):
     test: Sequence[Pair]
     unit = "pairs"
 
-    def encoded(self, split: str) -> list[EncodedPair]:
+    def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ids of the source and of the target of each pair, without marks for begin and end."""
         source, target = self.source_vocab, self.target_vocab
         return [
@@ -173,8 +171,7 @@ def _read(paths: list[Path], separator: str) -> list[Pair]:
     source, target = ([line.strip() for _, line in numbered_lines(path)] for path in paths)
     if len(source) != len(target):
         raise ValueError(
-            f"{paths[0]} has {len(source):,} lines and {paths[1]} {len(target):,}: they should "
-            "be aligned line by line"
+            f"{paths[0]} has {len(source):,} lines and {paths[1]} {len(target):,}: not aligned"
         )
     return list(zip(source, target, strict=True))
 

@@ -19,7 +19,7 @@ from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
 from deepnlp.layer import Layer, map_state
 from deepnlp.models import RNNLM
-from deepnlp.text import Vocabulary
+from deepnlp.text import Vocabulary, tokeniser
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 
@@ -153,9 +153,7 @@ def generate_many(
     """
     if isinstance(prompts, str) or not isinstance(prompts, Iterable):
         got = "one text" if isinstance(prompts, str) else f"a {type(prompts).__name__}"
-        raise TypeError(
-            f"generate_many takes a list of prompts, got {got}: put it in a list, or use generate"
-        )
+        raise TypeError(f"generate_many takes a list of prompts, got {got}: put it in a list")
     vocab = vocabulary_of(model)
     texts = [tokenize_prompt(vocab, prompt) for prompt in prompts]
     unfinished = set(range(len(texts)))
@@ -305,11 +303,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     """
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
-    first, *others = prompt.split("\n")
-    tokens = vocab.tokenize(first)
-    for line in others:
-        tokens += [vocab.token(vocab.eos_id), *vocab.tokenize(line)]
-    return tokens
+    return tokeniser(vocab.tokenizer).stream(prompt.split("\n"))[:-1]
 
 
 def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:
