@@ -194,12 +194,9 @@ def _weights(z: NDArray[np.float64], highest: float, temperature: float) -> NDAr
 
 def _likeliest(probabilities: Probabilities, k: int) -> NDArray[np.intp]:
     """The k likeliest ids, the likeliest first and of equal ones the smaller first."""
-    V = len(probabilities)
-    if k < V:
-        least = np.partition(probabilities, V - k)[V - k]
-        ids = np.flatnonzero(probabilities >= least)  # more than k where several are equal to it
-    else:
-        ids = np.arange(V)
+    rank = max(len(probabilities) - k, 0)
+    least = np.partition(probabilities, rank)[rank]
+    ids = np.flatnonzero(probabilities >= least)  # more than k where several are equal to it
     return ids[np.argsort(-probabilities[ids], kind="stable")][:k]
 
 
