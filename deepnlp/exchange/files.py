@@ -71,10 +71,8 @@ def _reading(path: Path, what: str) -> Iterator[None]:
 def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
     """Write tensors, those that are one array sharing their memory, and the text."""
     torch = _library("torch")
-    shared: dict[int, Any] = {}
-    state = OrderedDict(
-        (name, shared.setdefault(id(x), torch.from_numpy(x.copy()))) for name, x in tensors.items()
-    )
+    shared = {id(x): torch.from_numpy(x.copy()) for x in tensors.values()}
+    state = OrderedDict((name, shared[id(x)]) for name, x in tensors.items())
     state._metadata = OrderedDict({"": {"version": 1, KEY: text}})  # type: ignore[attr-defined]
     content = io.BytesIO()
     torch.save(state, content)

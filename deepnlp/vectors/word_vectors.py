@@ -196,10 +196,10 @@ class WordVectors:
     def norms(self) -> HostArray:
         """Length of each vector (V,), and 1 for a vector of zeros."""
         V, D = self.matrix.shape
-        norms = np.empty(V)
-        for start in range(0, V, max(1, BLOCK // D)):
-            block = self.matrix[start : start + max(1, BLOCK // D)].astype(np.float64)
-            norms[start : start + len(block)] = np.sqrt(np.einsum("vd,vd->v", block, block))
+        norms, step = np.empty(V), max(1, BLOCK // D)
+        for start in range(0, V, step):
+            block = self.matrix[start : start + step].astype(np.float64)
+            norms[start : start + step] = np.sqrt(np.einsum("vd,vd->v", block, block))
         broken = np.flatnonzero(~np.isfinite(norms))
         if len(broken):
             raise ValueError(
