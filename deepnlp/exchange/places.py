@@ -167,10 +167,7 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
 
 def _matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:
     if name not in tensors:
-        raise ValueError(
-            f"there is no tensor {name}: expected the names of docs/exchange.md, such as "
-            "encoder.weight, rnn.weight_ih_l0 and decoder.weight"
-        )
+        raise ValueError(f"there is no tensor {name}: expected the names of docs/exchange.md")
     if tensors[name].ndim != 2:
         raise ValueError(f"the tensor {name} should be a matrix, got shape {tensors[name].shape}")
     return tensors[name]
