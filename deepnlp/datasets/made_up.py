@@ -1,7 +1,7 @@
 """Made-up data: sums of whole numbers, dates in many writings, points on a spiral."""
 
 import datetime
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from deepnlp import backend
 from deepnlp.backend import check_number
 
 Pair = tuple[str, str]
+Drawn = list[tuple[Hashable, Pair]]  # pairs, each with what may occur once only
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -67,7 +68,7 @@ def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
     numbers = 10**digits
     rng = np.random.default_rng(seed)
 
-    def draw() -> list[tuple[Hashable, Pair]]:
+    def draw() -> Drawn:
         lengths = rng.integers(1, digits + 1, size=(n, 2))
         operands = rng.integers(0, 10**lengths).tolist()
         return [((min(a, b), max(a, b)), (f"{a}+{b}", str(a + b))) for a, b in operands]
@@ -109,7 +110,7 @@ def dates(n: int, seed: int = 0) -> list[Pair]:
     days = (LAST_DAY - FIRST_DAY).days + 1
     rng = np.random.default_rng(seed)
 
-    def draw() -> list[tuple[Hashable, Pair]]:
+    def draw() -> Drawn:
         drawn = rng.integers(0, (days, len(DATE_FORMS), len(DATE_CASES)), size=(n, 3)).tolist()
         return [(text, (text, iso)) for text, iso in (_written(*numbers) for numbers in drawn)]
 
@@ -121,9 +122,7 @@ def _written(day: int, form: int, case: int) -> Pair:
     return DATE_CASES[case](DATE_FORMS[form](date)), date.isoformat()
 
 
-def _different(
-    draw: Callable[[], Sequence[tuple[Hashable, Pair]]], n: int, most: int, what: str
-) -> list[Pair]:
+def _different(draw: Callable[[], Drawn], n: int, most: int, what: str) -> list[Pair]:
     """The first n draws whose keys differ; an error if that may be more than there are."""
     if n > most:
         raise ValueError(f"too few {what} to draw {n:,}: ask for at most {most:,} examples")

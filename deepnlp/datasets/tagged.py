@@ -11,12 +11,10 @@ from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
 from deepnlp.datasets.files import files_of, lines_of, path_of, read_text
 from deepnlp.datasets.pairs import load_pairs
-from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
+from deepnlp.datasets.pydocs import Words, keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
 from deepnlp.text import UNK, Vocabulary, sentences
 from deepnlp.text.tokenisers import WORD
-
-Words = tuple[str, ...]
 
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")

@@ -9,10 +9,9 @@ import re
 import ssl
 import time
 import urllib.request
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
@@ -35,8 +34,7 @@ class BrokenOffError(TransferError):
     """A transfer ended early, in a way that another try may mend."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """An address and what it should serve: at most ``limit`` bytes; ``bytes``, if that is known."""
 
     address: str

@@ -21,6 +21,8 @@ from deepnlp.layer import Layer, map_state
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary, tokeniser
 
+Ids = NDArray[np.int_]
+
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 
 
@@ -219,7 +221,7 @@ def generate_ids(
 
 def generate_batch(
     model: RNNLM, prompts: Sequence[Iterable[int]], length: int = 50, **sampling: Unpack[Sampling]
-) -> Iterator[NDArray[np.int_]]:
+) -> Iterator[Ids]:
     """Yield the continuations of B prompts side by side, the next id of each at every step.
 
     A step of B rows reads the weights once, so it takes much less time than B steps of one row.
@@ -377,7 +379,7 @@ def _prompts(model: RNNLM, prompts: Iterable[Iterable[int]]) -> list[list[int]]:
 
 def _continuations(
     model: RNNLM, prompts: list[list[int]], length: int, sampler: Sampler, rngs: list[Generator]
-) -> Iterator[NDArray[np.int_]]:
+) -> Iterator[Ids]:
     """The next id of every row, ``length`` times; the prompts end at the same step."""
     longest = max(map(len, prompts))
     begins = [longest - len(prompt) for prompt in prompts]
@@ -397,9 +399,7 @@ def _continuations(
             yield ids.copy()
 
 
-def _read(
-    model: RNNLM, layers: Sequence[Layer], ids: NDArray[np.int_], state: Any
-) -> tuple[NDArray[Any], Any]:
+def _read(model: RNNLM, layers: list[Layer], ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
     """Scores of the next words (B, V) on the host and the new state, after one id of each row.
 
     The layers of the model are in evaluation mode meanwhile, and then as they were.

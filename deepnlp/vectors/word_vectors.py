@@ -13,6 +13,8 @@ import numpy as np
 from deepnlp.backend import HostArray, check_number
 from deepnlp.vectors.formats import read_file, write_file
 
+Ranking = list[tuple[str, float]]
+
 METHODS = ("add", "mul")
 EVERY = slice(None)
 EPSILON = 1e-3  # of 3CosMul, which divides by a similarity that may be 0
@@ -245,7 +247,7 @@ class WordVectors:
         x, y = self.matrix[i].astype(np.float64), self.matrix[j].astype(np.float64)
         return np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
 
-    def neighbours(self, query: str | HostArray, k: int = 10) -> list[tuple[str, float]]:
+    def neighbours(self, query: str | HostArray, k: int = 10) -> Ranking:
         """The k words whose vectors have the largest cosine with that of a word, or with a vector.
 
         Parameters
@@ -274,9 +276,7 @@ class WordVectors:
         vector = self.matrix[rows] if rows else np.asarray(query)[None]
         return self._largest(self.cosines(vector)[0], rows, k)
 
-    def analogy(
-        self, a: str, b: str, c: str, k: int = 10, method: str = "add"
-    ) -> list[tuple[str, float]]:
+    def analogy(self, a: str, b: str, c: str, k: int = 10, method: str = "add") -> Ranking:
         r"""The k words d that fit best into "a is to b as c is to d".
 
         .. math::
@@ -316,7 +316,7 @@ class WordVectors:
         scores = analogy_scores(self.cosines(self.matrix[rows]), np.array([[0, 1, 2]]), method)
         return self._largest(scores[0], rows, k)
 
-    def _largest(self, scores: HostArray, excluded: list[int], k: int) -> list[tuple[str, float]]:
+    def _largest(self, scores: HostArray, excluded: list[int], k: int) -> Ranking:
         """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
         check_number("k", k, whole=True, low=1)
         scores = scores.copy()
