@@ -97,8 +97,7 @@ def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: st
         raise ValueError(f"{path} is no regular file: check the path of the {what}")
     if len(path.parts) > 1 or path.suffix:
         raise FileNotFoundError(f"no file or folder {path}: check the path of the {what}")
-    names = ", ".join(known)
-    raise ValueError(f"unknown {what} {str(path)!r}: expected {names} or a path")
+    raise ValueError(f"unknown {what} {str(path)!r}: expected {', '.join(known)} or a path")
 
 
 def read_text(path: Path) -> str:

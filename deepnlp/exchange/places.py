@@ -147,18 +147,14 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
             f"rnn.weight_hh_l0 should have shape (4H, H) of an LSTM, (3H, H) of a GRU or (H, H) of "
             f"an RNN, got {(G, H)}"
         )
-    tie = "none"
-    if "projection.weight" in tensors:
-        tie = "tied+L"
-    elif decoder.shape == E.shape and np.array_equal(decoder, E):
-        tie = "tied"
+    tie = "tied" if np.array_equal(decoder, E) else "none"
     options = {
         "vocab_size": E.shape[0],
         "embed_size": E.shape[1],
         "hidden_size": H,
         "layers": sum(name.startswith("rnn.weight_hh_l") for name in tensors),
         "cell": CELL_OF_GATES[G // H],
-        "tie": tie,
+        "tie": "tied+L" if "projection.weight" in tensors else tie,
         "output_bias": "decoder.bias" in tensors,
         "dtype": str(E.dtype),
     }

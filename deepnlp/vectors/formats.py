@@ -196,15 +196,14 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
     """
     number, D, count = 0, 0, None
     for number, line in _lines(file):
-        if number == 1 and header is not False:
-            match = TEXT_HEADER.fullmatch(line)
-            if match:
-                count, D = int(match[1]), int(match[2])
-                if D < 1:
-                    raise ValueError(f"line 1: expected a dimension of 1 or more, got {D}")
-                continue
-            if header:
-                raise ValueError(f"line 1: expected a header of two whole numbers, got {line!r}")
+        match = TEXT_HEADER.fullmatch(line) if number == 1 and header is not False else None
+        if match:
+            count, D = int(match[1]), int(match[2])
+            if D < 1:
+                raise ValueError(f"line 1: expected a dimension of 1 or more, got {D}")
+            continue
+        if number == 1 and header:
+            raise ValueError(f"line 1: expected a header of two whole numbers, got {line!r}")
         fields = line.split(b" ")
         D = D or sum(1 for _ in takewhile(is_number, reversed(fields[1:])))
         # A word may hold spaces, but nothing like a number after one.
