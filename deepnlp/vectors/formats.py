@@ -251,8 +251,8 @@ def read_binary(file: BinaryIO) -> Iterator[Row]:
     count, D = int(match[1]), int(match[2])
     position = len(line)
     for number in range(1, count + 1):
-        word = bytearray()
-        while not word.endswith(b" ") and len(word) < LONGEST_WORD and (byte := file.read(1)):
+        word, byte = bytearray(), b""
+        while byte != b" " and len(word) < LONGEST_WORD and (byte := file.read(1)):
             word += byte
         content = bytes(word).lstrip(b"\n")
         position += len(word) - len(content)
