@@ -88,7 +88,7 @@ def read_file(
     vectors = array("f")
     notes: list[str] = []
     repeats: list[str] = []
-    with unpacked(path) as file:
+    with unpacked(path) as file, np.errstate(over="ignore"):
         header = None if format is None else format == "word2vec"
         binary = chosen == "word2vec-binary"
         rows = read_binary(file) if binary else read_text(file, header, notes)
@@ -135,8 +135,7 @@ def _word(content: bytes, place: str) -> str:
 def _float32(numbers: HostArray | list[bytes]) -> HostArray:
     """The numbers of one word (D,); not finite where one is no number."""
     try:
-        with np.errstate(over="ignore"):
-            return np.array(numbers, dtype=np.float32)
+        return np.array(numbers, dtype=np.float32)
     except ValueError:
         return np.full(len(numbers), np.nan, dtype=np.float32)
 
