@@ -14,6 +14,7 @@ from deepnlp.text import Vocabulary
 SPLITS = ("train", "valid", "test")
 
 Item = TypeVar("Item")
+Tokens = Mapping[str, Sequence[str]]
 
 
 class Splits:
@@ -128,9 +129,7 @@ class Corpus(Splits):
         }
 
 
-def encode_corpus(
-    name: str, tokens: Mapping[str, Sequence[str]], vocab: Vocabulary, note: str = ""
-) -> Corpus:
+def encode_corpus(name: str, tokens: Tokens, vocab: Vocabulary, note: str = "") -> Corpus:
     """A corpus from the tokens of its three splits, which need two or more each.
 
     >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}

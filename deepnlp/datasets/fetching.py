@@ -168,8 +168,7 @@ def _is_wanted(file: DataFile, folder: Path, overwrite: bool) -> bool:
     state = state_of(file, folder)
     if state == DAMAGED and not overwrite:
         raise DeepNLPError(
-            f"{located(folder / file.path)} does not hold the published bytes: fetch with"
-            " --overwrite (in Python overwrite=True) to replace it"
+            f"{located(folder / file.path)} does not hold the published bytes: use --overwrite"
         )
     return state != RIGHT
 

@@ -97,8 +97,7 @@ def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: st
         raise ValueError(f"{path} is no regular file: check the path of the {what}")
     if len(path.parts) > 1 or path.suffix:
         raise FileNotFoundError(f"no file or folder {path}: check the path of the {what}")
-    names = ", ".join(known)
-    raise ValueError(f"unknown {what} {str(path)!r}: expected {names} or a path")
+    raise ValueError(f"unknown {what} {str(path)!r}: expected {', '.join(known)} or a path")
 
 
 def read_text(path: Path) -> str:
@@ -112,8 +111,7 @@ def read_text(path: Path) -> str:
         content = file.read(most)
         if len(content) == most:
             raise ValueError(
-                f"{path} unpacks to more than {MOST_TIMES} times its size, which no text does: "
-                "unpack it, and look at what it holds"
+                f"{path} unpacks to more than {MOST_TIMES} times its size, which no text does"
             )
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
@@ -129,8 +127,7 @@ def lines_of(text: str) -> list[str]:
     >>> lines_of("a\n\nb\n")
     ['a', '', 'b']
     """
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    return text.removesuffix("\n").split("\n")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -3,11 +3,10 @@
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Corpus, check_enough, divide, encode_corpus
+from deepnlp.datasets.corpus import SPLITS, Corpus, Tokens, check_enough, divide, encode_corpus
 from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Vocabulary, tokeniser
@@ -22,8 +21,6 @@ SPLIT_WORDS = {
 LEAST_TOKENS = 40
 PYDOCS_VOCABULARY = 5000
 CORPORA = tuple(SOURCES["corpora"])
-
-Tokens = Mapping[str, Sequence[str]]
 
 
 def load_corpus(
@@ -130,8 +127,7 @@ def _files_in(path: Path) -> dict[str, list[Path]]:
         return splits
     if len(missing) < len(SPLITS):
         raise ValueError(
-            f"the folder {path} has no file for {' and '.join(missing)}: expected names with train,"
-            " valid (or val, dev) and test in them, or in none of them"
+            f"the folder {path} has no file for {' and '.join(missing)}: name all splits, or none"
         )
     texts = [file for file in files if file.name.endswith((".txt", ".txt.gz"))]
     if not texts:

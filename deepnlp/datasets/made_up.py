@@ -1,7 +1,7 @@
 """Made-up data: sums of whole numbers, dates in many writings, points on a spiral."""
 
 import datetime
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from deepnlp import backend
 from deepnlp.backend import check_number
 
 Pair = tuple[str, str]
+Drawn = list[tuple[Hashable, Pair]]  # pairs, each with what may occur once only
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -65,19 +66,14 @@ def addition(n: int, digits: int = 3, seed: int = 0) -> list[Pair]:
     [('75+1', '76'), ('17+8', '25'), ('6+9', '15')]
     """
     numbers = 10**digits
-    if n > numbers * (numbers + 1) // 4:
-        raise ValueError(
-            f"there are {numbers * (numbers + 1) // 2:,} sums of numbers of up to {digits} digits, "
-            f"too few to draw {n:,} different ones: ask for fewer examples, or for more digits"
-        )
     rng = np.random.default_rng(seed)
 
-    def draw() -> list[tuple[Hashable, Pair]]:
+    def draw() -> Drawn:
         lengths = rng.integers(1, digits + 1, size=(n, 2))
         operands = rng.integers(0, 10**lengths).tolist()
         return [((min(a, b), max(a, b)), (f"{a}+{b}", str(a + b))) for a, b in operands]
 
-    return _different(draw, n)
+    return _different(draw, n, numbers * (numbers + 1) // 4, f"sums of {digits} digits")
 
 
 def dates(n: int, seed: int = 0) -> list[Pair]:
@@ -112,18 +108,13 @@ def dates(n: int, seed: int = 0) -> list[Pair]:
     [('october 31, 2010', '2010-10-31'), ('Dec 13, 1982', '1982-12-13'), ('8/12/73', '1973-08-12')]
     """
     days = (LAST_DAY - FIRST_DAY).days + 1
-    if n > 5 * days:
-        raise ValueError(
-            f"there are too few writings of the {days:,} days to draw {n:,} different ones: ask "
-            f"for at most {5 * days:,} examples"
-        )
     rng = np.random.default_rng(seed)
 
-    def draw() -> list[tuple[Hashable, Pair]]:
+    def draw() -> Drawn:
         drawn = rng.integers(0, (days, len(DATE_FORMS), len(DATE_CASES)), size=(n, 3)).tolist()
         return [(text, (text, iso)) for text, iso in (_written(*numbers) for numbers in drawn)]
 
-    return _different(draw, n)
+    return _different(draw, n, 5 * days, "writings of days")
 
 
 def _written(day: int, form: int, case: int) -> Pair:
@@ -131,8 +122,10 @@ def _written(day: int, form: int, case: int) -> Pair:
     return DATE_CASES[case](DATE_FORMS[form](date)), date.isoformat()
 
 
-def _different(draw: Callable[[], Sequence[tuple[Hashable, Pair]]], n: int) -> list[Pair]:
-    """The first n draws whose keys differ."""
+def _different(draw: Callable[[], Drawn], n: int, most: int, what: str) -> list[Pair]:
+    """The first n draws whose keys differ; an error if that may be more than there are."""
+    if n > most:
+        raise ValueError(f"too few {what} to draw {n:,}: ask for at most {most:,} examples")
     drawn: dict[Hashable, Pair] = {}
     for _ in range(MOST_TRIES):
         for key, pair in draw():

@@ -16,8 +16,6 @@ from deepnlp.options import Option
 from deepnlp.text import Vocabulary, tokeniser
 from deepnlp.text.tokenisers import split_words
 
-EncodedPair = tuple[np.ndarray, np.ndarray]
-
 LEAST_PAIRS = 20
 DEFAULTS = {"tokenizer": "words", "separator": "\t", "key": "sentence"}  # of a file of pairs
 
@@ -54,7 +52,7 @@ class Pairs(Splits):
     test: Sequence[Pair]
     unit = "pairs"
 
-    def encoded(self, split: str) -> list[EncodedPair]:
+    def encoded(self, split: str) -> list[tuple[np.ndarray, np.ndarray]]:
         """Ids of the source and of the target of each pair, without marks for begin and end."""
         source, target = self.source_vocab, self.target_vocab
         return [
@@ -159,13 +157,10 @@ def load_pairs(
         parts = {split: _read(files, source["separator"]) for split, files in paths.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
-        cut = tokeniser(tokenizer or source["tokenizer"])
-
-        def vocab_of(side: int) -> Vocabulary:
-            tokens = (token for pair in splits["train"] for token in cut.split(pair[side]))
-            return Vocabulary.build(tokens, vocab_size or None, min_count, cut.name)
-
-        vocabs = vocab_of(0), vocab_of(1)
+        cut, limit = tokeniser(tokenizer or source["tokenizer"]), vocab_size or None
+        sides = ((t for text in side for t in cut.split(text)) for side in zip(*splits["train"]))
+        of_source, of_target = (Vocabulary.build(s, limit, min_count, cut.name) for s in sides)
+        vocabs = of_source, of_target
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
 
 
@@ -176,8 +171,7 @@ def _read(paths: list[Path], separator: str) -> list[Pair]:
     source, target = ([line.strip() for _, line in numbered_lines(path)] for path in paths)
     if len(source) != len(target):
         raise ValueError(
-            f"{paths[0]} has {len(source):,} lines and {paths[1]} {len(target):,}: they should "
-            "be aligned line by line"
+            f"{paths[0]} has {len(source):,} lines and {paths[1]} {len(target):,}: not aligned"
         )
     return list(zip(source, target, strict=True))
 

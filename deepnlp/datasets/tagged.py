@@ -11,12 +11,10 @@ from deepnlp.datasets import options
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
 from deepnlp.datasets.files import files_of, lines_of, path_of, read_text
 from deepnlp.datasets.pairs import load_pairs
-from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
+from deepnlp.datasets.pydocs import Words, keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
 from deepnlp.text import UNK, Vocabulary, sentences
 from deepnlp.text.tokenisers import WORD
-
-Words = tuple[str, ...]
 
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")
@@ -84,10 +82,7 @@ class TaggedText(Splits):
             return TAGS.index(tag_of(word)) if has_tag else IGNORED
 
         return [
-            (
-                self.vocab.encode(word.lower() for word in words),
-                np.array([tag(word) for word in words], dtype=np.int32),
-            )
+            (self.vocab.encode(map(str.lower, words)), np.array([*map(tag, words)], dtype=np.int32))
             for words in self.splits[split]
         ]
 
@@ -156,7 +151,7 @@ def load_tagged(
         path = path_of(name_or_path, TAGGED, "text")
         name = path.name
         splits = shuffle_and_divide([*map(written_words, sentences(read_text(path)))], data_seed)
-    splits = keep_once(splits, key=lambda words: tuple(word.lower() for word in words))
+    splits = keep_once(splits, key=lambda words: tuple(map(str.lower, words)))
     count = sum(map(len, splits.values()))
     check_enough(name, count, "different sentences", LEAST_SENTENCES)
     if vocab is None:

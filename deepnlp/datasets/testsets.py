@@ -2,6 +2,7 @@
 
 import math
 import os
+from typing import Any
 
 from deepnlp.datasets.files import SOURCES, files_of, numbered_lines
 from deepnlp.vectors import Analogies, WordPairs
@@ -99,22 +100,19 @@ def load_analogies(
     """
     name, files = files_of(name_or_path, "analogies", "analogy set", data)
     (path,) = files["all"]
-    sections: dict[str, list[tuple[str, str, str, str]]] = {}
+    sections: dict[str, list[Any]] = {}
     section = ""
     for number, line in numbered_lines(path):
-        fields = line.split()
-        if line.startswith(":"):
-            section = line[1:].strip()
-            if not section or section in sections:
-                raise ValueError(
-                    f"{path}, line {number}: expected the name of a new section, got {line!r}"
-                )
+        fields, heading = line.split(), line.startswith(":")
+        begun = line[1:].strip()
+        if heading and begun and begun not in sections:
+            section = begun
             sections[section] = []
-        elif len(fields) == 4 and section:
-            a, b, c, d = fields
-            sections[section].append((a, b, c, d))
+        elif not heading and len(fields) == 4 and section:
+            sections[section].append(tuple(fields))
         else:
             expected = "four words" if section else "': name', which begins a section"
+            expected = "the name of a new section" if heading else expected
             raise ValueError(f"{path}, line {number}: expected {expected}, got {line!r}")
     if not any(sections.values()):
         raise ValueError(f"{path} holds no question: expected lines of four words")

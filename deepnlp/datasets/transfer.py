@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import ipaddress
 import os
+import re
 import ssl
 import time
 import urllib.request
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ TIMEOUT = 30.0  # seconds without an answer, or over which the speed is measured
 LEAST_SPEED = 1000  # bytes a second
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
+LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")  # names of this machine
 
 
 class TransferError(DeepNLPError):
@@ -34,8 +34,7 @@ class BrokenOffError(TransferError):
     """A transfer ended early, in a way that another try may mend."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """An address and what it should serve: at most ``limit`` bytes; ``bytes``, if that is known."""
 
     address: str
@@ -51,15 +50,9 @@ def is_secure(address: str, *, loopback: bool = False) -> bool:
     (True, False)
     """
     parts = urlsplit(address)
-    on_this_machine = loopback and parts.scheme == "http" and _is_loopback(parts.hostname)
-    return bool(parts.hostname) and (parts.scheme == "https" or on_this_machine)
-
-
-def _is_loopback(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False
+    host = parts.hostname or ""
+    on_this_machine = loopback and parts.scheme == "http" and LOOPBACK.fullmatch(host)
+    return bool(host) and (parts.scheme == "https" or bool(on_this_machine))
 
 
 def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None:

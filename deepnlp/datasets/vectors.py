@@ -62,8 +62,7 @@ def rows_for(
     rows = [row for row, word in enumerate(vectors.words) if word in vocab]
     if not rows:
         raise ValueError(
-            f"{source} holds none of the {len(vocab)} words of the vocabulary:"
-            " check that it is of the same language and case"
+            f"{source} holds none of the {len(vocab)} words of the vocabulary: check its language"
         )
     known = np.asarray(vectors.matrix[rows])
     rng = backend.rng() if rng is None else rng

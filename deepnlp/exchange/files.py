@@ -71,10 +71,8 @@ def _reading(path: Path, what: str) -> Iterator[None]:
 def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
     """Write tensors, those that are one array sharing their memory, and the text."""
     torch = _library("torch")
-    shared: dict[int, Any] = {}
-    state = OrderedDict(
-        (name, shared.setdefault(id(x), torch.from_numpy(x.copy()))) for name, x in tensors.items()
-    )
+    shared = {id(x): torch.from_numpy(x.copy()) for x in tensors.values()}
+    state = OrderedDict((name, shared[id(x)]) for name, x in tensors.items())
     state._metadata = OrderedDict({"": {"version": 1, KEY: text}})  # type: ignore[attr-defined]
     content = io.BytesIO()
     torch.save(state, content)
@@ -131,8 +129,6 @@ def write_safetensors(path: Path, tensors: dict[str, HostArray], text: str) -> N
 def read_safetensors(path: Path) -> tuple[dict[str, HostArray], str | None]:
     """The tensors and, if there is one, the text."""
     library = _library("safetensors.numpy")
-    with path.open("rb"):  # an error of the system names the file
-        pass
     with (
         _reading(path, "file of safetensors"),
         library.safe_open(path, framework="numpy") as file,

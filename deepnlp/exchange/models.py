@@ -12,7 +12,7 @@ from deepnlp.backend import asarray, asnumpy
 from deepnlp.checkpoint import load, pack_model, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
-from deepnlp.exchange.places import options_of_tensors, set_tensors, to_tensors, with_all_biases
+from deepnlp.exchange.places import options_of_tensors, set_tensors, to_tensors
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
@@ -146,7 +146,6 @@ def read_model(
         meta = None if text is None or like is not None else files.from_text(text)
         if meta is not None and format == "safetensors":
             return cast(Model, unpack_model(path, tensors, meta))
-        tensors = with_all_biases(tensors)
         inferred = options_of_tensors(tensors)
         if like is not None:
             model: Any = load(like)
@@ -162,10 +161,8 @@ def read_model(
         model.astype(inferred["dtype"])
         set_tensors(model, tensors)
         if model.vocab is not None and len(model.vocab) != model.vocab_size:
-            raise ValueError(
-                f"the vocabulary should have {model.vocab_size} tokens, one for each row of "
-                f"encoder.weight, got {len(model.vocab)}"
-            )
+            V, n = model.vocab_size, len(model.vocab)
+            raise ValueError(f"the vocabulary should have {V} tokens, as encoder.weight, got {n}")
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
     return model
@@ -175,8 +172,7 @@ def _with_vectors(path: Path, like: Any, side: str) -> Model:
     """A model whose words have the vectors of a file."""
     if like is None:
         raise ValueError(
-            f"{path} holds vectors and no model: name one that is to get them (like), or use the "
-            "file as it is (deepnlp vectors, deepnlp train --vectors)"
+            f"{path} holds vectors and no model: name one that is to get them (like, --like)"
         )
     model: Any = load(like)
     known = model.word_vectors(side)
@@ -184,15 +180,12 @@ def _with_vectors(path: Path, like: Any, side: str) -> Model:
     missing = [word for word in known.words if word not in vectors]
     if missing:
         raise DeepNLPError(
-            f"{path} has no vector of {missing[0]!r} and {len(missing) - 1} other words of "
-            f"{like}: expected one of each word; deepnlp train --vectors starts from a part"
+            f"{path} has no vector of {missing[0]!r} and {len(missing) - 1} other words of {like}"
         )
     matrix = np.stack([vectors[word] for word in known.words])
-    if matrix.shape != known.matrix.shape:
-        raise DeepNLPError(
-            f"{path} holds vectors of {matrix.shape[1]} numbers, the {side} of {like} has "
-            f"{known.matrix.shape[1]}"
-        )
+    n, D = matrix.shape[1], known.matrix.shape[1]
+    if n != D:
+        raise DeepNLPError(f"{path} holds vectors of {n} numbers, the {side} of {like} has {D}")
     table = model._tables()[SIDES.index(side)]
     table.value[...] = asarray(matrix)
     if not np.array_equal(asnumpy(table.value), matrix):  # what was written to is a copy

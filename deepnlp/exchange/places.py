@@ -106,6 +106,9 @@ def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
     held = places(model)
     second = second_biases(held)
     shapes = {name: held[second.get(name, name)].shape for name in [*held, *second]}
+    if not any(name.startswith("rnn.bias_") for name in tensors):  # layers with bias=False
+        biases = {name: np.zeros(shape) for name, shape in shapes.items() if "rnn.bias_" in name}
+        tensors = biases | dict(tensors)
     for name, shape in shapes.items():
         if name not in tensors:
             raise ValueError(f"there is no tensor {name}")
@@ -144,39 +147,23 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
             f"rnn.weight_hh_l0 should have shape (4H, H) of an LSTM, (3H, H) of a GRU or (H, H) of "
             f"an RNN, got {(G, H)}"
         )
-    tie = "none"
-    if "projection.weight" in tensors:
-        tie = "tied+L"
-    elif decoder.shape == E.shape and np.array_equal(decoder, E):
-        tie = "tied"
+    tie = "tied" if np.array_equal(decoder, E) else "none"
     options = {
         "vocab_size": E.shape[0],
         "embed_size": E.shape[1],
         "hidden_size": H,
         "layers": sum(name.startswith("rnn.weight_hh_l") for name in tensors),
         "cell": CELL_OF_GATES[G // H],
-        "tie": tie,
+        "tie": "tied+L" if "projection.weight" in tensors else tie,
         "output_bias": "decoder.bias" in tensors,
         "dtype": str(E.dtype),
     }
     return options | ({"reset_after": True} if options["cell"] == "gru" else {})
 
 
-def with_all_biases(tensors: Mapping[str, HostArray]) -> dict[str, HostArray]:
-    """The tensors, and zeros for the biases of recurrent layers that have none (``bias=False``)."""
-    if any(name.startswith("rnn.bias_") for name in tensors):
-        return dict(tensors)
-    weights = {name: x for name, x in tensors.items() if name.startswith("rnn.weight_")}
-    biases = {name.replace("weight", "bias"): np.zeros_like(x[:, 0]) for name, x in weights.items()}
-    return {**tensors, **biases}
-
-
 def _matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:
     if name not in tensors:
-        raise ValueError(
-            f"there is no tensor {name}: expected the names of docs/exchange.md, such as "
-            "encoder.weight, rnn.weight_ih_l0 and decoder.weight"
-        )
+        raise ValueError(f"there is no tensor {name}: expected the names of docs/exchange.md")
     if tensors[name].ndim != 2:
         raise ValueError(f"the tensor {name} should be a matrix, got shape {tensors[name].shape}")
     return tensors[name]

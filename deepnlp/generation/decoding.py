@@ -308,14 +308,11 @@ class _Beam:
 
 def _likeliest(log_p: Array, k: int, banned: Sequence[int]) -> tuple[HostArray, HostArray]:
     """The log-probabilities (B, k) of the k likeliest ids of each row and the ids, on the host."""
-    B, V = log_p.shape
+    V = log_p.shape[1]
     check_banned(banned, V)
     log_p[:, asarray(np.array(banned, dtype=int))] = -np.inf
-    if k < V:
-        # in the order of the ids, so that equal ones are not in the order of the partition
-        ids = np.sort(asnumpy(xp.argpartition(-log_p, k - 1, axis=1)[:, :k]), axis=1)
-    else:
-        ids = np.tile(np.arange(V), (B, 1))
+    likeliest_ids = xp.argpartition(-log_p, min(k, V) - 1, axis=1)[:, :k]
+    ids = np.sort(asnumpy(likeliest_ids), axis=1)  # equal ones in the order of the ids
     likeliest = asnumpy(xp.take_along_axis(log_p, asarray(ids), axis=1)).astype(np.float64)
     if np.isnan(likeliest).any():
         raise ValueError(DIVERGED)

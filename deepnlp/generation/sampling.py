@@ -22,10 +22,7 @@ from deepnlp.backend import check_number, check_numbers
 Probabilities = NDArray[np.float64]
 FIRST_NUCLEUS = 256  # words among which a nucleus is looked for first
 BLOCK = 128  # words that a draw by blocks passes over in one step
-DIVERGED = (
-    "the model's scores are not finite, so no word can be chosen; "
-    "its weights have diverged: load an earlier checkpoint"
-)
+DIVERGED = "the model's scores are not finite, its weights diverged: load an earlier checkpoint"
 
 
 def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabilities:
@@ -64,10 +61,7 @@ def apply_temperature(logits: NDArray[Any], temperature: float = 1.0) -> Probabi
     """
     check_number("temperature", temperature)
     if not 0 < temperature < float("inf"):
-        raise ValueError(
-            f"temperature should be a number above 0, got {temperature}; "
-            "for the likeliest word at every step use greedy instead"
-        )
+        raise ValueError(f"temperature should be above 0, got {temperature}; use greedy instead")
     z = _one_row(logits)
     weights = _weights(z, z.max(), temperature)
     return np.asarray(weights / weights.sum())
@@ -200,12 +194,9 @@ def _weights(z: NDArray[np.float64], highest: float, temperature: float) -> NDAr
 
 def _likeliest(probabilities: Probabilities, k: int) -> NDArray[np.intp]:
     """The k likeliest ids, the likeliest first and of equal ones the smaller first."""
-    V = len(probabilities)
-    if k < V:
-        least = np.partition(probabilities, V - k)[V - k]
-        ids = np.flatnonzero(probabilities >= least)  # more than k where several are equal to it
-    else:
-        ids = np.arange(V)
+    rank = max(len(probabilities) - k, 0)
+    least = np.partition(probabilities, rank)[rank]
+    ids = np.flatnonzero(probabilities >= least)  # more than k where several are equal to it
     return ids[np.argsort(-probabilities[ids], kind="stable")][:k]
 
 

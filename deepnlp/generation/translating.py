@@ -185,7 +185,6 @@ def vocabularies_of(model: Seq2Seq) -> tuple[Vocabulary, Vocabulary]:
         raise TypeError(f"translate expects a Seq2Seq, got a {type(model).__name__}")
     if model.source_vocab is None or model.target_vocab is None:
         raise ValueError(
-            "this model has no vocabularies, so it cannot read or write text: "
-            "set model.source_vocab and model.target_vocab"
+            "this model has no vocabularies: set model.source_vocab and model.target_vocab"
         )
     return model.source_vocab, model.target_vocab

@@ -19,7 +19,9 @@ from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
 from deepnlp.layer import Layer, map_state
 from deepnlp.models import RNNLM
-from deepnlp.text import Vocabulary
+from deepnlp.text import Vocabulary, tokeniser
+
+Ids = NDArray[np.int_]
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
 
@@ -153,9 +155,7 @@ def generate_many(
     """
     if isinstance(prompts, str) or not isinstance(prompts, Iterable):
         got = "one text" if isinstance(prompts, str) else f"a {type(prompts).__name__}"
-        raise TypeError(
-            f"generate_many takes a list of prompts, got {got}: put it in a list, or use generate"
-        )
+        raise TypeError(f"generate_many takes a list of prompts, got {got}: put it in a list")
     vocab = vocabulary_of(model)
     texts = [tokenize_prompt(vocab, prompt) for prompt in prompts]
     unfinished = set(range(len(texts)))
@@ -221,7 +221,7 @@ def generate_ids(
 
 def generate_batch(
     model: RNNLM, prompts: Sequence[Iterable[int]], length: int = 50, **sampling: Unpack[Sampling]
-) -> Iterator[NDArray[np.int_]]:
+) -> Iterator[Ids]:
     """Yield the continuations of B prompts side by side, the next id of each at every step.
 
     A step of B rows reads the weights once, so it takes much less time than B steps of one row.
@@ -279,8 +279,7 @@ def vocabulary_of(model: RNNLM) -> Vocabulary:
     expect_language_model("generate", model)
     if model.vocab is None:
         raise ValueError(
-            "this model has no vocabulary, so it cannot read or write text: "
-            "set model.vocab, or give generate_ids the ids of a prompt"
+            "this model has no vocabulary: set model.vocab, or give generate_ids a prompt of ids"
         )
     return model.vocab
 
@@ -306,11 +305,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     """
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
-    first, *others = prompt.split("\n")
-    tokens = vocab.tokenize(first)
-    for line in others:
-        tokens += [vocab.token(vocab.eos_id), *vocab.tokenize(line)]
-    return tokens
+    return tokeniser(vocab.tokenizer).stream(prompt.split("\n"))[:-1]
 
 
 def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:
@@ -384,7 +379,7 @@ def _prompts(model: RNNLM, prompts: Iterable[Iterable[int]]) -> list[list[int]]:
 
 def _continuations(
     model: RNNLM, prompts: list[list[int]], length: int, sampler: Sampler, rngs: list[Generator]
-) -> Iterator[NDArray[np.int_]]:
+) -> Iterator[Ids]:
     """The next id of every row, ``length`` times; the prompts end at the same step."""
     longest = max(map(len, prompts))
     begins = [longest - len(prompt) for prompt in prompts]
@@ -404,9 +399,7 @@ def _continuations(
             yield ids.copy()
 
 
-def _read(
-    model: RNNLM, layers: Sequence[Layer], ids: NDArray[np.int_], state: Any
-) -> tuple[NDArray[Any], Any]:
+def _read(model: RNNLM, layers: list[Layer], ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
     """Scores of the next words (B, V) on the host and the new state, after one id of each row.
 
     The layers of the model are in evaluation mode meanwhile, and then as they were.

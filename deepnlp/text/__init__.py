@@ -1,8 +1,7 @@
 """From text to ids and back: tokenisers, a sentence splitter, the vocabulary."""
 
 from deepnlp.text.padding import pad, pad_pairs
-from deepnlp.text.sentences import sentences
-from deepnlp.text.tokenisers import EOS, TOKENISERS, UNK, Tokeniser, tokeniser
+from deepnlp.text.tokenisers import EOS, TOKENISERS, UNK, Tokeniser, sentences, tokeniser
 from deepnlp.text.vocabulary import Vocabulary
 
 __all__ = [

@@ -133,9 +133,7 @@ class Vocabulary:
         return token in self._ids
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Vocabulary):
-            return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return isinstance(other, Vocabulary) and self.to_dict() == other.to_dict()
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self):,} tokens, tokenizer={self.tokenizer!r})"
@@ -253,9 +251,8 @@ class Vocabulary:
         numbers = ids.tolist() if isinstance(ids, np.ndarray) else [int(number) for number in ids]
         for number in numbers:
             if not 0 <= number < len(self):
-                raise ValueError(
-                    f"id {number} is outside the vocabulary, expected 0 to {len(self) - 1}"
-                )
+                last = len(self) - 1
+                raise ValueError(f"id {number} is outside the vocabulary, expected 0 to {last}")
         return [self.tokens[number] for number in numbers]
 
     def tokenize(self, text: str) -> list[str]:

@@ -285,9 +285,8 @@ def _checked_matrix(matrix: Any, who: str) -> csr_array:
     """The matrix in sparse form, a copy; a ValueError where it is none."""
     from scipy.sparse import csr_array, issparse
 
-    M = csr_array(matrix) if issparse(matrix) else csr_array(np.asarray(matrix))
+    M = csr_array(matrix if issparse(matrix) else np.asarray(matrix), copy=True)
     if M.ndim != 2 or M.dtype.kind not in "biuf":
         raise ValueError(f"{who}: expected a matrix of numbers, got {M.dtype} of shape {M.shape}")
-    M = M.copy()
     M.sum_duplicates()
     return M

@@ -16,7 +16,6 @@ import re
 from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import count as numbers_from
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -89,7 +88,7 @@ def read_file(
     vectors = array("f")
     notes: list[str] = []
     repeats: list[str] = []
-    with unpacked(path) as file:
+    with unpacked(path) as file, np.errstate(over="ignore"):
         header = None if format is None else format == "word2vec"
         binary = chosen == "word2vec-binary"
         rows = read_binary(file) if binary else read_text(file, header, notes)
@@ -136,8 +135,7 @@ def _word(content: bytes, place: str) -> str:
 def _float32(numbers: HostArray | list[bytes]) -> HostArray:
     """The numbers of one word (D,); not finite where one is no number."""
     try:
-        with np.errstate(over="ignore"):
-            return np.array(numbers, dtype=np.float32)
+        return np.array(numbers, dtype=np.float32)
     except ValueError:
         return np.full(len(numbers), np.nan, dtype=np.float32)
 
@@ -156,15 +154,21 @@ def write_file(path: Path, format: str | None, words: Sequence[str], matrix: Hos
         raise ValueError(
             f"the vector of {words[broken[0]]!r} holds a number that is not finite in float32"
         )
-    if format == "word2vec-binary":
-        parts = binary_rows(words, matrix)
-    else:
-        parts = text_lines(words, matrix, header=format == "word2vec")
     with ExitStack() as opened:
         file: Any = opened.enter_context(replacing(path))
         if path.suffix == ".gz":  # without a name or the clock's time in it
             file = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-        file.writelines(parts)
+        file.writelines(_lines_of(words, matrix, format))
+
+
+def _lines_of(words: Sequence[str], matrix: HostArray, format: str) -> Iterator[bytes]:
+    """Lines of a file; in text each number has the fewest digits that give back its float32."""
+    if format != "glove":
+        yield b"%d %d\n" % matrix.shape
+    for word, vector in zip(words, matrix, strict=True):
+        packed = format == "word2vec-binary"
+        numbers = vector.astype("<f4").tobytes() if packed else " ".join(map(str, vector)).encode()
+        yield word.encode() + b" " + numbers + b"\n"
 
 
 def _check_words(words: Sequence[str], format: str) -> None:
@@ -191,15 +195,14 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
     """
     number, D, count = 0, 0, None
     for number, line in _lines(file):
-        if number == 1 and header is not False:
-            match = TEXT_HEADER.fullmatch(line)
-            if match:
-                count, D = int(match[1]), int(match[2])
-                if D < 1:
-                    raise ValueError(f"line 1: expected a dimension of 1 or more, got {D}")
-                continue
-            if header:
-                raise ValueError(f"line 1: expected a header of two whole numbers, got {line!r}")
+        match = TEXT_HEADER.fullmatch(line) if number == 1 and header is not False else None
+        if match:
+            count, D = int(match[1]), int(match[2])
+            if D < 1:
+                raise ValueError(f"line 1: expected a dimension of 1 or more, got {D}")
+            continue
+        if number == 1 and header:
+            raise ValueError(f"line 1: expected a header of two whole numbers, got {line!r}")
         fields = line.split(b" ")
         D = D or sum(1 for _ in takewhile(is_number, reversed(fields[1:])))
         # A word may hold spaces, but nothing like a number after one.
@@ -217,8 +220,7 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers, without what ends them; only a line feed ends a line."""
-    for number in numbers_from(1):
-        line = file.readline(LONGEST_LINE)
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if not line:
@@ -231,14 +233,6 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
                 "format is read with format='word2vec-binary', or under a name that ends in .bin"
             )
         yield number, line.rstrip(b" \r\n")
-
-
-def text_lines(words: Sequence[str], matrix: HostArray, header: bool) -> Iterator[bytes]:
-    """Lines of a text file; each number has the fewest digits that give back its float32."""
-    if header:
-        yield b"%d %d\n" % matrix.shape
-    for word, vector in zip(words, matrix, strict=True):
-        yield f"{word} {' '.join(map(str, vector))}\n".encode()
 
 
 # --- word2vec's binary format --------------------------------------------------------------------
@@ -256,8 +250,8 @@ def read_binary(file: BinaryIO) -> Iterator[Row]:
     count, D = int(match[1]), int(match[2])
     position = len(line)
     for number in range(1, count + 1):
-        word = bytearray()
-        while not word.endswith(b" ") and len(word) < LONGEST_WORD and (byte := file.read(1)):
+        word, byte = bytearray(), b""
+        while byte != b" " and len(word) < LONGEST_WORD and (byte := file.read(1)):
             word += byte
         content = bytes(word).lstrip(b"\n")
         position += len(word) - len(content)
@@ -279,13 +273,6 @@ def read_binary(file: BinaryIO) -> Iterator[Row]:
         )
 
 
-def binary_rows(words: Sequence[str], matrix: HostArray) -> Iterator[bytes]:
-    """Parts of a binary file, with line breaks as word2vec's C code writes them."""
-    yield b"%d %d\n" % matrix.shape
-    for word, vector in zip(words, matrix, strict=True):
-        yield word.encode() + b" " + vector.astype("<f4").tobytes() + b"\n"
-
-
 # --- NumPy's format ------------------------------------------------------------------------------
 
 
@@ -296,9 +283,7 @@ def read_arrays(
     beside = words_file(path)
     for file in (path, beside):
         if not file.is_file():
-            raise FileNotFoundError(
-                f"no file {file}: check the path; the words of a .npy file are in {beside.name}"
-            )
+            raise FileNotFoundError(f"no file {file}: vectors in .npy need both files")
     try:
         matrix: HostArray = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # whatever NumPy makes of the bytes

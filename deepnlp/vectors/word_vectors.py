@@ -13,6 +13,8 @@ import numpy as np
 from deepnlp.backend import HostArray, check_number
 from deepnlp.vectors.formats import read_file, write_file
 
+Ranking = list[tuple[str, float]]
+
 METHODS = ("add", "mul")
 EVERY = slice(None)
 EPSILON = 1e-3  # of 3CosMul, which divides by a similarity that may be 0
@@ -60,15 +62,11 @@ class WordVectors:
         self.words = tuple(words)
         self.matrix = np.asanyarray(matrix)
         self.notes = tuple(notes)
-        if self.matrix.ndim != 2 or not self.matrix.shape[1] or self.matrix.dtype.kind != "f":
+        shape, kind = self.matrix.shape, self.matrix.dtype.kind
+        if len(shape) != 2 or shape[0] != len(self.words) or not shape[1] or kind != "f":
             raise ValueError(
-                "WordVectors: expected a matrix (V, D) of floating-point numbers with D of 1 or "
-                f"more, got shape {self.matrix.shape} of {self.matrix.dtype}"
-            )
-        if len(self.words) != len(self.matrix):
-            raise ValueError(
-                f"WordVectors: expected one row for each word, got {len(self.words)} words and "
-                f"{len(self.matrix)} rows"
+                "WordVectors: expected a matrix (V, D) of floating-point numbers for "
+                f"{len(self.words)} words, got shape {shape} of {self.matrix.dtype}"
             )
         self._rows = {word: row for row, word in enumerate(self.words)}
         if len(self._rows) != len(self.words):
@@ -171,8 +169,7 @@ class WordVectors:
         return word in self._rows
 
     def __getitem__(self, word: str) -> HostArray:
-        vector: HostArray = self.matrix[self.row(word)]
-        return vector
+        return self.matrix[self.row(word)]
 
     def __repr__(self) -> str:
         V, D = self.matrix.shape
@@ -201,10 +198,10 @@ class WordVectors:
     def norms(self) -> HostArray:
         """Length of each vector (V,), and 1 for a vector of zeros."""
         V, D = self.matrix.shape
-        norms = np.empty(V)
-        for start in range(0, V, max(1, BLOCK // D)):
-            block = self.matrix[start : start + max(1, BLOCK // D)].astype(np.float64)
-            norms[start : start + len(block)] = np.sqrt(np.einsum("vd,vd->v", block, block))
+        norms, step = np.empty(V), max(1, BLOCK // D)
+        for start in range(0, V, step):
+            block = self.matrix[start : start + step].astype(np.float64)
+            norms[start : start + step] = np.sqrt(np.einsum("vd,vd->v", block, block))
         broken = np.flatnonzero(~np.isfinite(norms))
         if len(broken):
             raise ValueError(
@@ -248,10 +245,9 @@ class WordVectors:
     def pair_cosines(self, i: HostArray, j: HostArray) -> HostArray:
         """Cosines (n,) of rows i (n,) with rows j (n,)."""
         x, y = self.matrix[i].astype(np.float64), self.matrix[j].astype(np.float64)
-        cosines: HostArray = np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
-        return cosines
+        return np.einsum("nd,nd->n", x, y) / (self.norms[i] * self.norms[j])
 
-    def neighbours(self, query: str | HostArray, k: int = 10) -> list[tuple[str, float]]:
+    def neighbours(self, query: str | HostArray, k: int = 10) -> Ranking:
         """The k words whose vectors have the largest cosine with that of a word, or with a vector.
 
         Parameters
@@ -280,9 +276,7 @@ class WordVectors:
         vector = self.matrix[rows] if rows else np.asarray(query)[None]
         return self._largest(self.cosines(vector)[0], rows, k)
 
-    def analogy(
-        self, a: str, b: str, c: str, k: int = 10, method: str = "add"
-    ) -> list[tuple[str, float]]:
+    def analogy(self, a: str, b: str, c: str, k: int = 10, method: str = "add") -> Ranking:
         r"""The k words d that fit best into "a is to b as c is to d".
 
         .. math::
@@ -322,7 +316,7 @@ class WordVectors:
         scores = analogy_scores(self.cosines(self.matrix[rows]), np.array([[0, 1, 2]]), method)
         return self._largest(scores[0], rows, k)
 
-    def _largest(self, scores: HostArray, excluded: list[int], k: int) -> list[tuple[str, float]]:
+    def _largest(self, scores: HostArray, excluded: list[int], k: int) -> Ranking:
         """Words of the k largest scores (V,), some rows left out; ties in the order of the rows."""
         check_number("k", k, whole=True, low=1)
         scores = scores.copy()

@@ -57,7 +57,7 @@ MUTANTS = [
     ("transfer", "not is_secure(address, loopback=True)", "False"),
     ("transfer", "=ssl.create_default_context()", "=ssl._create_unverified_context()"),
     ("transfer", "None if is_secure(address) else {}", "None"),
-    ("transfer", ".is_loopback", ".is_private"),
+    ("transfer", "LOOPBACK.fullmatch", "LOOPBACK.match"),
     ("transfer", "came < LEAST_SPEED * timeout", "False"),
     ("transfer", "headers=headers), timeout=timeout)", "headers=headers))"),
     ("fetching", "not is_secure(base, loopback=True)", "False"),

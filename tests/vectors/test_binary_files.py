@@ -204,7 +204,7 @@ def make_npy(folder: Path) -> Path:
         (b"\xff", r"v\.words\.json.*expected a JSON list of words"),
         (b'{"cat": 0}', "expected a JSON list of words"),
         (b'["cat", 5]', "expected a JSON list of words"),
-        (b'["cat"]', "got 1 words and 2 rows"),
+        (b'["cat"]', r"for 1 words, got shape \(2, 3\)"),
         (b'["cat", "cat"]', "'cat' is repeated"),
     ],
 )

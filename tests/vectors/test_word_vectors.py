@@ -49,7 +49,7 @@ def test_a_model_s_float16_and_large_numbers():
 @pytest.mark.parametrize(
     ("words", "matrix", "message"),
     [
-        (["a"], [[1.0], [2.0]], "got 1 words and 2 rows"),
+        (["a"], [[1.0], [2.0]], r"for 1 words, got shape \(2, 1\)"),
         (["a", "b", "a"], [[1.0], [2.0], [3.0]], "'a' is repeated"),
         (["a"], [1.0], r"expected a matrix \(V, D\).*got shape \(1,\)"),
         (["a"], [[1]], "got shape .* of int64"),
