@@ -149,8 +149,8 @@ METHODS = pytest.mark.parametrize("method", ["complex", "central"])
 @pytest.mark.usefixtures("undiagnosed")
 def test_a_spoilt_lstm_gradient_is_found_by_its_name(parameter, spoil, method):
     rng = np.random.default_rng(0)
-    right = layers.TimeLSTM.init(2, 3, rng=rng, dtype="float64")
-    x = rng.normal(size=(2, 3, 2))
+    right = layers.TimeLSTM.init(2, 2, rng=rng, dtype="float64")
+    x = rng.normal(size=(2, 2, 2))
     wrong = Wrong(right, (parameter, spoil))
     assert wrong_rows(wrong, x, method=method) == [f"layer.{parameter}"]
 

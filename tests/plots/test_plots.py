@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from deepnlp.plots import learning_curve
 from deepnlp.plots.style import spread
+from tests.training.tools import tiny_trainer
 
 BASELINES = {"unigram": 451.3, "bigram": 95.2, "trigram": 71.0}
 
@@ -128,6 +129,19 @@ def test_values_that_cannot_be_drawn_are_left_out():
 def test_saving(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
     learning_curve(history(2), BASELINES, path)
+    assert path.stat().st_size > 5000
+
+
+def test_a_run_draws_its_curve_and_the_levels_but_for_the_unigram_model(tmp_path, monkeypatch):
+    path, drawn = tmp_path / "curve.png", []
+    monkeypatch.setattr(
+        "deepnlp.plots.learning_curve",
+        lambda *given, **options: drawn.append((given, options)) or learning_curve(*given),
+    )
+    rows, levels = history(2), {name: {"valid": level} for name, level in BASELINES.items()}
+    tiny_trainer().task.draw(rows, levels, path)
+    shown = {name: BASELINES[name] for name in ("bigram", "trigram")}
+    assert drawn == [((rows, shown, path, "perplexity"), {"higher_is_better": False})]
     assert path.stat().st_size > 5000
 
 

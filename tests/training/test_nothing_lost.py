@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -54,6 +55,19 @@ def stopped(folder: Path, step: int = STEPS_AN_EPOCH + 5, **options: Any) -> Pat
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was interrupted in its second epoch, which no test changes."""
     return stopped(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float], tuple[Any, set[str]]]:
+    """The end and the names of the files of a run that nothing disturbs, by learning rate."""
+
+    @functools.cache
+    def ran(lr: float) -> tuple[Any, set[str]]:
+        folder = tmp_path_factory.mktemp("alone")
+        tiny_trainer(folder, lr=lr).fit()
+        return end_of(folder), set(contents(folder))
+
+    return ran
 
 
 @pytest.fixture
@@ -226,7 +240,7 @@ def test_overwriting_that_diverges_keeps_the_old_run(copy: Path) -> None:
 
 @pytest.mark.parametrize("call", range(1, 12))
 def test_overwriting_that_is_killed_while_it_replaces_leaves_one_of_both(
-    call: int, copy: Path, monkeypatch: pytest.MonkeyPatch
+    call: int, copy: Path, alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the k-th renaming or removal."""
     calls = []
@@ -250,10 +264,7 @@ def test_overwriting_that_is_killed_while_it_replaces_leaves_one_of_both(
             trainer.fit()
     config = resumed_lr(copy)
     tiny_trainer(copy, lr=config).fit(resume=True)
-    alone = tiny_trainer(copy.with_name("alone"), lr=config)
-    alone.fit()
-    assert end_of(copy) == end_of(copy.with_name("alone"))
-    assert set(contents(copy)) == set(contents(copy.with_name("alone")))
+    assert (end_of(copy), set(contents(copy))) == alone(config)
 
 
 def resumed_lr(folder: Path) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import subprocess
 import sys
@@ -26,8 +27,13 @@ STEPS_AN_EPOCH = 14  # of tiny_trainer: (203 - 1) // 3 = 67 tokens a row, 5 at a
 
 def tiny_corpus(seed: int = 0) -> Corpus:
     """203, 31 and 38 tokens; each word has a likely follower."""
-    rng = np.random.default_rng(seed)
     vocab = Vocabulary(WORDS, np.arange(1, len(WORDS) + 1), "whitespace")
+    return Corpus("tiny", vocab, *(ids.copy() for ids in _splits(seed)))
+
+
+@functools.cache
+def _splits(seed: int) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
 
     def chain(n: int) -> np.ndarray[Any, Any]:
         ids = [0]
@@ -35,7 +41,7 @@ def tiny_corpus(seed: int = 0) -> Corpus:
             ids.append(int(ids[-1] * 2 + rng.choice([1, 1, 1, 1, 2])) % len(WORDS))
         return np.array(ids, dtype=np.int32)
 
-    return Corpus("tiny", vocab, chain(203), chain(31), chain(38))
+    return [chain(203), chain(31), chain(38)]
 
 
 def tiny_trainer(out: Path | bool | None = False, **options: Any) -> Trainer:
