@@ -1,6 +1,9 @@
 """What is not known is said to be, in seconds; and causes that are near to another."""
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,7 +145,13 @@ def seconds_of_an_unknown():
 
 
 def test_an_unknown_takes_no_more_than_seconds():
-    assert seconds_of_an_unknown() < 6  # about 2.5 on a machine that does nothing else
+    """In a process of its own, which does not hold what hundreds of other tests have left."""
+    code = "from tests.diagnosis.test_unknown import seconds_of_an_unknown as f; print(f())"
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 6  # about 2.5 on a machine that does nothing else
 
 
 def test_a_multiple_of_one_number_is_not_named():

@@ -1,4 +1,4 @@
-"""Processes that these tests begin draw no learning curves, which would take most of their time."""
+"""Processes that these tests begin draw no learning curves: they wait instead of computing."""
 
 import os
 from collections.abc import Iterator
@@ -6,10 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 PLOTS = r"""
-import sys, types
-plots = types.ModuleType("deepnlp.plots")
-plots.learning_curve = lambda rows, levels, path, *_, **__: path.write_bytes(b"\x89PNG\r\n\x1a\n")
-sys.modules["deepnlp.plots"] = plots
+import sys, time, types
+
+def learning_curve(rows, levels, path, *_, **__):
+    time.sleep(0.5)  # a run is not over before it can be interrupted
+    path.write_bytes(b"\x89PNG\r\n\x1a\n")
+
+sys.modules["deepnlp.plots"] = plots = types.ModuleType("deepnlp.plots")
+plots.learning_curve = learning_curve
 """
 
 
