@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -72,8 +73,12 @@ def ratio(above: Record, below: Record, name: str) -> Ratio:
     >>> str(ratio(a, b, "ms"))
     '1.38 (1.10 to 1.50)'
     """
-    parts = [x / y for x, y in zip(above.rounds[name], below.rounds[name], strict=True)]
-    return Ratio(above.median(name) / below.median(name), min(parts), max(parts))
+    parts = [_over(x, y) for x, y in zip(above.rounds[name], below.rounds[name], strict=True)]
+    return Ratio(_over(above.median(name), below.median(name)), min(parts), max(parts))
+
+
+def _over(x: float, y: float) -> float:
+    return x / y if y else math.inf  # memory may not have grown at all
 
 
 def find(

@@ -21,7 +21,6 @@ from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.shared import Answer
 from deepnlp.files.tables import table
 from deepnlp.options import Option
-from deepnlp.studies import figure
 from deepnlp.studies.logs import FINISHED, NOT_RUN, Logs
 from deepnlp.studies.running import run_table
 from deepnlp.studies.search import Search
@@ -114,6 +113,8 @@ def write_page(
     if take is not None:
         taken = Logs(study, Path(results) / study.folder).take(Path(take))
         say(f"taken in: {', '.join(taken)}")
+    from deepnlp.studies import figure  # matplotlib takes a second to import
+
     page = figure.write_page(study, Path(results))
     facts = {study.kind: study.name, "page": str(page), "state": state}
     return Answer(facts, f"page: {page}", INTERRUPTED if state == "interrupted" else 0)

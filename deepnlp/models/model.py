@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterable
 from typing import Any, ClassVar, get_type_hints
 
 from deepnlp.backend import Array, asnumpy, float_type
@@ -121,6 +122,8 @@ class Model(Layer):
             if hints.get(name) is int:
                 config[name] = Option(low=1, kind=int).check(config[name], name)
             elif hints.get(name) == Ids and config[name] is not None:
+                if not isinstance(config[name], Iterable):
+                    raise TypeError(f"{name} should be integers, got {config[name]!r}")
                 config[name] = [Option(kind=int).check(id_, name) for id_ in config[name]]
         for name in (f"{vocab}_size" for vocab in self.vocab_names):
             if name in config:

@@ -146,6 +146,10 @@ class Optimizer:
         lr = state["lr"]
         if type(lr) not in (int, float) or not 0 <= lr < math.inf:
             raise ValueError(f"{owner}: state lr should be a finite number, got {lr!r}")
+        for n, count in steps.items():
+            if type(count) is not int or count < 1:
+                expected = "a whole number, 1 or more"
+                raise ValueError(f"{owner}: state {n}.steps should be {expected}, got {count!r}")
         for key, parameter in arrays.items():
             shape, dtype = tuple(state[key].shape), state[key].dtype
             if shape != parameter.shape or dtype != parameter.dtype:

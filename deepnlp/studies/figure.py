@@ -21,8 +21,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
 
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
-from deepnlp.plots import curves
-from deepnlp.plots.curves import THOUSANDS
+from deepnlp.plots.curves import THOUSANDS, curves
 from deepnlp.plots.style import BLUE, GREY, VERMILLION, plain, saved
 from deepnlp.studies.logs import DIVERGED, FINISHED, Logs, Run
 from deepnlp.studies.page import Line, page_of, table_lines

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 PLOTS = r"""
-import sys, time, types
+import importlib.util, sys, time, types
 
 def learning_curve(rows, levels, path, *_, **__):
     time.sleep(0.5)  # a run is not over before it can be interrupted
@@ -14,6 +14,7 @@ def learning_curve(rows, levels, path, *_, **__):
 
 sys.modules["deepnlp.plots"] = plots = types.ModuleType("deepnlp.plots")
 plots.learning_curve = learning_curve
+plots.__path__ = [importlib.util.find_spec("deepnlp").submodule_search_locations[0] + "/plots"]
 """
 
 
