@@ -94,7 +94,7 @@ def curves(
         if len(set(places)) <= 12 and all(x == float(f"{x:.4g}") for x in places):
             axes.set_xticks(sorted(set(places)), [f"{x:g}" for x in sorted(set(places))])
     elif all(x.is_integer() for x in places):
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if logy:
         axes.set_yscale("log")
         log_ticks(axes.yaxis, *axes.get_ylim())
