@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from threading import get_ident
 from typing import Any
 
 import numpy
@@ -16,10 +17,10 @@ from deepnlp.diagnosis.traced import Traced, strip
 
 
 class TracingNumpy:
-    """NumPy, except that new buffers are arrays that are followed."""
+    """NumPy, except that new buffers are arrays that are followed, in the thread that follows."""
 
     def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+        self._tape, self._thread = tape, get_ident()
         # isinstance(x, xp.ndarray) takes a tuple of types as well
         self.ndarray = (numpy.ndarray, Traced)
         tricks = numpy.lib.stride_tricks
@@ -38,8 +39,8 @@ class TracingNumpy:
 
     def _new(self, name: str) -> Any:
         def build(shape: Any, dtype: Any = "float64", **options: Any) -> Any:
-            if numpy.dtype(dtype).kind not in "fc":
-                return getattr(numpy, name)(shape, dtype=dtype)
+            if numpy.dtype(dtype).kind not in "fc" or get_ident() != self._thread:
+                return getattr(numpy, name)(shape, dtype=dtype, **options)
             values = numpy.zeros(shape) if name != "ones" else numpy.ones(shape)
             return Traced(self._tape, values, numpy.zeros(values.shape, dtype=int))
 
@@ -48,8 +49,9 @@ class TracingNumpy:
     def full(self, shape: Any, value: Any, dtype: Any = None, **options: Any) -> Any:
         """As of NumPy."""
         kind = numpy.asarray(strip(value)).dtype if dtype is None else numpy.dtype(dtype)
-        if kind.kind not in "fc" and not isinstance(value, Traced):
-            return numpy.full(shape, value, dtype=dtype)
+        followed = kind.kind in "fc" and get_ident() == self._thread
+        if not followed and not isinstance(value, Traced):
+            return numpy.full(shape, value, dtype=dtype, **options)
         filled = self.zeros(shape)
         filled[...] = value
         return filled

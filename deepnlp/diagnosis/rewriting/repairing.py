@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from threading import get_ident
 from types import CodeType
 from typing import Any
 
@@ -146,7 +147,7 @@ class Search:
         """The changes that repair something, of the first level at which one repairs all."""
         functions = [*self.ran, *self._forward]
         modules = {id(ran.globals): ran.globals for ran in functions}
-        silent = {TICK: self.trials.tick, "print": lambda *_, **__: None}
+        silent = {TICK: self.trials.tick, "print": _silent(get_ident())}
         with contextlib.ExitStack() as stack, contextlib.suppress(TimeIsUpError):
             stack.enter_context(names_in([*modules.values()], **silent))
             for ran in functions:
@@ -231,6 +232,16 @@ class Search:
             self.trials.repaired()
         self._check_time()
         return [candidates[k] for k in screen.kept()]
+
+
+def _silent(thread: int) -> Callable[..., None]:
+    """A ``print`` that is not heard from a thread."""
+
+    def show(*values: Any, **options: Any) -> None:
+        if get_ident() != thread:
+            print(*values, **options)
+
+    return show
 
 
 class Screen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from threading import get_ident
 from typing import Any
 
 import numpy
@@ -74,7 +75,7 @@ class Trials:
     """
 
     def __init__(self, problem: Problem, subject: Subject) -> None:
-        self.problem, self.subject = problem, subject
+        self.problem, self.subject, self._thread = problem, subject, get_ident()
         subject.analytic_gradients()
         subject.restore()
         subject.zero_grad()
@@ -114,7 +115,7 @@ class Trials:
 
     def tick(self) -> None:
         """Count a round of a loop of the learner's."""
-        self._rounds += 1
+        self._rounds += get_ident() == self._thread
         if self._rounds > ROUNDS:
             raise RuntimeError("a loop without an end")
 
