@@ -20,7 +20,7 @@ def test_odd_command_lines(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("DEEPNLP_DATA", str(place / "folder"))
     monkeypatch.setenv("DEEPNLP_MIRROR", "http://127.0.0.1:9/")
     workplace.fill(place)
-    lines = [*[*commands.fixed()][::40], *commands.drawn(8, seed=2)]
+    lines = [*[*commands.fixed()][::80], *commands.drawn(6, seed=2)]
     outcomes = [commands.attack(kind, line) for kind, line in lines]
     wrong = [(one.verdict, one.arguments, one.err[-500:]) for one in outcomes]
     wrong = [one for one in wrong if one[0].isupper()]

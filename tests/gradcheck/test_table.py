@@ -47,8 +47,8 @@ def passes_along_a_direction(case, seed):
     assert report.rows
 
 
-@by_layer(example for example in QUICK if "T=1" not in example.name)
-def test_quick_cases_pass_central_differences(case):
+@by_layer([example for example in QUICK if "T=1" not in example.name][::3])
+def test_a_third_of_the_quick_cases_passes_central_differences(case):
     report = case.check("central")
     assert report.ok, report
     assert report.error <= 1e-6

@@ -21,8 +21,8 @@ from deepnlp.lessons.experiments import (
 from tests.gradflow.test_gradflow import overlaps
 
 SMALL = {
-    "exploding": same_matrix.Config(scale=1.0, matrices=200),
-    "vanishing": same_matrix.Config(scale=0.5, matrices=200),
+    "exploding": same_matrix.Config(scale=1.0, matrices=40),
+    "vanishing": same_matrix.Config(scale=0.5, matrices=40),
     "phase": phase.Config(H=16, T=40, scales=11, matrices=12),
     "cells": cells.Config(
         N=2, H=16, T=60, shown=(10, 60), scales=(0.5, 5.0), forget_biases=(0.0, 1.0), sweep_steps=60
