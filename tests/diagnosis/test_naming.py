@@ -35,10 +35,10 @@ def test_the_museum_shows_every_cause_twice():
 
 
 @pytest.mark.parametrize(
-    ("name", "every", "seed"), [("museum", 1, 0), ("unseen", 6, 1), ("repaired", 18, 2)]
+    ("name", "every", "seed"), [("museum", 2, 0), ("unseen", 6, 1), ("repaired", 18, 2)]
 )
 def test_the_cause_is_named_first(name, every, seed):
-    """Each of the museum, in one shape; a sample of the others."""
+    """A sample; ``python -m tests.broken --set museum`` and the others run them whole."""
     cases = [case for case in read(name).cases if case.accept][::every]
     scores = [score_case(case, shapes=1, seed=seed) for case in cases]
     assert [score for score in scores if score.right < 1] == []
