@@ -671,10 +671,10 @@ def test_memory_does_not_grow_with_the_length(model, work):
         tracemalloc.stop()
         return highest
 
-    short, long = 100, 500
+    short, long = 150, 1000
     for _ in range(2):  # lists of free objects fill once, and are not what is measured
         work(model, long)
-    kept = min(peak(long) for _ in range(2)) - peak(short)
+    kept = min(peak(long) for _ in range(3)) - peak(short)
     assert kept < 4 * (long - short)  # a list of the words would hold 8 bytes a word, or more
 
 
