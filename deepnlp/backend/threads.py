@@ -120,6 +120,7 @@ class _Pool:
             copy_context().run(this.take)
         finally:
             this.close()
+            del _last.round  # it holds the arrays of the caller
         if this.error is not None:
             raise this.error
 

@@ -186,7 +186,7 @@ def _codes(call: Any) -> Codes:
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code not in found and not _is_foreign(code):
+        if event == "call" and code not in found and not is_foreign(code):
             found[code] = Seen(_functions_of(frame))
         elif event == "return" and code in found and not found[code].locals:
             found[code].scope = _scope(frame)
@@ -214,7 +214,8 @@ def _functions_of(frame: FrameType) -> list[FunctionType]:
 
 
 @cache
-def _is_foreign(code: CodeType) -> bool:
+def is_foreign(code: CodeType) -> bool:
+    """Whether a code is not the learner's, but of a library or of this package."""
     name = code.co_filename
     return name.startswith(("<", *_LIBRARIES)) or "site-packages" in name or is_of_the_package(name)
 

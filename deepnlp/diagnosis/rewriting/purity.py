@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import inspect
 from collections import deque
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Codes, sources_of
+from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Codes, is_foreign, sources_of
 
 BUILTINS = frozenset({
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float",
@@ -37,6 +38,8 @@ METHODS = frozenset({
     "appendleft", "at", "clear", "outer", "reduce", "reduceat",
 })  # fmt: skip
 """Methods of arrays, numbers, strings and containers that change nothing but these."""
+
+CONTAINERS = (list, dict, set, deque, numpy.ndarray)
 
 OWNERS = (numpy.ndarray, numpy.generic, numpy.ufunc, str, int, float, complex, tuple, list, dict,
           set, deque)  # fmt: skip
@@ -66,7 +69,7 @@ FORBIDDEN = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.
 def only_compute(codes: Codes, seen: Codes) -> bool:
     """Whether the functions with some codes can do nothing but compute, of all that were seen."""
     judge = _Judge(seen)
-    return all(judge.computes(code, one.locals) for code, one in codes.items())
+    return all(map(judge.computes, codes))
 
 
 class _Judge:
@@ -74,14 +77,16 @@ class _Judge:
 
     def __init__(self, seen: Codes) -> None:
         self.functions = {code: one.functions for code, one in seen.items()}
+        self.variables = {code: one.locals for code, one in seen.items()}
         self.names = {code.co_name for code in seen}
         self.judged: set[CodeType] = set()
 
-    def computes(self, code: CodeType, variables: dict[str, Any]) -> bool:
+    def computes(self, code: CodeType) -> bool:
         """Whether a function only computes, and the functions that it calls."""
         if code in self.judged or code.co_name in COMPREHENSIONS:  # inside a function that runs
             return True
         self.judged.add(code)
+        variables = self.variables.get(code, {})
         values = list(variables.values())
         values += [v for one in values if hasattr(one, "__dict__") for v in vars(one).values()]
         if any(isinstance(value, numpy.memmap) for value in values):  # it is a file
@@ -89,7 +94,7 @@ class _Judge:
         functions, trees = self.functions.get(code, []), sources_of(code)
         if not functions or not trees:
             return False
-        scope = _Scope(code, {**functions[0].__globals__, **variables})
+        scope = _Scope(code, functions[0].__globals__, variables)
         return all(self._allows(node, scope) for tree in trees for node in ast.walk(tree))
 
     def _allows(self, node: ast.AST, scope: _Scope) -> bool:
@@ -99,7 +104,10 @@ class _Judge:
             names = [getattr(node, "module", None) or alias.name for alias in node.names]
             return all(name.partition(".")[0] in LIBRARIES for name in names)
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-            return not scope.is_global(node)
+            return not scope.outlives(node.value)
+        if isinstance(node, ast.Name | ast.Attribute):  # it may be passed on and called
+            value = scope.value(node)
+            return not inspect.isroutine(value) or self._calls(value)
         return not isinstance(node, FORBIDDEN)
 
     def _allows_call(self, function: ast.expr, scope: _Scope) -> bool:
@@ -107,8 +115,9 @@ class _Judge:
             return True
         value = scope.value(function)
         if value is not UNKNOWN:
-            changes = isinstance(getattr(value, "__self__", None), list | dict | set | deque)
-            return self._calls(value) and not (changes and scope.is_global(function))
+            changes = isinstance(getattr(value, "__self__", None), CONTAINERS)
+            owner = getattr(function, "value", function)
+            return self._calls(value) and not (changes and scope.outlives(owner))
         return isinstance(function, ast.Attribute) and function.attr in METHODS | self.names
 
     def _calls(self, value: Any) -> bool:
@@ -131,11 +140,13 @@ class _Judge:
             is_error = isinstance(value, type) and issubclass(value, Exception)
             return is_error or (getattr(builtins, name, None) is value and name in BUILTINS)
         if isinstance(value, FunctionType):
-            self.functions.setdefault(value.__code__, [value])
-            return self.computes(value.__code__, {})
+            code = value.__code__
+            self.functions[code] = self.functions.get(code) or [value]
+            return not is_foreign(code) and self.computes(code)
         if isinstance(value, type):
-            made = vars(value).get("__init__", object.__init__)
-            return made is object.__init__ or self._calls(made)
+            made = (value.__init__, value.__new__)  # type: ignore[misc]
+            plain = (object.__init__, object.__new__, Exception.__init__, Exception.__new__)
+            return all(one in plain or self._calls(one) for one in made)
         if isinstance(owner, OWNERS):
             return name in METHODS
         called = vars(type(value)).get("__call__")
@@ -145,9 +156,9 @@ class _Judge:
 class _Scope:
     """What the names in a function stand for."""
 
-    def __init__(self, code: CodeType, values: dict[str, Any]) -> None:
+    def __init__(self, code: CodeType, module: dict[str, Any], variables: dict[str, Any]) -> None:
         self._own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-        self._values = values
+        self._module, self._values = module, {**module, **variables}
 
     def value(self, node: ast.expr) -> Any:
         """What is named by ``np.sum`` or ``self.layers[0].backward``; UNKNOWN of all else."""
@@ -158,13 +169,16 @@ class _Scope:
         except Exception:
             return UNKNOWN
 
-    def is_global(self, node: Any) -> bool:
-        """Whether what is named belongs to the module, and outlives the function."""
+    def outlives(self, node: Any) -> bool:
+        """Whether what is changed belongs to a class or the module, under whatever name."""
+        if isinstance(node, ast.Call):
+            return ast.unparse(node.func) == "type"
+        value = self.value(node)
+        held = isinstance(value, CONTAINERS) and any(value is v for v in self._module.values())
         while isinstance(node, ast.Attribute | ast.Subscript):
             node = node.value
-        if not isinstance(node, ast.Name) or node.id in self._own:
-            return False
-        return not isinstance(self.value(node), ModuleType)
+        is_own = not isinstance(node, ast.Name) or node.id in self._own
+        return held or isinstance(value, type) or not is_own
 
 
 def _is_path(node: ast.AST) -> bool:
