@@ -161,6 +161,7 @@ class Noticing:
         session.config.pluginmanager.unregister(name="terminalreporter")
         self.items = {item.nodeid: item for item in session.items}
         self.modules = {file: _module(file) for file in self.package.files()}
+        gc.unfreeze()  # what conftest has frozen is not listed
         objects = gc.get_objects()
         for function in objects:
             if type(function) is FunctionType:  # isinstance would call proxies
