@@ -447,6 +447,8 @@ def test_only_an_lstm_has_a_memory_cell(array_backend, kind):
 def test_a_list_is_no_state(array_backend, kind):
     with pytest.raises(TypeError, match=f"{kind.__name__}: h should be an array"):
         kind.init(2, 3).set_state([[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match=rf"{kind.__name__}: h should have shape \(N, H\)"):
+        kind.init(2, 3).set_state(array_backend.asarray(1.0, dtype="float32"))
 
 
 def test_mistakes_in_making_a_layer(array_backend):
