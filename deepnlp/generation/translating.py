@@ -119,7 +119,8 @@ def translate(
     order = sorted((k for k, ids in enumerate(sources) if len(ids)), key=lambda k: len(sources[k]))
     eos = target_vocab.eos_id
     marks: dict[str, Any] = {"start_id": eos, "end_id": eos, "max_length": max_length}
-    marks["banned"] = () if allow_unknown else (target_vocab.unk_id,)
+    unknown = None if allow_unknown else target_vocab.unk_id
+    marks["banned"] = () if unknown is None else (unknown,)
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
     with evaluating(model), one_blas_thread():
         for first in range(0, len(order), batch_size):

@@ -19,11 +19,13 @@ from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
 from deepnlp.layer import Layer, map_state
 from deepnlp.models import RNNLM
-from deepnlp.text import Vocabulary, tokeniser
+from deepnlp.text import Vocabulary
 
 Ids = NDArray[np.int_]
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
+PART_OF_LETTER = "\ufffd"  # what tokens of bytes are that do not yet make a letter
+LETTER_BYTES = 4  # in UTF-8, at most
 
 
 class Sampling(TypedDict, total=False):
@@ -162,7 +164,7 @@ def generate_many(
     for ids in generate_batch(model, [*map(vocab.encode, texts)], length, **sampling):
         for row in sorted(unfinished):
             texts[row].append(vocab.token(ids[row]))
-            if stop_at_eos and ids[row] == vocab.eos_id:
+            if stop_at_eos and vocab.ends_line(texts[row][-1]):
                 unfinished.remove(row)
         if not unfinished:
             break
@@ -207,13 +209,13 @@ def generate_ids(
     5
     """
     sampler, rng = _sampler(model, length, **sampling)
-    last = vocabulary_of(model).eos_id if stop_at_eos else None
+    vocab = vocabulary_of(model) if stop_at_eos else None
     steps = _continuations(model, _prompts(model, [prompt_ids]), length, sampler, [rng])
 
     def ids() -> Iterator[int]:
         for (id_,) in steps:
             yield int(id_)
-            if id_ == last:
+            if vocab is not None and vocab.ends_line(vocab.token(id_)):
                 return
 
     return ids()
@@ -305,7 +307,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     """
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
-    return tokeniser(vocab.tokenizer).stream(prompt.split("\n"))[:-1]
+    return vocab.cut.prompt(prompt)
 
 
 def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:
@@ -330,16 +332,20 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     >>> list(text_pieces(vocab, ["it"], vocab.encode(["'s", "so", "."]).tolist()))
     ['it', "'s", ' so', '.']
     """
-    line = list(tokens)
-    yield vocab.detokenize(line)
+    yield vocab.detokenize(tokens)
+    # Spaces and quotes depend on the words before in the line; the last ones are enough.
+    line = [*tokens][-LINE_MEMORY:]
+    written = len(line)
     for id_ in ids:
-        # Spaces and quotes depend on the words before in the line; the last ones are enough.
-        line = line[-LINE_MEMORY:]
-        before = vocab.detokenize(line)
         line.append(vocab.token(id_))
-        yield vocab.detokenize(line)[len(before) :]
-        if id_ == vocab.eos_id:
-            line = []
+        text = vocab.detokenize(line)
+        if text.endswith(PART_OF_LETTER) and len(line) - written < LETTER_BYTES:
+            continue  # the rest of the letter follows
+        yield text[len(vocab.detokenize(line[:written])) :]
+        line = [] if vocab.ends_line(line[-1]) else line[-LINE_MEMORY:]
+        written = len(line)
+    if written < len(line):
+        yield PART_OF_LETTER
 
 
 def _sampler(
@@ -358,7 +364,8 @@ def _sampler(
     if seed is not None:
         check_number("seed", seed, whole=True, low=0)
         rng = np.random.default_rng(seed)
-    banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
+    unknown = None if allow_unknown or model.vocab is None else model.vocab.unk_id
+    banned = () if unknown is None else (unknown,)
     return Sampler(**choice, banned=banned), rng or backend.rng()
 
 

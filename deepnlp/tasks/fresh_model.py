@@ -96,6 +96,8 @@ def output_ids(
         return None
     if output_words < 3:
         raise ValueError(f"output_words should be 3 or more, or 0 for all, got {output_words}")
+    if vocab.unk_id is None:
+        raise ValueError("output_words stands <unk> for other words, which byte pairs do not have")
     special = [vocab.unk_id, vocab.eos_id]
     counts = np.bincount(corpus.train, minlength=len(vocab))
     frequent = [int(id_) for id_ in np.argsort(-counts, kind="stable") if id_ not in special]

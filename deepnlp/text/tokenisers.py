@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import Any
 
 UNK = "<unk>"
 EOS = "<eos>"
@@ -80,7 +80,6 @@ def join_whitespace(tokens: Iterable[str]) -> str:
     return re.sub(" ?\n ?", "\n", text)
 
 
-@dataclass(frozen=True)
 class Tokeniser:
     """A way to cut one line of text, the way back, and the token that ends a line.
 
@@ -95,16 +94,33 @@ class Tokeniser:
     eos : str
         The token that stands for the end of a line.
 
+    Attributes
+    ----------
+    unk : str or None
+        The token for what a vocabulary lacks; None where it lacks nothing.
+    needs : tuple of str
+        The tokens that its vocabulary must have.
+    learned : dict
+        What it has learned from a text, ready for JSON; a checkpoint keeps it.
+
     Examples
     --------
     >>> TOKENISERS["chars"].split("ab c")
     ['a', 'b', ' ', 'c']
     """
 
-    name: str
-    split: Callable[[str], list[str]]
-    join: Callable[[Iterable[str]], str]
-    eos: str = EOS
+    unk: str | None = UNK
+
+    def __init__(
+        self,
+        name: str,
+        split: Callable[[str], list[str]],
+        join: Callable[[Iterable[str]], str],
+        eos: str = EOS,
+    ) -> None:
+        self.name, self.split, self.join, self.eos = name, split, join, eos
+        self.needs: tuple[str, ...] = (UNK, eos)
+        self.learned: dict[str, Any] = {}
 
     def stream(self, lines: Iterable[str]) -> list[str]:
         """Tokens of all lines in a row, the end-of-line token after each line.
@@ -126,6 +142,24 @@ class Tokeniser:
         """
         return [token for line in lines for token in (*self.split(line), self.eos)]
 
+    def prompt(self, text: str) -> list[str]:
+        r"""Tokens of a text that is to go on, with the end-of-line token where a line breaks.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> TOKENISERS["whitespace"].prompt("a b\nc")
+        ['a', 'b', '<eos>', 'c']
+        """
+        return self.stream(text.split("\n"))[:-1]
+
 
 #: ``words`` for raw English, ``chars`` for characters (with the line break in place of ``<eos>``),
 #: ``whitespace`` for corpora that were cut beforehand, such as PTB.
@@ -136,13 +170,13 @@ TOKENISERS: dict[str, Tokeniser] = {
 }
 
 
-def tokeniser(name: str) -> Tokeniser:
+def tokeniser(name: str | Tokeniser) -> Tokeniser:
     """Look a tokeniser up by name.
 
     Parameters
     ----------
-    name : str
-        A key of :data:`TOKENISERS`.
+    name : str or Tokeniser
+        A key of :data:`TOKENISERS`; a tokeniser is given back as it is.
 
     Returns
     -------
@@ -159,6 +193,8 @@ def tokeniser(name: str) -> Tokeniser:
     >>> tokeniser("words").split("Hello, world!")
     ['hello', ',', 'world', '!']
     """
+    if isinstance(name, Tokeniser):
+        return name
     if name not in TOKENISERS:
         raise ValueError(f"unknown tokenizer {name!r}: expected one of {', '.join(TOKENISERS)}")
     return TOKENISERS[name]
