@@ -1,4 +1,4 @@
-"""GPT-2's files and model against Hugging Face's transformers: scores, losses, ids, there and back."""
+"""GPT-2 against Hugging Face's transformers: scores, losses, ids, there and back."""
 
 import json
 import warnings
