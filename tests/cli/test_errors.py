@@ -153,7 +153,7 @@ def test_a_backend_that_is_not_installed(deepnlp, workplace, monkeypatch):
     for arguments in (["--backend", "cupy", "info", "run"], ["info", "run", "--backend", "cupy"]):
         done = deepnlp(*arguments)
         assert done.code == 2
-        assert "pip install 'deepnlp[gpu]'" in done.err
+        assert "python -m pip install 'cupy-cuda13x[ctk]'" in done.err
         assert done.err.count("\n") == 1
 
 
