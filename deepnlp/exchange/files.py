@@ -56,9 +56,9 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
+        package = name.partition(".")[0]
         raise DeepNLPError(
-            "files of PyTorch need PyTorch, pip install torch; files of safetensors need that "
-            "library, pip install 'deepnlp[safetensors]'"
+            f"this file needs {package}, which is not installed: python -m pip install {package}"
         ) from error
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from deepnlp.backend import Array, asarray, xp
 from deepnlp.datasets import Pairs, load_pairs
+from deepnlp.datasets.files import SOURCES
 from deepnlp.evaluation import exponential
 from deepnlp.generation import translate
 from deepnlp.layer import no_backward
@@ -217,6 +218,12 @@ class SequenceToSequence(SequenceTask):
         return {**super().facts(), "vocabulary": [*map(len, vocabs)]}
 
     # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def recipe_for(cls, options: Mapping[str, Any]) -> str:
+        """That of dates for what is written in characters, else that of sentences."""
+        source = SOURCES["pairs"].get(str(options.get("corpus", "dates")), {})
+        return "dates" if source.get("tokenizer") == "chars" else "translation"
 
     @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:

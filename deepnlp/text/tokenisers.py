@@ -45,6 +45,18 @@ def split_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def written_words(text: str) -> list[str]:
+    """Cut a text as :func:`split_words` does, but keep the capital letters.
+
+    >>> written_words("DON'T ask NASA.")
+    ['DO', "N'T", 'ask', 'NASA', '.']
+    """
+    lower = text.lower()
+    if len(lower) != len(text):  # a rare letter becomes two in lower case
+        return WORD.findall(text)
+    return [text[match.start() : match.end()] for match in WORD.finditer(lower)]
+
+
 def join_words(tokens: Iterable[str]) -> str:
     r"""Join words with spaces where English has them; ``<eos>`` ends a line.
 
@@ -161,10 +173,12 @@ class Tokeniser:
         return self.stream(text.split("\n"))[:-1]
 
 
-#: ``words`` for raw English, ``chars`` for characters (with the line break in place of ``<eos>``),
-#: ``whitespace`` for corpora that were cut beforehand, such as PTB.
+#: ``words`` for raw English in lower case, ``cased`` for words as they are written, ``chars`` for
+#: characters (with the line break in place of ``<eos>``), ``whitespace`` for corpora that were cut
+#: beforehand, such as PTB.
 TOKENISERS: dict[str, Tokeniser] = {
     "words": Tokeniser("words", split_words, join_words),
+    "cased": Tokeniser("cased", written_words, join_words),
     "chars": Tokeniser("chars", list, "".join, eos="\n"),
     "whitespace": Tokeniser("whitespace", str.split, join_whitespace),
 }

@@ -1,5 +1,6 @@
 """The vocabulary: the tokens that a model knows, and the id of each."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -301,14 +302,14 @@ class Vocabulary:
         Returns
         -------
         list of str
-            Tokens, known or not; no end-of-line token is added.
+            Tokens, known or not, their accents as in a file; no end-of-line token is added.
 
         Examples
         --------
         >>> Vocabulary.build([]).tokenize("A cat.")
         ['a', 'cat', '.']
         """
-        return self.cut.split(text)
+        return self.cut.split(unicodedata.normalize("NFC", text))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """Join tokens to readable text.

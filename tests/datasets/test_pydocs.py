@@ -135,6 +135,7 @@ def test_markup_and_code_are_left_out(text: str, expected: list[str]) -> None:
 def test_what_splits_share_stays_in_the_test_split() -> None:
     shared, only = tuple("abcdef"), tuple("ghijkl")
     kept = keep_once(
-        {"train": [shared, only, only], "valid": [shared, ("a",)], "test": [shared, ("a",)]}
+        {"train": [shared, only, only], "valid": [shared, ("a",)], "test": [shared, ("a",)]},
+        key=tuple,
     )
     assert kept == {"train": [only], "valid": [("a",)], "test": [shared, ("a",)]}
