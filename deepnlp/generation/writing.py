@@ -13,11 +13,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.backend import Array, asarray, asnumpy, check_number
+from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
-from deepnlp.layer import Layer, map_state
+from deepnlp.layer import Layer, map_state, with_rows
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 
@@ -392,12 +392,13 @@ def _continuations(
     begins = [longest - len(prompt) for prompt in prompts]
     # A row that has not begun reads id 0 without effect: it begins with a fresh state.
     padded = np.array([[0] * begin + prompt for begin, prompt in zip(begins, prompts)])
-    fresh = state = model.start(len(prompts))
+    state = model.start(len(prompts))
     layers = model._layers()
     for step in range(longest - 1 + length if length else 0):
         if step and step in begins:
-            beginning = asarray(np.array(begins) == step)
-            state = map_state(partial(_with_rows, beginning), state, fresh)
+            beginning = asarray(np.flatnonzero(np.array(begins) == step))
+            fresh = model.start(len(beginning))
+            state = map_state(partial(with_rows, beginning), state, fresh)
         if step < longest:
             ids = padded[:, step]
         logits, state = _read(model, layers, ids, state)
@@ -422,10 +423,3 @@ def _read(model: RNNLM, layers: list[Layer], ids: Ids, state: Any) -> tuple[NDAr
             layer.training = training
     scores = asnumpy(logits)
     return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state
-
-
-def _with_rows(rows: Array, array: Array, other: Array) -> Array:
-    """The array with those of its rows replaced that a mask (B,) tells."""
-    array = array.copy()
-    array[rows] = other[rows]
-    return array

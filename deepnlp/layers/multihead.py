@@ -48,13 +48,18 @@ def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
     return scale * softmax_grad(da, a)
 
 
+def _with_room(kept: Array, S: int) -> Array:
+    """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
+    return kept.copy() if S <= kept.shape[2] else xp.concatenate([kept, xp.zeros_like(kept)], axis=2)
+
+
 class HeadedAttention(Layer):
     """What both kinds share: all from queries, keys and values of heads to the output.
 
     Attributes
     ----------
     weights : array (N, heads, T, S) or None
-        a of the last forward; None where no backward was to follow.
+        a of the last forward; None where a block of queries was taken at a time.
     """
 
     weights: Array | None = None
@@ -115,7 +120,7 @@ class HeadedAttention(Layer):
             dropped = a if self.dropout is None else self.dropout.forward(a)
             parts.append(batched_product(dropped, v[:, :, s]))
         y = parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=2)
-        self.weights = a if keeping() else None
+        self.weights = a if len(parts) == 1 else None
         self.save_for_backward(q, k, v, a, dropped)
         return self.output.forward(self._joined(y))
 
@@ -165,8 +170,8 @@ class MultiHeadAttention(HeadedAttention):
         Turn queries and keys by their places (:class:`RotaryPositions`).
     dropout : float
         Probability of zeroing a weight while training.
-    context : int
-        Places that a state has room for.
+    room : int
+        Places that a fresh state has room for; it is doubled when they are taken.
     rng : numpy.random.Generator, optional
 
     Notes
@@ -175,7 +180,7 @@ class MultiHeadAttention(HeadedAttention):
     True where a place may be looked at; it gives (N, T, D) and saves x, q, k, v and the weights. A
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
-    (N, heads, context, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
+    (N, heads, room, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
     3.2.2.
 
     Raises
@@ -207,7 +212,7 @@ class MultiHeadAttention(HeadedAttention):
         scale: float | None = None,
         rotary: bool = False,
         dropout: float = 0.0,
-        context: int = 1024,
+        room: int = 64,
         rng: Rng = None,
     ) -> None:
         self.qkv = Affine(W, b)
@@ -217,7 +222,7 @@ class MultiHeadAttention(HeadedAttention):
             raise ValueError(
                 f"MultiHeadAttention: W should have shape {expected}, got {self.qkv.W.shape}"
             )
-        self.causal, self.context = causal, context
+        self.causal, self.room = causal, room
         self.rotary = RotaryPositions(self.d) if rotary else None
 
     @classmethod
@@ -265,8 +270,8 @@ class MultiHeadAttention(HeadedAttention):
         return self.qkv.backward(self._joined(dq, dk, dv))
 
     def start(self, N: int) -> tuple[Array, Array, Array]:
-        """Room for keys and values (N, heads, context, d), and none of them in use."""
-        shape = (N, self.heads, self.context, self.d)
+        """Room for keys and values (N, heads, room, d), and none of them in use."""
+        shape = (N, self.heads, self.room, self.d)
         dtype = self.qkv.W.dtype
         return xp.zeros(shape, dtype), xp.zeros(shape, dtype), xp.zeros(N, dtype="int64")
 
@@ -275,14 +280,13 @@ class MultiHeadAttention(HeadedAttention):
         self._expect("x", x, "N D", D=self.D)
         keys, values, t = self.start(len(x)) if state is None else state
         S = int(t.max(initial=0)) + 1
-        if S > self.context:
-            raise ValueError(f"{type(self).__name__}: a state has room for {self.context} places")
         with no_backward():
             q, k, v = self._heads(self.qkv.forward(x[:, None]))
         if self.rotary is not None:
             q, k = (self.rotary.turned(each, t[:, None, None]) for each in (q, k))
         n = xp.arange(len(x))
-        keys, values = keys.copy(), values.copy()  # the caller keeps the state it gave
+        # the caller keeps the state it gave
+        keys, values = (_with_room(each, S) for each in (keys, values))
         keys[n, :, t], values[n, :, t] = k[:, :, 0], v[:, :, 0]
         hidden = (xp.arange(S) > t[:, None])[:, None, None]
         y = self._one_query(q, keys[:, :, :S], values[:, :, :S], hidden)

@@ -281,19 +281,16 @@ class TransformerBlock(Layer):
         rng : numpy.random.Generator, optional
         dtype : data-type
         **options
-            ``causal``, ``rotary``, ``scale`` and ``context`` of :class:`MultiHeadAttention`.
+            ``causal``, ``rotary``, ``scale`` and ``room`` of :class:`MultiHeadAttention`.
         """
         _one_of(cls.__name__, "norms", norms, NORMS)
-        attention = MultiHeadAttention.init(D, heads, rng, dtype, bias, dropout=dropout, **options)
-        feed_forward = FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)
-        return cls(
-            attention,
-            feed_forward,
-            *(NORMS[norms](D, bias=bias, dtype=dtype) for _ in range(2)),
-            norm=norm,
-            dropout=dropout,
-            rng=rng,
-        )
+        sizes: Any = D, heads, rng, dtype, bias
+        attentions = [MultiHeadAttention.init(*sizes, dropout=dropout, **options)]
+        if issubclass(cls, TransformerDecoderBlock):
+            attentions.append(CrossAttention.init(*sizes, dropout=dropout))
+        parts = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
+        fresh_norms = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
+        return cls(*parts, *fresh_norms, norm=norm, dropout=dropout, rng=rng)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """Attention, then the feed-forward network."""
@@ -311,3 +308,83 @@ class TransformerBlock(Layer):
         """One step of attention, then the feed-forward network."""
         u, state = self.attention.step(x, state)
         return self.feed_forward.step(u)[0], state
+
+
+class TransformerDecoderBlock(TransformerBlock):
+    r"""A block that also reads a memory: self-attention, cross-attention, feed-forward network.
+
+    .. math::
+        u &= x + \mathrm{attention}(\mathrm{norm}_1(x)) \\
+        v &= u + \mathrm{cross}(\mathrm{norm}_2(u), m) \\
+        y &= v + \mathrm{feedforward}(\mathrm{norm}_3(v))
+
+    which is ``norm="pre"``; with ``"post"`` each norm is taken of the sum.
+
+    Parameters
+    ----------
+    attention : MultiHeadAttention
+        Causal, where the block writes a text.
+    cross : CrossAttention
+    feed_forward : Layer
+    norm1, norm2, norm3 : Layer
+    norm, dropout, rng
+        As for :class:`TransformerBlock`.
+
+    Notes
+    -----
+    ``forward(x, memory, mask=None)`` takes (N, T, D), (N, S, D) and a mask (N, S), True where the
+    memory may be read, and gives (N, T, D). ``backward(dy)`` gives ``(dx, dmemory)``. Steps begin
+    with ``begin(memory, mask)``. Vaswani et al. 2017, section 3.1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or norm is neither.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> block = TransformerDecoderBlock.init(D=8, heads=2, causal=True)
+    >>> block.forward(xp.ones((2, 3, 8), "float32"), xp.ones((2, 5, 8), "float32")).shape
+    (2, 3, 8)
+    """
+
+    axes = "N T D, N S D -> N T D"
+
+    def __init__(
+        self,
+        attention: Layer,
+        cross: Layer,
+        feed_forward: Layer,
+        norm1: Layer,
+        norm2: Layer,
+        norm3: Layer,
+        norm: str = "pre",
+        dropout: float = 0.0,
+        rng: Rng = None,
+    ) -> None:
+        self.attention = Residual(attention, norm1, norm, dropout, rng)
+        self.cross = Residual(cross, norm2, norm, dropout, rng)
+        self.feed_forward = Residual(feed_forward, norm3, norm, dropout, rng)
+
+    def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:  # type: ignore[override]
+        """Self-attention, attention to the memory, then the feed-forward network."""
+        u = self.attention.forward(x)
+        return self.feed_forward.forward(self.cross.forward(u, memory, mask))
+
+    def backward(self, dy: Array) -> tuple[Array, Array]:  # type: ignore[override]
+        """Back through all three; the memory was read by the cross-attention alone."""
+        du, dmemory = self.cross.backward(self.feed_forward.backward(dy))
+        return self.attention.backward(du), dmemory
+
+    def begin(self, memory: Array, mask: Array | None = None) -> Any:
+        """The state of steps that read a memory."""
+        cross: Any = self.cross.layer
+        return self.attention.start(len(memory)), cross.begin(memory, mask)
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step, from the state that :meth:`begin` or the step before gave."""
+        own, memory = state
+        u, own = self.attention.step(x, own)
+        v, memory = self.cross.step(u, memory)
+        return self.feed_forward.step(v)[0], (own, memory)
