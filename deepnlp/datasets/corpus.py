@@ -157,7 +157,7 @@ class Corpus(Splits):
             if self.vocab.tokenizer not in ("chars", "bpe") and size.bytes > UNSPACED * size.words:
                 lines.append(
                     f"note: {size.bytes / size.words:.0f} bytes from space to space; for text "
-                    "without spaces between words say --tokenizer chars"
+                    "without spaces between words say --tokens character"
                 )
         return "\n".join(lines)
 

@@ -6,9 +6,10 @@ import platform
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import text_in
 from deepnlp.datasets.corpus import Corpus, check_enough, divide, divide_text, encode_corpus
-from deepnlp.datasets.files import SOURCES, files_of, lines_of, own_files
+from deepnlp.datasets.files import SOURCES, files_of, own_files
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Tokeniser, Vocabulary
+from deepnlp.text.tokenisers import split_words
 
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
@@ -23,7 +24,7 @@ def load_corpus(
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
     min_count: options.MinCount = None,
-    tokenizer: options.Tokenizer = None,
+    tokens: options.Tokens = None,
     keep_case: options.KeepCase = False,
     column: options.Column = None,
     encoding: options.Encoding = None,
@@ -53,11 +54,13 @@ def load_corpus(
     min_count : int, optional
         Tokens seen less often become ``<unk>``; by default 2 for a path, so that ``<unk>`` is
         learned, and 1 for others.
-    tokenizer : str, optional
-        How text is cut into tokens; by default the corpus's own way. ``words`` (for paths the
-        default), ``cased`` (words as they are written), ``chars`` or ``whitespace``.
+    tokens : str, optional
+        What text is cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
+        characters of tinyshakespeare, and words. Those of ``ptb`` and ``wikitext-2`` stand between
+        white space, as with ``whitespace`` those of any text. ``bpe`` learns byte pairs from the
+        training split (:class:`~deepnlp.text.BPE`), for a vocabulary of 5,000 by default.
     keep_case : bool
-        Words keep their capital letters: ``cased`` in place of ``words``.
+        Words keep their capital letters.
     column : str, optional
         Column of a table that holds the text: its name, or its number where there is no heading.
         Of pairs two, with a comma between.
@@ -93,13 +96,13 @@ def load_corpus(
     {'train': 90, 'valid': 5, 'test': 5}
     """
     if vocab is not None:
-        for option, value in {"vocab_size": vocab_size, "tokenizer": tokenizer}.items():
-            if value not in (None, vocab.tokenizer):
+        for option, value in {"vocab_size": vocab_size, "tokens": tokens}.items():
+            if value is not None:
                 raise ValueError(f"{option}={value!r} was given beside vocab, which fixes it")
-        tokenizer = vocab.tokenizer
     name, note = str(name_or_path), ""
     known = SOURCES["corpora"].get(name, {})
-    cut = options.tokeniser_of(tokenizer or known.get("tokenizer", "words"), keep_case)
+    own = known.get("tokenizer", "words")
+    cut = vocab.cut if vocab else options.tokeniser_of(tokens, own, keep_case)
     size, least = (None, 1) if known else OWN_LIMITS
     if name == "pydocs":
         note = f"Python {platform.python_version()}"
@@ -116,35 +119,32 @@ def load_corpus(
     whole = texts.pop("all", "")
     if whole:
         texts = divide(whole) if known else divide_text(whole)
-    tokens = {split: _tokens_of(text, cut) for split, text in texts.items()}
-    if whole:
-        check_enough(name, sum(map(len, tokens.values())), "tokens", LEAST_TOKENS)
     if vocab is None:
-        vocab = Vocabulary.build(tokens["train"], size, least, cut.name)
-    return encode_corpus(name, tokens, vocab, note, texts)
-
-
-def _tokens_of(text: str, cut: Tokeniser) -> list[str]:
-    """Tokens of a text, with the end of each line; not of the last where the text is cut there."""
-    tokens = cut.stream(lines_of(text))
-    return tokens if text.endswith("\n") else tokens[:-1]
+        cut = cut.fitted(texts["train"], vocab_size, least)
+    cuts = {split: cut.split_lines(text) for split, text in texts.items()}
+    if whole:
+        check_enough(name, sum(map(len, cuts.values())), "tokens", LEAST_TOKENS)
+    if vocab is None:
+        vocab = Vocabulary.build(cuts["train"], size, least, cut)
+    return encode_corpus(name, cuts, vocab, note, texts)
 
 
 def _pydocs_texts(
     cut: Tokeniser, size: int | None, least: int, vocab: Vocabulary | None
-) -> tuple[dict[str, str], Vocabulary]:
+) -> tuple[dict[str, str], Vocabulary | None]:
     """Text of the built-in corpus by split, each longer sentence once, and its vocabulary.
 
     Two sentences that differ only in rare words are the same to a model, which reads these as
     ``<unk>``. So repeats are removed twice: as written, and as encoded.
     """
-    splits = keep_once(pydocs_sentences(), key=cut.split)
-    known = vocab or Vocabulary.build(cut.stream(splits["train"]), size, least, cut.name)
+    splits = keep_once(pydocs_sentences(), key=cut.split if cut.unk else split_words)
+    if cut.unk:
+        known = vocab or Vocabulary.build(cut.stream(splits["train"]), size, least, cut)
 
-    def read(line: str) -> list[str]:
-        return [token if token in known else UNK for token in cut.split(line)]
+        def read(line: str) -> list[str]:
+            return [token if token in known else UNK for token in cut.split(line)]
 
-    splits = keep_once(splits, key=read)
-    train = Tokeniser(cut.name, read, cut.join, cut.eos).stream(splits["train"])
-    vocab = vocab or Vocabulary.build(train, size, least, cut.name)
+        splits = keep_once(splits, key=read)
+        train = Tokeniser(cut.name, read, cut.join, cut.eos).stream(splits["train"])
+        vocab = vocab or Vocabulary.build(train, size, least, cut)
     return {split: "".join(f"{line}\n" for line in lines) for split, lines in splits.items()}, vocab

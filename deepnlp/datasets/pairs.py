@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_di
 from deepnlp.datasets.files import SOURCES, files_of, lines_of, numbered_lines, own_files
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
-from deepnlp.text import Vocabulary
+from deepnlp.text import Tokeniser, Vocabulary
 from deepnlp.text.tokenisers import split_words
 
 LEAST_PAIRS = 20
@@ -90,7 +90,7 @@ def load_pairs(
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
     min_count: options.MinCount = None,
-    tokenizer: options.Tokenizer = None,
+    tokens: options.Tokens = None,
     examples: Annotated[int, Option(low=LEAST_PAIRS, high=10_000_000)] = 50000,
     digits: Annotated[int, Option(low=1, high=9)] = 3,
     data_seed: options.DataSeed = 0,
@@ -124,9 +124,9 @@ def load_pairs(
         of a line are included.
     min_count : int, optional
         Tokens seen less often become ``<unk>``; by default 1.
-    tokenizer : str, optional
-        How both texts are cut; by default chars for sums and dates, words for sentences. ``chars``,
-        ``words`` or ``whitespace``.
+    tokens : str, optional
+        What both texts are cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
+        characters for sums and dates, words for sentences. Of ``bpe`` each side learns its own.
     examples : int
         Number of pairs that are made up, for addition and dates.
     digits : int
@@ -134,7 +134,7 @@ def load_pairs(
     data_seed : int
         Of pairs that are made up, and of the division into splits where a file is divided.
     keep_case : bool
-        Words keep their capital letters: ``cased`` in place of ``words``.
+        Words keep their capital letters.
     column : str, optional
         Source and target with a comma between: columns of a table, by name or by number where
         there is no heading, or the ends of the names of files in a folder, such as ``de,en``.
@@ -142,7 +142,7 @@ def load_pairs(
         Of a file; by default UTF-8, or UTF-16 where its first bytes say so.
     vocabs : (Vocabulary, Vocabulary), optional
         Vocabularies of source and target, such as those of a trained model; ``vocab_size``,
-        ``min_count`` and ``tokenizer`` are then not used.
+        ``min_count`` and ``tokens`` are then not used.
 
     Raises
     ------
@@ -174,12 +174,17 @@ def load_pairs(
         parts = {split: _read(files, *how) for split, files in paths.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
-        cut = options.tokeniser_of(tokenizer or source["tokenizer"], keep_case)
-        limits: Any = vocab_size or None, min_count or 1, cut.name
-        sides = ((t for text in side for t in cut.split(text)) for side in zip(*splits["train"]))
-        of_source, of_target = (Vocabulary.build(side, *limits) for side in sides)
+        cut = options.tokeniser_of(tokens, source["tokenizer"], keep_case)
+        limits = vocab_size or None, min_count or 1
+        of_source, of_target = (_vocabulary(side, cut, *limits) for side in zip(*splits["train"]))
         vocabs = of_source, of_target
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
+
+
+def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: int) -> Vocabulary:
+    """The vocabulary of the texts of one side."""
+    cut = cut.fitted("\n".join(texts), size, least)
+    return Vocabulary.build((t for text in texts for t in cut.split(text)), size, least, cut)
 
 
 def _read(

@@ -307,7 +307,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     """
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
-    return vocab.cut.prompt(prompt)
+    return vocab.cut.split_lines(prompt)
 
 
 def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:

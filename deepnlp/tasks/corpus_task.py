@@ -39,6 +39,6 @@ class CorpusTask(Task):
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
         """The task on the corpus that options name; of a trained model, in its vocabulary."""
         fixed = (
-            {} if model is None else {"vocab": model.vocab, "vocab_size": None, "tokenizer": None}
+            {} if model is None else {"vocab": model.vocab, "vocab_size": None, "tokens": None}
         )
         return fill(cls, options, fill(load_corpus, options, **fixed))

@@ -36,6 +36,7 @@ BYTES = {byte: chr(byte if byte in _visible else next(_others)) for byte in rang
 BYTE_OF = {ord(character): byte for byte, character in BYTES.items()}
 ALPHABET = tuple(sorted(BYTES.values()))  # the first 256 tokens, in the order of their ids
 LINE_BREAK = BYTES[ord("\n")]
+VOCABULARY = 5000  # tokens, where nothing else is said
 MOST_CACHED = 1 << 16  # words whose tokens are kept
 
 
@@ -343,26 +344,8 @@ class BPE(Tokeniser):
         """
         return self.to_bytes(tokens).decode("utf-8", "replace")
 
-    def stream(self, lines: Iterable[str]) -> list[str]:
-        r"""Tokens of lines in a row, which are cut as one text with a line break after each line.
-
-        Parameters
-        ----------
-        lines : iterable of str
-
-        Returns
-        -------
-        list of str
-
-        Examples
-        --------
-        >>> BPE([("Ċ", "Ċ")]).stream(["a", "", ""])
-        ['a', 'ĊĊ', 'Ċ']
-        """
-        return self.split("".join(f"{line}\n" for line in lines))
-
-    def prompt(self, text: str) -> list[str]:
-        """Tokens of a text that is to go on: as :meth:`split`.
+    def split_lines(self, text: str) -> list[str]:
+        r"""As :meth:`split`, since a line break is part of a text like others.
 
         Parameters
         ----------
@@ -374,10 +357,32 @@ class BPE(Tokeniser):
 
         Examples
         --------
-        >>> BPE([]).prompt("a b")
-        ['a', 'Ġ', 'b']
+        >>> BPE([("Ċ", "Ċ")]).split_lines("a\n\n\n")
+        ['a', 'ĊĊ', 'Ċ']
         """
         return self.split(text)
+
+    def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "BPE":
+        """The merges of a training text: as :meth:`learn`, of pairs that occur twice or more.
+
+        Parameters
+        ----------
+        text : str
+        vocab_size : int, optional
+            V; 5,000 by default.
+        min_count : int
+            A pair that occurs less often is not joined.
+
+        Returns
+        -------
+        BPE
+
+        Examples
+        --------
+        >>> BPE([]).fitted("a cat and a cat").merges[0]
+        ('a', 't')
+        """
+        return BPE.learn(text, vocab_size or VOCABULARY, max(2, min_count))
 
 
 def _spell(word: str) -> str:

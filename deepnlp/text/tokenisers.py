@@ -134,6 +134,25 @@ class Tokeniser:
         self.needs: tuple[str, ...] = (UNK, eos)
         self.learned: dict[str, Any] = {}
 
+    def split_lines(self, text: str) -> list[str]:
+        r"""Tokens of a text of any number of lines, with the end-of-line token for a line break.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> TOKENISERS["whitespace"].split_lines("a b\n\nc")
+        ['a', 'b', '<eos>', '<eos>', 'c']
+        """
+        lines = text.split("\n")
+        return [token for line in lines for token in (*self.split(line), self.eos)][:-1]
+
     def stream(self, lines: Iterable[str]) -> list[str]:
         """Tokens of all lines in a row, the end-of-line token after each line.
 
@@ -152,25 +171,29 @@ class Tokeniser:
         >>> TOKENISERS["whitespace"].stream(["a b", "c"])
         ['a', 'b', '<eos>', 'c', '<eos>']
         """
-        return [token for line in lines for token in (*self.split(line), self.eos)]
+        return self.split_lines("".join(f"{line}\n" for line in lines))
 
-    def prompt(self, text: str) -> list[str]:
-        r"""Tokens of a text that is to go on, with the end-of-line token where a line breaks.
+    def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "Tokeniser":
+        """The tokeniser for a training text: itself, unless it is one that learns.
 
         Parameters
         ----------
         text : str
+        vocab_size : int, optional
+            How many tokens it may learn.
+        min_count : int
+            How often what it learns must occur.
 
         Returns
         -------
-        list of str
+        Tokeniser
 
         Examples
         --------
-        >>> TOKENISERS["whitespace"].prompt("a b\nc")
-        ['a', 'b', '<eos>', 'c']
+        >>> TOKENISERS["words"].fitted("a cat").name
+        'words'
         """
-        return self.stream(text.split("\n"))[:-1]
+        return self
 
 
 #: ``words`` for raw English in lower case, ``cased`` for words as they are written, ``chars`` for

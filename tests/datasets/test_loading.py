@@ -53,7 +53,7 @@ def test_line_ends_marks_and_missing_last_breaks_change_nothing(tmp_path: Path) 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     text = "a\u2028b\x0cc\x85d\n" * 20
-    corpus = load_corpus(write(tmp_path / "a.txt", text), tokenizer="chars")
+    corpus = load_corpus(write(tmp_path / "a.txt", text), tokens="character")
     assert "".join(corpus.vocab.decode(corpus.train[:8])) == "a\u2028b\x0cc\x85d\n"
 
 
@@ -120,7 +120,7 @@ def test_a_given_vocabulary_encodes_with_its_tokenizer(tmp_path: Path) -> None:
     assert corpus.train[:3].tolist() == [vocab.unk_id, vocab.id("b"), vocab.eos_id]
 
 
-@pytest.mark.parametrize("option", [{"vocab_size": 9}, {"tokenizer": "words"}])
+@pytest.mark.parametrize("option", [{"vocab_size": 9}, {"tokens": "word"}])
 def test_a_given_vocabulary_allows_no_other(tmp_path: Path, option: dict) -> None:
     path = write(tmp_path / "a.txt", "ab\n" * 20)
     vocab = Vocabulary.build("b\n", tokenizer="chars")
@@ -225,7 +225,7 @@ def test_a_split_without_a_target_is_an_error(tmp_path: Path) -> None:
     for name, text in [("train.txt", "a b\n"), ("valid.txt", "a\n"), ("test.txt", "\x1f\n")]:
         write(tmp_path / name, text)
     with pytest.raises(ValueError, match=r"the test split of .* has 1 tokens, expected at least 2"):
-        load_corpus(tmp_path, tokenizer="whitespace", min_count=1)
+        load_corpus(tmp_path, tokens="whitespace", min_count=1)
 
 
 @needs("ptb/ptb.train.txt")

@@ -9,6 +9,7 @@ import pytest
 
 from deepnlp.datasets import load_corpus, load_tagged
 from deepnlp.datasets.corpus import divide_text
+from deepnlp.datasets.options import TOKENS
 
 LINE = "The cat sat on the mat, says Anna.\n"
 
@@ -49,8 +50,8 @@ def test_unknown_words_are_counted_in_each_split_and_told(tmp_path: Path) -> Non
 )
 def test_text_without_spaces_gets_a_hint(tmp_path: Path, line: str, hint: bool) -> None:
     path = write(tmp_path / "a.txt", line * 100)
-    assert ("say --tokenizer chars" in load_corpus(path).describe_words()) is hint
-    assert "--tokenizer" not in load_corpus(path, tokenizer="chars").describe_words()
+    assert ("say --tokens character" in load_corpus(path).describe_words()) is hint
+    assert "--tokens" not in load_corpus(path, tokens="character").describe_words()
 
 
 # --- What a file is ------------------------------------------------------------------------------
@@ -178,9 +179,9 @@ def test_tagged_text_is_read_from_the_same_files(tmp_path: Path) -> None:
 def test_every_tokeniser_has_the_same_text_in_a_split(tmp_path: Path) -> None:
     text = "".join(f"Ein größerer Satz, der {n}.\n" for n in range(400))
     path = write(tmp_path / "a.txt", text)
-    corpora = [load_corpus(path, tokenizer=name) for name in ("words", "chars", "whitespace")]
+    corpora = [load_corpus(path, tokens=name) for name in TOKENS]
     sizes = [{s: size[:2] for s, size in corpus.sizes.items()} for corpus in corpora]
-    assert sizes[0] == sizes[1] == sizes[2]
+    assert all(size == sizes[0] for size in sizes)
     parts = divide_text(text)
     assert sizes[0] == {s: (len(p.encode()), len(p.split())) for s, p in parts.items()}
     assert "".join(parts.values()) == text
@@ -188,7 +189,7 @@ def test_every_tokeniser_has_the_same_text_in_a_split(tmp_path: Path) -> None:
 
 
 def test_bits_are_those_of_the_text_whatever_the_tokens(tmp_path: Path) -> None:
-    corpus = load_corpus(write(tmp_path / "a.txt", LINE * 400), tokenizer="chars")
+    corpus = load_corpus(write(tmp_path / "a.txt", LINE * 400), tokens="character")
     bits = corpus.bits("test", 4.0)
     size = corpus.sizes["test"]
     assert bits["bits_per_byte"] == pytest.approx(2 * (size.bytes - 1) / size.bytes)

@@ -62,7 +62,7 @@ def test_it_is_mostly_plain_english(corpus: Corpus) -> None:
 
 def test_other_sizes_and_characters(part: Corpus) -> None:
     assert len(load_corpus("pydocs", vocab_size=300).vocab) == 300
-    letters = load_corpus("pydocs", tokenizer="chars")
+    letters = load_corpus("pydocs", tokens="character")
     assert letters.vocab.token(letters.vocab.eos_id) == "\n"
     assert letters.tokens["train"] > 3 * part.tokens["train"]
 

@@ -144,7 +144,7 @@ def test_a_vocabulary_without_unk_refuses_what_it_lacks():
 def test_lines_and_prompts_are_cut_as_one_text():
     bpe = BPE([("Ċ", "Ċ"), ("ĊĊ", "Ċ")])
     assert bpe.stream(["a", "", "", "b"]) == ["a", "ĊĊ", "Ċ", "b", "Ċ"]
-    assert bpe.prompt("a\n\n\nb") == ["a", "ĊĊ", "Ċ", "b"]
+    assert bpe.split_lines("a\n\n\nb") == ["a", "ĊĊ", "Ċ", "b"]
     vocab = Vocabulary.build([], tokenizer=bpe)
     assert [*filter(vocab.ends_line, vocab.tokens)] == ["Ċ", "ĊĊ", "ĊĊĊ"]
 
