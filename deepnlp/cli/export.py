@@ -1,6 +1,7 @@
 """``deepnlp export``: a trained model for PyTorch, safetensors or transformers, or its vectors.
 
-The numbers stay what they are, bit for bit. docs/exchange.md has the module in PyTorch that takes
+The numbers stay what they are, bit for bit. Beside a file for PyTorch its tokens are written,
+in the order of the ids: book.vocab.json. docs/exchange.md has the module in PyTorch that takes
 the file and computes the same scores. ``deepnlp import`` reads all of them.
 
 examples:
@@ -10,6 +11,7 @@ examples:
   deepnlp export runs/gpt --out gpt --to gpt2
 """
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +21,7 @@ from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse
 from deepnlp.exchange import FORMATS, write_model
 from deepnlp.exchange.models import format_for
 from deepnlp.exchange.places import constructor
+from deepnlp.files.writing import replacing
 from deepnlp.options import Option
 
 
@@ -48,15 +51,21 @@ def run(
     format = format_for(path, to)
     if side is not None and format != "glove":
         raise ValueError(f"--side goes with --to glove, this is --to {format}")
-    refuse_to_replace(path, overwrite)
+    words = path.with_suffix(".vocab.json") if format == "torch" else None
+    for file in filter(None, (path, words)):
+        refuse_to_replace(file, overwrite)
     loaded: Any = load(model)
     write_model(path, loaded, format, side or "input")
     if format == "glove" and loaded.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
-    made = constructor(loaded) if format == "torch" else None
     parts = path.iterdir() if path.is_dir() else [path]
-    text = f"{out}: {megabytes(sum(part.stat().st_size for part in parts))}"
-    if made is not None:
+    text, made = f"{out}: {megabytes(sum(part.stat().st_size for part in parts))}", None
+    if words is not None:
+        made = constructor(loaded)
+        with replacing(words) as content:
+            content.write(json.dumps(loaded.vocab and loaded.vocab.to_dict()).encode())
+        text += f"\nits tokens, in the order of the ids: {words}"
         text += f"\nin PyTorch, with the module of docs/exchange.md: {made}"
-    facts = {"out": str(path), "format": format, "module": made, "size": loaded.size()}
+    facts = {"out": str(path), "vocab": words and str(words), "format": format, "module": made}
+    facts["size"] = loaded.size()
     return Answer(facts, text)

@@ -176,8 +176,6 @@ class Corpus(Splits):
             "note": self.note,
             "tokens": self.tokens,
             "vocabulary": len(self.vocab),
-            "unknown": self.unknown,
-            "bytes": {split: size.bytes for split, size in self.sizes.items()},
         }
 
 

@@ -206,11 +206,8 @@ class Plan:
         parts = {**self.memory_mb, "together, beside the interpreter": sum(self.memory_mb.values())}
         memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in parts.items()]
         lines = [self.corpus, "", self.model, "", "memory (estimate)", *memory]
-        time = f"about {self.seconds / 3600:.1f} hours"
-        if self.seconds < 5400:
-            time = f"about {max(1, self.seconds / 60):.0f} minutes"
-        each = f"{self.seconds / self.steps:.3g} s each here and now"
-        return "\n".join([*lines, "", f"{self.steps:,} steps in all: {time} of training ({each})"])
+        time = f"about {Progress.format_interval(self.seconds)} of training on this machine"
+        return "\n".join([*lines, "", f"{self.steps:,} steps in all, {time}"])
 
 
 def plan(config: TrainConfig) -> Plan:
