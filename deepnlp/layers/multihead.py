@@ -28,7 +28,7 @@ from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.products import batched_product
 from deepnlp.backend.threads import slices
 from deepnlp.kernels import kernel
-from deepnlp.layer import Layer, keeping, no_backward
+from deepnlp.layer import Layer, expect, keeping, no_backward
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.positions import RotaryPositions
@@ -51,6 +51,18 @@ def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
 def _with_room(kept: Array, S: int) -> Array:
     """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
     return kept.copy() if S <= kept.shape[2] else xp.concatenate([kept, xp.zeros_like(kept)], axis=2)
+
+
+def hidden_by(owner: Layer, mask: Array | None, N: int, T: int, S: int) -> Array | None:
+    """Where a mask is False, (N, 1, 1, S) or (N, 1, T, S); None if there is no mask.
+
+    ``owner`` is the layer that a message about a wrong mask names.
+    """
+    if mask is None:
+        return None
+    letters, sizes = ("N T S", {"T": T}) if getattr(mask, "ndim", 0) == 3 else ("N S", {})
+    expect(type(owner).__name__, "mask", mask, letters, "truth values", N=N, **sizes, S=S)
+    return ~(mask[:, None] if mask.ndim == 3 else mask[:, None, None])
 
 
 class HeadedAttention(Layer):
@@ -90,14 +102,6 @@ class HeadedAttention(Layer):
         """The way back: n arrays (N, heads, T, d) to (N, T, n D)."""
         N, _, T, _ = heads[0].shape
         return xp.stack(heads, axis=0).transpose(1, 3, 0, 2, 4).reshape(N, T, -1)
-
-    def _hidden(self, mask: Array | None, N: int, T: int, S: int) -> Array | None:
-        """Where the mask is False, (N, 1, 1, S) or (N, 1, T, S); None if nowhere."""
-        if mask is None:
-            return None
-        letters, sizes = ("N T S", {"T": T}) if mask.ndim == 3 else ("N S", {})
-        self._expect("mask", mask, letters, "truth values", N=N, **sizes, S=S)
-        return ~(mask[:, None] if mask.ndim == 3 else mask[:, None, None])
 
     def _attend(
         self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False
@@ -257,15 +261,15 @@ class MultiHeadAttention(HeadedAttention):
         q, k, v = self._heads(self.qkv.forward(x))
         if self.rotary is not None:
             places = xp.arange(T)
-            q, k = self.rotary.turned(q, places), self.rotary.turned(k, places)
-        return self._attend(q, k, v, self._hidden(mask, N, T, T), self.causal)
+            q, k = self.rotary.at(q, places), self.rotary.at(k, places)
+        return self._attend(q, k, v, hidden_by(self, mask, N, T, T), self.causal)
 
     def backward(self, doutput: Array) -> Array:
         """dx: through the output, the average, the softmax and the scores to q, k and v."""
         dq, dk, dv = self._attend_backward(doutput)
         if self.rotary is not None:  # turned by t steps: turned back
             places = -xp.arange(dq.shape[2])
-            dq, dk = self.rotary.turned(dq, places), self.rotary.turned(dk, places)
+            dq, dk = self.rotary.at(dq, places), self.rotary.at(dk, places)
         # q, k, v = x W + b
         return self.qkv.backward(self._joined(dq, dk, dv))
 
@@ -278,12 +282,14 @@ class MultiHeadAttention(HeadedAttention):
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
+        if not self.causal:
+            raise TypeError(f"{type(self).__name__}: steps need causal=True: no later place is known")
         keys, values, t = self.start(len(x)) if state is None else state
-        S = int(t.max(initial=0)) + 1
+        S = int(t.max()) + 1 if len(x) else 1
         with no_backward():
             q, k, v = self._heads(self.qkv.forward(x[:, None]))
         if self.rotary is not None:
-            q, k = (self.rotary.turned(each, t[:, None, None]) for each in (q, k))
+            q, k = (self.rotary.at(each, t[:, None, None]) for each in (q, k))
         n = xp.arange(len(x))
         # the caller keeps the state it gave
         keys, values = (_with_room(each, S) for each in (keys, values))
@@ -389,7 +395,7 @@ class CrossAttention(HeadedAttention):
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of attention to a memory."""
-        hidden = self._hidden(mask, *x.shape[:2], memory.shape[1])
+        hidden = hidden_by(self, mask, *x.shape[:2], memory.shape[1])
         (q,) = self._heads(self.query.forward(x))
         k, v = self._heads(self.memory.forward(memory))
         return self._attend(q, k, v, hidden)
@@ -402,7 +408,7 @@ class CrossAttention(HeadedAttention):
     def begin(self, memory: Array, mask: Array | None = None) -> tuple[Array, ...]:
         """The state of steps that read a memory: keys and values, and where they are hidden."""
         N, S, _ = memory.shape
-        hidden = self._hidden(mask, N, 1, S)
+        hidden = hidden_by(self, mask, N, 1, S)
         with no_backward():
             k, v = self._heads(self.memory.forward(memory))
         return k, v, xp.zeros((N, 1, 1, S), dtype=bool) if hidden is None else hidden

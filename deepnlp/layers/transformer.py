@@ -22,7 +22,7 @@ from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.activations import GELU, ReLU, SiLU, SwiGLU
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
-from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention
+from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention, hidden_by
 from deepnlp.layers.norm import LayerNorm, RMSNorm
 
 ACTIVATIONS: dict[str, Any] = {
@@ -89,6 +89,16 @@ class FeedForward(Sequential):
             )
         super().__init__(first, ACTIVATIONS[activation](), second)
 
+    def forward(self, x: Array) -> Array:
+        """y = f(x W1 + b1) W2 + b2."""
+        self.save_for_backward()
+        return super().forward(x)
+
+    def backward(self, dy: Array) -> Array:
+        """dx: back through the second map, f and the first map."""
+        self.saved()
+        return super().backward(dy)
+
     @classmethod
     def init(
         cls,
@@ -151,16 +161,21 @@ class Residual(Layer):
     (2, 4)
     """
 
+    axes = "... D"
+
     def __init__(
         self, layer: Layer, norm: Layer, order: str = "pre", dropout: float = 0.0, rng: Rng = None
     ) -> None:
         check_layers("Residual", layer=layer, norm=norm)
         _one_of("Residual", "order", order, ORDERS)
         self.norm, self.layer, self.order = norm, layer, order
+        if hasattr(norm, "D"):
+            self.D = norm.D
         self.dropout = Dropout(dropout, rng) if dropout else None
 
     def forward(self, x: Array, *others: Any) -> Array:
         """y = x + f(norm(x)), or norm(x + f(x))."""
+        self.save_for_backward()
         y = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
         if self.dropout is not None:
             y = self.dropout.forward(y)
@@ -168,6 +183,7 @@ class Residual(Layer):
 
     def backward(self, dy: Array) -> Any:
         """dx = what comes by the road + what comes through f; and dothers, where f gives them."""
+        self.saved()
         # post: y = norm(sum)
         dsum = dy if self.order == "pre" else self.norm.backward(dy)
         # sum = x + dropout(f(...)): both get its gradient
@@ -294,10 +310,13 @@ class TransformerBlock(Layer):
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """Attention, then the feed-forward network."""
+        hidden_by(self, mask, *x.shape[:2], x.shape[1])
+        self.save_for_backward()
         return self.feed_forward.forward(self.attention.forward(x, mask))
 
     def backward(self, dy: Array) -> Array:
         """Back through both."""
+        self.saved()
         return self.attention.backward(self.feed_forward.backward(dy))
 
     def start(self, N: int) -> Any:
@@ -369,11 +388,14 @@ class TransformerDecoderBlock(TransformerBlock):
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:  # type: ignore[override]
         """Self-attention, attention to the memory, then the feed-forward network."""
+        hidden_by(self, mask, *x.shape[:2], memory.shape[1])
+        self.save_for_backward()
         u = self.attention.forward(x)
         return self.feed_forward.forward(self.cross.forward(u, memory, mask))
 
     def backward(self, dy: Array) -> tuple[Array, Array]:  # type: ignore[override]
         """Back through all three; the memory was read by the cross-attention alone."""
+        self.saved()
         du, dmemory = self.cross.backward(self.feed_forward.backward(dy))
         return self.attention.backward(du), dmemory
 
