@@ -9,7 +9,6 @@ from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import read_toml
-from deepnlp.models import RNNLM
 from deepnlp.tasks import TASKS, task_of_model
 from deepnlp.text import Vocabulary
 from deepnlp.training import Result, RunFolder, TrainConfig, configure
@@ -24,7 +23,7 @@ def load_model(path: str, *kinds: type[Any]) -> Any:
     FileNotFoundError: no checkpoint runs/none-of-that-name
     """
     model = checkpoint.load(path)
-    kinds = kinds or (RNNLM,)
+    kinds = kinds or TASKS["lm"].models()
     if not isinstance(model, kinds):
         expected = " or ".join(
             f"{_article(kind)} (deepnlp train --task {task_of_model(kind)})" for kind in kinds

@@ -140,9 +140,12 @@ def read_model(
         ...
     FileNotFoundError: no file nowhere.pt: check the path
     """
-    path, format = Path(path), format_for(Path(path), format)
-    if not path.is_file() and not (format == "gpt2" and path.is_dir()):
+    path = Path(path)
+    if not path.exists():
         raise FileNotFoundError(f"no file {path}: check the path")
+    format = format_for(path, format)
+    if path.is_dir() and format != "gpt2":
+        raise FileNotFoundError(f"{path} is a folder: only a GPT-2 is read from one")
     if format == "glove":
         return _with_vectors(path, like, side)
     if format == "gpt2":

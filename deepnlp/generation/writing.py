@@ -4,6 +4,7 @@ One id of each text is fed at a time, and a state carries the past. The model is
 training mode and the state that it carries from forward to forward stay as they are.
 """
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypedDict, Unpack
@@ -24,8 +25,6 @@ from deepnlp.text import Vocabulary
 Ids = NDArray[np.int_]
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
-PART_OF_LETTER = "\ufffd"  # what tokens of bytes are that do not yet make a letter
-LETTER_BYTES = 4  # in UTF-8, at most
 
 
 class Sampling(TypedDict, total=False):
@@ -333,19 +332,18 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     ['it', "'s", ' so', '.']
     """
     yield vocab.detokenize(tokens)
-    # Spaces and quotes depend on the words before in the line; the last ones are enough.
-    line = [*tokens][-LINE_MEMORY:]
-    written = len(line)
+    letters = getincrementaldecoder("utf-8")("replace")  # byte pairs may hold parts of a letter
+    line = list(tokens)
     for id_ in ids:
+        # Spaces and quotes depend on the words before in the line; the last ones are enough.
+        line = line[-LINE_MEMORY:]
+        before = vocab.cut.to_bytes(line)
         line.append(vocab.token(id_))
-        text = vocab.detokenize(line)
-        if text.endswith(PART_OF_LETTER) and len(line) - written < LETTER_BYTES:
-            continue  # the rest of the letter follows
-        yield text[len(vocab.detokenize(line[:written])) :]
-        line = [] if vocab.ends_line(line[-1]) else line[-LINE_MEMORY:]
-        written = len(line)
-    if written < len(line):
-        yield PART_OF_LETTER
+        yield letters.decode(vocab.cut.to_bytes(line)[len(before) :])
+        if vocab.ends_line(line[-1]):
+            line = []
+    if part := letters.decode(b"", final=True):
+        yield part
 
 
 def _sampler(

@@ -15,6 +15,7 @@ pytest.importorskip("safetensors")
 from safetensors.numpy import load_file, save_file
 
 VOCAB = Vocabulary.build([], tokenizer=BPE.learn("the cat sat on the mat " * 3, vocab_size=270))
+V = len(VOCAB)
 
 
 def gpt(**options):
@@ -56,7 +57,7 @@ def test_a_missing_file_is_named(name, folder):
         ({"layer_norm_epsilon": 1e-6}, "layer_norm_epsilon"),
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
         ({"n_layer": 10**9}, "n_layer = 1000000000, the tensors have 2"),
-        ({"vocab_size": 10**12}, f"the tensors have {len(VOCAB)}"),
+        ({"vocab_size": 10**12}, f"the tensors have {V}"),
         ({"n_inner": 8}, "n_inner = 8, the tensors have 16"),
         ({"n_head": None}, "heads should be a whole number"),
         ({"n_head": 3}, "heads should divide"),
@@ -75,13 +76,13 @@ def test_a_config_that_no_gpt_here_has_is_an_error(change, message, folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"lm_head.weight": np.ones((len(VOCAB), 4), "f4")}, "lm_head.weight differs from wte.weight"),
+        ({"lm_head.weight": np.ones((V, 4), "f4")}, "lm_head.weight differs from wte.weight"),
         ({"transformer.h.0.ln_1.bias": np.ones(5, "f4")}, r"should have shape \(4,\), got \(5,\)"),
         ({"transformer.h.7.what": np.ones(5, "f4")}, "no place for the tensor h.7.what"),
         ({"transformer.ln_f.bias": np.full(4, np.nan, "f4")}, "not finite"),
         ({"transformer.ln_f.bias": None}, "there is no tensor ln_f.bias"),
         ({"transformer.wte.weight": None}, "there is no tensor wte.weight"),
-        ({"transformer.wte.weight": np.ones((271, 4), "f4")}, f"{len(VOCAB)} tokens, wte.weight 271"),
+        ({"transformer.wte.weight": np.ones((271, 4), "f4")}, f"{V} tokens, wte.weight 271"),
         ({"transformer.ln_f.bias": np.ones(4, "f2")}, "got float16"),
     ],
 )
