@@ -30,7 +30,6 @@ from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.files.tables import table
 from deepnlp.generation import vocabulary_of
-from deepnlp.models.language_model import LanguageModel
 from deepnlp.models.ngrams import baselines as levels_of
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
@@ -82,7 +81,7 @@ def run(
     """
     measured = [kind for task in TASKS.values() if task.is_measured() for kind in task.models()]
     loaded, how = load_model(model, *measured), {"column": column, "encoding": encoding}
-    if not isinstance(loaded, LanguageModel):
+    if type(loaded) not in TASKS["lm"].models():
         changes: Any = {**how, "batch_size": batch_size, "beam": beam}
         return _other(loaded, model, corpus, split, baselines, **changes)
     vocab = vocabulary_of(loaded)

@@ -50,14 +50,15 @@ def places(model: Any) -> dict[str, View]:
     held = {"wte.weight": embedding.W, "wpe.weight": positions.P}
     parts: dict[str, Any] = {}
     for k, block in enumerate(b for b in model.layers if isinstance(b, TransformerBlock)):
-        attention, feed = block.attention, block.feed_forward
+        attention: Any = block.attention.layer
+        feed_forward: Any = block.feed_forward.layer
         parts |= {
-            f"h.{k}.ln_1": attention.norm,
-            f"h.{k}.attn.c_attn": attention.layer.qkv,
-            f"h.{k}.attn.c_proj": attention.layer.output,
-            f"h.{k}.ln_2": feed.norm,
-            f"h.{k}.mlp.c_fc": feed.layer.layers[0],
-            f"h.{k}.mlp.c_proj": feed.layer.layers[-1],
+            f"h.{k}.ln_1": block.attention.norm,
+            f"h.{k}.attn.c_attn": attention.qkv,
+            f"h.{k}.attn.c_proj": attention.output,
+            f"h.{k}.ln_2": block.feed_forward.norm,
+            f"h.{k}.mlp.c_fc": feed_forward.layers[0],
+            f"h.{k}.mlp.c_proj": feed_forward.layers[-1],
         }
     parts["ln_f"] = model.layers[-1]
     for name, part in parts.items():

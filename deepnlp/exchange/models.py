@@ -195,7 +195,7 @@ def _gpt2(path: Path, *others: Any) -> Model:
         raise ValueError("the files of GPT-2 say all of their model: leave out other options")
     try:
         return read_gpt2(path)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # of a value in the config, too
         raise DeepNLPError(f"{path}: {error}") from error
 
 
