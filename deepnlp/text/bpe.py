@@ -387,4 +387,8 @@ class BPE(Tokeniser):
 
 def _spell(word: str) -> str:
     """The bytes of a word, each as its character."""
-    return word.encode("utf-8", "surrogateescape").decode("latin-1").translate(BYTES)
+    try:
+        content = word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a surrogate pair, which stands for no byte
+        content = word.encode("utf-8", "replace")
+    return content.decode("latin-1").translate(BYTES)

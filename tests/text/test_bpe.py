@@ -1,7 +1,6 @@
 """Byte pair encoding: no byte is lost, the merges are those of the algorithm, and are kept."""
 
 import json
-import re
 import sys
 import unicodedata
 from collections import Counter
@@ -156,6 +155,14 @@ def test_the_mark_of_a_model_is_a_line_break_in_a_text_and_never_read_from_one()
     assert "<|endoftext|>" not in bpe.split("<|endoftext|>")
 
 
-def test_a_surrogate_that_is_no_byte_is_an_error_in_one_line():
-    with pytest.raises(ValueError, match=re.escape(r"can't encode character '\ud800'")):
-        BPE([]).split("a\ud800")
+def test_half_a_surrogate_pair_that_is_no_byte_becomes_a_question_mark():
+    assert BPE([]).join(BPE([]).split("a\ud800 b\udcff")) == "a? b\ufffd"
+
+
+def test_what_a_file_says_of_merges_is_checked():
+    state = Vocabulary.build([], tokenizer=BPE([("a", "b")])).to_dict()
+    for change in ({"merges": None}, {"merges": [["a"]]}, {"eos": None}, {"eos": 3}):
+        with pytest.raises(ValueError, match="merge"):
+            Vocabulary.from_dict(state | change)
+    with pytest.raises(ValueError, match="needs the token 'bc'"):
+        Vocabulary.from_dict(state | {"merges": [["b", "c"]]})
