@@ -156,15 +156,15 @@ def learn_merges(
             counts[pair] += times[place]
             where[pair].add(place)
 
-    queue = [(-n, pair) for pair, n in counts.items()]  # the first is the most frequent pair
+    queue = [(-n, pair) for pair, n in counts.items()]  # the smallest is the most frequent pair
     heapify(queue)
     merges = []
     while queue and len(tokens) < vocab_size:
-        n, pair = heappop(queue)
-        if -n != counts[pair]:  # fewer than when it was put there: back with the count of now
+        minus_n, pair = heappop(queue)
+        if -minus_n != counts[pair]:  # the count has fallen since: back with that of now
             heappush(queue, (-counts[pair], pair))
             continue
-        if -n < min_count:
+        if counts[pair] < min_count:
             break
         new, (left, right) = len(tokens), (tokens[id_] for id_ in pair)
         merges.append((left, right))
@@ -221,7 +221,7 @@ class BPE(Tokeniser):
 
     unk = None
 
-    def __init__(self, merges: Any, eos: Any = LINE_BREAK) -> None:
+    def __init__(self, merges: Sequence[tuple[str, str]], eos: str = LINE_BREAK) -> None:
         self.name, self.eos = "bpe", eos
         tokens = dict.fromkeys(ALPHABET)
         if not isinstance(merges, Sequence) or not isinstance(eos, str) or not eos:

@@ -285,3 +285,15 @@ def test_pairs_can_keep_their_capital_letters(tmp_path: Path) -> None:
     pairs = load_pairs(write(tmp_path / "cats.tsv", lines(40)), keep_case=True)
     assert "We" in pairs.source_vocab
     assert pairs.target_vocab.tokenizer == "cased"
+
+
+def test_each_side_learns_its_own_byte_pairs() -> None:
+    pairs = load_pairs("dates", examples=400, tokens="bpe", vocab_size=300)
+    assert [len(vocab) for vocab in pairs.vocabs] == [300, 300]
+    assert pairs.source_vocab.tokens != pairs.target_vocab.tokens
+    (source, target), (_, date) = pairs.encoded("valid")[0], pairs.valid[0]
+    assert pairs.target_vocab.detokenize(pairs.target_vocab.decode(target)) == date
+    assert len(target) < len(date)
+    assert pairs.target_vocab.eos_id not in target
+    again = load_pairs("dates", examples=400, vocabs=pairs.vocabs)
+    assert [a.tolist() for a in again.encoded("valid")[0]] == [source.tolist(), target.tolist()]
