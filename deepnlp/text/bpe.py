@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count, pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from deepnlp.backend import check_number
 from deepnlp.text.tokenisers import Tokeniser
@@ -37,7 +37,7 @@ BYTE_OF = {ord(character): byte for byte, character in BYTES.items()}
 ALPHABET = tuple(sorted(BYTES.values()))  # the first 256 tokens, in the order of their ids
 LINE_BREAK = BYTES[ord("\n")]
 VOCABULARY = 5000  # tokens, where nothing else is said
-MOST_CACHED = 1 << 16  # words whose tokens are kept
+MOST_KNOWN = 1 << 16  # words whose tokens are kept
 
 
 def pretokenise(text: str) -> list[str]:
@@ -221,7 +221,7 @@ class BPE(Tokeniser):
 
     unk = None
 
-    def __init__(self, merges: Sequence[tuple[str, str]], eos: str = LINE_BREAK) -> None:
+    def __init__(self, merges: Sequence[Sequence[str]], eos: str = LINE_BREAK) -> None:
         self.name, self.eos = "bpe", eos
         tokens = dict.fromkeys(ALPHABET)
         if not isinstance(merges, Sequence) or not isinstance(eos, str) or not eos:
@@ -241,7 +241,7 @@ class BPE(Tokeniser):
         self.needs = tuple(tokens | {eos: None})
         self.learned = {"merges": [[*pair] for pair in self.merges], "eos": eos}
         self._order = {pair: number for number, pair in enumerate(self.merges)}
-        self._cut = functools.lru_cache(MOST_CACHED)(self._tokens_of)
+        self._known: dict[str, list[str]] = {}  # the tokens of words that were cut
 
     @classmethod
     def learn(cls, text: str, vocab_size: int, min_count: int = 2) -> "BPE":
@@ -294,9 +294,17 @@ class BPE(Tokeniser):
         >>> BPE([("Ã", "©")]).split("é à")
         ['Ã©', 'Ġ', 'Ã', 'ł']
         """
-        return [token for word in pretokenise(text) for token in self._cut(word)]
+        return [token for word in pretokenise(text) for token in self._tokens_of(word)]
 
     def _tokens_of(self, word: str) -> list[str]:
+        """Tokens of a word, which most texts have again and again."""
+        if word not in self._known:
+            if len(self._known) == MOST_KNOWN:
+                self._known.clear()
+            self._known[word] = self._cut(word)
+        return self._known[word]
+
+    def _cut(self, word: str) -> list[str]:
         """Tokens of a word: the earliest merge that it has a pair for, until there is none."""
         tokens, never = [*_spell(word)], len(self._order)
         while len(tokens) > 1:

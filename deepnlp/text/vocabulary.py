@@ -370,7 +370,8 @@ class Vocabulary:
         """
         cut = state["tokenizer"]
         if cut == "bpe":
-            cut = BPE(state.get("merges"), state.get("eos"))
+            learned = {"merges": None, "eos": None, **state}
+            cut = BPE(learned["merges"], learned["eos"])
         return cls(state["tokens"], state["counts"], cut)
 
 

@@ -1,6 +1,7 @@
 """Byte pair encoding: no byte is lost, the merges are those of the algorithm, and are kept."""
 
 import json
+import pickle
 import sys
 import unicodedata
 from collections import Counter
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepnlp.text import BPE, Vocabulary, pretokenise
+from deepnlp.text import BPE, Vocabulary, bpe, pretokenise
 from deepnlp.text.bpe import ALPHABET, BYTES, merge
 
 TEXT = (
@@ -141,18 +142,18 @@ def test_a_vocabulary_without_unk_refuses_what_it_lacks():
 
 
 def test_lines_and_prompts_are_cut_as_one_text():
-    bpe = BPE([("Ċ", "Ċ"), ("ĊĊ", "Ċ")])
-    assert bpe.stream(["a", "", "", "b"]) == ["a", "ĊĊ", "Ċ", "b", "Ċ"]
-    assert bpe.split_lines("a\n\n\nb") == ["a", "ĊĊ", "Ċ", "b"]
-    vocab = Vocabulary.build([], tokenizer=bpe)
+    cut = BPE([("Ċ", "Ċ"), ("ĊĊ", "Ċ")])
+    assert cut.stream(["a", "", "", "b"]) == ["a", "ĊĊ", "Ċ", "b", "Ċ"]
+    assert cut.split_lines("a\n\n\nb") == ["a", "ĊĊ", "Ċ", "b"]
+    vocab = Vocabulary.build([], tokenizer=cut)
     assert [*filter(vocab.ends_line, vocab.tokens)] == ["Ċ", "ĊĊ", "ĊĊĊ"]
 
 
 def test_the_mark_of_a_model_is_a_line_break_in_a_text_and_never_read_from_one():
-    bpe = BPE([], eos="<|endoftext|>")
-    assert bpe.needs == (*ALPHABET, "<|endoftext|>")
-    assert bpe.join(["a", "<|endoftext|>", "b"]) == "a\nb"
-    assert "<|endoftext|>" not in bpe.split("<|endoftext|>")
+    cut = BPE([], eos="<|endoftext|>")
+    assert cut.needs == (*ALPHABET, "<|endoftext|>")
+    assert cut.join(["a", "<|endoftext|>", "b"]) == "a\nb"
+    assert "<|endoftext|>" not in cut.split("<|endoftext|>")
 
 
 def test_half_a_surrogate_pair_that_is_no_byte_becomes_a_question_mark():
@@ -166,3 +167,12 @@ def test_what_a_file_says_of_merges_is_checked():
             Vocabulary.from_dict(state | change)
     with pytest.raises(ValueError, match="needs the token 'bc'"):
         Vocabulary.from_dict(state | {"merges": [["b", "c"]]})
+
+
+def test_a_tokeniser_forgets_words_and_not_merges(monkeypatch):
+    monkeypatch.setattr(bpe, "MOST_KNOWN", 3)
+    cut = BPE(BPE_OF_TEXT.merges)
+    assert cut.join(cut.split(TEXT)) == TEXT
+    assert len(cut._known) <= 3
+    copy = pickle.loads(pickle.dumps(cut))
+    assert copy.split(TEXT) == BPE_OF_TEXT.split(TEXT)
