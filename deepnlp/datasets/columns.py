@@ -49,8 +49,8 @@ def rows(
         if len(wanted) != len(sides) or not all(name in record for name in wanted):
             long = sorted(record, key=lambda name: -len(str(record[name])))[: len(sides)]
             raise ValueError(
-                f"{path} has the columns {', '.join(map(str, record))}: say with column which "
-                f"hold{'s' * (len(sides) == 1)} {' and '.join(sides)}, such as --column "
+                f"{path} has the columns {', '.join(map(str, record))}: say with --column which "
+                f"hold{'s' * (len(sides) == 1)} the {' and '.join(sides)}, such as --column "
                 f"{','.join(map(str, sorted(long, key=list(record).index)))}"
             )
         texts = [record[name] for name in wanted]

@@ -25,6 +25,7 @@ WORD = re.compile(
 NO_SPACE_BEFORE = frozenset([*",.;:!?)]}%", "...", "()", "n't", "n’t"])
 NO_SPACE_AFTER = frozenset("([{$#@¿¡")
 QUOTES = frozenset("\"'`")
+ELIDED = frozenset("c d j l m n s t qu jusqu lorsqu puisqu quelqu".split())  # l'été, in French
 
 # An end mark, closing quotes or brackets, white space, and then something that can begin a
 # sentence: a capital, a digit, an underscore, perhaps inside quotes or brackets.
@@ -62,6 +63,8 @@ def join_words(tokens: Iterable[str]) -> str:
 
     >>> join_words(["it", "does", "n't", "(", "yet", ")", "say", '"', "no", '"', ".", "<eos>"])
     'it doesn\'t (yet) say "no".\n'
+    >>> join_words(["l", "'", "homme", "d", "'", "ici"])
+    "l'homme d'ici"
     """
     pieces: list[str] = []
     glue = True  # the next token follows without a space
@@ -71,6 +74,10 @@ def join_words(tokens: Iterable[str]) -> str:
             pieces.append("\n")
             glue = True
             open_quotes.clear()
+            continue
+        if token in "'’" and pieces and pieces[-1].lower() in ELIDED:
+            pieces.append(token)
+            glue = True
             continue
         closes = token in open_quotes
         contraction = len(token) > 1 and token[0] in "'’"
