@@ -1,6 +1,7 @@
 """``deepnlp demo``: experiments on gradients and memory, each with a table and a figure.
 
-Without a name: a list. The figure is written to runs/demos/NAME.png, or into --out; --format svg for slides.
+Without a name: a list. The figure is written to runs/demos/NAME.png, or into --out; for slides
+say --format svg.
 
 examples:
   deepnlp demo

@@ -57,13 +57,12 @@ def run(
     write_model(path, loaded, format, side or "input")
     if format == "glove" and loaded.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
-    text, made = f"{out}: {megabytes(path.stat().st_size)}", None
+    facts = {"out": str(path), "format": format, "module": None, "size": loaded.size()}
+    text = f"{out}: {megabytes(path.stat().st_size)}"
     if words is not None:
-        made = constructor(loaded)
         with replacing(words) as content:
             content.write(json.dumps(loaded.vocab and loaded.vocab.to_dict()).encode())
+        facts |= {"module": constructor(loaded), "vocab": str(words)}
         text += f"\nits tokens, in the order of the ids: {words}"
-        text += f"\nin PyTorch, with the module of docs/exchange.md: {made}"
-    facts = {"out": str(path), "vocab": words and str(words), "format": format, "module": made}
-    facts["size"] = loaded.size()
+        text += f"\nin PyTorch, with the module of docs/exchange.md: {facts['module']}"
     return Answer(facts, text)

@@ -118,25 +118,21 @@ def _shown(report: str, verdict: Verdict, name: str) -> str:
     """
     if "DEEPNLP_LESSON" in os.environ:
         return report
-    sign, colour = ("✓", 32) if verdict.ok else ("✗", 31)
-    if verdict.diagnosis == EMPTY:
-        sign, colour = "○", 33
-    head, _, rest = f"{sign} {report}".partition("\n")
-    lesson = lesson_of(name)
-    done = sum(right for other, right in _right.items() if right and lesson_of(other) == lesson)
+    sign, colour = SIGNS[verdict.diagnosis if verdict.diagnosis in SIGNS else "wrong"]
     if verdict.ok:
-        rest += f"\n  {done} of {len(tables_of(lesson))} exercises are right."
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        lesson = lesson_of(name)
+        done = sum(ok for other, ok in _right.items() if lesson_of(other) == lesson)
+        report += f"\n  {done} of {len(tables_of(lesson))} exercises are right."
     if sys.stdout.isatty() or "ipykernel" in sys.modules:
-        head = f"\033[{colour}m{head}\033[0m"
-    text = f"{head}\n{rest}"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
+        sign, report = f"\033[{colour}m{sign}", report.replace("\n", "\033[0m\n", 1)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = f"{sign} {report}"
+    if text.encode(encoding, "replace").decode(encoding) != text:
         text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
     return text
 
 
+SIGNS = {None: ("✓", 32), EMPTY: ("○", 33), "wrong": ("✗", 31)}  # with ANSI's colours
 PLAIN = str.maketrans("★✓✗○", "*+-o")  # for a console without these signs
 
 
