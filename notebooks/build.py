@@ -76,6 +76,9 @@ def read(source: Path) -> Any:
     notebook.metadata["language_info"] = {"name": "python"}
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"  # the same every time, so that differences are small
+        if cell.cell_type == "markdown":  # a slide, with the code that follows
+            slide = "slide" if cell.source.startswith("#") else "subslide"
+            cell.metadata["slideshow"] = {"slide_type": slide}
     return notebook
 
 

@@ -58,14 +58,13 @@ def run(
     write_model(path, loaded, format, side or "input")
     if format == "glove" and loaded.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
+    facts = {"out": str(path), "format": format, "module": None, "size": loaded.size()}
     parts = path.iterdir() if path.is_dir() else [path]
-    text, made = f"{out}: {megabytes(sum(part.stat().st_size for part in parts))}", None
+    text = f"{out}: {megabytes(sum(part.stat().st_size for part in parts))}"
     if words is not None:
-        made = constructor(loaded)
         with replacing(words) as content:
             content.write(json.dumps(loaded.vocab and loaded.vocab.to_dict()).encode())
+        facts |= {"module": constructor(loaded), "vocab": str(words)}
         text += f"\nits tokens, in the order of the ids: {words}"
-        text += f"\nin PyTorch, with the module of docs/exchange.md: {made}"
-    facts = {"out": str(path), "vocab": words and str(words), "format": format, "module": made}
-    facts["size"] = loaded.size()
+        text += f"\nin PyTorch, with the module of docs/exchange.md: {facts['module']}"
     return Answer(facts, text)

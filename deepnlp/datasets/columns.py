@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepnlp.datasets.files import lines_of, numbered_lines, read_text
+from deepnlp.datasets.files import numbered_lines, read_text
 
 JSON, TABLES = (".jsonl", ".ndjson"), (".csv", ".tsv", ".jsonl", ".ndjson")
 
@@ -43,15 +43,13 @@ def rows(
     Columns have the names of the first row, or of the keys in JSON, with commas between; or they
     are numbers from 1, where the first row is no heading. ``sides`` is what they should hold.
     """
-    wanted = [name.strip() for name in (columns or "").split(",")]
-    records = _records(path, encoding, headless=all(map(str.isdigit, wanted)))
-    for number, record in records:
-        if len(wanted) != len(sides) or not all(name in record for name in wanted):
-            long = sorted(record, key=lambda name: -len(str(record[name])))[: len(sides)]
+    wanted = (columns or "").split(",")
+    for number, record in _records(path, encoding, headless=all(map(str.isdigit, wanted))):
+        if len(wanted) != len(sides) or not {*wanted} <= record.keys():
+            names, need = [*map(str, record)], " and ".join(sides)
             raise ValueError(
-                f"{path} has the columns {', '.join(map(str, record))}: say with column which "
-                f"hold{'s' * (len(sides) == 1)} {' and '.join(sides)}, such as --column "
-                f"{','.join(map(str, sorted(long, key=list(record).index)))}"
+                f"{path} has the columns {', '.join(names)}: say with --column what holds the "
+                f"{need}, such as --column {','.join(names[-len(sides) :])}"
             )
         texts = [record[name] for name in wanted]
         if not all(isinstance(text, str) for text in texts):
@@ -66,14 +64,12 @@ def _records(
     if is_table(path, JSON):
         for number, line in numbered_lines(path, encoding):
             try:
-                record = dict(json.loads(line)) if line.strip() else {}
+                yield number, dict(json.loads(line))
             except (ValueError, TypeError, RecursionError):
                 raise ValueError(f"{path}, line {number}: expected a JSON object") from None
-            if record:
-                yield number, record
         return
     text = read_text(path, encoding)
-    first = re.sub('"[^"]*"', "", lines_of(text)[0])  # without what stands in quotes
+    first = re.sub('"[^"]*"', "", text.partition("\n")[0])  # without what stands in quotes
     mark = max("\t;,", key=first.count)
     names = [str(k + 1) for k in range(first.count(mark) + 1)] if headless else None
     reader = csv.DictReader(io.StringIO(text), names, delimiter=mark, strict=True)

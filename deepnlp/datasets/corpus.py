@@ -150,16 +150,15 @@ class Corpus(Splits):
     def describe_words(self) -> str:
         """A line on unknown words and different tokens, and a hint for text without spaces."""
         shares = ", ".join(f"{share:.1%} of {split}" for split, share in self.unknown.items())
-        lines = [f"unknown tokens: {shares}"]
-        if "train" in self.sizes:
-            size = self.sizes["train"]
-            lines[0] += f"; train has {size.types:,} different ones"
+        text, size = f"unknown tokens: {shares}", self.sizes.get("train")
+        if size is not None:
+            text += f"; train has {size.types:,} different ones"
             if self.vocab.tokenizer not in ("chars", "bpe") and size.bytes > UNSPACED * size.words:
-                lines.append(
-                    f"note: {size.bytes / size.words:.0f} bytes from space to space; for text "
-                    "without spaces between words say --tokens character"
+                text += (
+                    f"\nnote: {size.bytes / size.words:.0f} bytes from space to space; for text "
                 )
-        return "\n".join(lines)
+                text += "without spaces between words say --tokens character"
+        return text
 
     def facts(self) -> dict[str, Any]:
         """Name, fingerprint and sizes, for the log of a run.

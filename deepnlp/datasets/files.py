@@ -111,12 +111,12 @@ def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
     files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
-    splits: dict[str, list[Path]] = {split: [] for split in SPLIT_WORDS}
-    for file in files:
+
+    def named(file: Path) -> list[str]:
         words = set(re.split("[^a-z]+", str(inside[file]).lower()))
-        named = [split for split, marks in SPLIT_WORDS.items() if marks & words]
-        if len(named) == 1:
-            splits[named[0]].append(file)
+        return [split for split, marks in SPLIT_WORDS.items() if marks & words]
+
+    splits = {split: [file for file in files if named(file) == [split]] for split in SPLIT_WORDS}
     missing = [split for split in splits if not splits[split]]
     if not missing:
         return splits

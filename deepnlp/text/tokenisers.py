@@ -25,6 +25,9 @@ WORD = re.compile(
 NO_SPACE_BEFORE = frozenset([*",.;:!?)]}%", "...", "()", "n't", "n’t"])
 NO_SPACE_AFTER = frozenset("([{$#@¿¡")
 QUOTES = frozenset("\"'`")
+ELIDED = frozenset([*"cdjlmnst", "qu"])  # l'été, in French
+    ["c", "d", "j", "l", "m", "n", "s", "t", "qu", "jusqu", "lorsqu", "puisqu", "quelqu"]
+)  # l'été, in French
 
 # An end mark, closing quotes or brackets, white space, and then something that can begin a
 # sentence: a capital, a digit, an underscore, perhaps inside quotes or brackets.
@@ -62,6 +65,8 @@ def join_words(tokens: Iterable[str]) -> str:
 
     >>> join_words(["it", "does", "n't", "(", "yet", ")", "say", '"', "no", '"', ".", "<eos>"])
     'it doesn\'t (yet) say "no".\n'
+    >>> join_words(["l", "'", "homme", "d", "'", "ici"])
+    "l'homme d'ici"
     """
     pieces: list[str] = []
     glue = True  # the next token follows without a space
@@ -72,13 +77,14 @@ def join_words(tokens: Iterable[str]) -> str:
             glue = True
             open_quotes.clear()
             continue
+        elided = token in "'’" and pieces[-1:] and pieces[-1].lower() in ELIDED
         closes = token in open_quotes
-        contraction = len(token) > 1 and token[0] in "'’"
+        contraction = elided or (len(token) > 1 and token[0] in "'’")
         if not (glue or closes or contraction or token in NO_SPACE_BEFORE):
             pieces.append(" ")
         pieces.append(token)
-        open_quotes ^= QUOTES & {token}
-        glue = token in open_quotes or token in NO_SPACE_AFTER
+        open_quotes ^= set() if elided else QUOTES & {token}
+        glue = elided or token in open_quotes or token in NO_SPACE_AFTER
     return "".join(pieces)
 
 
