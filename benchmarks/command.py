@@ -5,6 +5,7 @@ suites:
   layers      each layer, forward and backward
   generate    sampling, one text and 64 together
   seq2seq     a training step of encoder and decoder; a GRU beside an LSTM
+  gpt         a training step of a GPT, and text from it with keys and values kept
   translation a recipe for translation, in target tokens per second and BLEU
   scaling     time against T, N, H and V; memory against the length of the text
   bottleneck  the softmax behind a matrix L, against the size of the embedding

@@ -83,7 +83,7 @@ class HeadedAttention(Layer):
         self.output = Affine(Wo, bo)
         self.D = self.output.M
         check_number(f"{owner}: heads", heads, whole=True, low=1)
-        if self.output.D != self.D or self.D % heads:
+        if self.output.D != self.D or self.D % heads or not self.D:
             raise ValueError(
                 f"{owner}: Wo should be (D, D) with D a multiple of {heads} heads, got "
                 f"({self.output.D}, {self.D})"
@@ -101,7 +101,8 @@ class HeadedAttention(Layer):
     def _joined(self, *heads: Array) -> Array:
         """The way back: n arrays (N, heads, T, d) to (N, T, n D)."""
         N, _, T, _ = heads[0].shape
-        return xp.stack(heads, axis=0).transpose(1, 3, 0, 2, 4).reshape(N, T, -1)
+        width = len(heads) * self.D
+        return xp.stack(heads, axis=0).transpose(1, 3, 0, 2, 4).reshape(N, T, width)
 
     def _attend(
         self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False

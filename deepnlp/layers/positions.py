@@ -101,7 +101,11 @@ class PositionalEmbedding(Positions):
         """dx = dy; dP_t = the sum of dy_t over the sequences."""
         (t,) = self.saved()
         # y_nt = x_nt + P_t: a row of P is added in all N sequences
-        self.P.accumulate_rows(t, dy.sum(axis=0))
+        dP = dy.sum(axis=0)
+        if len(t) == self.C:
+            self.P.accumulate(dP)
+        else:
+            self.P.accumulate_rows(t, dP)
         return dy
 
 
@@ -143,7 +147,7 @@ class SinusoidalPositions(Positions):
     def at(self, x: Array, t: Array) -> Array:
         """y = x + P_t, with sines in the even columns and cosines in the odd ones."""
         angles = t[:, None] * 10000.0 ** (-2 * xp.arange((self.D + 1) // 2) / self.D)
-        P = xp.stack([xp.sin(angles), xp.cos(angles)], axis=2).reshape(len(t), -1)
+        P = xp.stack([xp.sin(angles), xp.cos(angles)], axis=2).reshape(len(t), 2 * angles.shape[1])
         return x + P[:, : self.D].astype(x.real.dtype)
 
 
@@ -202,6 +206,7 @@ class RotaryPositions(Positions):
         """The vectors x (..., D) turned by t steps, of the shape (...) or one that broadcasts."""
         m = self.D // 2
         angles = t[..., None] * self.base ** (-2 * asarray(range(m)) / self.D)
-        cos, sin = (f(angles).astype(x.real.dtype) for f in (xp.cos, xp.sin))
+        dtype = x.real.dtype if x.dtype.kind in "fc" else angles.dtype
+        cos, sin = (f(angles).astype(dtype) for f in (xp.cos, xp.sin))
         a, b = x[..., :m], x[..., m:]
         return xp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
