@@ -156,8 +156,8 @@ class Corpus(Splits):
             if self.vocab.tokenizer not in ("chars", "bpe") and size.bytes > UNSPACED * size.words:
                 text += (
                     f"\nnote: {size.bytes / size.words:.0f} bytes from space to space; for text "
+                    "without spaces between words say --tokens character"
                 )
-                text += "without spaces between words say --tokens character"
         return text
 
     def facts(self) -> dict[str, Any]:
