@@ -249,8 +249,8 @@ def score(model: RNNLM, text: str) -> Score:
         raise ValueError("the model has no vocabulary: give it one, model.vocab = vocab")
     eos = vocab.tokens[vocab.eos_id]
     lines = text.removeprefix("\ufeff").strip("\n").split("\n")  # without a byte order mark
-    tokens = [token for line in lines for token in [*vocab.tokenize(line), eos]]
-    if all(token == eos for token in tokens):
+    tokens = vocab.cut.stream(lines)
+    if all(map(vocab.ends_line, tokens)):
         raise ValueError("the text to score holds no words")
     bits = surprisal(model, vocab.encode([eos, *tokens])) / math.log(2)
     return Score(tokens, bits.tolist(), [token not in vocab for token in tokens])
@@ -282,7 +282,8 @@ def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -
     batch_size : int
         N, as for :func:`streams`.
     window : int or None
-        T; by default so many that N x T is at most 512, or 1.
+        T; by default so many that N x T is at most 512, or 1. Of a model that carries no state,
+        which begins anew in each window, T is its ``context``, which is also the most.
 
     Returns
     -------
@@ -296,8 +297,10 @@ def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -
     [[[0, 1, 2]], [[3, 4]]]
     """
     N = min(batch_size, len(ids) - 1)
-    window = max(1, TOKENS_AT_ONCE // N) if window is None else window
+    context = getattr(model, "context", None)
+    window = (context or max(1, TOKENS_AT_ONCE // N)) if window is None else window
     check_number("window", window, whole=True, low=1)
+    window = min(window, context or window)
     for start in range(0, -(-(len(ids) - 1) // N), window):
         inputs, targets = streams(ids, batch_size, start, start + window)
         count = int((targets != IGNORED).sum())

@@ -193,7 +193,7 @@ def test_later_calls_do_not_overwrite_what_the_caller_holds(case):
         if array is not None
     ]
     before = [np.array(array, copy=True) for array in held]
-    other = tuple(x if x.dtype.kind in "iu" else -2 * x for x in inputs)
+    other = tuple(x if x.dtype.kind in "iub" else -2 * x for x in inputs)
     layer.zero_grad()
     run(layer, other)
     with no_backward():
