@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
+import math
 import os
 import re
 import ssl
+import stat
 import time
 import urllib.request
 from http import HTTPStatus
@@ -19,8 +22,9 @@ from tqdm import tqdm
 
 from deepnlp.errors import DeepNLPError
 
-TIMEOUT = 30.0  # seconds without an answer, or over which the speed is measured
+TIMEOUT = 30.0  # seconds for the head of an answer, and over which the speed is measured
 LEAST_SPEED = 1000  # bytes a second
+OVERHEAD = 1 << 20  # bytes, or as many as the file has, that an answer may have beside it
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
 LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")  # names of this machine
@@ -57,6 +61,8 @@ def is_secure(address: str, *, loopback: bool = False) -> bool:
 
 def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None:
     """Fill a partial file up and check its sum; what broke off is kept for another call."""
+    if os.path.lexists(partial) and not _is_ours(partial):
+        partial.unlink()
     for remaining in reversed(range(TRIES)):
         had = _size(partial)
         try:
@@ -73,6 +79,12 @@ def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None
         # The two parts may be of two versions: once more, from the start.
         if not (had and remaining):
             raise TransferError("its bytes are not the published ones (SHA-256 differs)")
+
+
+def _is_ours(partial: Path) -> bool:
+    """Whether it is a plain file, and no link: what a link shares is not ours to write."""
+    found = partial.lstat()
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 def _size(partial: Path) -> int:
@@ -93,7 +105,7 @@ def _receive(source: Source, partial: Path, timeout: float) -> None:
     have = _size(partial)
     if have and have == source.bytes:
         return  # only the check is missing
-    if partial.is_symlink() or have >= source.limit:  # what it points to is not ours to write
+    if have >= source.limit:
         partial.unlink()
         have = 0
     with _answer(source.address, have, timeout) as response:
@@ -102,6 +114,7 @@ def _receive(source: Source, partial: Path, timeout: float) -> None:
         except BrokenOffError:
             partial.unlink(missing_ok=True)
             raise
+        response.paced.most = response.paced.came + OVERHEAD + 2 * (source.limit - have)
         with partial.open("ab" if have else "wb") as file:
             _copy(source, response, file, have, timeout)
             os.fsync(file.fileno())
@@ -114,7 +127,7 @@ def _answer(address: str, have: int, timeout: float) -> Any:
     headers = {"User-Agent": "deepnlp", "Accept-Encoding": "identity"}
     headers |= {"Range": f"bytes={have}-"} if have else {}
     opener = urllib.request.build_opener(
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        _Connections(context=ssl.create_default_context()),
         urllib.request.ProxyHandler(None if is_secure(address) else {}),
         _Redirects,
     )
@@ -126,6 +139,74 @@ def _answer(address: str, have: int, timeout: float) -> Any:
         raise TransferError(_in_words(error, timeout)) from None
 
 
+class _Paced(io.RawIOBase):
+    """The bytes of an answer: its head within the timeout, then no slower than the least speed."""
+
+    def __init__(self, connection: Any, timeout: float) -> None:
+        self._connection, self._timeout = connection, timeout
+        self._begins(math.inf)
+        self.came, self.most = 0, math.inf
+
+    def _begins(self, least: float) -> None:
+        """Measure from now: how many bytes have to come within the timeout."""
+        self._since, self._recent, self._least = time.monotonic(), 0, least
+
+    def head_is_over(self) -> None:
+        self._begins(LEAST_SPEED * self._timeout)
+
+    def close(self) -> None:
+        self._connection.close()
+        super().close()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What has arrived."""
+        count: int = self._connection.readinto(buffer)
+        self.came += count
+        self._recent += count
+        if self.came > self.most:
+            raise TransferError(f"sends more than {self.most:,} bytes: cut off")
+        if time.monotonic() - self._since > self._timeout:
+            if self._least == math.inf:
+                raise TimeoutError
+            if self._recent < self._least:
+                slow = f"{self._recent:,} bytes in {self._timeout:g} seconds"
+                raise TransferError(f"is too slow: {slow}")
+            self.head_is_over()
+        return count
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, sock: Any, *others: Any, **options: Any) -> None:
+        super().__init__(sock, *others, **options)
+        self.paced = _Paced(self.fp.detach(), sock.gettimeout())
+        self.fp = io.BufferedReader(self.paced)
+
+    def begin(self) -> None:
+        super().begin()
+        self.paced.head_is_over()
+
+
+class _Plain(http.client.HTTPConnection):
+    response_class = _Response
+
+
+class _Secure(http.client.HTTPSConnection):
+    response_class = _Response
+
+
+class _Connections(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Connections whose answers are paced."""
+
+    def http_open(self, req: Any) -> Any:
+        return self.do_open(_Plain, req)
+
+    def https_open(self, req: Any) -> Any:
+        return self.do_open(_Secure, req, context=self._context)
+
+
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follow redirects, but never to an address that is not secure."""
 
@@ -135,6 +216,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         """The request to the new address."""
+        fp.length, fp.chunked = 0, False  # urllib would read its body, however long
         if not is_secure(newurl, loopback=not is_secure(req.full_url)):
             fp.close()
             raise TransferError(f"redirects to {newurl}, which is not https: refused")
@@ -164,9 +246,8 @@ def _begin(source: Source, response: Any, have: int) -> int:
 
 
 def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: float) -> None:
-    """Write what comes, no more than the limit and no slower than the least speed."""
+    """Write what comes, no more than the limit."""
     name = source.address.rpartition("/")[2]
-    since, bytes_then = time.monotonic(), have
     with tqdm(
         total=source.bytes, initial=have, desc=name, unit="B", unit_scale=True, disable=None,
         leave=False, dynamic_ncols=True,
@@ -179,11 +260,6 @@ def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: flo
             file.write(block)
             file.flush()  # what has come is kept, even if the process is killed
             bar.update(len(block))
-            if time.monotonic() - since > timeout:
-                came = have - bytes_then
-                if came < LEAST_SPEED * timeout:
-                    raise TransferError(f"is too slow: {came:,} bytes in {timeout:g} seconds")
-                since, bytes_then = time.monotonic(), have
     if response.length or have < (source.bytes or 0):
         expected = f" of {source.bytes:,}" if source.bytes else ""
         raise BrokenOffError(f"broke off after {have:,}{expected} bytes")

@@ -77,10 +77,15 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
     True
     """
     end = time.monotonic() + patience
-    with path.open("a") as file:
+    with open(path, "a", opener=_at_once) as file:
         while not (free := _lock(file)) and time.monotonic() <= end:
             time.sleep(0.05)
         yield free
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file, and wait for nobody at the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def _lock(file: TextIO) -> bool:
