@@ -102,10 +102,11 @@ def without_times(table: Table, results: Path) -> tuple[str, list[dict[str, obje
         result = folder.read_result()
         if result is None:
             continue
-        result.update(dict.fromkeys(TIMES, 1.0))
-        folder.write_result(result)
         rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in folder.read_metrics()]
         folder.write_metrics(rows)
+        result.update(dict.fromkeys(TIMES, 1.0))
+        result["digest"] = folder.digest(result)
+        folder.write_result(result)
         contents += [result, *rows, {"config": folder.config.read_text(encoding="utf-8")}]
     return render(table, results), contents
 
@@ -167,7 +168,11 @@ def outcome(folder: Path, count: int) -> list[object]:
     for number in range(count):
         run = folder_of(folder, number)
         result = json.loads(run.result.read_text(encoding="utf-8"))
-        for name in (*TIMES, *PLACES):  # a run that was killed as it drew its curve has none
+        for name in (
+            *TIMES,
+            *PLACES,
+            "digest",
+        ):  # a run that was killed as it drew its curve has none
             result.pop(name, None)
         rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in run.read_metrics()]
         logs += [result, rows, run.config.read_text(encoding="utf-8")]
