@@ -24,7 +24,6 @@ from deepnlp.errors import DeepNLPError
 
 TIMEOUT = 30.0  # seconds for the head of an answer, and over which the speed is measured
 LEAST_SPEED = 1000  # bytes a second
-OVERHEAD = 1 << 20  # bytes, or as many as the file has, that an answer may have beside it
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
 LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")  # names of this machine
@@ -114,7 +113,6 @@ def _receive(source: Source, partial: Path, timeout: float) -> None:
         except BrokenOffError:
             partial.unlink(missing_ok=True)
             raise
-        response.paced.most = response.paced.came + OVERHEAD + 2 * (source.limit - have)
         with partial.open("ab" if have else "wb") as file:
             _copy(source, response, file, have, timeout)
             os.fsync(file.fileno())
@@ -144,19 +142,11 @@ class _Paced(io.RawIOBase):
 
     def __init__(self, connection: Any, timeout: float) -> None:
         self._connection, self._timeout = connection, timeout
-        self._begins(math.inf)
-        self.came, self.most = 0, math.inf
+        self.expect(math.inf)
 
-    def _begins(self, least: float) -> None:
-        """Measure from now: how many bytes have to come within the timeout."""
-        self._since, self._recent, self._least = time.monotonic(), 0, least
-
-    def head_is_over(self) -> None:
-        self._begins(LEAST_SPEED * self._timeout)
-
-    def close(self) -> None:
-        self._connection.close()
-        super().close()
+    def expect(self, speed: float) -> None:
+        """From now on so many bytes a second, measured over the timeout."""
+        self._speed, self._since, self._came = speed, time.monotonic(), 0
 
     def readable(self) -> bool:
         return True
@@ -164,47 +154,44 @@ class _Paced(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """What has arrived."""
         count: int = self._connection.readinto(buffer)
-        self.came += count
-        self._recent += count
-        if self.came > self.most:
-            raise TransferError(f"sends more than {self.most:,} bytes: cut off")
+        self._came += count
         if time.monotonic() - self._since > self._timeout:
-            if self._least == math.inf:
-                raise TimeoutError
-            if self._recent < self._least:
-                slow = f"{self._recent:,} bytes in {self._timeout:g} seconds"
+            if self._came < self._speed * self._timeout:
+                slow = f"{self._came:,} bytes in {self._timeout:g} seconds"
                 raise TransferError(f"is too slow: {slow}")
-            self.head_is_over()
+            self.expect(self._speed)
         return count
+
+    def close(self) -> None:
+        self._connection.close()
+        super().close()
 
 
 class _Response(http.client.HTTPResponse):
+    """A response whose bytes are paced."""
+
     def __init__(self, sock: Any, *others: Any, **options: Any) -> None:
         super().__init__(sock, *others, **options)
-        self.paced = _Paced(self.fp.detach(), sock.gettimeout())
-        self.fp = io.BufferedReader(self.paced)
+        self._paced = _Paced(self.fp.detach(), sock.gettimeout())
+        self.fp = io.BufferedReader(self._paced)
 
     def begin(self) -> None:
+        """Read the head."""
         super().begin()
-        self.paced.head_is_over()
+        self._paced.expect(LEAST_SPEED)
 
-
-class _Plain(http.client.HTTPConnection):
-    response_class = _Response
-
-
-class _Secure(http.client.HTTPSConnection):
-    response_class = _Response
+    def _read_and_discard_trailer(self) -> None:
+        """Leave what follows the last chunk: it is of no use, and may have no end."""
 
 
 class _Connections(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """Connections whose answers are paced."""
+    def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
+        def connection(*where: Any, **how: Any) -> Any:
+            made = http_class(*where, **how)
+            made.response_class = _Response
+            return made
 
-    def http_open(self, req: Any) -> Any:
-        return self.do_open(_Plain, req)
-
-    def https_open(self, req: Any) -> Any:
-        return self.do_open(_Secure, req, context=self._context)
+        return super().do_open(connection, req, **options)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
