@@ -178,8 +178,10 @@ def _read(paths: list[Path], separator: str) -> list[Pair]:
 
 def _lines(path: Path, separator: str) -> list[Pair]:
     """Pairs from a file that holds source and target on each line."""
-    pairs = []
-    for number, line in numbered_lines(path):
+    pairs, lines = [], [*numbered_lines(path)]
+    while not lines[-1][1].strip():  # the text is not empty
+        lines.pop()
+    for number, line in lines:
         source, *others = line.split(separator)
         if not others or not source.strip() or not others[0].strip():
             raise ValueError(

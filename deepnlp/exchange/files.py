@@ -87,7 +87,8 @@ def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
         warnings.simplefilter("ignore")
         state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     _check_sizes(path, state if isinstance(state, dict) and state else {"": state}, len(content))
-    arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.items()}
+    with _reading(path, "state_dict of PyTorch"):
+        arrays = {k: x.detach().resolve_neg().contiguous().numpy() for k, x in state.items()}
     try:
         text = state._metadata[""].get(KEY)
     except (AttributeError, KeyError, TypeError):

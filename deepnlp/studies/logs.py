@@ -180,7 +180,11 @@ class Logs:
         """All runs that have ended; an error if those of one task had different texts."""
         runs = [run for run in map(self.read, self.study.run_names) if run is not None]
         first: dict[str, tuple[str, Any]] = {}
+        by_digest = {run.result.get("digest", run.name): run.name for run in runs}
         for run in runs:
+            copy = by_digest[run.result.get("digest", run.name)]
+            if copy != run.name:
+                raise DeepNLPError(f"{run.folder.path} is {copy} once more: remove one of them")
             corpus = run.result.get("corpus", {})
             # the vocabulary may be what is searched, and then the fingerprint differs with it
             key = json.dumps([run.config.task, corpus.get("name"), corpus.get("vocabulary")])
