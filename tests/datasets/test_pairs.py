@@ -229,3 +229,13 @@ def test_multi30k_keeps_its_splits(name: str, tmp_path: Path) -> None:
     assert [len(part) for part in pairs.splits.values()] == [2000, 1014, 1000]
     english = pairs.train[0][name.split("-")[1:].index("en")]
     assert english == "Two young, White males are outside near many bushes."
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \t \n\n"])
+def test_blank_lines_at_the_end_of_a_file_are_no_pairs(tmp_path, end):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(f"a{k}\tb{k}" for k in range(40)) + end, encoding="utf-8")
+    assert sum(map(len, load_pairs(path).splits.values())) == 40
+    path.write_text("a\tb\n\nc\td\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 2: expected a source and a target"):
+        load_pairs(path)

@@ -1,6 +1,7 @@
 """The page of a search: from its declaration and logs; every committed page is what they say."""
 
 import re
+import shutil
 
 import pytest
 
@@ -110,3 +111,18 @@ def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
     trials = Logs(search, tmp_path).read_all()
     assert [trial.best for trial in trials] == [95.0, 94.0]
     assert search.best_of(trials).name == "trial-000"
+
+
+@pytest.mark.parametrize("how", ["link", "copy"])
+def test_a_trial_counts_once(tmp_path, how):
+    search = tiny_search(tmp_path, trials=2)
+    first, second = (folder_of(tmp_path / "study", number) for number in range(2))
+    write_logs(first, search.options({"dropout": 0.1, "lr": 0.01}), [6.0, 5.0], digest="")
+    result = first.read_result()
+    first.write_result({**result, "digest": first.digest(result)})
+    if how == "link":
+        second.path.symlink_to(first.path)
+    else:
+        shutil.copytree(first.path, second.path)
+    with pytest.raises(DeepNLPError, match="trial-000 is trial-001 once more: remove one of them"):
+        Logs(search, tmp_path / "study").read_all()
