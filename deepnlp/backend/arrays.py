@@ -182,7 +182,8 @@ def asarray(values: Any, dtype: Any = None) -> Array:
             f"expected numbers, with as many in each row: no array can be made of this {kind} "
             f"({error})"
         ) from error
-    check_numbers("asarray", "values", array)
+    is_masked = isinstance(values, numpy.ma.MaskedArray)  # what the mask hides would be read
+    check_numbers("asarray", "values", values if is_masked else array)
     return array
 
 

@@ -215,7 +215,10 @@ def _pairs_in(
     path: Path, separator: str, column: str | None, encoding: str | None
 ) -> Iterator[Pair]:
     """Pairs from a file that holds source and target in each line, or row."""
-    lines = ((n, line.split(separator)) for n, line in numbered_lines(path, encoding))
+    plain = [*numbered_lines(path, encoding)]
+    while not plain[-1][1].strip():  # the text is not empty
+        plain.pop()
+    lines = ((n, line.split(separator)) for n, line in plain)
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
     for number, texts in lines:

@@ -1,8 +1,9 @@
 """How well a language model predicts a text: perplexity and surprisal.
 
 A split of n tokens has n - 1 targets, the first token being context, and each target counts
-exactly once. The hidden state is carried from the first token to the last. The training mode of a
-model, its hidden state and its dropout counters are afterwards what they were.
+exactly once. The hidden state is carried from the first token to the last. What is evaluated is a
+twin of the model, which shares its weights alone: mode, hidden state and dropout counters of the
+model are not touched, and several threads may evaluate one model.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number
+from deepnlp.backend.ownership import claim
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
@@ -31,6 +33,8 @@ TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 @contextmanager
 def kept(model: Layer) -> Iterator[None]:
     """Context in evaluation mode, from a state of zeros; mode and state are then what they were."""
+    for layer in model._layers():
+        claim(layer, "evaluating")
     training, carried = model.training, model.snapshot()
     model.eval()
     model.reset_state()
@@ -45,6 +49,8 @@ def kept(model: Layer) -> Iterator[None]:
 @contextmanager
 def evaluating(model: Layer) -> Iterator[None]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
+
+    It belongs to the calling thread then. A :meth:`~deepnlp.Layer.twin` evaluates in any thread.
 
     Parameters
     ----------
@@ -101,6 +107,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
     ids = checked_ids(model, ids)
     check_number("batch_size", batch_size, whole=True, low=1)
     total = 0.0
+    model = model.twin()
     with evaluating(model):
         for x, t, count in windows(model, ids, batch_size, window):
             total += float(model.forward(x, t)) * count  # a mean over the targets that count
@@ -179,6 +186,7 @@ def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     """
     ids = checked_ids(model, ids)
     parts = []
+    model = model.twin()
     with evaluating(model):
         for x, t, _ in windows(model, ids, 1, window):
             parts.append(asnumpy(model.losses(x, t))[0].astype(np.float64))

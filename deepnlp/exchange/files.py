@@ -97,7 +97,7 @@ def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray
         text = None
     state = {name: tensor for name, tensor in state.items() if not skipped.fullmatch(str(name))}
     _check_sizes(path, state, len(content))
-    return {name: x.detach().contiguous().numpy() for name, x in state.items()}, text
+    return {name: x.detach().resolve_neg().contiguous().numpy() for name, x in state.items()}, text
 
 
 def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:

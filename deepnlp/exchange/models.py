@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.checkpoint import load, pack_model, rebuild, unpack_model
+from deepnlp.checkpoint import check_vocabularies, load, pack_model, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
 from deepnlp.exchange.gpt2 import read_gpt2, write_gpt2
@@ -163,8 +163,7 @@ def read_model(
         elif meta is not None:
             _check_options(meta.get("config"), inferred)
             model = rebuild(path, meta, sum(x.size for x in tensors.values()))
-            stated = meta.get("vocab")
-            model.vocab = None if stated is None else Vocabulary.from_dict(stated)
+            model.vocab = check_vocabularies(model, meta).get("vocab")
         else:
             model = RNNLM(**{"dropout": 0.0} | inferred | options)
             model.vocab = vocab

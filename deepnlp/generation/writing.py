@@ -18,7 +18,7 @@ from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
-from deepnlp.layer import Layer, map_state, with_rows
+from deepnlp.layer import map_state, with_rows
 from deepnlp.models import RNNLM
 from deepnlp.text import Vocabulary
 
@@ -391,7 +391,7 @@ def _continuations(
     # A row that has not begun reads id 0 without effect: it begins with a fresh state.
     padded = np.array([[0] * begin + prompt for begin, prompt in zip(begins, prompts)])
     state = model.start(len(prompts))
-    layers = model._layers()
+    model = model.twin().eval()
     for step in range(longest - 1 + length if length else 0):
         if step and step in begins:
             beginning = asarray(np.flatnonzero(np.array(begins) == step))
@@ -399,25 +399,15 @@ def _continuations(
             state = map_state(partial(with_rows, beginning), state, fresh)
         if step < longest:
             ids = padded[:, step]
-        logits, state = _read(model, layers, ids, state)
+        logits, state = _read(model, ids, state)
         if step >= longest - 1:
             ids = np.array([sampler.choose(row, rng) for row, rng in zip(logits, rngs)])
             yield ids.copy()
 
 
-def _read(model: RNNLM, layers: list[Layer], ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
-    """Scores of the next words (B, V) on the host and the new state, after one id of each row.
-
-    The layers of the model are in evaluation mode meanwhile, and then as they were.
-    """
-    modes = [layer.training for layer in layers]
-    try:
-        for layer in layers:
-            layer.training = False
-        with one_blas_thread():
-            logits, state = model.step(asarray(ids), state)
-    finally:
-        for layer, training in zip(layers, modes):
-            layer.training = training
+def _read(model: RNNLM, ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
+    """Scores of the next words (B, V) on the host and the new state, after one id of each row."""
+    with one_blas_thread():
+        logits, state = model.step(asarray(ids), state)
     scores = asnumpy(logits)
     return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state

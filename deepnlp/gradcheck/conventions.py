@@ -70,10 +70,27 @@ def read_code(given: Any) -> Code:
         return _class(given)
     if inspect.isroutine(given):
         return Code(getattr(given, "__name__", "function"), object(), given, None)
-    layer = copy.deepcopy(given)
+    layer = _copied(given)
     is_called = not hasattr(layer, "forward") and callable(layer)
     forward = layer.__call__ if is_called else _method(layer, "forward")
     return Code(type(layer).__name__, layer, forward, _method(layer, "backward"))
+
+
+def _copied(layer: Any) -> Any:
+    """A copy, or an error that names the attribute of which there can be none."""
+    try:
+        return copy.deepcopy(layer)
+    except Exception as error:
+        for name, value in getattr(layer, "__dict__", {}).items():
+            try:
+                copy.deepcopy(value)
+            except Exception:
+                raise TypeError(
+                    f"check_gradients: the attribute {name} of this {type(layer).__name__} cannot "
+                    f"be copied ({error}): make it in forward, or leave it out of the copy with "
+                    "__deepcopy__"
+                ) from error
+        raise
 
 
 def _pair(given: Any) -> Code:

@@ -13,6 +13,7 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.ownership import claim
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.kernels.steps import States, Steps
@@ -332,6 +333,7 @@ class TimeRecurrent(Recurrent):
 
     def _start(self, N: int, dtype: Any) -> States:
         """The states a forward over a batch of N starts from."""
+        claim(self, "forward")  # it ends in a state that it carries
         if self.h is None or not (self.stateful or self._given):
             return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
         for name, state in zip(self._states, self.state, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_ids, xp
+from deepnlp.backend.checks import check_numbers
 from deepnlp.layers import SoftmaxWithLoss
 from deepnlp.models.model import Model
 
@@ -91,11 +92,12 @@ def token_ids(
         ...
     ValueError: a text: ids should be from 0 to 4, got 5
     """
-    array = numpy.asarray(ids)
+    array = numpy.asanyarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         found = f"shape {array.shape} of {array.dtype}"
         raise ValueError(f"expected a vector of integer ids, got {found}")
     if len(array) < least:
         raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
+    check_numbers("a text", "ids", array)
     check_ids("a text", array, vocab_size)
     return array.astype(numpy.int64)

@@ -18,7 +18,8 @@ from deepnlp.files.writing import finite
 from deepnlp.tasks import Task
 from deepnlp.training.runfolder import RunFolder
 
-NUMBERS = (int, float, type(None))
+FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
+STATUSES = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY, "interrupted")
 
 
 @dataclass
@@ -60,6 +61,8 @@ class Result:
     folder : str or None
     files : list of str
         The files of the run in that folder.
+    digest : str or None
+        Of the options, the metrics and this result (:meth:`RunFolder.digest`).
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Result:
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     folder: str | None = None
     files: list[str] = dataclasses.field(default_factory=list)
+    digest: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -104,6 +108,7 @@ class Result:
         if folder is not None:
             there = {*folder.files(), folder.result.name}
             self.folder, self.files = str(folder.path), [n for n in folder.FILES if n in there]
+            self.digest = folder.digest(self.to_dict())
             folder.write_result(self.to_dict())
         return Result.from_dict(finite(self.to_dict()))
 
@@ -141,11 +146,15 @@ class Result:
                 raise ValueError(f"its {name!r} is {table[name]!r}")
         known = {name: value for name, value in table.items() if name in own}
         figures = {name: value for name, value in table.items() if name not in own}
+        if table["status"] not in STATUSES:
+            raise ValueError(f"its 'status' is {table['status']!r}")
         baselines = known.get("baselines", {})
+        metric = next(iter(figures), "")  # that of the baselines too
         for name, value in [*baselines.items(), *figures.items()]:
             is_table = isinstance(value, dict)
             splits = [value.get(split) for split in ("valid", "test")] if is_table else []
-            if (name in baselines and not is_table) or any(type(x) not in NUMBERS for x in splits):
+            least = 1 if (metric if name in baselines else name).startswith("perplexity") else None
+            if (name in baselines and not is_table) or not all(is_figure(x, least) for x in splits):
                 raise ValueError(f"its {name!r} is {value!r}")
         return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})
 
@@ -184,6 +193,16 @@ class Result:
         }
         known = [text.format(cost) for text, cost in costs.items() if cost is not None]
         return "\n".join([*lines, ", ".join(known)]).rstrip()
+
+
+def is_figure(value: Any, least: float | None = None) -> bool:
+    """Whether a value is a finite number, at least ``least``, or None for one that was not finite.
+
+    >>> is_figure(88.0, least=1), is_figure(-3, least=1), is_figure(float("nan")), is_figure(True)
+    (True, False, False, False)
+    """
+    is_number = type(value) in (int, float) and abs(value) <= sys.float_info.max
+    return value is None or (is_number and (least is None or value >= least))
 
 
 def peak_memory_mb() -> float | None:

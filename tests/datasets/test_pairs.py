@@ -297,3 +297,11 @@ def test_each_side_learns_its_own_byte_pairs() -> None:
     assert pairs.target_vocab.eos_id not in target
     again = load_pairs("dates", examples=400, vocabs=pairs.vocabs)
     assert [a.tolist() for a in again.encoded("valid")[0]] == [source.tolist(), target.tolist()]
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \t \n\n"])
+def test_blank_lines_at_the_end_of_a_file_are_no_pairs(tmp_path, end):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(f"a{k}\tb{k}" for k in range(40)) + end, encoding="utf-8")
+    assert sum(map(len, load_pairs(path).splits.values())) == 40
+    path.write_text("a\tb\n\nc\td\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 2: expected a source and a target"):
+        load_pairs(path)

@@ -320,7 +320,8 @@ def test_trials_with_other_options_or_texts_are_not_mixed(whole, tmp_path):
             Logs(search, tmp_path / "study").read_all()
     run_folder.write_config(config)
     result = run_folder.read_result()
-    run_folder.write_result({**result, "corpus": {**result["corpus"], "fingerprint": "other"}})
+    other = {"corpus": {**result["corpus"], "fingerprint": "other"}, "digest": None}
+    run_folder.write_result({**result, **other})
     with pytest.raises(DeepNLPError, match=r"trial-001 and trial-000 .*different texts"):
         Logs(search, tmp_path / "study").read_all()
 

@@ -7,7 +7,7 @@ from deepnlp.checkpoint import read_npz
 from deepnlp.datasets import Corpus
 from deepnlp.models import RNNLM
 from deepnlp.optimizers import SGD
-from deepnlp.tasks import LanguageModelling
+from deepnlp.tasks import LanguageModelling, SequenceToSequence, Tagging
 from deepnlp.text import Vocabulary
 from deepnlp.training import Trainer
 from tests.tasks.tools import predicting
@@ -128,3 +128,17 @@ def test_without_sets_nothing_is_said_of_similarity(corpus):
     model = RNNLM(len(corpus.vocab), 4, 4, dropout=0)
     task.prepare(model)
     assert "similarity" not in task.final(model)
+
+
+@pytest.mark.parametrize("data", [None, 3, "ptb", [1, 2, 3]])
+def test_what_is_no_data_is_named(data):
+    model = RNNLM(5, 4, 4)
+    with pytest.raises(
+        TypeError, match=f"a task or a corpus to train on, got a {type(data).__name__}"
+    ):
+        Trainer(model, data, SGD(model.parameters(), lr=1.0))
+    for task in (LanguageModelling, SequenceToSequence, Tagging):
+        with pytest.raises(
+            TypeError, match=rf"expected what load_\w+.* gives, got a {type(data).__name__}"
+        ):
+            task(data)
