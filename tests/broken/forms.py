@@ -113,7 +113,18 @@ def scope(part: Part, source: str, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng([17, seed])
     module = load(part.form, source)
     known = {"np": np, "rng": rng, "M": module, "normal": lambda *shape: rng.normal(size=shape)}
-    known["FILE"] = module.__file__
+
+    def cell(title: str) -> str:
+        """The lines of a script under this title."""
+        return source.split(f"# %% {title}\n")[1].split("# %%")[0]
+
+    def script(*titles: str) -> Path:
+        """A flat script of these cells, in a file."""
+        path = Path(_folder.name) / f"script_{abs(hash((source, titles)))}.py"
+        path.write_text("import numpy as np\n\n" + "\n".join(map(cell, titles)), encoding="utf-8")
+        return path
+
+    known |= {"FILE": module.__file__, "cell": cell, "script": script}
     exec(part.draw, known)
     return known
 
