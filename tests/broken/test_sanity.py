@@ -1,7 +1,16 @@
-"""The third set by numbers of our own: each tenth layer is right, each tenth mistake is one."""
+"""The newer exams by numbers of our own: each tenth layer is right, each tenth mistake is one."""
 
+import pytest
+
+from tests.broken.forms import faults as faults_of_form
+from tests.broken.forms import names
 from tests.broken.sanity import faults
 
 
 def test_a_tenth_of_the_third_set():
     assert faults("third", every=10) == []
+
+
+@pytest.mark.parametrize("form", names())
+def test_a_tenth_of_each_form(form):
+    assert faults_of_form(form, every=10) == []
