@@ -34,7 +34,7 @@ import numpy as np
 
 from tests.broken.collection import CASES, Broken, Family, Layer
 from tests.broken.judge import located, verdict
-from tests.broken.numeric import distance, numeric, weighted
+from tests.broken.numeric import STEP, distance, numeric, weighted
 
 FORMS = CASES / "forms"
 VERDICTS = ("named", "weak", "misleading", "unknown", "passed wrongly", "refused")
@@ -129,7 +129,7 @@ def scope(part: Part, source: str, seed: int) -> dict[str, Any]:
     return known
 
 
-def errors(part: Part, source: str, seed: int = 0) -> dict[str, float]:
+def errors(part: Part, source: str, seed: int = 0, step: float = STEP) -> dict[str, float]:
     """How far each gradient of the table is from central differences."""
     known = scope(part, source, seed)
 
@@ -151,7 +151,7 @@ def errors(part: Part, source: str, seed: int = 0) -> dict[str, float]:
             given[array] = None
     tables = {array: eval(array, known) for array in part.gradients}
     return {
-        array: distance(given[array], numeric(lambda: weighted(run(), dys), values))
+        array: distance(given[array], numeric(lambda: weighted(run(), dys), values, step))
         for array, values in tables.items()
     }
 

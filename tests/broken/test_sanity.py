@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.broken.cases.right_many import COUNT, fault
 from tests.broken.forms import faults as faults_of_form
 from tests.broken.forms import names
 from tests.broken.sanity import faults
@@ -16,3 +17,7 @@ def test_a_tenth_of_each_form(form):
     if form == "torchfunction":
         pytest.importorskip("torch")
     assert faults_of_form(form, every=10) == []
+
+
+def test_right_layers_in_odd_styles():
+    assert [found for number in range(0, COUNT, 20) if (found := fault(number))] == []

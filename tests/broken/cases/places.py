@@ -1,4 +1,4 @@
-"""A hundred and eleven places where a weight and its gradient may be kept: python -m tests.broken.cases.places.
+"""111 places where a weight and its gradient may be kept: python -m tests.broken.cases.places.
 
 Each layer computes y = x W and gives dx right; its dW is wrong (twice too large, or of another
 shape). None of them may pass. With --right the same layers are right, and none may be accused.
