@@ -25,7 +25,7 @@ from deepnlp.examples import Sizes
 from deepnlp.gradcheck import CAUSES
 
 CASES = Path(__file__).parent / "cases"
-SETS = ("first", "second", "museum", "repaired", "unseen")
+SETS = ("first", "second", "third", "museum", "repaired", "unseen")
 SHAPES = 5
 SMALL = (3, 4, 5, 6)
 Arguments = tuple[Any, ...]
@@ -220,6 +220,15 @@ def load(layer: Layer, edits: tuple[tuple[str, str], ...] = ()) -> Any:
     if hasattr(module, layer.name):
         return getattr(module, layer.name)
     return getattr(module, f"{layer.name}_forward"), getattr(module, f"{layer.name}_backward")
+
+
+def altered_lines(case: Broken) -> set[int]:
+    """The numbers of the lines of the learner's module that a mistake has changed."""
+    layer = case.family.layer
+    before = layer.module[: layer.module.index(layer.source)]
+    before += layer.source[: layer.source.index(case.right)] if case.right else ""
+    first = before.count("\n") + 1
+    return set(range(first, first + case.wrong.count("\n") + 1))
 
 
 def make(layer: Layer, arguments: Arguments, edits: tuple[tuple[str, str], ...] = ()) -> Any:

@@ -1,0 +1,23 @@
+"""The newer exams by numbers of our own: each tenth layer is right, each tenth mistake is one."""
+
+import pytest
+
+from tests.broken.cases.right_many import COUNT, fault
+from tests.broken.forms import faults as faults_of_form
+from tests.broken.forms import names
+from tests.broken.sanity import faults
+
+
+def test_a_tenth_of_the_third_set():
+    assert faults("third", every=10) == []
+
+
+@pytest.mark.parametrize("form", names())
+def test_a_tenth_of_each_form(form):
+    if form == "torchfunction":
+        pytest.importorskip("torch")
+    assert faults_of_form(form, every=10) == []
+
+
+def test_right_layers_in_odd_styles():
+    assert [found for number in range(0, COUNT, 20) if (found := fault(number))] == []
