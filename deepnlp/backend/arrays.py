@@ -231,6 +231,21 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
     return numpy.asarray(getattr(xp._module, "asnumpy", numpy.asarray)(array))
 
 
+def erf(x: Array) -> Array:
+    r"""The error function 2 / sqrt(pi) times the integral of exp(-u^2) from 0 to x, by SciPy.
+
+    >>> erf(asarray([0.0, 1e4]))
+    array([0., 1.])
+    """
+    if name() == "cupy":
+        from cupyx.scipy.special import erf as of_device
+
+        return of_device(x)
+    from scipy.special import erf as of_host  # takes long to import
+
+    return of_host(x) if name() == "numpy" else asarray(of_host(asnumpy(x)))
+
+
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
     """Raise an error if an id lies outside 0 ... size - 1.
 

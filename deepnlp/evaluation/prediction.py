@@ -282,7 +282,8 @@ def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -
     batch_size : int
         N, as for :func:`streams`.
     window : int or None
-        T; by default so many that N x T is at most 512, or 1.
+        T; by default so many that N x T is at most 512, or 1. Of a model that carries no state,
+        which begins anew in each window, T is its ``context``, which is also the most.
 
     Returns
     -------
@@ -296,8 +297,10 @@ def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -
     [[[0, 1, 2]], [[3, 4]]]
     """
     N = min(batch_size, len(ids) - 1)
-    window = max(1, TOKENS_AT_ONCE // N) if window is None else window
+    context = getattr(model, "context", None)
+    window = (context or max(1, TOKENS_AT_ONCE // N)) if window is None else window
     check_number("window", window, whole=True, low=1)
+    window = min(window, context or window)
     for start in range(0, -(-(len(ids) - 1) // N), window):
         inputs, targets = streams(ids, batch_size, start, start + window)
         count = int((targets != IGNORED).sum())

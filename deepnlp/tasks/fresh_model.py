@@ -1,4 +1,4 @@
-"""A fresh RNNLM for a corpus: from word vectors, with fewer output words, from word frequencies."""
+"""A fresh language model for a corpus: from word vectors, word frequencies, or another run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_vectors
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.vectors import rows_for
-from deepnlp.models import RNNLM
+from deepnlp.models import GPT, RNNLM, LanguageModel
 from deepnlp.options import Option, fill
 from deepnlp.vectors import WordVectors
 
@@ -121,7 +121,7 @@ def start_from_unigram(
 
 
 def start_from_run(
-    model: RNNLM,
+    model: LanguageModel,
     corpus: Corpus,
     *,
     start_from: Annotated[str | None, Option(metavar="PATH", resume="moved")] = None,
@@ -157,5 +157,16 @@ def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str
     model = fill(RNNLM, options, len(corpus.vocab), **start)
     model.vocab = corpus.vocab
     fill(start_from_unigram, options, model, corpus)
+    fill(start_from_run, options, model, corpus)
+    return model
+
+
+def fresh_gpt(corpus: Corpus, options: Mapping[str, Any]) -> GPT:
+    """The GPT that options describe, started from another run or from random numbers."""
+    for name in ("vectors", "output_words"):
+        if options[name]:
+            raise ValueError(f"{name} belongs to model='rnnlm', got {options[name]!r} for a gpt")
+    model = fill(GPT, options, len(corpus.vocab))
+    model.vocab = corpus.vocab
     fill(start_from_run, options, model, corpus)
     return model

@@ -238,7 +238,7 @@ class SequenceToSequence(SequenceTask):
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in hidden states and scores of the longest batch, with what backward needs."""
         S, T = (int(n) for n in self._lengths.max(axis=0))
-        cells = model.recurrent_numbers() // 2  # half of them read the source
+        cells = model.numbers_for_backward() // 2  # half of them read the source
         return {
             "hidden states of a batch": self.batch_size * (S + T) * cells,
             "scores of a batch": 3 * self.batch_size * T * model.target_vocab_size,

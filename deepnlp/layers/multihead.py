@@ -1,0 +1,412 @@
+r"""How does every place of a text look at every other, in several ways at once?
+
+A place t asks with a query q_t, a place s answers with its key k_s, and what is read is a weighted
+average of the values v_s. All three are linear in x (N, T, D), and cut into heads, each with
+d = D / heads of their numbers, that look independently::
+
+    q, k, v = heads of x W + b                          (N, heads, T, d) each
+    z = scale q k^T                                     scores (N, heads, T, S)
+    a = softmax(z), zero where the mask is False        weights (N, heads, T, S)
+    y = a v                                             (N, heads, T, d), then (N, T, D) again
+    output = y Wo + bo                                  (N, T, D)
+
+Going back, ``da = dy v^T`` and ``dv = a^T dy`` undo the average, the Jacobian of the softmax makes
+``dz = a * (da - sum(da * a))`` of da row by row, and ``dq = scale dz k``, ``dk = scale dz^T q``.
+
+A mask says where a place may be looked at: (N, S) for the words of a text that are no padding, or
+(N, T, S) for each query. ``causal`` hides what comes later. :class:`MultiHeadAttention` looks at
+its own input, :class:`CrossAttention` at a memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+from deepnlp.backend import Array, Rng, check_number, xp
+from deepnlp.backend.functions import masked_softmax, softmax_grad
+from deepnlp.backend.products import batched_product
+from deepnlp.backend.threads import slices
+from deepnlp.kernels import kernel
+from deepnlp.layer import Layer, keeping, no_backward
+from deepnlp.layers.dense import Affine
+from deepnlp.layers.dropout import Dropout
+from deepnlp.layers.positions import RotaryPositions
+
+SCORES_AT_ONCE = 1 << 20  # where no backward follows
+
+
+@kernel
+def attention_weights(q: Array, k: Array, hidden: Array | None, scale: float) -> Array:
+    """a = softmax(scale q k^T) over the keys that are not hidden, (N, heads, T, S)."""
+    return masked_softmax(scale * batched_product(q, k.swapaxes(-1, -2)), hidden)
+
+
+@kernel
+def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
+    """The gradient of q k^T: scale dz, with z = scale q k^T and dz = a * (da - sum(da * a))."""
+    return scale * softmax_grad(da, a)
+
+
+class HeadedAttention(Layer):
+    """What both kinds share: all from queries, keys and values of heads to the output.
+
+    Attributes
+    ----------
+    weights : array (N, heads, T, S) or None
+        a of the last forward; None where no backward was to follow.
+    """
+
+    weights: Array | None = None
+
+    def __init__(
+        self, Wo: Any, bo: Any, heads: int, scale: float | None, dropout: float, rng: Rng
+    ) -> None:
+        owner = type(self).__name__
+        self.output = Affine(Wo, bo)
+        self.D = self.output.M
+        check_number(f"{owner}: heads", heads, whole=True, low=1)
+        if self.output.D != self.D or self.D % heads:
+            raise ValueError(
+                f"{owner}: Wo should be (D, D) with D a multiple of {heads} heads, got "
+                f"({self.output.D}, {self.D})"
+            )
+        self.heads, self.d = heads, self.D // heads
+        self.scale = 1 / math.sqrt(self.d) if scale is None else scale
+        check_number(f"{owner}: scale", self.scale)
+        self.dropout = Dropout(dropout, rng) if dropout else None
+
+    def _heads(self, x: Array) -> Any:
+        """The heads of what stands beside each other: (N, T, n D) to (n, N, heads, T, d), views."""
+        N, T, width = x.shape
+        return x.reshape(N, T, width // self.D, self.heads, self.d).transpose(2, 0, 3, 1, 4)
+
+    def _joined(self, *heads: Array) -> Array:
+        """The way back: n arrays (N, heads, T, d) to (N, T, n D)."""
+        N, _, T, _ = heads[0].shape
+        return xp.stack(heads, axis=0).transpose(1, 3, 0, 2, 4).reshape(N, T, -1)
+
+    def _hidden(self, mask: Array | None, N: int, T: int, S: int) -> Array | None:
+        """Where the mask is False, (N, 1, 1, S) or (N, 1, T, S); None if nowhere."""
+        if mask is None:
+            return None
+        letters, sizes = ("N T S", {"T": T}) if mask.ndim == 3 else ("N S", {})
+        self._expect("mask", mask, letters, "truth values", N=N, **sizes, S=S)
+        return ~(mask[:, None] if mask.ndim == 3 else mask[:, None, None])
+
+    def _attend(
+        self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False
+    ) -> Array:
+        """The output (N, T, D) of queries (N, heads, T, d), keys and values (N, heads, S, d).
+
+        Where no backward follows, a block of queries at a time.
+        """
+        N, heads, T, _ = q.shape
+        S = k.shape[2]
+        rows = T if keeping() else max(1, SCORES_AT_ONCE // max(1, N * heads * S))
+        parts = []
+        for t in slices(T, max(1, rows)) or [slice(0, 0)]:
+            unseen = None if hidden is None else hidden[:, :, t] if hidden.shape[2] > 1 else hidden
+            s = slice(min(t.stop, S) if causal else S)
+            if causal:
+                later = xp.arange(S)[s] > xp.arange(T)[t][:, None]
+                unseen = later if unseen is None else unseen[..., s] | later
+            a = attention_weights(q[:, :, t], k[:, :, s], unseen, self.scale)
+            dropped = a if self.dropout is None else self.dropout.forward(a)
+            parts.append(batched_product(dropped, v[:, :, s]))
+        y = parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=2)
+        self.weights = a if keeping() else None
+        self.save_for_backward(q, k, v, a, dropped)
+        return self.output.forward(self._joined(y))
+
+    def _attend_backward(self, doutput: Array) -> tuple[Array, Array, Array]:
+        """dq, dk and dv of the heads."""
+        q, k, v, a, dropped = self.saved()
+        # output = y Wo + bo
+        (dy,) = self._heads(self.output.backward(doutput))
+        # y = a v, both for each head
+        da = batched_product(dy, v.swapaxes(-1, -2))
+        dv = batched_product(dropped.swapaxes(-1, -2), dy)
+        if self.dropout is not None:
+            da = self.dropout.backward(da)
+        # a = softmax(z), z = scale q k^T
+        dscores = attention_scores_grad(da, a, self.scale)
+        # a key is used by all queries, a query by all keys
+        return batched_product(dscores, k), batched_product(dscores.swapaxes(-1, -2), q), dv
+
+    def _one_query(self, q: Array, k: Array, v: Array, hidden: Array | None) -> Array:
+        """The output (N, D) of one query (N, heads, 1, d) each."""
+        with no_backward():
+            return self._attend(q, k, v, hidden)[:, 0]
+
+
+class MultiHeadAttention(HeadedAttention):
+    r"""Attention of each place of a text to all places, by several heads.
+
+    .. math::
+        (q, k, v) &= x W + b, \qquad \text{each cut into heads} \\
+        a &= \mathrm{softmax}(\mathrm{scale} \cdot q k^T + \text{mask}), \qquad y = a v \\
+        \mathrm{output} &= (y_1, \dots, y_{heads}) W_o + b_o
+
+    Parameters
+    ----------
+    W : Parameter, View, or array (D, 3D)
+        What makes queries, keys and values, beside each other.
+    b : Parameter or array (3D,) or None
+    Wo : Parameter, View, or array (D, D)
+    bo : Parameter or array (D,) or None
+    heads : int
+        It divides D.
+    causal : bool
+        Whether a place sees itself and what stands before it alone.
+    scale : float, optional
+        What multiplies the scores; 1 / sqrt(d) by default, for heads of d = D / heads numbers.
+    rotary : bool
+        Turn queries and keys by their places (:class:`RotaryPositions`).
+    dropout : float
+        Probability of zeroing a weight while training.
+    context : int
+        Places that a state has room for.
+    rng : numpy.random.Generator, optional
+
+    Notes
+    -----
+    ``forward(x, mask=None)`` takes (N, T, D) and a mask (N, T), or (N, T, T) by query and key,
+    True where a place may be looked at; it gives (N, T, D) and saves x, q, k, v and the weights. A
+    query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
+    of queries at a time. The state of a step are the keys and values so far, each
+    (N, heads, context, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
+    3.2.2.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or D is no multiple of the heads.
+
+    Examples
+    --------
+    >>> attention = MultiHeadAttention.init(D=4, heads=2, causal=True)
+    >>> attention.forward(xp.ones((1, 3, 4), "float32")).shape
+    (1, 3, 4)
+    >>> attention.weights[0, 0].round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.5 , 0.5 , 0.  ],
+           [0.33, 0.33, 0.33]], dtype=float32)
+    """
+
+    axes = "N T D"
+
+    def __init__(
+        self,
+        W: Any,
+        b: Any,
+        Wo: Any,
+        bo: Any,
+        heads: int,
+        causal: bool = False,
+        scale: float | None = None,
+        rotary: bool = False,
+        dropout: float = 0.0,
+        context: int = 1024,
+        rng: Rng = None,
+    ) -> None:
+        self.qkv = Affine(W, b)
+        super().__init__(Wo, bo, heads, scale, dropout, rng)
+        if self.qkv.W.shape != (self.D, 3 * self.D):
+            expected = f"(D, 3D) = {(self.D, 3 * self.D)}"
+            raise ValueError(
+                f"MultiHeadAttention: W should have shape {expected}, got {self.qkv.W.shape}"
+            )
+        self.causal, self.context = causal, context
+        self.rotary = RotaryPositions(self.d) if rotary else None
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        heads: int,
+        rng: Rng = None,
+        dtype: Any = "float32",
+        bias: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+
+        Parameters
+        ----------
+        D, heads : int
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        bias : bool
+            Whether there are b and bo.
+        **options
+            Other arguments of the constructor.
+        """
+        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1)]
+        weights = [weight for part in parts for weight in (part.W, part.b)]
+        return cls(*weights, heads=heads, rng=rng, **options)
+
+    def forward(self, x: Array, mask: Array | None = None) -> Array:
+        """The output (N, T, D) of self-attention."""
+        N, T, _ = x.shape
+        q, k, v = self._heads(self.qkv.forward(x))
+        if self.rotary is not None:
+            places = xp.arange(T)
+            q, k = self.rotary.turned(q, places), self.rotary.turned(k, places)
+        return self._attend(q, k, v, self._hidden(mask, N, T, T), self.causal)
+
+    def backward(self, doutput: Array) -> Array:
+        """dx: through the output, the average, the softmax and the scores to q, k and v."""
+        dq, dk, dv = self._attend_backward(doutput)
+        if self.rotary is not None:  # turned by t steps: turned back
+            places = -xp.arange(dq.shape[2])
+            dq, dk = self.rotary.turned(dq, places), self.rotary.turned(dk, places)
+        # q, k, v = x W + b
+        return self.qkv.backward(self._joined(dq, dk, dv))
+
+    def start(self, N: int) -> tuple[Array, Array, Array]:
+        """Room for keys and values (N, heads, context, d), and none of them in use."""
+        shape = (N, self.heads, self.context, self.d)
+        dtype = self.qkv.W.dtype
+        return xp.zeros(shape, dtype), xp.zeros(shape, dtype), xp.zeros(N, dtype="int64")
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """The output (N, D) at the next place, which sees itself and those before."""
+        self._expect("x", x, "N D", D=self.D)
+        keys, values, t = self.start(len(x)) if state is None else state
+        S = int(t.max(initial=0)) + 1
+        if S > self.context:
+            raise ValueError(f"{type(self).__name__}: a state has room for {self.context} places")
+        with no_backward():
+            q, k, v = self._heads(self.qkv.forward(x[:, None]))
+        if self.rotary is not None:
+            q, k = (self.rotary.turned(each, t[:, None, None]) for each in (q, k))
+        n = xp.arange(len(x))
+        keys, values = keys.copy(), values.copy()  # the caller keeps the state it gave
+        keys[n, :, t], values[n, :, t] = k[:, :, 0], v[:, :, 0]
+        hidden = (xp.arange(S) > t[:, None])[:, None, None]
+        y = self._one_query(q, keys[:, :, :S], values[:, :, :S], hidden)
+        return y, (keys, values, t + 1)
+
+
+class CrossAttention(HeadedAttention):
+    r"""Attention of each place of a text to all places of a memory, by several heads.
+
+    .. math::
+        q &= x W + b, \qquad (k, v) = m W_m + b_m, \qquad \text{each cut into heads} \\
+        a &= \mathrm{softmax}(\mathrm{scale} \cdot q k^T + \text{mask}), \qquad y = a v \\
+        \mathrm{output} &= (y_1, \dots, y_{heads}) W_o + b_o
+
+    Parameters
+    ----------
+    W : Parameter, View, or array (D, D)
+        What makes queries.
+    b : Parameter or array (D,) or None
+    Wm : Parameter, View, or array (D, 2D)
+        What makes keys and values of the memory, beside each other.
+    bm : Parameter or array (2D,) or None
+    Wo : Parameter, View, or array (D, D)
+    bo : Parameter or array (D,) or None
+    heads : int
+        It divides D.
+    scale, dropout, rng
+        As for :class:`MultiHeadAttention`.
+
+    Notes
+    -----
+    ``forward(x, memory, mask=None)`` takes (N, T, D), (N, S, D) and a mask (N, S), or (N, T, S) by
+    query and key, True where a place may be looked at; it gives (N, T, D). ``backward(doutput)``
+    gives ``(dx, dmemory)``. A step begins with ``begin(memory, mask)``, whose keys and values stay.
+    Vaswani et al. 2017, section 3.2.3.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or D is no multiple of the heads.
+
+    Examples
+    --------
+    >>> attention = CrossAttention.init(D=4, heads=2)
+    >>> x, memory = xp.ones((1, 3, 4), "float32"), xp.ones((1, 2, 4), "float32")
+    >>> attention.forward(x, memory, mask=xp.asarray([[True, False]])).shape
+    (1, 3, 4)
+    >>> attention.weights[0, 0, 0].tolist()
+    [1.0, 0.0]
+    """
+
+    axes = "N T D, N S D -> N T D"
+
+    def __init__(
+        self,
+        W: Any,
+        b: Any,
+        Wm: Any,
+        bm: Any,
+        Wo: Any,
+        bo: Any,
+        heads: int,
+        scale: float | None = None,
+        dropout: float = 0.0,
+        rng: Rng = None,
+    ) -> None:
+        self.query, self.memory = Affine(W, b), Affine(Wm, bm)
+        super().__init__(Wo, bo, heads, scale, dropout, rng)
+        shapes, D = (self.query.W.shape, self.memory.W.shape), self.D
+        if shapes != ((D, D), (D, 2 * D)):
+            raise ValueError(
+                "CrossAttention: W and Wm should have shapes (D, D) and (D, 2D) with D = "
+                f"{D}, got {shapes[0]} and {shapes[1]}"
+            )
+
+    @classmethod
+    def init(
+        cls,
+        D: int,
+        heads: int,
+        rng: Rng = None,
+        dtype: Any = "float32",
+        bias: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Fresh weights: matrices from U(-1/sqrt(D), 1/sqrt(D)), biases zero.
+
+        Parameters
+        ----------
+        D, heads : int
+        rng : numpy.random.Generator, optional
+        dtype : data-type
+        bias : bool
+        **options
+            Other arguments of the constructor.
+        """
+        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1)]
+        weights = [weight for part in parts for weight in (part.W, part.b)]
+        return cls(*weights, heads=heads, rng=rng, **options)
+
+    def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
+        """The output (N, T, D) of attention to a memory."""
+        hidden = self._hidden(mask, *x.shape[:2], memory.shape[1])
+        (q,) = self._heads(self.query.forward(x))
+        k, v = self._heads(self.memory.forward(memory))
+        return self._attend(q, k, v, hidden)
+
+    def backward(self, doutput: Array) -> tuple[Array, Array]:
+        """dx by way of the queries, and dmemory by way of keys and values."""
+        dq, dk, dv = self._attend_backward(doutput)
+        return self.query.backward(self._joined(dq)), self.memory.backward(self._joined(dk, dv))
+
+    def begin(self, memory: Array, mask: Array | None = None) -> tuple[Array, ...]:
+        """The state of steps that read a memory: keys and values, and where they are hidden."""
+        N, S, _ = memory.shape
+        hidden = self._hidden(mask, N, 1, S)
+        with no_backward():
+            k, v = self._heads(self.memory.forward(memory))
+        return k, v, xp.zeros((N, 1, 1, S), dtype=bool) if hidden is None else hidden
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """The output (N, D) of one query for each text; the state stays."""
+        self._expect("x", x, "N D", D=self.D)
+        k, v, hidden = state
+        with no_backward():
+            (q,) = self._heads(self.query.forward(x[:, None]))
+        return self._one_query(q, k, v, hidden), state
