@@ -17,7 +17,7 @@ suites:
 Every contestant runs in its own process, all of them in turn. The results go to
 benchmarks/results/SUITE.json (SUITE-cupy.json of a GPU), or to --out. Times are of this machine, as
 busy as it is: let nothing else run. PyTorch takes part where it is installed
-(pip install 'deepnlp[bench]').
+(python -m pip install torch).
 
 examples:
   deepnlp bench
@@ -42,7 +42,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.options import Option
 
 DEFAULT_OUT = "benchmarks/results"
-WITHOUT_TORCH = "PyTorch is left out: it is not installed; pip install 'deepnlp[bench]' brings it"
+WITHOUT_TORCH = "PyTorch is left out: it is not installed; python -m pip install torch brings it"
 
 
 def run(

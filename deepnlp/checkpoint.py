@@ -66,8 +66,8 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     Returns
     -------
     Layer
-        ``into``, or a new model in training mode, as every fresh one is, with hidden state zero.
-        Its ``vocab`` is the one in the file.
+        ``into``, or a new model in evaluation mode, ready to be used, with hidden state zero: say
+        ``.train()`` to go on training it. Its ``vocab`` is the one in the file.
 
     Raises
     ------
@@ -86,7 +86,8 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     FileNotFoundError: no checkpoint nowhere.npz
     """
     path = model_file(path)
-    return unpack_model(path, *read_npz(path), into)
+    model = unpack_model(path, *read_npz(path), into)
+    return model.eval() if into is None else model
 
 
 def unpack_model(

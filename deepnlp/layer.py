@@ -10,7 +10,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from deepnlp.backend import xp
+from deepnlp.backend import Array, xp
 from deepnlp.backend.ownership import claimed
 from deepnlp.backend.shapes import check_inputs, declared, expect
 from deepnlp.parameter import Parameter, View, as_parameter
@@ -558,6 +558,22 @@ def check_layers(owner: str, **layers: Any) -> None:
     for name, layer in layers.items():
         if not isinstance(layer, Layer):
             raise TypeError(f"{owner}: {name} should be a layer, got a {type(layer).__name__}")
+
+
+def with_rows(rows: Array, array: Array, other: Array) -> Array:
+    """An array of a state with some of its rows, by number, replaced by those of another state.
+
+    Where a state grows with what was read, a younger one has fewer numbers in a row: the others
+    are zero.
+
+    >>> with_rows(xp.asarray([1]), xp.asarray([[1, 2], [3, 4]]), xp.asarray([[5]]))
+    array([[1, 2],
+           [5, 0]])
+    """
+    array = array.copy()
+    array[rows] = 0
+    array[(rows, *map(slice, other.shape[1:]))] = other
+    return array
 
 
 def map_state(function: Callable[..., Any], *states: Any) -> Any:

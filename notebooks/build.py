@@ -206,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        print(f"error: {error}; pip install 'deepnlp[notebooks]'", file=sys.stderr)
+        print(f"error: {error}; python -m pip install {error.name}", file=sys.stderr)
         return 2
     return 0
 

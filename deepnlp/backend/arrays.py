@@ -93,8 +93,8 @@ def _import_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DeepNLPError(
-            "the cupy backend needs CuPy, which is not installed: "
-            "pip install 'deepnlp[gpu]' for CUDA 13, or 'deepnlp[gpu-cuda12]' for CUDA 12"
+            "the cupy backend needs CuPy, which is not installed: python -m pip install "
+            "'cupy-cuda13x[ctk]' for CUDA 13, or 'cupy-cuda12x[ctk]' for CUDA 12"
         ) from error
     # `import cupy` works on a machine without a GPU; only this says whether there is one.
     if not cupy.cuda.is_available():

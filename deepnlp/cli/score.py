@@ -32,8 +32,7 @@ def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
     """
     loaded = load_model(model)
     whole, vocab = score(loaded, text_of(text, file)), vocabulary_of(loaded)
-    eos = vocab.token(vocab.eos_id)
-    ends = [end for end, token in enumerate(whole.tokens, start=1) if token == eos]
+    ends = [end for end, token in enumerate(whole.tokens, start=1) if vocab.ends_line(token)]
     lines, shown = [], []
     for start, end in pairwise([0, *ends]):
         if end - start == 1:  # an empty line

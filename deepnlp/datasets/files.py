@@ -1,6 +1,7 @@
-"""Finding and reading the files of a corpus: UTF-8 text, gzip read in place."""
+"""Finding and reading the files of a corpus: text, gzip read in place."""
 
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,12 @@ from typing import Any
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
+#: Words in a file's name that say which split it is.
+SPLIT_WORDS = {
+    "train": {"train", "training"},
+    "valid": {"valid", "validation", "val", "dev"},
+    "test": {"test"},
+}
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
 
@@ -82,6 +89,47 @@ def files_of(
     return path.name, {"all": [path]}
 
 
+def own_files(
+    name_or_path: str | os.PathLike[str], known: Iterable[str], what: str, ending: str = ""
+) -> tuple[str, dict[str, list[Path]]]:
+    """Name and files, by split, of a folder, of a file, or of files with commas between.
+
+    Where their names do not say which split they are, they stand under ``all``: of a folder those
+    whose names end so.
+    """
+    path = Path(name_or_path)
+    if path.is_dir():
+        return path.resolve().name, _files_in(path, ending)
+    names = [name_or_path] if path.exists() else str(name_or_path).split(",")
+    paths = [path_of(name, known, what) for name in names]
+    return paths[0].name, {"all": paths}
+
+
+def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
+    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
+    inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
+    files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
+    # Where a file is there both packed and unpacked, the unpacked one is read.
+    files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
+    splits: dict[str, list[Path]] = {split: [] for split in SPLIT_WORDS}
+    for file in files:
+        words = set(re.split("[^a-z]+", str(inside[file]).lower()))
+        named = [split for split, marks in SPLIT_WORDS.items() if marks & words]
+        if len(named) == 1:
+            splits[named[0]].append(file)
+    missing = [split for split in splits if not splits[split]]
+    if not missing:
+        return splits
+    if len(missing) < len(splits):
+        raise ValueError(
+            f"the folder {path} has no file for {' and '.join(missing)}: name all splits, or none"
+        )
+    texts = [file for file in files if file.name.endswith((ending, f"{ending}.gz"))]
+    if not texts:
+        raise FileNotFoundError(f"the folder {path} holds no {ending} file: expected text in it")
+    return {"all": texts}
+
+
 def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:
     """The file that a path names, or an error that lists the known names; ``what`` it should be.
 
@@ -100,8 +148,8 @@ def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: st
     raise ValueError(f"unknown {what} {str(path)!r}: expected {', '.join(known)} or a path")
 
 
-def read_text(path: Path) -> str:
-    r"""Text of a UTF-8 file, unpacked where its name ends in ``.gz``; line breaks become ``\n``.
+def read_text(path: Path, encoding: str | None = None) -> str:
+    r"""Text of a file, unpacked where its name ends in ``.gz``, as :func:`decode` reads it.
 
     >>> "def read_text" in read_text(Path(__file__))
     True
@@ -115,7 +163,7 @@ def read_text(path: Path) -> str:
             )
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
-    return decode(content, str(path))
+    return decode(content, str(path), encoding)
 
 
 def lines_of(text: str) -> list[str]:
@@ -130,10 +178,10 @@ def lines_of(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """Lines of a text file with their numbers, from 1.
 
     >>> next(numbered_lines(Path(__file__)))[0]
     1
     """
-    return iter(enumerate(lines_of(read_text(path)), start=1))
+    return iter(enumerate(lines_of(read_text(path, encoding)), start=1))

@@ -249,8 +249,8 @@ def score(model: RNNLM, text: str) -> Score:
         raise ValueError("the model has no vocabulary: give it one, model.vocab = vocab")
     eos = vocab.tokens[vocab.eos_id]
     lines = text.removeprefix("\ufeff").strip("\n").split("\n")  # without a byte order mark
-    tokens = [token for line in lines for token in [*vocab.tokenize(line), eos]]
-    if all(token == eos for token in tokens):
+    tokens = vocab.cut.stream(lines)
+    if all(map(vocab.ends_line, tokens)):
         raise ValueError("the text to score holds no words")
     bits = surprisal(model, vocab.encode([eos, *tokens])) / math.log(2)
     return Score(tokens, bits.tolist(), [token not in vocab for token in tokens])

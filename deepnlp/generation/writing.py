@@ -13,17 +13,19 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.backend import Array, asarray, asnumpy, check_number
+from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
-from deepnlp.layer import Layer, map_state
+from deepnlp.layer import Layer, map_state, with_rows
 from deepnlp.models import RNNLM
-from deepnlp.text import Vocabulary, tokeniser
+from deepnlp.text import Vocabulary
 
 Ids = NDArray[np.int_]
 
 LINE_MEMORY = 100  # words of a line that are kept to decide on spaces and quotes
+PART_OF_LETTER = "\ufffd"  # what tokens of bytes are that do not yet make a letter
+LETTER_BYTES = 4  # in UTF-8, at most
 
 
 class Sampling(TypedDict, total=False):
@@ -162,7 +164,7 @@ def generate_many(
     for ids in generate_batch(model, [*map(vocab.encode, texts)], length, **sampling):
         for row in sorted(unfinished):
             texts[row].append(vocab.token(ids[row]))
-            if stop_at_eos and ids[row] == vocab.eos_id:
+            if stop_at_eos and vocab.ends_line(texts[row][-1]):
                 unfinished.remove(row)
         if not unfinished:
             break
@@ -207,13 +209,13 @@ def generate_ids(
     5
     """
     sampler, rng = _sampler(model, length, **sampling)
-    last = vocabulary_of(model).eos_id if stop_at_eos else None
+    vocab = vocabulary_of(model) if stop_at_eos else None
     steps = _continuations(model, _prompts(model, [prompt_ids]), length, sampler, [rng])
 
     def ids() -> Iterator[int]:
         for (id_,) in steps:
             yield int(id_)
-            if id_ == last:
+            if vocab is not None and vocab.ends_line(vocab.token(id_)):
                 return
 
     return ids()
@@ -305,7 +307,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     """
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
-    return tokeniser(vocab.tokenizer).stream(prompt.split("\n"))[:-1]
+    return vocab.cut.split_lines(prompt)
 
 
 def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:
@@ -330,16 +332,20 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     >>> list(text_pieces(vocab, ["it"], vocab.encode(["'s", "so", "."]).tolist()))
     ['it', "'s", ' so', '.']
     """
-    line = list(tokens)
-    yield vocab.detokenize(line)
+    yield vocab.detokenize(tokens)
+    # Spaces and quotes depend on the words before in the line; the last ones are enough.
+    line = [*tokens][-LINE_MEMORY:]
+    written = len(line)
     for id_ in ids:
-        # Spaces and quotes depend on the words before in the line; the last ones are enough.
-        line = line[-LINE_MEMORY:]
-        before = vocab.detokenize(line)
         line.append(vocab.token(id_))
-        yield vocab.detokenize(line)[len(before) :]
-        if id_ == vocab.eos_id:
-            line = []
+        text = vocab.detokenize(line)
+        if text.endswith(PART_OF_LETTER) and len(line) - written < LETTER_BYTES:
+            continue  # the rest of the letter follows
+        yield text[len(vocab.detokenize(line[:written])) :]
+        line = [] if vocab.ends_line(line[-1]) else line[-LINE_MEMORY:]
+        written = len(line)
+    if written < len(line):
+        yield PART_OF_LETTER
 
 
 def _sampler(
@@ -358,7 +364,8 @@ def _sampler(
     if seed is not None:
         check_number("seed", seed, whole=True, low=0)
         rng = np.random.default_rng(seed)
-    banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
+    unknown = None if allow_unknown or model.vocab is None else model.vocab.unk_id
+    banned = () if unknown is None else (unknown,)
     return Sampler(**choice, banned=banned), rng or backend.rng()
 
 
@@ -385,12 +392,13 @@ def _continuations(
     begins = [longest - len(prompt) for prompt in prompts]
     # A row that has not begun reads id 0 without effect: it begins with a fresh state.
     padded = np.array([[0] * begin + prompt for begin, prompt in zip(begins, prompts)])
-    fresh = state = model.start(len(prompts))
+    state = model.start(len(prompts))
     layers = model._layers()
     for step in range(longest - 1 + length if length else 0):
         if step and step in begins:
-            beginning = asarray(np.array(begins) == step)
-            state = map_state(partial(_with_rows, beginning), state, fresh)
+            beginning = asarray(np.flatnonzero(np.array(begins) == step))
+            fresh = model.start(len(beginning))
+            state = map_state(partial(with_rows, beginning), state, fresh)
         if step < longest:
             ids = padded[:, step]
         logits, state = _read(model, layers, ids, state)
@@ -415,10 +423,3 @@ def _read(model: RNNLM, layers: list[Layer], ids: Ids, state: Any) -> tuple[NDAr
             layer.training = training
     scores = asnumpy(logits)
     return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state
-
-
-def _with_rows(rows: Array, array: Array, other: Array) -> Array:
-    """The array with those of its rows replaced that a mask (B,) tells."""
-    array = array.copy()
-    array[rows] = other[rows]
-    return array

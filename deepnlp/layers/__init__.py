@@ -26,7 +26,12 @@ from deepnlp.layers.positions import PositionalEmbedding, RotaryPositions, Sinus
 from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
-from deepnlp.layers.transformer import FeedForward, Residual, TransformerBlock
+from deepnlp.layers.transformer import (
+    FeedForward,
+    Residual,
+    TransformerBlock,
+    TransformerDecoderBlock,
+)
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
 

@@ -28,7 +28,7 @@ from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.products import batched_product
 from deepnlp.backend.threads import slices
 from deepnlp.kernels import kernel
-from deepnlp.layer import Layer, keeping, no_backward
+from deepnlp.layer import Layer, expect, keeping, no_backward
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
 from deepnlp.layers.positions import RotaryPositions
@@ -48,13 +48,30 @@ def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
     return scale * softmax_grad(da, a)
 
 
+def _with_room(kept: Array, S: int) -> Array:
+    """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
+    return kept.copy() if S <= kept.shape[2] else xp.concatenate([kept, xp.zeros_like(kept)], axis=2)
+
+
+def hidden_by(owner: Layer, mask: Array | None, N: int, T: int, S: int) -> Array | None:
+    """Where a mask is False, (N, 1, 1, S) or (N, 1, T, S); None if there is no mask.
+
+    ``owner`` is the layer that a message about a wrong mask names.
+    """
+    if mask is None:
+        return None
+    letters, sizes = ("N T S", {"T": T}) if getattr(mask, "ndim", 0) == 3 else ("N S", {})
+    expect(type(owner).__name__, "mask", mask, letters, "truth values", N=N, **sizes, S=S)
+    return ~(mask[:, None] if mask.ndim == 3 else mask[:, None, None])
+
+
 class HeadedAttention(Layer):
     """What both kinds share: all from queries, keys and values of heads to the output.
 
     Attributes
     ----------
     weights : array (N, heads, T, S) or None
-        a of the last forward; None where no backward was to follow.
+        a of the last forward; None where a block of queries was taken at a time.
     """
 
     weights: Array | None = None
@@ -86,14 +103,6 @@ class HeadedAttention(Layer):
         N, _, T, _ = heads[0].shape
         return xp.stack(heads, axis=0).transpose(1, 3, 0, 2, 4).reshape(N, T, -1)
 
-    def _hidden(self, mask: Array | None, N: int, T: int, S: int) -> Array | None:
-        """Where the mask is False, (N, 1, 1, S) or (N, 1, T, S); None if nowhere."""
-        if mask is None:
-            return None
-        letters, sizes = ("N T S", {"T": T}) if mask.ndim == 3 else ("N S", {})
-        self._expect("mask", mask, letters, "truth values", N=N, **sizes, S=S)
-        return ~(mask[:, None] if mask.ndim == 3 else mask[:, None, None])
-
     def _attend(
         self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False
     ) -> Array:
@@ -115,7 +124,7 @@ class HeadedAttention(Layer):
             dropped = a if self.dropout is None else self.dropout.forward(a)
             parts.append(batched_product(dropped, v[:, :, s]))
         y = parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=2)
-        self.weights = a if keeping() else None
+        self.weights = a if len(parts) == 1 else None
         self.save_for_backward(q, k, v, a, dropped)
         return self.output.forward(self._joined(y))
 
@@ -165,8 +174,8 @@ class MultiHeadAttention(HeadedAttention):
         Turn queries and keys by their places (:class:`RotaryPositions`).
     dropout : float
         Probability of zeroing a weight while training.
-    context : int
-        Places that a state has room for.
+    room : int
+        Places that a fresh state has room for; it is doubled when they are taken.
     rng : numpy.random.Generator, optional
 
     Notes
@@ -175,7 +184,7 @@ class MultiHeadAttention(HeadedAttention):
     True where a place may be looked at; it gives (N, T, D) and saves x, q, k, v and the weights. A
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
-    (N, heads, context, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
+    (N, heads, room, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
     3.2.2.
 
     Raises
@@ -207,7 +216,7 @@ class MultiHeadAttention(HeadedAttention):
         scale: float | None = None,
         rotary: bool = False,
         dropout: float = 0.0,
-        context: int = 1024,
+        room: int = 64,
         rng: Rng = None,
     ) -> None:
         self.qkv = Affine(W, b)
@@ -217,7 +226,7 @@ class MultiHeadAttention(HeadedAttention):
             raise ValueError(
                 f"MultiHeadAttention: W should have shape {expected}, got {self.qkv.W.shape}"
             )
-        self.causal, self.context = causal, context
+        self.causal, self.room = causal, room
         self.rotary = RotaryPositions(self.d) if rotary else None
 
     @classmethod
@@ -252,37 +261,38 @@ class MultiHeadAttention(HeadedAttention):
         q, k, v = self._heads(self.qkv.forward(x))
         if self.rotary is not None:
             places = xp.arange(T)
-            q, k = self.rotary.turned(q, places), self.rotary.turned(k, places)
-        return self._attend(q, k, v, self._hidden(mask, N, T, T), self.causal)
+            q, k = self.rotary.at(q, places), self.rotary.at(k, places)
+        return self._attend(q, k, v, hidden_by(self, mask, N, T, T), self.causal)
 
     def backward(self, doutput: Array) -> Array:
         """dx: through the output, the average, the softmax and the scores to q, k and v."""
         dq, dk, dv = self._attend_backward(doutput)
         if self.rotary is not None:  # turned by t steps: turned back
             places = -xp.arange(dq.shape[2])
-            dq, dk = self.rotary.turned(dq, places), self.rotary.turned(dk, places)
+            dq, dk = self.rotary.at(dq, places), self.rotary.at(dk, places)
         # q, k, v = x W + b
         return self.qkv.backward(self._joined(dq, dk, dv))
 
     def start(self, N: int) -> tuple[Array, Array, Array]:
-        """Room for keys and values (N, heads, context, d), and none of them in use."""
-        shape = (N, self.heads, self.context, self.d)
+        """Room for keys and values (N, heads, room, d), and none of them in use."""
+        shape = (N, self.heads, self.room, self.d)
         dtype = self.qkv.W.dtype
         return xp.zeros(shape, dtype), xp.zeros(shape, dtype), xp.zeros(N, dtype="int64")
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
+        if not self.causal:
+            raise TypeError(f"{type(self).__name__}: steps need causal=True: no later place is known")
         keys, values, t = self.start(len(x)) if state is None else state
-        S = int(t.max(initial=0)) + 1
-        if S > self.context:
-            raise ValueError(f"{type(self).__name__}: a state has room for {self.context} places")
+        S = int(t.max()) + 1 if len(x) else 1
         with no_backward():
             q, k, v = self._heads(self.qkv.forward(x[:, None]))
         if self.rotary is not None:
-            q, k = (self.rotary.turned(each, t[:, None, None]) for each in (q, k))
+            q, k = (self.rotary.at(each, t[:, None, None]) for each in (q, k))
         n = xp.arange(len(x))
-        keys, values = keys.copy(), values.copy()  # the caller keeps the state it gave
+        # the caller keeps the state it gave
+        keys, values = (_with_room(each, S) for each in (keys, values))
         keys[n, :, t], values[n, :, t] = k[:, :, 0], v[:, :, 0]
         hidden = (xp.arange(S) > t[:, None])[:, None, None]
         y = self._one_query(q, keys[:, :, :S], values[:, :, :S], hidden)
@@ -385,7 +395,7 @@ class CrossAttention(HeadedAttention):
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of attention to a memory."""
-        hidden = self._hidden(mask, *x.shape[:2], memory.shape[1])
+        hidden = hidden_by(self, mask, *x.shape[:2], memory.shape[1])
         (q,) = self._heads(self.query.forward(x))
         k, v = self._heads(self.memory.forward(memory))
         return self._attend(q, k, v, hidden)
@@ -398,7 +408,7 @@ class CrossAttention(HeadedAttention):
     def begin(self, memory: Array, mask: Array | None = None) -> tuple[Array, ...]:
         """The state of steps that read a memory: keys and values, and where they are hidden."""
         N, S, _ = memory.shape
-        hidden = self._hidden(mask, N, 1, S)
+        hidden = hidden_by(self, mask, N, 1, S)
         with no_backward():
             k, v = self._heads(self.memory.forward(memory))
         return k, v, xp.zeros((N, 1, 1, S), dtype=bool) if hidden is None else hidden

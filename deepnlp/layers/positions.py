@@ -10,44 +10,44 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Rng, asarray, check_number, xp
+from deepnlp.backend import Array, Rng, asarray, check_ids, check_number, xp
 from deepnlp.backend.initialisers import normal
 from deepnlp.layer import Layer
 from deepnlp.parameter import Parameter
 
 
-class AddedPositions(Layer):
-    """What both kinds share that add a row of a table to each place: the steps."""
+class Positions(Layer):
+    """What all kinds share: the places of a forward, and steps whose state is the place."""
 
-    axes = "N T D"
     D: int
 
-    def table(self, T: int, like: Array) -> Array:
-        """The rows of the first T places, (T, D), in the number type of an array."""
+    def at(self, x: Array, t: Array) -> Array:
+        """y (..., D) from x (..., D) at places t, of the shape (...) or one that broadcasts."""
         raise NotImplementedError
 
     def forward(self, x: Array) -> Array:
-        """y_t = x_t + P_t."""
-        self.save_for_backward(x.shape[1])
-        return x + self.table(x.shape[1], x)
+        """y at the places 0, 1, ... of the last axis but one."""
+        t = xp.arange(x.shape[-2])
+        self.save_for_backward(t)
+        return self.at(x, t)
 
     def backward(self, dy: Array) -> Array:
-        """dx = dy: a sum passes its gradient on."""
+        """dx = dy, where something is added: a sum passes its gradient on."""
         self.saved()
         return dy
 
     def start(self, N: int) -> Array:
-        """The place of the next step of each sequence: the first."""
+        """The place (N,) of the next step of each sequence: the first."""
         return xp.zeros(N, dtype="int64")
 
     def step(self, x: Array, state: Array | None = None) -> tuple[Array, Array]:
-        """y (N, D) = x + P_t at the place t of each sequence, which is the state (N,)."""
+        """y (N, D) at the place of each sequence, and the next place."""
         self._expect("x", x, "N D", D=self.D)
         t = self.start(len(x)) if state is None else state
-        return x + self.table(int(t.max(initial=0)) + 1, x)[t], t + 1
+        return self.at(x, t), t + 1
 
 
-class PositionalEmbedding(AddedPositions):
+class PositionalEmbedding(Positions):
     r"""A learnt vector for each place, added to what stands there.
 
     .. math:: y_t = x_t + P_t, \qquad dx_t = dy_t, \qquad dP_t = \sum_n dy_{nt}
@@ -74,6 +74,8 @@ class PositionalEmbedding(AddedPositions):
     [[[1.0], [2.0]]]
     """
 
+    axes = "N T D"
+
     def __init__(self, P: Any) -> None:
         self.P = self._weight("P", P, "C D")
         self.C, self.D = self.P.shape
@@ -90,23 +92,20 @@ class PositionalEmbedding(AddedPositions):
         """
         return cls(Parameter(normal((C, D), 0.02, rng, dtype), "P"))
 
-    def table(self, T: int, like: Array) -> Array:
-        """The first T rows of P."""
-        if T > self.C:
-            raise ValueError(
-                f"{type(self).__name__}: there are vectors for {self.C} places, got {T} steps"
-            )
-        return self.P.value[:T]
+    def at(self, x: Array, t: Array) -> Array:
+        """y = x + P_t."""
+        check_ids(type(self).__name__, t, self.C, "places")
+        return x + self.P.value[t]
 
     def backward(self, dy: Array) -> Array:
         """dx = dy; dP_t = the sum of dy_t over the sequences."""
-        (T,) = self.saved()
+        (t,) = self.saved()
         # y_nt = x_nt + P_t: a row of P is added in all N sequences
-        self.P.accumulate_rows(xp.arange(T), dy.sum(axis=0))
+        self.P.accumulate_rows(t, dy.sum(axis=0))
         return dy
 
 
-class SinusoidalPositions(AddedPositions):
+class SinusoidalPositions(Positions):
     r"""A fixed vector for each place, of sines and cosines, added to what stands there.
 
     .. math::
@@ -135,18 +134,20 @@ class SinusoidalPositions(AddedPositions):
     [[[0.0, 1.0], [0.841, 0.54]]]
     """
 
+    axes = "N T D"
+
     def __init__(self, D: int) -> None:
         check_number(f"{type(self).__name__}: D", D, whole=True, low=1)
         self.D = D
 
-    def table(self, T: int, like: Array) -> Array:
-        """Sines in the even columns, cosines in the odd ones."""
-        angles = xp.arange(T)[:, None] * 10000.0 ** (-2 * xp.arange((self.D + 1) // 2) / self.D)
-        both = xp.stack([xp.sin(angles), xp.cos(angles)], axis=2).reshape(T, -1)
-        return both[:, : self.D].astype(like.real.dtype)
+    def at(self, x: Array, t: Array) -> Array:
+        """y = x + P_t, with sines in the even columns and cosines in the odd ones."""
+        angles = t[:, None] * 10000.0 ** (-2 * xp.arange((self.D + 1) // 2) / self.D)
+        P = xp.stack([xp.sin(angles), xp.cos(angles)], axis=2).reshape(len(t), -1)
+        return x + P[:, : self.D].astype(x.real.dtype)
 
 
-class RotaryPositions(Layer):
+class RotaryPositions(Positions):
     r"""Pairs of numbers turned by an angle that grows with the place.
 
     .. math::
@@ -192,18 +193,13 @@ class RotaryPositions(Layer):
         check_number(f"{type(self).__name__}: base", base, above=0)
         self.D, self.base = D, base
 
-    def forward(self, x: Array) -> Array:
-        """y_t = R_t x_t."""
-        self.save_for_backward()
-        return self.turned(x, xp.arange(x.shape[-2]))
-
     def backward(self, dy: Array) -> Array:
         """dx_t = R_t^T dy_t, the rotation by minus the angle."""
-        self.saved()
-        return self.turned(dy, -xp.arange(dy.shape[-2]))
+        (t,) = self.saved()
+        return self.at(dy, -t)
 
-    def turned(self, x: Array, t: Array) -> Array:
-        """The vectors x (..., T, D) turned by t steps: (T,), or such that broadcasts to x's."""
+    def at(self, x: Array, t: Array) -> Array:
+        """The vectors x (..., D) turned by t steps, of the shape (...) or one that broadcasts."""
         m = self.D // 2
         angles = t[..., None] * self.base ** (-2 * asarray(range(m)) / self.D)
         cos, sin = (f(angles).astype(x.real.dtype) for f in (xp.cos, xp.sin))

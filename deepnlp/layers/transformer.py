@@ -22,7 +22,7 @@ from deepnlp.layer import Layer, Sequential, check_layers
 from deepnlp.layers.activations import GELU, ReLU, SiLU, SwiGLU
 from deepnlp.layers.dense import Affine
 from deepnlp.layers.dropout import Dropout
-from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention
+from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention, hidden_by
 from deepnlp.layers.norm import LayerNorm, RMSNorm
 
 ACTIVATIONS: dict[str, Any] = {
@@ -89,6 +89,16 @@ class FeedForward(Sequential):
             )
         super().__init__(first, ACTIVATIONS[activation](), second)
 
+    def forward(self, x: Array) -> Array:
+        """y = f(x W1 + b1) W2 + b2."""
+        self.save_for_backward()
+        return super().forward(x)
+
+    def backward(self, dy: Array) -> Array:
+        """dx: back through the second map, f and the first map."""
+        self.saved()
+        return super().backward(dy)
+
     @classmethod
     def init(
         cls,
@@ -151,16 +161,21 @@ class Residual(Layer):
     (2, 4)
     """
 
+    axes = "... D"
+
     def __init__(
         self, layer: Layer, norm: Layer, order: str = "pre", dropout: float = 0.0, rng: Rng = None
     ) -> None:
         check_layers("Residual", layer=layer, norm=norm)
         _one_of("Residual", "order", order, ORDERS)
         self.norm, self.layer, self.order = norm, layer, order
+        if hasattr(norm, "D"):
+            self.D = norm.D
         self.dropout = Dropout(dropout, rng) if dropout else None
 
     def forward(self, x: Array, *others: Any) -> Array:
         """y = x + f(norm(x)), or norm(x + f(x))."""
+        self.save_for_backward()
         y = self.layer.forward(self.norm.forward(x) if self.order == "pre" else x, *others)
         if self.dropout is not None:
             y = self.dropout.forward(y)
@@ -168,6 +183,7 @@ class Residual(Layer):
 
     def backward(self, dy: Array) -> Any:
         """dx = what comes by the road + what comes through f; and dothers, where f gives them."""
+        self.saved()
         # post: y = norm(sum)
         dsum = dy if self.order == "pre" else self.norm.backward(dy)
         # sum = x + dropout(f(...)): both get its gradient
@@ -281,26 +297,26 @@ class TransformerBlock(Layer):
         rng : numpy.random.Generator, optional
         dtype : data-type
         **options
-            ``causal``, ``rotary``, ``scale`` and ``context`` of :class:`MultiHeadAttention`.
+            ``causal``, ``rotary``, ``scale`` and ``room`` of :class:`MultiHeadAttention`.
         """
         _one_of(cls.__name__, "norms", norms, NORMS)
-        attention = MultiHeadAttention.init(D, heads, rng, dtype, bias, dropout=dropout, **options)
-        feed_forward = FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)
-        return cls(
-            attention,
-            feed_forward,
-            *(NORMS[norms](D, bias=bias, dtype=dtype) for _ in range(2)),
-            norm=norm,
-            dropout=dropout,
-            rng=rng,
-        )
+        sizes: Any = D, heads, rng, dtype, bias
+        attentions = [MultiHeadAttention.init(*sizes, dropout=dropout, **options)]
+        if issubclass(cls, TransformerDecoderBlock):
+            attentions.append(CrossAttention.init(*sizes, dropout=dropout))
+        parts = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
+        fresh_norms = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
+        return cls(*parts, *fresh_norms, norm=norm, dropout=dropout, rng=rng)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """Attention, then the feed-forward network."""
+        hidden_by(self, mask, *x.shape[:2], x.shape[1])
+        self.save_for_backward()
         return self.feed_forward.forward(self.attention.forward(x, mask))
 
     def backward(self, dy: Array) -> Array:
         """Back through both."""
+        self.saved()
         return self.attention.backward(self.feed_forward.backward(dy))
 
     def start(self, N: int) -> Any:
@@ -311,3 +327,86 @@ class TransformerBlock(Layer):
         """One step of attention, then the feed-forward network."""
         u, state = self.attention.step(x, state)
         return self.feed_forward.step(u)[0], state
+
+
+class TransformerDecoderBlock(TransformerBlock):
+    r"""A block that also reads a memory: self-attention, cross-attention, feed-forward network.
+
+    .. math::
+        u &= x + \mathrm{attention}(\mathrm{norm}_1(x)) \\
+        v &= u + \mathrm{cross}(\mathrm{norm}_2(u), m) \\
+        y &= v + \mathrm{feedforward}(\mathrm{norm}_3(v))
+
+    which is ``norm="pre"``; with ``"post"`` each norm is taken of the sum.
+
+    Parameters
+    ----------
+    attention : MultiHeadAttention
+        Causal, where the block writes a text.
+    cross : CrossAttention
+    feed_forward : Layer
+    norm1, norm2, norm3 : Layer
+    norm, dropout, rng
+        As for :class:`TransformerBlock`.
+
+    Notes
+    -----
+    ``forward(x, memory, mask=None)`` takes (N, T, D), (N, S, D) and a mask (N, S), True where the
+    memory may be read, and gives (N, T, D). ``backward(dy)`` gives ``(dx, dmemory)``. Steps begin
+    with ``begin(memory, mask)``. Vaswani et al. 2017, section 3.1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or norm is neither.
+
+    Examples
+    --------
+    >>> from deepnlp.backend import xp
+    >>> block = TransformerDecoderBlock.init(D=8, heads=2, causal=True)
+    >>> block.forward(xp.ones((2, 3, 8), "float32"), xp.ones((2, 5, 8), "float32")).shape
+    (2, 3, 8)
+    """
+
+    axes = "N T D, N S D -> N T D"
+
+    def __init__(
+        self,
+        attention: Layer,
+        cross: Layer,
+        feed_forward: Layer,
+        norm1: Layer,
+        norm2: Layer,
+        norm3: Layer,
+        norm: str = "pre",
+        dropout: float = 0.0,
+        rng: Rng = None,
+    ) -> None:
+        self.attention = Residual(attention, norm1, norm, dropout, rng)
+        self.cross = Residual(cross, norm2, norm, dropout, rng)
+        self.feed_forward = Residual(feed_forward, norm3, norm, dropout, rng)
+
+    def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:  # type: ignore[override]
+        """Self-attention, attention to the memory, then the feed-forward network."""
+        hidden_by(self, mask, *x.shape[:2], memory.shape[1])
+        self.save_for_backward()
+        u = self.attention.forward(x)
+        return self.feed_forward.forward(self.cross.forward(u, memory, mask))
+
+    def backward(self, dy: Array) -> tuple[Array, Array]:  # type: ignore[override]
+        """Back through all three; the memory was read by the cross-attention alone."""
+        self.saved()
+        du, dmemory = self.cross.backward(self.feed_forward.backward(dy))
+        return self.attention.backward(du), dmemory
+
+    def begin(self, memory: Array, mask: Array | None = None) -> Any:
+        """The state of steps that read a memory."""
+        cross: Any = self.cross.layer
+        return self.attention.start(len(memory)), cross.begin(memory, mask)
+
+    def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
+        """One step, from the state that :meth:`begin` or the step before gave."""
+        own, memory = state
+        u, own = self.attention.step(x, own)
+        v, memory = self.cross.step(u, memory)
+        return self.feed_forward.step(v)[0], (own, memory)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import normal
-from deepnlp.layer import Layer, Sequential, map_state, no_backward
+from deepnlp.layer import Layer, Sequential, map_state, no_backward, with_rows
 from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Embedding, TransformerBlock
 from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
 from deepnlp.layers.transformer import ACTIVATIONS, NORMS, ORDERS
 from deepnlp.models import options
 from deepnlp.models.language_model import LanguageModel
+from deepnlp.models.parts import draw_by_depth
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter
 
@@ -126,7 +127,7 @@ class GPT(LanguageModel):
         if dropout:
             self.layers.append(Dropout(dropout, rng))
         kinds: Any = {"norm": norm, "norms": norms, "bias": bias, "rng": rng, "dtype": dtype}
-        of_attention: Any = {"rotary": positions == "rotary", "context": context, "causal": True}
+        of_attention: Any = {"rotary": positions == "rotary", "causal": True}
         blocks = [
             TransformerBlock.init(D, heads, M, activation, dropout=dropout, **kinds, **of_attention)
             for _ in range(layers)
@@ -190,12 +191,7 @@ class GPT(LanguageModel):
         for t in range(self.context - self.context // 2, self.context):
             _, half = self.step(read[full, t], half)
 
-        def replaced(array: Array, other: Array) -> Array:
-            array = array.copy()
-            array[full] = other
-            return array
-
-        return map_state(replaced, state, half)
+        return map_state(partial(with_rows, full), state, half)
 
     def _features(self, ids: Array) -> Array:
         """What the output is computed from, (N, T, D)."""
@@ -212,12 +208,3 @@ class GPT(LanguageModel):
         D, M = given["embed_size"], given["feed_size"] or 4 * given["embed_size"]
         return int(given["layers"] * (14 * D + 4 * M + 3 * given["heads"] * self.context))
 
-
-def draw_by_depth(blocks: list[Any], rng: Rng, std: float = 0.02) -> None:
-    """Matrices from N(0, std^2), and those that add to a road at std / sqrt(their number)."""
-    roads = [road for block in blocks for road in vars(block).values()]
-    for road in roads:
-        *others, last = [p for p in road.layer.parameters() if len(p.shape) == 2]
-        for parameter in others:
-            parameter.value = normal(parameter.shape, std, rng, parameter.dtype)
-        last.value = normal(last.shape, std / math.sqrt(len(roads)), rng, last.dtype)

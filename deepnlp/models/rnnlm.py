@@ -275,9 +275,10 @@ class RNNLM(LanguageModel):
         """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
         if self._output is None:
             return ids
-        if self.vocab is None:
+        unk_id = None if self.vocab is None else self.vocab.unk_id
+        if unk_id is None:
             raise ValueError("RNNLM: with output_ids, model.vocab must say which id <unk> has")
-        return self._output.targets(ids, self.vocab.unk_id)
+        return self._output.targets(ids, unk_id)
 
     @property
     def output_size(self) -> int:

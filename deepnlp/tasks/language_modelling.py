@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from deepnlp.backend import Array
+from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.generation import generate
@@ -151,8 +152,9 @@ class LanguageModelling(CorpusTask):
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Perplexity of a split, at batch 1."""
-        return {"perplexity": perplexity(model, self.corpus.splits[split], 1)}, {}
+        """Perplexity of a split, at batch 1, and the bits that it means for a byte and a word."""
+        value = perplexity(model, self.corpus.splits[split], 1)
+        return {"perplexity": value, **self.corpus.bits(split, value)}, {}
 
     def final(self, model: Any) -> dict[str, Any]:
         """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
@@ -193,12 +195,18 @@ class LanguageModelling(CorpusTask):
         return {**super().facts(), **({"vectors": self.vectors.coverage} if self.vectors else {})}
 
     def describe(self) -> str:
-        """The corpus in one line, and its vectors in another."""
+        """The corpus, its unknown words and its vectors, each in a line."""
         return "\n".join([super().describe(), *([self.vectors.describe()] if self.vectors else [])])
 
     def watched(self) -> tuple[Any, int]:
         """The validation text, and the steps of truncated backpropagation."""
         return self.corpus.valid, self.time_size
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
+        """The task on the corpus that options name; in the vocabulary of a model to start from."""
+        start = options["start_from"]
+        return super().load(options, load(start) if start and model is None else model)
 
     def build_model(self, options: Mapping[str, Any]) -> RNNLM | GPT:
         """A fresh model, started from word frequencies, vectors or a run as the options say."""

@@ -194,6 +194,11 @@ class Task:
         return cls.measure is not Task.measure
 
     @classmethod
+    def recipe_for(cls, options: Mapping[str, Any]) -> str | None:
+        """The recipe that counts where none is named, for the data that options name."""
+        return cls.recipe
+
+    @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
         """:attr:`metric` and :attr:`higher_is_better` of the task that options describe."""
         return cls.metric, cls.higher_is_better

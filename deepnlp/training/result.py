@@ -162,7 +162,8 @@ class Result:
         main, streams = next(iter(splits), ""), self.figures.get("eval_batch_size", 1)
         for name, figures in splits.items():
             if name != f"{main}_batched":
-                rows.append(("model" if name == main else f"  {name}", figures))
+                short = f"  {name.replace('bits_per_', 'bits/')}"
+                rows.append(("model" if name == main else short, figures))
             elif streams != 1:
                 rows.append((f"  in {streams} streams", figures))
         lines = [f"{'':14}{'valid':>11}{'test':>10}"]

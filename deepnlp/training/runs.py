@@ -19,6 +19,8 @@ from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
 
+TIMED = 5  # steps of a plan
+
 
 def train(
     config: TrainConfig,
@@ -190,24 +192,28 @@ def build_schedule(config: TrainConfig, steps: int) -> Schedule:
 
 @dataclass
 class Plan:
-    """What a run would do, without doing it: memory is an estimate, in MB (2**20 bytes)."""
+    """What a run would do, without doing it: memory in MB (2**20 bytes) and time are estimates."""
 
     corpus: str
     model: str
     parameters: int
     steps: int
     memory_mb: dict[str, float]
+    seconds: float
 
     def table(self) -> str:
         """Everything as text."""
         parts = {**self.memory_mb, "together, beside the interpreter": sum(self.memory_mb.values())}
         memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in parts.items()]
         lines = [self.corpus, "", self.model, "", "memory (estimate)", *memory]
-        return "\n".join([*lines, "", f"{self.steps:,} steps in all"])
+        time = f"about {Progress.format_interval(self.seconds)} of training on this machine"
+        return "\n".join([*lines, "", f"{self.steps:,} steps in all, {time}"])
 
 
 def plan(config: TrainConfig) -> Plan:
-    """Build the model, say how large it is and what memory training would take, and stop.
+    """Build the model, say how large it is and what training would take, and stop.
+
+    A few steps are made, to know how long one takes.
 
     Parameters
     ----------
@@ -223,5 +229,12 @@ def plan(config: TrainConfig) -> Plan:
     }
     bytes_each = trainer.parameters[0].dtype.itemsize
     memory = {part: count * bytes_each / 2**20 for part, count in numbers.items()}
-    steps = trainer.epochs * len(trainer.batches)
-    return Plan(trainer.task.describe(), trainer.model.summary(), size, steps, memory)
+    steps, batches = trainer.epochs * len(trainer.batches), trainer.batches
+    described = trainer.task.describe(), trainer.model.summary(), size, steps, memory
+    trainer.task.begin_epoch(trainer.model)
+    times = []
+    for k in range(TIMED):
+        clock = Clock()
+        trainer.train_step(*batches[k * (len(batches) - 1) // TIMED])
+        times.append(clock.times()["seconds"])
+    return Plan(*described, steps * min(times))

@@ -256,7 +256,7 @@ class Trainer:
             state.add(loss, norm, targets)
             clock.tokens += targets
             name, figure = self.task.training_figure(state.mean_loss)
-            figures = f", {name} {figure_text(figure)}, norm {norm:.2f}, "
+            figures = f"{name} {figure_text(figure)}, norm {norm:.2f}, "
             speed = f"{clock.tokens_per_second:,.0f} tokens/s"
             progress.step(f"epoch {state.epoch + 1}/{self.epochs}", figures + speed)
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:

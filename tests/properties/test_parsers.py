@@ -116,7 +116,7 @@ def read_words(path: Path) -> Any:
 PARSERS = {
     "corpus of words": Parser("c.txt", lambda: TEXT, lambda path: load_corpus(path)),
     "corpus of characters": Parser(
-        "c.txt", lambda: TEXT, lambda path: load_corpus(path, tokenizer="chars")
+        "c.txt", lambda: TEXT, lambda path: load_corpus(path, tokens="character")
     ),
     "packed corpus": Parser("c.txt.gz", lambda: gzip.compress(TEXT, mtime=0), load_corpus),
     "pairs": Parser("p.tsv", lambda: PAIRS, load_pairs),
