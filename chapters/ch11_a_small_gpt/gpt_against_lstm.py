@@ -43,8 +43,8 @@ class Config:
     steps: int = 1500
     every: int = 150
     warmup: int = 100
-    lr_gpt: float = 0.002
-    lr_lstm: float = 0.005
+    lr_gpt: float = 0.003
+    lr_lstm: float = 0.01
     measured: int = 30_000  # tokens of the validation text
     seeds: int = 3
     out: str = "runs/ch11"
@@ -89,7 +89,7 @@ def fresh(kind: str, V: int, seed: int, config: Config) -> Any:
 
 
 def train(kind: str, corpus: Corpus, seed: int, config: Config) -> dict[str, Any]:
-    """The loss in nats per token at some steps, and the processor seconds of training until then."""
+    """Losses in nats per token at some steps, and processor seconds of training until then."""
     model, rng = fresh(kind, len(corpus.vocab), seed, config), np.random.default_rng(seed)
     optimizer = AdamW(model.parameters(), betas=(0.9, 0.99), weight_decay=0.1, decay="matrices")
     ids, T, N = np.asarray(corpus.train), config.T, config.N

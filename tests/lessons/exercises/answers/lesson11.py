@@ -2,9 +2,9 @@
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
-
 
 
 def pairs_by_index(words):
@@ -16,17 +16,17 @@ def pairs_by_index(words):
 
 
 def pairs_by_sorting(words):
-    every = [(a, b) for w, n in words.items() for a, b in zip(w, w[1:]) for _ in range(n)]
+    every = [(a, b) for w, n in words.items() for a, b in pairwise(w) for _ in range(n)]
     return sorted(set(every), key=every.count)[-1]
 
 
 def unweighed(words):
-    every = [pair for w in words for pair in zip(w, w[1:])]
+    every = [pair for w in words for pair in pairwise(w)]
     return max(every, key=every.count)
 
 
 def rarest(words):
-    every = [pair for w, n in words.items() for pair in list(zip(w, w[1:])) * n]
+    every = [pair for w, n in words.items() for pair in list(pairwise(w)) * n]
     return min(every, key=every.count)
 
 
@@ -101,10 +101,14 @@ def wave(step, peak, warmup, total, low):
 
 def rates_by_numpy(step, peak, warmup, total, low):
     part = np.clip((step - warmup) / (total - warmup), 0, 1)
-    return np.where(step < warmup, peak * step / warmup, low + (peak - low) * np.cos(part * np.pi / 2) ** 2)
+    return np.where(
+        step < warmup, peak * step / warmup, low + (peak - low) * np.cos(part * np.pi / 2) ** 2
+    )
 
 
-def adam(w, g, m, v, t, lr, b1, b2, decay, *, of_g=None, shrink=True, root=np.sqrt, correct=1, sign=1):
+def adam(
+    w, g, m, v, t, lr, b1, b2, decay, *, of_g=None, shrink=True, root=np.sqrt, correct=1, sign=1
+):
     g = g if of_g is None else of_g(g, w, decay)
     m = m + (1 - b1) * (g - m)
     v = v + (1 - b2) * (g * g - v)
@@ -196,7 +200,9 @@ def predict_by_table(ids, k):
 def predict_with(ids, k, before=1.0, last=0, start=0, turned=False):
     p = []
     for t in range(len(ids)):
-        pairs = [(int(ids[s]), int(ids[s + 1])) for s in range(max(0, t + last)) if s + 1 < len(ids)]
+        pairs = [
+            (int(ids[s]), int(ids[s + 1])) for s in range(max(0, t + last)) if s + 1 < len(ids)
+        ]
         pairs = [pair[::-1] for pair in pairs] if turned else pairs
         after = [b for a, b in pairs if a == ids[t]]
         n = np.array([before + after.count(j) for j in range(k)])
@@ -207,5 +213,3 @@ def predict_with(ids, k, before=1.0, last=0, start=0, turned=False):
 def predict_unigram(ids, k):
     n = np.cumsum(np.eye(k)[ids], axis=0) + 1
     return n / n.sum(axis=1, keepdims=True)
-
-
