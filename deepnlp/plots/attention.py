@@ -22,6 +22,7 @@ def attention_map(
     target: Sequence[str],
     weights: np.ndarray[Any, Any],
     *,
+    labels: tuple[str, str] = ("source", "written"),
     title: str = "Where the decoder looked, for each token it wrote",
     path: str | PathLike[str] | None = None,
 ) -> Figure:
@@ -35,6 +36,8 @@ def attention_map(
         T tokens; the mark of the end is shown as such.
     weights : numpy.ndarray, shape (T, S)
         From 0, white, to 1, dark.
+    labels : tuple of str
+        What the columns and the rows are.
     title : str
     path : str or path, optional
         Where to save the figure.
@@ -67,8 +70,8 @@ def attention_map(
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(labelsize=10, top=True, labeltop=True, bottom=False, labelbottom=False)
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("source", fontsize=9, color=GREY, loc="left")
-    axes.set_ylabel("written", fontsize=9, color=GREY, loc="top")
+    axes.set_xlabel(labels[0], fontsize=9, color=GREY, loc="left")
+    axes.set_ylabel(labels[1], fontsize=9, color=GREY, loc="top")
     cell_borders(axes)
     axes.spines[:].set_color("#BBBBBB")
     scale = figure.colorbar(image, ticks=[0, 0.5, 1], shrink=min(1, 1.2 / height), anchor=(0, 1))
