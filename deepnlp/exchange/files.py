@@ -97,7 +97,8 @@ def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray
         text = None
     state = {name: tensor for name, tensor in state.items() if not skipped.fullmatch(str(name))}
     _check_sizes(path, state, len(content))
-    return {name: x.detach().resolve_neg().contiguous().numpy() for name, x in state.items()}, text
+    with _reading(path, "state_dict of PyTorch"):
+        return {k: x.detach().resolve_neg().contiguous().numpy() for k, x in state.items()}, text
 
 
 def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
