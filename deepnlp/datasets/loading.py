@@ -57,8 +57,9 @@ def load_corpus(
     tokens : str, optional
         What text is cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
         characters of tinyshakespeare, and words. Those of ``ptb`` and ``wikitext-2`` stand between
-        white space, as with ``whitespace`` those of any text. ``bpe`` learns byte pairs from the
-        training split (:class:`~deepnlp.text.BPE`), for a vocabulary of 5,000 by default.
+        white space, as with ``whitespace`` those of any text. ``bpe`` learns byte pairs that occur
+        twice, or ``min_count`` times, in the training split (:class:`~deepnlp.text.BPE`), for a
+        vocabulary of 5,000 by default.
     keep_case : bool
         Words keep their capital letters.
     column : str, optional
