@@ -26,8 +26,6 @@ NO_SPACE_BEFORE = frozenset([*",.;:!?)]}%", "...", "()", "n't", "n’t"])
 NO_SPACE_AFTER = frozenset("([{$#@¿¡")
 QUOTES = frozenset("\"'`")
 ELIDED = frozenset([*"cdjlmnst", "qu"])  # l'été, in French
-    ["c", "d", "j", "l", "m", "n", "s", "t", "qu", "jusqu", "lorsqu", "puisqu", "quelqu"]
-)  # l'été, in French
 
 # An end mark, closing quotes or brackets, white space, and then something that can begin a
 # sentence: a capital, a digit, an underscore, perhaps inside quotes or brackets.
