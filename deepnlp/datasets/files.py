@@ -11,12 +11,6 @@ from typing import Any
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
-#: Words in a file's name that say which split it is.
-SPLIT_WORDS = {
-    "train": {"train", "training"},
-    "valid": {"valid", "validation", "val", "dev"},
-    "test": {"test"},
-}
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
 
@@ -24,6 +18,7 @@ LEAST_BOUND = 1 << 26  # bytes that are read of any file
 SOURCES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
 )
+SPLIT_WORDS: dict[str, list[str]] = SOURCES.pop("splits")  # in a file's name say which split it is
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
@@ -78,19 +73,28 @@ def located(plain: Path) -> Path | None:
 
 
 def files_of(
-    name_or_path: str | os.PathLike[str], kind: str, what: str, data: str | os.PathLike[str] | None
+    name_or_path: str | os.PathLike[str],
+    kind: str,
+    what: str,
+    data: str | os.PathLike[str] | None,
+    ending: str | None = None,
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a known source of a kind, or of the path of one file."""
+    """Name and files, by split, of a known source of a kind, or of the path of one file.
+
+    With an ending the path may be one of a folder too, or several: :func:`own_files`.
+    """
     name = str(name_or_path)
     if name in SOURCES[kind]:
         folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
         return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
+    if ending is not None:
+        return own_files(name_or_path, SOURCES[kind], what, ending)
     path = path_of(name_or_path, SOURCES[kind], what)
     return path.name, {"all": [path]}
 
 
 def own_files(
-    name_or_path: str | os.PathLike[str], known: Iterable[str], what: str, ending: str = ""
+    name_or_path: str | os.PathLike[str], known: Iterable[str], what: str, ending: str
 ) -> tuple[str, dict[str, list[Path]]]:
     """Name and files, by split, of a folder, of a file, or of files with commas between.
 
@@ -114,7 +118,7 @@ def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
 
     def named(file: Path) -> list[str]:
         words = set(re.split("[^a-z]+", str(inside[file]).lower()))
-        return [split for split, marks in SPLIT_WORDS.items() if marks & words]
+        return [split for split, marks in SPLIT_WORDS.items() if words.intersection(marks)]
 
     splits = {split: [file for file in files if named(file) == [split]] for split in SPLIT_WORDS}
     missing = [split for split in splits if not splits[split]]
