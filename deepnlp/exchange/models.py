@@ -165,7 +165,7 @@ def read_model(
             raise ValueError(f"the vocabulary should have {V} tokens, as encoder.weight, got {n}")
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
-    return model
+    return cast(Model, model.eval())
 
 
 def _with_vectors(path: Path, like: Any, side: str) -> Model:
