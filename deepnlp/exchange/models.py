@@ -114,7 +114,7 @@ def read_model(
     Returns
     -------
     Model
-        In training mode, its hidden state zero.
+        In evaluation mode, its hidden state zero.
 
     Raises
     ------
