@@ -181,23 +181,19 @@ class Corpus(Splits):
 
 
 def encode_corpus(
-    name: str,
-    tokens: Tokens,
-    vocab: Vocabulary,
-    note: str = "",
-    texts: Mapping[str, str] | None = None,
+    name: str, tokens: Tokens, vocab: Vocabulary, note: str, texts: Mapping[str, str]
 ) -> Corpus:
     """A corpus from the tokens of its three splits, which need two or more each.
 
     >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}
-    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"])).test.tolist()
+    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"]), "", {}).test.tolist()
     [0, 3]
     """
     for split in SPLITS:
         check_enough(f"the {split} split of {name}", len(tokens[split]), "tokens", 2)
     sizes = {
         split: Size(len(text.encode("utf-8")), len(text.split()), len(set(tokens[split])))
-        for split, text in (texts or {}).items()
+        for split, text in texts.items()
     }
     train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
     return Corpus(name, vocab, train, valid, test, note, sizes)
