@@ -255,9 +255,8 @@ class MultiHeadAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
-        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1)]
-        weights: Any = [weight for part in parts for weight in (part.W, part.b)]
-        return cls(*weights, heads=heads, rng=rng, **options)
+        qkv, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1))
+        return cls(qkv.W, qkv.b, output.W, output.b, heads, rng=rng, **options)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of self-attention."""
@@ -393,9 +392,9 @@ class CrossAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
-        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1)]
-        weights: Any = [weight for part in parts for weight in (part.W, part.b)]
-        return cls(*weights, heads=heads, rng=rng, **options)
+        query, memory, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1))
+        weights = query.W, query.b, memory.W, memory.b, output.W, output.b
+        return cls(*weights, heads, rng=rng, **options)
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of attention to a memory."""

@@ -307,9 +307,9 @@ class TransformerBlock(Layer):
         attentions: list[Any] = [MultiHeadAttention.init(*sizes, dropout=dropout, **options)]
         if issubclass(cls, TransformerDecoderBlock):
             attentions.append(CrossAttention.init(*sizes, dropout=dropout))
-        parts: Any = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
-        fresh_norms: Any = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
-        return cls(*parts, *fresh_norms, norm=norm, dropout=dropout, rng=rng)
+        parts = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
+        fresh_norms = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
+        return cls(*parts, *fresh_norms, norm, dropout, rng)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """Attention, then the feed-forward network."""
