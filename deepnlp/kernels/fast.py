@@ -23,9 +23,10 @@ from deepnlp.backend.threads import in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
-    "add_rows", "affine_nll", "at_every_place", "attention_scores_grad", "attention_weights", "gelu",
-    "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm", "layer_norm_backward",
-    "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward", "sum_by_id", "update_all",
+    "add_rows", "affine_nll", "at_every_place", "attention_scores_grad", "attention_weights",
+    "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm",
+    "layer_norm_backward", "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward",
+    "sum_by_id", "update_all",
 ]  # fmt: skip
 
 BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own cache holds

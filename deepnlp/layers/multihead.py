@@ -50,7 +50,7 @@ def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
 
 def _with_room(kept: Array, S: int) -> Array:
     """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
-    return kept.copy() if S <= kept.shape[2] else xp.concatenate([kept, xp.zeros_like(kept)], axis=2)
+    return xp.concatenate([kept, xp.zeros_like(kept)], axis=2) if kept.shape[2] < S else kept.copy()
 
 
 def hidden_by(owner: Layer, mask: Array | None, N: int, T: int, S: int) -> Array | None:
@@ -255,9 +255,8 @@ class MultiHeadAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
-        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1)]
-        weights = [weight for part in parts for weight in (part.W, part.b)]
-        return cls(*weights, heads=heads, rng=rng, **options)
+        qkv, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1))
+        return cls(qkv.W, qkv.b, output.W, output.b, heads, rng=rng, **options)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of self-attention."""
@@ -287,7 +286,7 @@ class MultiHeadAttention(HeadedAttention):
         """The output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
         if not self.causal:
-            raise TypeError(f"{type(self).__name__}: steps need causal=True: no later place is known")
+            raise TypeError(f"{type(self).__name__}: a step sees what came before: causal=True")
         keys, values, t = self.start(len(x)) if state is None else state
         S = int(t.max()) + 1 if len(x) else 1
         with no_backward():
@@ -393,13 +392,13 @@ class CrossAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
-        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1)]
-        weights = [weight for part in parts for weight in (part.W, part.b)]
-        return cls(*weights, heads=heads, rng=rng, **options)
+        query, memory, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1))
+        weights = query.W, query.b, memory.W, memory.b, output.W, output.b
+        return cls(*weights, heads, rng=rng, **options)
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of attention to a memory."""
-        hidden = hidden_by(self, mask, *x.shape[:2], memory.shape[1])
+        hidden = hidden_by(self, mask, len(x), x.shape[1], memory.shape[1])
         (q,) = self._heads(self.query.forward(x))
         k, v = self._heads(self.memory.forward(memory))
         return self._attend(q, k, v, hidden)
