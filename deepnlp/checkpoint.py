@@ -86,8 +86,7 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     FileNotFoundError: no checkpoint nowhere.npz
     """
     path = model_file(path)
-    model = unpack_model(path, *read_npz(path), into)
-    return model.eval() if into is None else model
+    return unpack_model(path, *read_npz(path), into)
 
 
 def unpack_model(
@@ -105,7 +104,7 @@ def unpack_model(
         raise ValueError(f"{path}: {error}") from error
     for name, vocab in vocabs.items():
         setattr(model, name, vocab)
-    return model
+    return model.eval() if into is None else model
 
 
 def model_file(path: str | PathLike[str]) -> Path:

@@ -22,7 +22,9 @@ def gpt(tools: Torch, V: int, D: int, layers: int, heads: int, context: int) -> 
         From ids (N, T) and a cache, a list of keys and values by layer or None, logits (N, T, V)
         and the next cache.
     """
-    torch, nn = tools.torch, tools.torch.nn
+    from torch import nn
+
+    torch = tools.torch
     attend = nn.functional.scaled_dot_product_attention
 
     class Block(nn.Module):

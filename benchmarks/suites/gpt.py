@@ -1,4 +1,4 @@
-"""``gpt``: a training step of a GPT, and text from it with keys and values kept; against PyTorch."""
+"""``gpt``: a training step of a GPT, and text with keys and values kept; against PyTorch."""
 
 from __future__ import annotations
 

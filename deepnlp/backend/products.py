@@ -38,7 +38,7 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
 
 
 def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """A_n B_n for every n: (N, ..., n, k) times (N, ..., k, m) is (N, ..., n, m), in ``out`` if given.
+    """A_n B_n for every n: (N, ..., n, k) times (N, ..., k, m), in ``out`` if given.
 
     >>> batched_product(xp.ones((2, 1, 3)), xp.ones((2, 3, 1))).tolist()
     [[[3.0]], [[3.0]]]

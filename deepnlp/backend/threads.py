@@ -23,6 +23,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
+import numpy
 from threadpoolctl import ThreadpoolController
 
 from deepnlp.backend.checks import check_number
@@ -37,6 +38,18 @@ def _number_from_environment() -> int:
             return int(value)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
+
+def _keep_freed_memory() -> None:
+    """Have GNU's C library keep up to 64 MB that were freed, for the arrays of the next step.
+
+    It keeps twice the largest block that was ever freed, of those up to 32 MB, and gives the rest
+    back to the system, from which every training step would ask for it again. So a block of that
+    size is freed once; it is never written, and so takes no memory.
+    """
+    numpy.empty((1 << 25) - (1 << 16), dtype="uint8")
+
+
+_keep_freed_memory()
 
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether what runs is a piece of work that was shared out."""

@@ -47,10 +47,10 @@ def run_of(path: str) -> RunFolder | None:
     return run if run.config.is_file() else None
 
 
-def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None, **how: str | None) -> Corpus:
+def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None, **how: Any) -> Corpus:
     """The corpus that was asked for, or that of the run of a model, in the model's vocabulary.
 
-    ``how`` to read it are ``column`` and ``encoding``.
+    ``how`` to read it: ``column`` and ``encoding``.
 
     >>> corpus_of("best.npz", Vocabulary.build(["cat"]))
     Traceback (most recent call last):

@@ -54,6 +54,25 @@ class Splits:
         text = json.dumps([tokens if len(tokens) > 1 else tokens[0], parts])
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes, for the log of a run.
+
+        Examples
+        --------
+        >>> ids = (vocab := Vocabulary.build(["a"])).encode(["a", "a"])
+        >>> Corpus("tiny", vocab, ids, ids, ids).facts()["vocabulary"]
+        3
+        """
+        V = [len(vocab) for vocab in self.vocabs]
+        facts = {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "note": vars(self).get("note"),
+            self.unit: {split: len(part) for split, part in self.splits.items()},
+            "vocabulary": V if len(V) > 1 else V[0],
+        }
+        return {name: fact for name, fact in facts.items() if fact is not None}
+
     def describe(self) -> str:
         """One line for a log: name, sizes, fingerprint.
 
@@ -160,45 +179,24 @@ class Corpus(Splits):
                 )
         return text
 
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes, for the log of a run.
-
-        Examples
-        --------
-        >>> ids = (vocab := Vocabulary.build(["a"])).encode(["a", "a"])
-        >>> Corpus("tiny", vocab, ids, ids, ids).facts()["vocabulary"]
-        3
-        """
-        return {
-            "name": self.name,
-            "fingerprint": self.fingerprint,
-            "note": self.note,
-            "tokens": self.tokens,
-            "vocabulary": len(self.vocab),
-        }
-
 
 def encode_corpus(
-    name: str,
-    tokens: Tokens,
-    vocab: Vocabulary,
-    note: str = "",
-    texts: Mapping[str, str] | None = None,
+    name: str, tokens: Tokens, vocab: Vocabulary, note: str, texts: Mapping[str, str]
 ) -> Corpus:
     """A corpus from the tokens of its three splits, which need two or more each.
 
     >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}
-    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"])).test.tolist()
+    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"]), "", {}).test.tolist()
     [0, 3]
     """
     for split in SPLITS:
         check_enough(f"the {split} split of {name}", len(tokens[split]), "tokens", 2)
     sizes = {
         split: Size(len(text.encode("utf-8")), len(text.split()), len(set(tokens[split])))
-        for split, text in (texts or {}).items()
+        for split, text in texts.items()
     }
-    ids = (vocab.encode(tokens[split]) for split in SPLITS)
-    return Corpus(name, vocab, *ids, note, sizes)
+    train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
+    return Corpus(name, vocab, train, valid, test, note, sizes)
 
 
 def check_enough(name: str, count: int, what: str, least: int) -> None:
@@ -207,7 +205,7 @@ def check_enough(name: str, count: int, what: str, least: int) -> None:
         raise ValueError(f"{name} has {count} {what}, expected at least {least}: give it more text")
 
 
-def divide_text(text: str) -> dict[str, str]:
+def divide_text(text: str, at_lines: bool = True) -> dict[str, str]:
     r"""The splits of a text: as of a sequence, but cut at the end of a line nearby, or of a word.
 
     The text is divided, not its tokens, so that all tokenisers have the same text in a split.
@@ -217,7 +215,7 @@ def divide_text(text: str) -> dict[str, str]:
     """
 
     def near(place: int) -> int:
-        for mark in "\n ":
+        for mark in "\n " if at_lines else "":
             ends = text.rfind(mark, 0, place) + 1, text.find(mark, place) + 1
             nearest = min(ends, key=lambda end: abs(end - place))
             if abs(nearest - place) <= len(text) // 100:

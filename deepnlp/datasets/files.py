@@ -11,22 +11,20 @@ from typing import Any
 from deepnlp.datasets.manifest import set_with
 from deepnlp.files.reading import decode, unpacked
 
-#: Words in a file's name that say which split it is.
-SPLIT_WORDS = {
-    "train": {"train", "training"},
-    "valid": {"valid", "validation", "val", "dev"},
-    "test": {"test"},
-}
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
+
+NameOrPath = str | os.PathLike[str]
+Folder = NameOrPath | None
 
 #: By kind and name, the files in the data folder and how they are read.
 SOURCES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
 )
+SPLIT_WORDS: dict[str, list[str]] = SOURCES.pop("splits")  # in a file's name say which split it is
 
 
-def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
+def data_folder(data: Folder = None) -> Path:
     """Folder that holds the data sets.
 
     Parameters
@@ -78,29 +76,29 @@ def located(plain: Path) -> Path | None:
 
 
 def files_of(
-    name_or_path: str | os.PathLike[str], kind: str, what: str, data: str | os.PathLike[str] | None
+    name_or_path: NameOrPath, kind: str, what: str, data: Folder = None, ending: str | None = None
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a known source of a kind, or of the path of one file."""
+    """Name and files, by split, of a known source of a kind, or of what :func:`own_files` finds."""
     name = str(name_or_path)
-    if name in SOURCES[kind]:
-        folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
-        return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
-    path = path_of(name_or_path, SOURCES[kind], what)
-    return path.name, {"all": [path]}
+    if name not in SOURCES[kind]:
+        return own_files(name_or_path, SOURCES[kind], what, ending)
+    folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
+    return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
 
 
 def own_files(
-    name_or_path: str | os.PathLike[str], known: Iterable[str], what: str, ending: str = ""
+    name_or_path: NameOrPath, known: Iterable[str], what: str, ending: str | None = None
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a folder, of a file, or of files with commas between.
+    """Name and files, by split, of one file; with an ending also of several, or of a folder.
 
-    Where their names do not say which split they are, they stand under ``all``: of a folder those
-    whose names end so.
+    Several have commas between. Where the names in a folder do not say which split they are, those
+    with the ending stand under ``all``.
     """
     path = Path(name_or_path)
-    if path.is_dir():
+    if ending is not None and path.is_dir():
         return path.resolve().name, _files_in(path, ending)
-    names = [name_or_path] if path.exists() else str(name_or_path).split(",")
+    is_one = ending is None or path.exists()
+    names = [name_or_path] if is_one else str(name_or_path).split(",")
     paths = [path_of(name, known, what) for name in names]
     return paths[0].name, {"all": paths}
 
@@ -114,7 +112,7 @@ def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
 
     def named(file: Path) -> list[str]:
         words = set(re.split("[^a-z]+", str(inside[file]).lower()))
-        return [split for split, marks in SPLIT_WORDS.items() if marks & words]
+        return [split for split, marks in SPLIT_WORDS.items() if words.intersection(marks)]
 
     splits = {split: [file for file in files if named(file) == [split]] for split in SPLIT_WORDS}
     missing = [split for split in splits if not splits[split]]
@@ -130,7 +128,7 @@ def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
     return {"all": texts}
 
 
-def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:
+def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
     """The file that a path names, or an error that lists the known names; ``what`` it should be.
 
     >>> path_of("nothing", ["simlex"], "similarity set")

@@ -5,8 +5,8 @@ import platform
 
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import text_in
-from deepnlp.datasets.corpus import Corpus, check_enough, divide, divide_text, encode_corpus
-from deepnlp.datasets.files import SOURCES, files_of, own_files
+from deepnlp.datasets.corpus import Corpus, check_enough, divide_text, encode_corpus
+from deepnlp.datasets.files import SOURCES, files_of
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
 from deepnlp.text import UNK, Tokeniser, Vocabulary
 from deepnlp.text.tokenisers import split_words
@@ -57,8 +57,9 @@ def load_corpus(
     tokens : str, optional
         What text is cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
         characters of tinyshakespeare, and words. Those of ``ptb`` and ``wikitext-2`` stand between
-        white space, as with ``whitespace`` those of any text. ``bpe`` learns byte pairs from the
-        training split (:class:`~deepnlp.text.BPE`), for a vocabulary of 5,000 by default.
+        white space, as with ``whitespace`` those of any text. ``bpe`` learns byte pairs that occur
+        twice, or ``min_count`` times, in the training split (:class:`~deepnlp.text.BPE`), for a
+        vocabulary of 5,000 by default.
     keep_case : bool
         Words keep their capital letters.
     column : str, optional
@@ -110,15 +111,12 @@ def load_corpus(
     size, least = vocab_size or size, min_count or least
     if name == "pydocs":
         texts, vocab = _pydocs_texts(cut, size, least, vocab)
-    elif known:
-        name, paths = files_of(name_or_path, "corpora", "corpus", data)
-        texts = {split: text_in(files) for split, files in paths.items()}
     else:
-        name, paths = own_files(name_or_path, CORPORA, "corpus", ending=".txt")
+        name, paths = files_of(name_or_path, "corpora", "corpus", data, ending=".txt")
         texts = {split: text_in(files, column, encoding) for split, files in paths.items()}
     whole = texts.pop("all", "")
     if whole:
-        texts = divide(whole) if known else divide_text(whole)
+        texts = divide_text(whole, at_lines=not known)
     if vocab is None:
         cut = cut.fitted(texts["train"], vocab_size, least)
     cuts = {split: cut.split_lines(text) for split, text in texts.items()}

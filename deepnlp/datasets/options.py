@@ -20,21 +20,20 @@ DataSeed = Annotated[int, Option(low=0)]
 
 
 def tokeniser_of(tokens: str | None, own: str, keep_case: bool) -> Tokeniser:
-    """The tokeniser for a choice of tokens, where a text has its own.
+    """The tokeniser for a choice of tokens, of a text that has a way of its own.
 
-    Words are cut as the text has them; one that is cut into characters otherwise has no way for
-    words. What learns has not learned yet.
+    ``"word"`` is its own way too, unless that is characters. One that learns has not learned yet.
 
     >>> tokeniser_of("word", "whitespace", keep_case=False).name
     'whitespace'
     >>> tokeniser_of(None, "words", keep_case=True).name
     'cased'
     """
-    if tokens not in (None, *TOKENS):
-        names = ", ".join(map(repr, TOKENS))
-        raise ValueError(f"tokens should be one of {names}, got {tokens!r}")
     if tokens == "bpe":
         return BPE([])
     words = "words" if own == "chars" else own
-    name = {None: own, "word": words, "character": "chars"}.get(tokens, tokens)
-    return tokeniser("cased" if keep_case and name == "words" else name or own)
+    ways = {None: own, "word": words, "character": "chars", "whitespace": "whitespace"}
+    if tokens not in ways:
+        names = ", ".join(map(repr, TOKENS))
+        raise ValueError(f"tokens should be one of {names}, got {tokens!r}")
+    return tokeniser("cased" if keep_case and ways[tokens] == "words" else ways[tokens])

@@ -11,7 +11,7 @@ import numpy as np
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import JSON, is_table, rows, text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, files_of, lines_of, numbered_lines, own_files
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, numbered_lines
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Tokeniser, Vocabulary
@@ -166,10 +166,7 @@ def load_pairs(
     elif name == "dates":
         parts = {"all": dates(examples, data_seed)}
     else:
-        if name in PAIRS:
-            name, paths = files_of(name, "pairs", "pairs", data)
-        else:
-            name, paths = own_files(name_or_path, PAIRS, "pairs")
+        name, paths = files_of(name_or_path, "pairs", "pairs", data, ending="")
         how = source["separator"], column, encoding
         parts = {split: _read(files, *how) for split, files in paths.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
@@ -215,12 +212,13 @@ def _pairs_in(
     path: Path, separator: str, column: str | None, encoding: str | None
 ) -> Iterator[Pair]:
     """Pairs from a file that holds source and target in each line, or row."""
-    plain = [*numbered_lines(path, encoding)]
-    while not plain[-1][1].strip():  # the text is not empty
-        plain.pop()
-    lines = ((n, line.split(separator)) for n, line in plain)
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
+    else:
+        plain = [*numbered_lines(path, encoding)]
+        while not plain[-1][1].strip():  # the text is not empty
+            plain.pop()
+        lines = ((n, line.split(separator)) for n, line in plain)
     for number, texts in lines:
         source, *others = (text.replace("\n", " ").strip() for text in texts)
         if not source or not any(others[:1]):

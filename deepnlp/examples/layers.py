@@ -95,7 +95,8 @@ def _inputs(rng: Generator, text: str, sizes: Sizes) -> Inputs:
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
     """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
 
-    ``"mask N,S"`` gives truth values, the first of each row True, and ``"lengths T"`` gives a length from 0 to T for each of N sequences, T for the first.
+    ``"mask N,S"`` gives truth values, the first of each row True, and ``"lengths T"`` a length from
+    0 to T for each of N sequences, T for the first.
     """
     kind, _, letters = text.rpartition(" ")
     axes = shape(letters, sizes._asdict())

@@ -78,8 +78,8 @@ def read_gpt2(path: Path) -> GPT:
     missing += [] if weights else [" or ".join(WEIGHTS)]
     if weights is None or missing:
         raise FileNotFoundError(
-            f"missing in {folder}: {', '.join(missing)}; a GPT-2 of Hugging Face is {CONFIG}, "
-            f"{VOCAB}, {MERGES} and {' or '.join(WEIGHTS)}: put them in one folder"
+            f"missing in {folder}: {', '.join(missing)}: put the files of a GPT-2, as Hugging "
+            "Face has them, into one folder; nothing is downloaded"
         )
     config, tensors = read_json(folder / CONFIG), _read_tensors(weights)
     options = _options(config, tensors)

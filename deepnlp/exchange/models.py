@@ -121,7 +121,7 @@ def read_model(
     Returns
     -------
     Model
-        In training mode, its hidden state zero.
+        In evaluation mode, its hidden state zero.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def read_model(
             raise ValueError(f"the vocabulary should have {V} tokens, as encoder.weight, got {n}")
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
-    return model
+    return cast(Model, model.eval())
 
 
 def format_for(path: Path, format: str | None) -> str:

@@ -103,21 +103,19 @@ def decode(content: bytes, name: str, encoding: str | None = None) -> str:
     >>> decode("\ufeffpre\u0300s\r\n".encode("utf-16"), "notes.txt")
     'près\n'
     """
-
-    def wrong(position: int, cause: str = "") -> ValueError:
-        byte = f"byte 0x{content[position]:02x} at position {position}{cause}"
-        advice = "save it as UTF-8, or name its encoding (deepnlp train --encoding cp1252)"
-        return ValueError(f"{name} is not {encoding.upper()} text: {byte}; {advice}")
-
-    encoding = encoding or ("utf-16" if content.startswith(UTF16) else "utf-8")
+    kind = encoding or ("utf-16" if content.startswith(UTF16) else "utf-8")
+    text, bad, cause = "", -1, ""
     try:
-        text = content.decode(encoding)
+        text = content.decode(kind)
     except UnicodeDecodeError as error:
-        raise wrong(error.start) from None
+        bad = error.start
     except LookupError:
-        raise ValueError(f"unknown encoding {encoding!r}: expected one such as cp1252") from None
+        raise ValueError(f"unknown encoding {kind!r}: expected one such as cp1252") from None
     if "\0" in text:
-        zero = content.index(0)
-        raise wrong(zero, ", as in UTF-16 or in a file that was not written to its end")
+        bad, cause = content.index(0), ", as in UTF-16 or in a file that was not written to its end"
+    if bad >= 0:
+        byte = f"byte 0x{content[bad]:02x} at position {bad}{cause}"
+        advice = "save it as UTF-8, or name its encoding (deepnlp train --encoding cp1252)"
+        raise ValueError(f"{name} is not {kind.upper()} text: {byte}; {advice}")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return unicodedata.normalize("NFC", text)

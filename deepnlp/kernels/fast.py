@@ -23,9 +23,10 @@ from deepnlp.backend.threads import in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
-    "add_rows", "affine_nll", "at_every_place", "attention_scores_grad", "attention_weights", "gelu",
-    "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm", "layer_norm_backward",
-    "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward", "sum_by_id", "update_all",
+    "add_rows", "affine_nll", "at_every_place", "attention_scores_grad", "attention_weights",
+    "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm",
+    "layer_norm_backward", "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward",
+    "sum_by_id", "update_all",
 ]  # fmt: skip
 
 BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own cache holds
@@ -218,13 +219,14 @@ def gelu(x: Array) -> tuple[Array, Array]:
     y, slope = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
 
     def some_rows(rows: Any) -> None:
-        a = x[rows]
-        e = -0.5 * a * a
+        a, e = x[rows], slope[rows]
+        xp.multiply(a, a, out=e)
+        e *= -0.5
         xp.exp(e, out=e)
         w = abs(a)
         w *= _P0 * math.sqrt(0.5)
         w += 1
-        xp.reciprocal(w, out=w)
+        xp.divide(1, w, out=w)
         Phi = _P[4] * w
         for p in _P[3::-1]:
             Phi += p
@@ -237,9 +239,9 @@ def gelu(x: Array) -> tuple[Array, Array]:
         xp.multiply(a, Phi, out=y[rows])
         e *= 1 / math.sqrt(2 * math.pi)
         e *= a
-        xp.add(Phi, e, out=slope[rows])
+        e += Phi
 
-    in_parallel(some_rows, cache_blocks(x.shape, arrays=5))
+    in_parallel(some_rows, cache_blocks(x.shape, arrays=2))
     return y, slope
 
 
@@ -273,7 +275,7 @@ def gelu_tanh(x: Array) -> tuple[Array, Array]:
         square *= t
         xp.add(half, square, out=slope[rows])
 
-    in_parallel(some_rows, cache_blocks(x.shape, arrays=5))
+    in_parallel(some_rows, cache_blocks(x.shape, arrays=2))
     return y, slope
 
 

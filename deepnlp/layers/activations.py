@@ -139,14 +139,15 @@ GELU_A, GELU_B = math.sqrt(2 / math.pi), 0.044715
 
 
 class GELU(Layer):
-    r"""Gaussian error linear unit of every entry: x times the probability that a normal number
-    is below x.
+    r"""Gaussian error linear unit of every entry.
 
     .. math::
-        y = x \, \Phi(x), \qquad \Phi(x) = \tfrac12 \bigl(1 + \mathrm{erf}(x / \sqrt 2)\bigr), \qquad
+        y = x \, \Phi(x), \qquad
+        \Phi(x) = \tfrac12 \bigl(1 + \mathrm{erf}(x / \sqrt 2)\bigr), \qquad
         \frac{dy}{dx} = \Phi(x) + x \frac{e^{-x^2 / 2}}{\sqrt{2 \pi}}
 
-    or, with ``form="tanh"``, the approximation by which GPT-2 was trained,
+    with Phi(x) the probability that a normal number is below x; or, with ``form="tanh"``, the
+    approximation by which GPT-2 was trained,
 
     .. math::
         y = \tfrac12 x (1 + t), \qquad t = \tanh\bigl(\sqrt{2 / \pi} (x + 0.044715 x^3)\bigr)

@@ -50,7 +50,7 @@ def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
 
 def _with_room(kept: Array, S: int) -> Array:
     """A copy of keys or values (N, heads, room, d), with twice the room where it is below S."""
-    return kept.copy() if S <= kept.shape[2] else xp.concatenate([kept, xp.zeros_like(kept)], axis=2)
+    return xp.concatenate([kept, xp.zeros_like(kept)], axis=2) if kept.shape[2] < S else kept.copy()
 
 
 def hidden_by(owner: Layer, mask: Array | None, N: int, T: int, S: int) -> Array | None:
@@ -98,12 +98,6 @@ class HeadedAttention(Layer):
         N, T, width = x.shape
         return x.reshape(N, T, width // self.D, self.heads, self.d).transpose(2, 0, 3, 1, 4)
 
-    def _joined(self, *heads: Array) -> Array:
-        """The way back: n arrays (N, heads, T, d) to (N, T, n D)."""
-        N, _, T, _ = heads[0].shape
-        width = len(heads) * self.D
-        return xp.stack(heads, axis=0).transpose(1, 3, 0, 2, 4).reshape(N, T, width)
-
     def _attend(
         self, q: Array, k: Array, v: Array, hidden: Array | None, causal: bool = False
     ) -> Array:
@@ -127,22 +121,31 @@ class HeadedAttention(Layer):
         y = parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=2)
         self.weights = a if len(parts) == 1 else None
         self.save_for_backward(q, k, v, a, dropped)
-        return self.output.forward(self._joined(y))
+        return self.output.forward(y.swapaxes(1, 2).reshape(N, T, self.D))
 
-    def _attend_backward(self, doutput: Array) -> tuple[Array, Array, Array]:
-        """dq, dk and dv of the heads."""
+    def _attend_backward(self, doutput: Array, *widths: int) -> list[Array]:
+        """dq, dk and dv beside each other as q, k and v were.
+
+        That is (N, T, 3D) for ``widths`` of 3, and (N, T, D) and (N, S, 2D) for 1, 2.
+        """
         q, k, v, a, dropped = self.saved()
+        N, _, T, _ = q.shape
+        lengths = {3: T, 1: T, 2: k.shape[2]}
+        beside = [xp.empty((N, lengths[n], n * self.D), q.dtype) for n in widths]
+        dq, dk, dv = (head for array in beside for head in self._heads(array))
         # output = y Wo + bo
         (dy,) = self._heads(self.output.backward(doutput))
         # y = a v, both for each head
         da = batched_product(dy, v.swapaxes(-1, -2))
-        dv = batched_product(dropped.swapaxes(-1, -2), dy)
+        batched_product(dropped.swapaxes(-1, -2), dy, out=dv)
         if self.dropout is not None:
             da = self.dropout.backward(da)
         # a = softmax(z), z = scale q k^T
         dscores = attention_scores_grad(da, a, self.scale)
         # a key is used by all queries, a query by all keys
-        return batched_product(dscores, k), batched_product(dscores.swapaxes(-1, -2), q), dv
+        batched_product(dscores, k, out=dq)
+        batched_product(dscores.swapaxes(-1, -2), q, out=dk)
+        return beside
 
     def _one_query(self, q: Array, k: Array, v: Array, hidden: Array | None) -> Array:
         """The output (N, D) of one query (N, heads, 1, d) each."""
@@ -252,9 +255,8 @@ class MultiHeadAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
-        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1)]
-        weights = [weight for part in parts for weight in (part.W, part.b)]
-        return cls(*weights, heads=heads, rng=rng, **options)
+        qkv, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (3, 1))
+        return cls(qkv.W, qkv.b, output.W, output.b, heads, rng=rng, **options)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of self-attention."""
@@ -267,12 +269,12 @@ class MultiHeadAttention(HeadedAttention):
 
     def backward(self, doutput: Array) -> Array:
         """dx: through the output, the average, the softmax and the scores to q, k and v."""
-        dq, dk, dv = self._attend_backward(doutput)
+        (dqkv,) = self._attend_backward(doutput, 3)
         if self.rotary is not None:  # turned by t steps: turned back
-            places = -xp.arange(dq.shape[2])
-            dq, dk = self.rotary.at(dq, places), self.rotary.at(dk, places)
+            for turned in self._heads(dqkv)[:2]:
+                turned[...] = self.rotary.at(turned, -xp.arange(turned.shape[2]))
         # q, k, v = x W + b
-        return self.qkv.backward(self._joined(dq, dk, dv))
+        return self.qkv.backward(dqkv)
 
     def start(self, N: int) -> tuple[Array, Array, Array]:
         """Room for keys and values (N, heads, room, d), and none of them in use."""
@@ -284,7 +286,7 @@ class MultiHeadAttention(HeadedAttention):
         """The output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
         if not self.causal:
-            raise TypeError(f"{type(self).__name__}: steps need causal=True: no later place is known")
+            raise TypeError(f"{type(self).__name__}: a step sees what came before: causal=True")
         keys, values, t = self.start(len(x)) if state is None else state
         S = int(t.max()) + 1 if len(x) else 1
         with no_backward():
@@ -390,21 +392,22 @@ class CrossAttention(HeadedAttention):
         **options
             Other arguments of the constructor.
         """
-        parts = [Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1)]
-        weights = [weight for part in parts for weight in (part.W, part.b)]
-        return cls(*weights, heads=heads, rng=rng, **options)
+        query, memory, output = (Affine.init(D, n * D, rng, dtype, bias) for n in (1, 2, 1))
+        weights = query.W, query.b, memory.W, memory.b, output.W, output.b
+        return cls(*weights, heads, rng=rng, **options)
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:
         """The output (N, T, D) of attention to a memory."""
-        hidden = hidden_by(self, mask, *x.shape[:2], memory.shape[1])
+        hidden = hidden_by(self, mask, len(x), x.shape[1], memory.shape[1])
         (q,) = self._heads(self.query.forward(x))
         k, v = self._heads(self.memory.forward(memory))
         return self._attend(q, k, v, hidden)
 
     def backward(self, doutput: Array) -> tuple[Array, Array]:
         """dx by way of the queries, and dmemory by way of keys and values."""
-        dq, dk, dv = self._attend_backward(doutput)
-        return self.query.backward(self._joined(dq)), self.memory.backward(self._joined(dk, dv))
+        dquery, dmemory = self._attend_backward(doutput, 1, 2)
+        # q = x W + b, and k, v = m Wm + bm
+        return self.query.backward(dquery), self.memory.backward(dmemory)
 
     def begin(self, memory: Array, mask: Array | None = None) -> tuple[Array, ...]:
         """The state of steps that read a memory: keys and values, and where they are hidden."""

@@ -32,7 +32,10 @@ ACTIVATIONS: dict[str, Any] = {
     "silu": SiLU,
     "swiglu": SwiGLU,
 }
-NORMS: dict[str, Any] = {"layer": LayerNorm.init, "rms": lambda D, bias, dtype: RMSNorm.init(D, dtype)}
+NORMS: dict[str, Any] = {
+    "layer": LayerNorm.init,
+    "rms": lambda D, bias, dtype: RMSNorm.init(D, dtype),  # noqa: ARG005 (it never has a bias)
+}
 ORDERS = ("pre", "post")
 
 
@@ -82,7 +85,7 @@ class FeedForward(Sequential):
         first, second = Affine(W1, b1), Affine(W2, b2)
         self.D = first.D
         wide = 2 * second.D if activation == "swiglu" else second.D
-        if first.M != wide or second.M != self.D:
+        if (wide, self.D) != (first.M, second.M):
             raise ValueError(
                 f"FeedForward: W1 {first.W.shape} and W2 {second.W.shape} should be (D, M) and "
                 "(M, D), or for 'swiglu' (D, 2M) and (M, D)"
@@ -301,16 +304,16 @@ class TransformerBlock(Layer):
         """
         _one_of(cls.__name__, "norms", norms, NORMS)
         sizes: Any = D, heads, rng, dtype, bias
-        attentions = [MultiHeadAttention.init(*sizes, dropout=dropout, **options)]
+        attentions: list[Any] = [MultiHeadAttention.init(*sizes, dropout=dropout, **options)]
         if issubclass(cls, TransformerDecoderBlock):
             attentions.append(CrossAttention.init(*sizes, dropout=dropout))
         parts = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
         fresh_norms = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
-        return cls(*parts, *fresh_norms, norm=norm, dropout=dropout, rng=rng)
+        return cls(*parts, *fresh_norms, norm, dropout, rng)
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """Attention, then the feed-forward network."""
-        hidden_by(self, mask, *x.shape[:2], x.shape[1])
+        hidden_by(self, mask, len(x), x.shape[1], x.shape[1])
         self.save_for_backward()
         return self.feed_forward.forward(self.attention.forward(x, mask))
 
@@ -388,12 +391,12 @@ class TransformerDecoderBlock(TransformerBlock):
 
     def forward(self, x: Array, memory: Array, mask: Array | None = None) -> Array:  # type: ignore[override]
         """Self-attention, attention to the memory, then the feed-forward network."""
-        hidden_by(self, mask, *x.shape[:2], memory.shape[1])
+        hidden_by(self, mask, len(x), x.shape[1], memory.shape[1])
         self.save_for_backward()
         u = self.attention.forward(x)
         return self.feed_forward.forward(self.cross.forward(u, memory, mask))
 
-    def backward(self, dy: Array) -> tuple[Array, Array]:  # type: ignore[override]
+    def backward(self, dy: Array) -> tuple[Array, Array]:
         """Back through all three; the memory was read by the cross-attention alone."""
         self.saved()
         du, dmemory = self.cross.backward(self.feed_forward.backward(dy))

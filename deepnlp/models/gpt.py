@@ -110,10 +110,11 @@ class GPT(LanguageModel):
     ) -> None:
         self._remember(GPT, **locals())
         V, D, self.context = self.vocab_size, embed_size, context
+        d = D // heads
         together = {
             f"heads should divide embed_size, got {heads} and {D}": D % heads != 0,
-            f"rotary positions turn pairs, so embed_size / heads should be even, got {D // heads}": (
-                positions == "rotary" and D // heads % 2 != 0
+            f"rotary positions turn pairs: embed_size / heads should be even, got {d}": (
+                positions == "rotary" and d % 2 != 0
             ),
         }
         options.refuse("GPT", together)
@@ -207,4 +208,3 @@ class GPT(LanguageModel):
         given = self.config()
         D, M = given["embed_size"], given["feed_size"] or 4 * given["embed_size"]
         return int(given["layers"] * (14 * D + 4 * M + 3 * given["heads"] * self.context))
-

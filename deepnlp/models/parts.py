@@ -9,7 +9,16 @@ from typing import Any
 from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layer import Layer
-from deepnlp.layers import Affine, Residual, Tanh, TimeBidirectional, TimeGRU, TimeLSTM, TimeRNN, TimeStacked
+from deepnlp.layers import (
+    Affine,
+    Residual,
+    Tanh,
+    TimeBidirectional,
+    TimeGRU,
+    TimeLSTM,
+    TimeRNN,
+    TimeStacked,
+)
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
 from deepnlp.layers.recurrent import States, TimeRecurrent

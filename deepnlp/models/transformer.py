@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from deepnlp.backend import Array, Rng, xp
+from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import normal
 from deepnlp.layer import Layer, Sequential, no_backward
 from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Embedding, TransformerBlock
@@ -116,9 +116,7 @@ class TransformerTranslator(EncoderDecoder):
 
         def embedded(table: Any) -> Sequential:
             noise = [Dropout(dropout, rng)] if dropout else []
-            return Sequential(
-                Embedding(table), Scale(math.sqrt(D)), SinusoidalPositions(D), *noise
-            )
+            return Sequential(Embedding(table), Scale(math.sqrt(D)), SinusoidalPositions(D), *noise)
 
         def blocks(kind: Any, **others: Any) -> list[Any]:
             sizes: Any = D, heads, feed_size, activation, norm, norms, bias, dropout, rng, dtype

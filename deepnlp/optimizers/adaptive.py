@@ -12,7 +12,8 @@ from deepnlp.options import Option, check_options
 from deepnlp.parameter import Parameter, as_bases
 
 Betas = Annotated[
-    float | list[float], Option("decay of the moments, beta1 and beta2", low=0, below=1)
+    tuple[float, float] | float | list[float],
+    Option("decay of the moments, beta1 and beta2", low=0, below=1),
 ]
 
 
@@ -158,7 +159,7 @@ class Adam(Optimizer):
         self,
         parameters: Iterable[Parameter],
         lr: LearningRate = 1e-3,
-        betas: Betas = (0.9, 0.999),  # type: ignore[assignment]
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: WeightDecay = 0.0,
         lazy: Annotated[
@@ -248,7 +249,7 @@ class AdamW(Adam):
         self,
         parameters: Iterable[Parameter],
         lr: LearningRate = 1e-3,
-        betas: Betas = (0.9, 0.999),  # type: ignore[assignment]
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: WeightDecay = 0.01,
         decay: Annotated[str, Option(choices=("all", "matrices"))] = "all",

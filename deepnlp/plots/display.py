@@ -45,9 +45,9 @@ def described(figure: Figure) -> str:
     >>> described(figure)
     'Figure: It falls: perplexity over epoch.'
     """
-    parts = [figure.get_suptitle()]
+    parts = ["Figure", figure.get_suptitle()]
     for axes in figure.axes:
         titles = (axes.get_title(loc) for loc in ("left", "center", "right"))
         labels = " over ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
-        parts.append(": ".join(filter(None, (*titles, labels))))
-    return f"Figure: {'; '.join(dict.fromkeys(filter(None, parts)))}."
+        parts += [*titles, labels]
+    return f"{': '.join(dict.fromkeys(filter(None, parts)))}."

@@ -32,10 +32,6 @@ class CorpusTask(Task):
         """The corpus in one line, and its unknown words in another."""
         return f"{super().describe()}\n{self.corpus.describe_words()}"
 
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus."""
-        return self.corpus.facts()
-
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
         """The task on the corpus that options name; of a trained model, in its vocabulary."""

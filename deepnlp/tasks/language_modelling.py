@@ -74,7 +74,7 @@ class LanguageModelling(CorpusTask):
     parts: ClassVar = {
         "corpus": (load_corpus,),
         "model": Choice("what kind of language model", RNNLM, GPT),
-        "beginning": STARTS,
+        "start": STARTS,
     }
     recipe = "default"
     undrawn = ("unigram",)  # its level would flatten the others

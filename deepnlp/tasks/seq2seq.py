@@ -214,13 +214,6 @@ class SequenceToSequence(SequenceTask):
             total += self.count(batch)
         return {"perplexity": exponential(loss / total), "accuracy": 100 * right / total}
 
-    # --- The data --------------------------------------------------------------------------------
-
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the pairs."""
-        vocabs = self.pairs.source_vocab, self.pairs.target_vocab
-        return {**super().facts(), "vocabulary": [*map(len, vocabs)]}
-
     # --- The command line ------------------------------------------------------------------------
 
     @classmethod

@@ -28,9 +28,9 @@ class Task:
     """What a model is trained to do: its batches, the loss of each, and how the model is judged.
 
     A subclass offers at least :meth:`batches`, :meth:`measure` (or, for figures of the validation
-    data alone, :meth:`evaluate`) and :meth:`facts`; for the command line :meth:`load` and
-    :meth:`build_model` too. Options in the signature of its constructor must be attributes of the
-    same names; a resumed run must have the same ones.
+    data alone, :meth:`evaluate`) and ``data`` or :meth:`facts`; for the command line :meth:`load`
+    and :meth:`build_model` too. Options in the signature of its constructor must be attributes of
+    the same names; a resumed run must have the same ones.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Task:
 
     def facts(self) -> dict[str, Any]:
         """What is known of the data; ``fingerprint`` must be the same for a run to be resumed."""
-        raise NotImplementedError
+        return dict(self.data.facts())
 
     def describe(self) -> str:
         """One line on the data, for a log."""

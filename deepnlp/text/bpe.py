@@ -150,11 +150,11 @@ def learn_merges(
     spelt = [[ids[character] for character in word] for word in words]
     times = [*words.values()]
     counts: Counter[Pair] = Counter()  # how often each pair occurs in all words
-    where: defaultdict[Pair, set[int]] = defaultdict(set)  # the places in spelt of words with it
+    where: defaultdict[Pair, list[int]] = defaultdict(list)  # the places in spelt of words with it
     for place, word in enumerate(spelt):
         for pair in pairwise(word):
             counts[pair] += times[place]
-            where[pair].add(place)
+            where[pair].append(place)
 
     queue = [(-n, pair) for pair, n in counts.items()]  # the smallest is the most frequent pair
     heapify(queue)
@@ -170,14 +170,14 @@ def learn_merges(
         merges.append((left, right))
         tokens.append(left + right)
         made = set()
-        for place in where.pop(pair):
+        for place in set(where.pop(pair)):
             before, after = spelt[place], merge(spelt[place], pair, new)
             for old_pair in pairwise(before):
                 counts[old_pair] -= times[place]
             for new_pair in pairwise(after):
                 counts[new_pair] += times[place]
                 if new in new_pair:
-                    where[new_pair].add(place)
+                    where[new_pair].append(place)
                     made.add(new_pair)
             spelt[place] = after
         for new_pair in made:

@@ -82,3 +82,11 @@ def test_a_plan_says_how_long_it_takes(deepnlp, table):
     done = deepnlp(*plan)
     assert "steps in all, about 00:0" in done.out
     assert 0 < deepnlp(*plan, "--json").json["seconds"] < 60
+
+
+def test_a_plan_that_may_not_fit_into_memory_makes_no_step(deepnlp, table, monkeypatch):
+    monkeypatch.setattr("deepnlp.training.runs.MOST_TIMED", 0)
+    monkeypatch.setattr("deepnlp.training.trainer.Trainer.train_step", None)
+    plan = ["train", "--corpus", table, "--column", "text", "--dry-run", *TINY]
+    assert deepnlp(*plan).out.endswith(" steps in all\n")
+    assert deepnlp(*plan, "--json").json["seconds"] is None

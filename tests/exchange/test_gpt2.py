@@ -46,7 +46,7 @@ def test_there_and_back_by_the_folder_or_the_file_of_weights(folder):
 @pytest.mark.parametrize("name", ["config.json", "vocab.json", "merges.txt", "model.safetensors"])
 def test_a_missing_file_is_named(name, folder):
     (folder / name).unlink()
-    with pytest.raises(FileNotFoundError, match=f"missing in {folder}: {name}.*put them in one"):
+    with pytest.raises(FileNotFoundError, match=f"missing in {folder}: {name}.*: put the files"):
         read_model(folder)
 
 

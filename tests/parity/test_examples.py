@@ -152,7 +152,8 @@ def attention(heads, causal=False, rotary=False, **options):
         if memory is None:
             q, k, v = map(cut, linear(p, "qkv", x).chunk(3, dim=-1))
         else:
-            q, (k, v) = cut(linear(p, "query", x)), map(cut, linear(p, "memory", memory).chunk(2, -1))
+            q = cut(linear(p, "query", x))
+            k, v = map(cut, linear(p, "memory", memory).chunk(2, dim=-1))
         q, k = (rotated(q), rotated(k)) if rotary else (q, k)
         allowed = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)
         allowed = (allowed.tril() if causal else allowed)[None, None]

@@ -276,7 +276,9 @@ def test_what_is_said_on_the_command_line(text, other):
                 check_ours(error)
 
 
-@given(text=st.text(st.characters(), max_size=20), tokenizer=st.sampled_from(["words", "chars", "bpe"]))
+@given(
+    text=st.text(st.characters(), max_size=20), tokenizer=st.sampled_from(["words", "chars", "bpe"])
+)
 def test_texts_for_a_model(text, tokenizer):
     """Whatever a terminal may hand over, halves of surrogates too."""
     tokens = ["the", "<eos>" if tokenizer == "words" else "\n", "cat", "<unk>"]

@@ -58,7 +58,8 @@ def test_other_types(case, which, code, backward):
         return
     expected = found
     if code in NUMBERS:
-        expected = results(case, (which, lambda x: plain(of_type(x, code), np.asarray(x))), backward)
+        change = which, lambda x: plain(of_type(x, code), np.asarray(x))
+        expected = results(case, change, backward)
     for one, other in zip(found, expected, strict=True):
         assert np.isfinite(one).all()
         np.testing.assert_allclose(
