@@ -70,7 +70,7 @@ class Run:
         result, rows = Result.from_dict(self.result), self.history
         for name, value in (cell for row in rows for cell in row.items()):
             measured = name.startswith(("train_", "valid_")) and not isinstance(value, dict)
-            if measured and not is_figure(value, 1 if name.endswith("_perplexity") else None):
+            if measured and not is_figure(name, value):
                 yield f"its metrics.jsonl says {name} {value!r}"
         if [row["epoch"] for row in rows] != [k for k, _ in enumerate(rows, 1)]:
             yield "the epochs of its metrics.jsonl are not 1, 2, 3 and so on"
