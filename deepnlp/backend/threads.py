@@ -131,9 +131,8 @@ class _Pool:
             raise this.error
 
     def end(self) -> None:
-        """Let the helpers end once the work at hand is done."""
-        for _ in range(self._started):
-            self._jobs.put(None)
+        """Let the helpers end once the work at hand is done, and those that are started later."""
+        self._jobs.put(None)
 
     def _helpers(self, wanted: int) -> int:
         """How many helpers there are, ``wanted`` at most."""
@@ -149,6 +148,7 @@ class _Pool:
         while (job := self._jobs.get()) is not None:
             job()
             del job  # it holds the arrays of the caller
+        self._jobs.put(None)  # for the other helpers
 
 
 _pool = _Pool(_number_from_environment())

@@ -241,6 +241,25 @@ def test_another_number_of_threads_from_inside_work():
     assert threads.number() == 3
 
 
+def test_helpers_of_a_pool_that_is_given_up_end_whenever_they_begin():
+    def helpers():
+        return sum(thread.name == "deepnlp" for thread in threading.enumerate())
+
+    threads.use(3)
+    in_parallel(Meeting(3), range(3))
+    given_up = threads._pool
+    threads.use(1)
+    done = []
+    for _ in range(20):  # by a caller that is at work in another thread meanwhile
+        given_up._started = 0
+        given_up.share(done.append, range(5))
+    assert sorted(done) == sorted([*range(5)] * 20)
+    end = time.monotonic() + 20
+    while helpers() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert helpers() == 0
+
+
 def test_where_no_thread_can_be_started_the_caller_works_alone(monkeypatch):
     def refuse(self):
         raise RuntimeError("can't start new thread")
