@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-from itertools import islice
 from pathlib import Path
 
 from deepnlp.datasets import options
@@ -20,7 +19,6 @@ SPLIT_WORDS = {
 }
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
-MOST_FILES = 200_000  # in a folder
 PYDOCS_VOCABULARY = 5000
 CORPORA = tuple(SOURCES["corpora"])
 
@@ -114,17 +112,10 @@ def load_corpus(
 
 def _files_in(path: Path) -> dict[str, list[Path]]:
     """Files of a folder by split, or under ``all`` where their names do not say which it is."""
-    found = [*islice(path.rglob("*"), MOST_FILES + 1)]
-    if len(found) > MOST_FILES:
-        raise ValueError(
-            f"the folder {path} holds more than {MOST_FILES:,} files: name a smaller one"
-        )
-    inside = {file: file.relative_to(path) for file in sorted(found) if file.is_file()}
+    inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
-    files = [
-        file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in inside)
-    ]
+    files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in files:
         words = set(re.split("[^a-z]+", str(inside[file]).lower()))
