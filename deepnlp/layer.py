@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from deepnlp.backend import Array, xp
 from deepnlp.backend.ownership import claim
@@ -253,13 +253,13 @@ class Layer:
 
     # --- Modes ------------------------------------------------------------------------------
 
-    def train(self) -> Layer:
+    def train(self) -> Self:
         """Switch randomness (dropout) on, here and in the layers inside."""
         for layer in self._layers_of_this_thread("train"):
             layer.training = True
         return self
 
-    def eval(self) -> Layer:
+    def eval(self) -> Self:
         """Switch randomness (dropout) off, here and in the layers inside; nothing else."""
         for layer in self._layers_of_this_thread("eval"):
             layer.training = False
@@ -293,7 +293,7 @@ class Layer:
                 if any(id(item) in twins for item in inside):  # a copy that holds the twins
                     value = copy.deepcopy(value, {id(item): item for item in inside} | twins)
                 vars(twin)[name] = twins.get(id(value), value)
-        return twins[id(self)]
+        return cast(Self, twins[id(self)])
 
     # --- State carried from call to call -----------------------------------------------------
 

@@ -134,6 +134,7 @@ READINGS: dict[str, Callable[[Any, int], Any]] = {
     "surprisal": lambda model, k: surprisal(model, TEXTS[k], window=7).tolist(),
     "score": lambda model, k: score(model, "a b c d " * (k + 3)),
     "cache": lambda model, k: cache_perplexity(model, TEXTS[k]),
+    "dynamic": lambda model, k: dynamic_perplexity(model, TEXTS[k], TEXTS[0], lr=0.01),
     "generate": lambda model, k: generate(model, "a b", length=40, seed=k),
     "generate_many": lambda model, k: generate_many(model, ["a", "b c"], length=20, seed=k),
 }
@@ -220,7 +221,6 @@ CHANGES: dict[str, Callable[[RNNLM], Any]] = {
     "restore": lambda model: model.restore(model.snapshot()),
     "logits": lambda model: model.logits(IDS[1][0]),
     "losses": lambda model: model.losses(*IDS[1]),
-    "dynamic": lambda model: dynamic_perplexity(model, TEXTS[0], TEXTS[1]),
 }
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,29 +25,14 @@ from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict, token_ids
 
 Ids: TypeAlias = Sequence[int] | HostArray
+Kind = TypeVar("Kind", bound=Layer)
 Window: TypeAlias = tuple[Array, Array, int]  # inputs, targets, and how many of these count
 
 TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
 
 @contextmanager
-def kept(model: Layer) -> Iterator[None]:
-    """Context in evaluation mode, from a state of zeros; mode and state are then what they were."""
-    for layer in model._layers():
-        claim(layer, "evaluating")
-    training, carried = model.training, model.snapshot()
-    model.eval()
-    model.reset_state()
-    try:
-        yield
-    finally:
-        model.restore(carried)
-        if training:
-            model.train()
-
-
-@contextmanager
-def evaluating(model: Layer) -> Iterator[None]:
+def evaluating(model: Kind) -> Iterator[Kind]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
 
     It belongs to the calling thread then. A :meth:`~deepnlp.Layer.twin` evaluates in any thread.
@@ -55,6 +40,7 @@ def evaluating(model: Layer) -> Iterator[None]:
     Parameters
     ----------
     model : Layer
+        The context gives it.
 
     Examples
     --------
@@ -65,8 +51,18 @@ def evaluating(model: Layer) -> Iterator[None]:
     >>> model.training
     True
     """
-    with kept(model), no_backward():
-        yield
+    for layer in model._layers():
+        claim(layer, "evaluating")
+    training, carried = model.training, model.snapshot()
+    model.eval()
+    model.reset_state()
+    try:
+        with no_backward():
+            yield model
+    finally:
+        model.restore(carried)
+        if training:
+            model.train()
 
 
 def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None = None) -> float:
@@ -107,8 +103,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
     ids = checked_ids(model, ids)
     check_number("batch_size", batch_size, whole=True, low=1)
     total = 0.0
-    model = model.twin()
-    with evaluating(model):
+    with evaluating(model.twin()) as model:
         for x, t, count in windows(model, ids, batch_size, window):
             total += float(model.forward(x, t)) * count  # a mean over the targets that count
     return exponential(total / (len(ids) - 1))
@@ -186,8 +181,7 @@ def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     """
     ids = checked_ids(model, ids)
     parts = []
-    model = model.twin()
-    with evaluating(model):
+    with evaluating(model.twin()) as model:
         for x, t, _ in windows(model, ids, 1, window):
             parts.append(asnumpy(model.losses(x, t))[0].astype(np.float64))
     return np.concatenate(parts)

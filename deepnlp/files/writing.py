@@ -46,20 +46,15 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())  # on the disk before the name points to it
             beside.replace(path)
-            _sync(path.parent)
+            with suppress(OSError):  # the name too, where the system can
+                folder = os.open(path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
-
-
-def _sync(folder: Path) -> None:
-    """Have the names in a folder on the disk too, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

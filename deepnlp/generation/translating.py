@@ -123,8 +123,7 @@ def translate(
     unknown = None if allow_unknown else target_vocab.unk_id
     marks["banned"] = () if unknown is None else (unknown,)
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
-    model = model.twin()
-    with evaluating(model), one_blas_thread():
+    with evaluating(model.twin()) as model, one_blas_thread():
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             state = model.start(*map(asarray, pad([sources[k] for k in rows])))
@@ -173,8 +172,7 @@ def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
     if not source:
         raise ValueError("an empty text has nothing to look at")
     ids = [target_vocab.eos_id, *target_vocab.encode(tokens).tolist()]
-    model = model.twin()
-    with evaluating(model):
+    with evaluating(model.twin()) as model:
         encoded, lengths = map(asarray, pad([source_vocab.encode(source)]))
         model.logits(encoded, lengths, asarray(np.array([ids])))
     if model.attention_weights is None:

@@ -261,14 +261,11 @@ class TimeRecurrent(Recurrent):
 
     def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The step of a class with a forward of its own: that forward, for one step of time."""
-        carried = self._own_state()
-        self.set_state(*(self.start(len(x)) if state is None else state))
-        try:
-            with no_backward():
-                y = self.forward(x[:, None])
-            return y[:, 0], tuple(getattr(self, name) for name in self._states)
-        finally:
-            self._set_own_state(carried)
+        twin = self.twin()
+        twin.set_state(*(self.start(len(x)) if state is None else state))
+        with no_backward():
+            y = twin.forward(x[:, None])
+        return y[:, 0], twin.state
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""

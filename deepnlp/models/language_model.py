@@ -65,11 +65,8 @@ class LanguageModel(Model):
         state = self.start(len(ids)) if state is None else state.copy()
         for n, id_ in enumerate(asnumpy(ids).tolist()):
             state[n] = (*state[n], id_)
-        carried = self.snapshot()
-        try:
-            return xp.stack([self._last_scores(text) for text in state]), state
-        finally:
-            self.restore(carried)
+        twin = self.twin()
+        return xp.stack([twin._last_scores(text) for text in state]), state
 
     def _last_scores(self, text: tuple[int, ...]) -> Array:
         """Scores (V,) of what follows a text, read from its beginning."""

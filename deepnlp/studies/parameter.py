@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from deepnlp.options import Option
@@ -119,15 +119,14 @@ def _range(name: str, table: Mapping[str, Any], options: Sequence[Option]) -> Pa
         raise ValueError(f"{name} is on a logarithmic scale: it has no step, and is above 0")
     if step is not None:
         step = Option(kind=kind, above=0).check(step, f"the step of {name}")
-        steps = (Fraction(repr(high)) - Fraction(repr(low))) / Fraction(repr(step))
-        if steps.denominator > 1:
-            raise ValueError(
-                f"steps of {text(step)} do not lead from {text(low)} to {text(high)} in {name}"
-            )
-    has_steps = step is not None or (kind is int and not log)
-    if has_steps and high - low > MOST_POINTS * (step or 1):
+    gap = step or (1 if kind is int and not log else math.inf)
+    if high - low > MOST_POINTS * gap:
         advice = "choices, a larger step or a logarithmic scale"
         raise ValueError(f"{name} has more than {MOST_POINTS:,} values: expected {advice}")
+    if step and (Decimal(repr(high)) - Decimal(repr(low))) % Decimal(repr(step)):
+        raise ValueError(
+            f"steps of {text(step)} do not lead from {text(low)} to {text(high)} in {name}"
+        )
     return Parameter(name, kind, low=low, high=high, step=step, log=bool(log))
 
 

@@ -14,7 +14,6 @@ class CorpusTask(Task):
     """A task whose constructor takes a corpus first."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.expect_data(corpus, "load_corpus")
         self.data = self.corpus = corpus
         self.name = corpus.name
 

@@ -153,7 +153,7 @@ class SequenceToSequence(SequenceTask):
         self, model: Any, source: Array, lengths: Array, inputs: Array, forced: Array
     ) -> Array:
         """Inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
-        model.eval()
+        model = model.twin().eval()
         with no_backward():
             state = model.start(source, lengths)
             read = [inputs[:, 0]]
@@ -161,7 +161,6 @@ class SequenceToSequence(SequenceTask):
                 scores, state = model.step(read[-1], state)
                 own = xp.argmax(scores, axis=1).astype(inputs.dtype)
                 read.append(xp.where(forced[:, t], inputs[:, t], own))
-        model.train()
         return xp.stack(read, axis=1)
 
     # --- Evaluation ------------------------------------------------------------------------------

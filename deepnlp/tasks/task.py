@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 
 from deepnlp.backend import Array, asarray
-from deepnlp.datasets.corpus import Splits
 from deepnlp.options import Choice
 
 Measured: TypeAlias = tuple[dict[str, float], dict[str, Any]]
@@ -69,12 +68,6 @@ class Task:
         if kinds and not isinstance(model, kinds):
             names = " or a ".join(kind.__name__ for kind in kinds)
             raise TypeError(f"this task trains a {names}, got a {type(model).__name__}")
-
-    def expect_data(self, data: Any, loader: str) -> None:
-        """An error unless it is data in three splits."""
-        if not isinstance(data, Splits):
-            expected = f"{type(self).__name__}: expected what {loader} gives"
-            raise TypeError(f"{expected}, got a {type(data).__name__}")
 
     def expect_size(self, what: str, size: int, expected: int) -> None:
         """An error unless a model has as many words, or whatever it is, as the data."""

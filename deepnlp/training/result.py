@@ -19,6 +19,7 @@ from deepnlp.tasks import Task
 from deepnlp.training.runfolder import RunFolder
 
 FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
+LEAST_PERPLEXITY = 0.999  # 1, but for rounding
 STATUSES = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY, "interrupted")
 
 
@@ -141,7 +142,8 @@ class Result:
         if missing := {"status", "epochs"} - table.keys():
             raise ValueError(f"it has no {min(missing)!r}")
         for name in own.keys() & table.keys():  # "float | None" may be an int too
-            expected = own[name].replace("float", "int | float").replace("None", "NoneType")
+            expected = re.sub(r"\[.*", "", own[name])
+            expected = expected.replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
         known = {name: value for name, value in table.items() if name in own}
@@ -153,8 +155,8 @@ class Result:
         for name, value in [*baselines.items(), *figures.items()]:
             is_table = isinstance(value, dict)
             splits = [value.get(split) for split in ("valid", "test")] if is_table else []
-            least = 1 if (metric if name in baselines else name).startswith("perplexity") else None
-            if (name in baselines and not is_table) or not all(is_figure(x, least) for x in splits):
+            of = metric if name in baselines else name
+            if (name in baselines and not is_table) or not all(is_figure(of, x) for x in splits):
                 raise ValueError(f"its {name!r} is {value!r}")
         return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})
 
@@ -195,14 +197,15 @@ class Result:
         return "\n".join([*lines, ", ".join(known)]).rstrip()
 
 
-def is_figure(value: Any, least: float | None = None) -> bool:
-    """Whether a value is a finite number, at least ``least``, or None for one that was not finite.
+def is_figure(name: str, value: Any) -> bool:
+    """Whether a value is a finite number, or None for one that was not; a perplexity is 1 or more.
 
-    >>> is_figure(88.0, least=1), is_figure(-3, least=1), is_figure(float("nan")), is_figure(True)
-    (True, False, False, False)
+    >>> is_figure("bleu", 0), is_figure("valid_perplexity", -3), is_figure("f1", float("nan"))
+    (True, False, False)
     """
     is_number = type(value) in (int, float) and abs(value) <= sys.float_info.max
-    return value is None or (is_number and (least is None or value >= least))
+    least = LEAST_PERPLEXITY if "perplexity" in name else -sys.float_info.max
+    return value is None or (is_number and value >= least)
 
 
 def peak_memory_mb() -> float | None:

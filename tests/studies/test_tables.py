@@ -322,6 +322,7 @@ LIES = {
         of_result(baselines={"trigram": {"valid": 0.5, "test": 2.0}}),
         "'trigram'",
     ),
+    "baselines that are a number": (of_result(baselines=1.5), "its 'baselines' is 1.5"),
     "a number beyond all bounds": (of_result(perplexity__valid=10**400), "'perplexity'"),
     "status": (of_result(status="running"), "'status' is 'running'"),
     "epochs": (of_result(epochs=99), "does not end with epoch 99"),
