@@ -13,8 +13,7 @@ from deepnlp.text import UNK, Tokeniser, Vocabulary
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
 CORPORA = tuple(SOURCES["corpora"])
-#: Limits of the vocabulary, largest size and least count: with these ``<unk>`` is learned.
-PYDOCS_LIMITS, OWN_LIMITS = (5000, 1), (20_000, 2)
+PYDOCS_VOCABULARY, OWN_VOCABULARY = 5000, 20_000
 
 
 def load_corpus(
@@ -22,7 +21,7 @@ def load_corpus(
     *,
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
-    min_count: options.MinCount = None,
+    min_count: options.MinCount = 1,
     tokenizer: options.Tokenizer = None,
     keep_case: options.KeepCase = False,
     column: options.Column = None,
@@ -48,11 +47,11 @@ def load_corpus(
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
     vocab_size : int, optional
-        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit: 20,000 for
-        a path, 5,000 for ``pydocs``, none for others. ``<unk>`` and the end of a line are included.
-    min_count : int, optional
-        Tokens seen less often become ``<unk>``; by default 2 for a path, so that ``<unk>`` is
-        learned, and 1 for others.
+        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit: for a path
+        what was seen more than once, so that ``<unk>`` is learned, and at most 20,000; 5,000 for
+        ``pydocs``, and none for others. ``<unk>`` and the end of a line are included.
+    min_count : int
+        Tokens seen less often become ``<unk>``.
     tokenizer : str, optional
         How text is cut into tokens; by default the corpus's own way. ``words`` (for paths the
         default), ``cased`` (words as they are written), ``chars`` or ``whitespace``.
@@ -100,12 +99,12 @@ def load_corpus(
     name, note = str(name_or_path), ""
     known = SOURCES["corpora"].get(name, {})
     cut = options.tokeniser_of(tokenizer or known.get("tokenizer", "words"), keep_case)
-    size, least = (None, 1) if known else OWN_LIMITS
+    size, least = vocab_size or None, min_count
+    if not (size or known):
+        size, least = OWN_VOCABULARY, max(2, min_count)
     if name == "pydocs":
         note = f"Python {platform.python_version()}"
-        size, least = (None, 1) if cut.name == "chars" else PYDOCS_LIMITS
-    size, least = vocab_size or size, min_count or least
-    if name == "pydocs":
+        size = size or (None if cut.name == "chars" else PYDOCS_VOCABULARY)
         texts, vocab = _pydocs_texts(cut, size, least, vocab)
     else:
         name, paths = files_of(name_or_path, "corpora", "corpus", data, ending=".txt")

@@ -10,7 +10,7 @@ NameOrPath = Annotated[
     str | os.PathLike[str], Option(name="corpus", metavar="NAME|PATH", resume="moved")
 ]
 VocabSize = Annotated[int | None, Option(low=0)]
-MinCount = Annotated[int | None, Option(low=1)]
+MinCount = Annotated[int, Option(low=1)]
 Tokenizer = Annotated[str | None, Option(choices=tuple(TOKENISERS))]
 KeepCase = Annotated[bool, Option()]
 Column = Annotated[str | None, Option(metavar="NAME")]

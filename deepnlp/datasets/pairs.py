@@ -89,7 +89,7 @@ def load_pairs(
     *,
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
-    min_count: options.MinCount = None,
+    min_count: options.MinCount = 1,
     tokenizer: options.Tokenizer = None,
     examples: Annotated[int, Option(low=LEAST_PAIRS, high=10_000_000)] = 50000,
     digits: Annotated[int, Option(low=1, high=9)] = 3,
@@ -122,8 +122,8 @@ def load_pairs(
     vocab_size : int, optional
         V, largest size of each vocabulary; by default, and for 0, no limit. ``<unk>`` and the end
         of a line are included.
-    min_count : int, optional
-        Tokens seen less often become ``<unk>``; by default 1.
+    min_count : int
+        Tokens seen less often become ``<unk>``.
     tokenizer : str, optional
         How both texts are cut; by default chars for sums and dates, words for sentences. ``chars``,
         ``words`` or ``whitespace``.
@@ -172,7 +172,7 @@ def load_pairs(
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
         cut = options.tokeniser_of(tokenizer or source["tokenizer"], keep_case)
-        limits: Any = vocab_size or None, min_count or 1, cut.name
+        limits: Any = vocab_size or None, min_count, cut.name
         sides = ((t for text in side for t in cut.split(text)) for side in zip(*splits["train"]))
         of_source, of_target = (Vocabulary.build(side, *limits) for side in sides)
         vocabs = of_source, of_target
