@@ -100,7 +100,7 @@ def own_files(
     is_one = ending is None or path.exists()
     names = [name_or_path] if is_one else str(name_or_path).split(",")
     paths = [path_of(name, known, what) for name in names]
-    return paths[0].name, {"all": paths}
+    return ",".join(path.name for path in paths), {"all": paths}
 
 
 def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
