@@ -11,7 +11,7 @@ import numpy as np
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import JSON, is_table, rows, text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, files_of, lines_of, numbered_lines
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Vocabulary
@@ -210,7 +210,8 @@ def _pairs_in(
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
     else:
-        lines = ((n, line.split(separator)) for n, line in numbered_lines(path, encoding))
+        text = read_text(path, encoding).rstrip()  # blank lines at its end are no pairs
+        lines = ((n, line.split(separator)) for n, line in enumerate(lines_of(text), start=1))
     for number, texts in lines:
         source, *others = (text.replace("\n", " ").strip() for text in texts)
         if not source or not any(others[:1]):

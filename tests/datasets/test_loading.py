@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.datasets import Corpus, data_folder, load_corpus
+from deepnlp.datasets import Corpus, data_folder, files, load_corpus
 from deepnlp.text import Vocabulary
 from tests.datasets.conditions import needs
 
@@ -250,3 +250,15 @@ def test_tinyshakespeare_has_the_usual_counts() -> None:
     kinds = set(corpus.vocab.tokens) - {"<unk>"}
     assert len(kinds) == 65
     assert corpus.vocab.detokenize(corpus.vocab.decode(corpus.train[:15])) == "First Citizen:\n"
+
+
+def test_a_folder_with_too_many_files_is_not_read_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_FILES", 3)
+    for k in range(4):
+        (tmp_path / f"{k}.txt").write_text("a cat sat on a mat\n" * 9, encoding="utf-8")
+    with pytest.raises(ValueError, match="holds more than 3 files: name a smaller one"):
+        load_corpus(tmp_path)
+    (tmp_path / "3.txt").unlink()
+    assert sum(load_corpus(tmp_path).tokens.values()) == 27 * 7

@@ -285,3 +285,13 @@ def test_pairs_can_keep_their_capital_letters(tmp_path: Path) -> None:
     pairs = load_pairs(write(tmp_path / "cats.tsv", lines(40)), keep_case=True)
     assert "We" in pairs.source_vocab
     assert pairs.target_vocab.tokenizer == "cased"
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \t \n\n"])
+def test_blank_lines_at_the_end_of_a_file_are_no_pairs(tmp_path, end):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(f"a{k}\tb{k}" for k in range(40)) + end, encoding="utf-8")
+    assert sum(map(len, load_pairs(path).splits.values())) == 40
+    path.write_text("a\tb\n\nc\td\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 2: expected a source and a target"):
+        load_pairs(path)
