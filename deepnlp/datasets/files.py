@@ -5,6 +5,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from deepnlp.files.reading import decode, unpacked
 
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
+MOST_FILES = 200_000  # in a folder
 
 NameOrPath = str | os.PathLike[str]
 Folder = NameOrPath | None
@@ -100,15 +102,19 @@ def own_files(
     is_one = ending is None or path.exists()
     names = [name_or_path] if is_one else str(name_or_path).split(",")
     paths = [path_of(name, known, what) for name in names]
-    return paths[0].name, {"all": paths}
+    return ",".join(path.name for path in paths), {"all": paths}
 
 
 def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
     """Files of a folder by split, or under ``all`` where their names do not say which it is."""
-    inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
+    found = [*islice(path.rglob("*"), MOST_FILES + 1)]
+    if len(found) > MOST_FILES:
+        limit = f"more than {MOST_FILES:,} files"
+        raise ValueError(f"the folder {path} holds {limit}: name a smaller one")
+    inside = {file: file.relative_to(path) for file in sorted(found) if file.is_file()}
     files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
     # Where a file is there both packed and unpacked, the unpacked one is read.
-    files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
+    files = [f for f in files if not (f.suffix == ".gz" and f.with_suffix("") in inside)]
 
     def named(file: Path) -> list[str]:
         words = set(re.split("[^a-z]+", str(inside[file]).lower()))

@@ -14,8 +14,7 @@ from deepnlp.text.tokenisers import split_words
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
 CORPORA = tuple(SOURCES["corpora"])
-#: Limits of the vocabulary, largest size and least count: with these ``<unk>`` is learned.
-PYDOCS_LIMITS, OWN_LIMITS = (5000, 1), (20_000, 2)
+PYDOCS_VOCABULARY, OWN_VOCABULARY = 5000, 20_000
 
 
 def load_corpus(
@@ -23,7 +22,7 @@ def load_corpus(
     *,
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
-    min_count: options.MinCount = None,
+    min_count: options.MinCount = 1,
     tokens: options.Tokens = None,
     keep_case: options.KeepCase = False,
     column: options.Column = None,
@@ -49,11 +48,11 @@ def load_corpus(
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
     vocab_size : int, optional
-        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit: 20,000 for
-        a path, 5,000 for ``pydocs``, none for others. ``<unk>`` and the end of a line are included.
-    min_count : int, optional
-        Tokens seen less often become ``<unk>``; by default 2 for a path, so that ``<unk>`` is
-        learned, and 1 for others.
+        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit: for a path
+        what was seen more than once, so that ``<unk>`` is learned, and at most 20,000; 5,000 for
+        ``pydocs``, and none for others. ``<unk>`` and the end of a line are included.
+    min_count : int
+        Tokens seen less often become ``<unk>``.
     tokens : str, optional
         What text is cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
         characters of tinyshakespeare, and words. Those of ``ptb`` and ``wikitext-2`` stand between
@@ -104,12 +103,12 @@ def load_corpus(
     known = SOURCES["corpora"].get(name, {})
     own = known.get("tokenizer", "words")
     cut = vocab.cut if vocab else options.tokeniser_of(tokens, own, keep_case)
-    size, least = (None, 1) if known else OWN_LIMITS
+    size, least = vocab_size or None, min_count
+    if not (size or known):
+        size, least = OWN_VOCABULARY, max(2, min_count)
     if name == "pydocs":
         note = f"Python {platform.python_version()}"
-        size, least = (None, 1) if cut.name == "chars" else PYDOCS_LIMITS
-    size, least = vocab_size or size, min_count or least
-    if name == "pydocs":
+        size = size or (None if cut.name == "chars" else PYDOCS_VOCABULARY)
         texts, vocab = _pydocs_texts(cut, size, least, vocab)
     else:
         name, paths = files_of(name_or_path, "corpora", "corpus", data, ending=".txt")

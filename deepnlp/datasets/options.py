@@ -10,7 +10,7 @@ NameOrPath = Annotated[
     str | os.PathLike[str], Option(name="corpus", metavar="NAME|PATH", resume="moved")
 ]
 VocabSize = Annotated[int | None, Option(low=0)]
-MinCount = Annotated[int | None, Option(low=1)]
+MinCount = Annotated[int, Option(low=1)]
 TOKENS = ("word", "character", "whitespace", "bpe")
 Tokens = Annotated[str | None, Option(choices=TOKENS)]
 KeepCase = Annotated[bool, Option()]

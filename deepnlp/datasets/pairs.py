@@ -11,7 +11,7 @@ import numpy as np
 from deepnlp.datasets import options
 from deepnlp.datasets.columns import JSON, is_table, rows, text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, files_of, lines_of, numbered_lines
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
 from deepnlp.text import Tokeniser, Vocabulary
@@ -89,7 +89,7 @@ def load_pairs(
     *,
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
-    min_count: options.MinCount = None,
+    min_count: options.MinCount = 1,
     tokens: options.Tokens = None,
     examples: Annotated[int, Option(low=LEAST_PAIRS, high=10_000_000)] = 50000,
     digits: Annotated[int, Option(low=1, high=9)] = 3,
@@ -122,8 +122,8 @@ def load_pairs(
     vocab_size : int, optional
         V, largest size of each vocabulary; by default, and for 0, no limit. ``<unk>`` and the end
         of a line are included.
-    min_count : int, optional
-        Tokens seen less often become ``<unk>``; by default 1.
+    min_count : int
+        Tokens seen less often become ``<unk>``.
     tokens : str, optional
         What both texts are cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
         characters for sums and dates, words for sentences. Of ``bpe`` each side learns its own.
@@ -172,7 +172,7 @@ def load_pairs(
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
         cut = options.tokeniser_of(tokens, source["tokenizer"], keep_case)
-        limits = vocab_size or None, min_count or 1
+        limits = vocab_size or None, min_count
         of_source, of_target = (_vocabulary(side, cut, *limits) for side in zip(*splits["train"]))
         vocabs = of_source, of_target
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
@@ -215,10 +215,8 @@ def _pairs_in(
     if column or is_table(path, (".csv", *JSON)):
         lines = rows(path, column, ("source", "target"), encoding)
     else:
-        plain = [*numbered_lines(path, encoding)]
-        while not plain[-1][1].strip():  # the text is not empty
-            plain.pop()
-        lines = ((n, line.split(separator)) for n, line in plain)
+        text = read_text(path, encoding).rstrip()  # blank lines at its end are no pairs
+        lines = ((n, line.split(separator)) for n, line in enumerate(lines_of(text), start=1))
     for number, texts in lines:
         source, *others = (text.replace("\n", " ").strip() for text in texts)
         if not source or not any(others[:1]):

@@ -166,7 +166,7 @@ def load_tagged(
     check_enough(name, count, "different sentences", LEAST_SENTENCES)
     if vocab is None:
         words = (word.lower() for sentence in splits["train"] for word in sentence)
-        vocab = Vocabulary.build(words, vocab_size or None, min_count or 2)
+        vocab = Vocabulary.build(words, vocab_size or None, min_count)
     return TaggedText(name, vocab, *(splits[split] for split in SPLITS))
 
 

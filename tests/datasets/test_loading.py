@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.datasets import Corpus, data_folder, load_corpus
+from deepnlp.datasets import Corpus, data_folder, files, load_corpus
 from deepnlp.text import Vocabulary
 from tests.datasets.conditions import needs
 
@@ -69,7 +69,7 @@ def test_a_folder_with_named_splits(tmp_path: Path) -> None:
     (tmp_path / "TEST-1.txt.gz").write_bytes(gzip.compress(b"c\n", mtime=0))
     write(tmp_path / "TEST-2.txt", "d\n")
     write(tmp_path / "notes.md", "not this")
-    corpus = load_corpus(tmp_path, min_count=1)
+    corpus = load_corpus(tmp_path, vocab_size=99)
     said = {name: corpus.vocab.decode(ids) for name, ids in corpus.splits.items()}
     assert said == {
         "train": ["a", "b", "c", "<eos>"],
@@ -82,7 +82,7 @@ def test_a_file_that_is_there_packed_and_unpacked_counts_once(tmp_path: Path) ->
     for split in ("train", "dev", "test"):
         write(tmp_path / f"x.{split}.txt", "a b\n")
         (tmp_path / f"x.{split}.txt.gz").write_bytes(gzip.compress(b"c\n", mtime=0))
-    assert load_corpus(tmp_path, min_count=1).tokens == {"train": 3, "valid": 3, "test": 3}
+    assert load_corpus(tmp_path, vocab_size=99).tokens == {"train": 3, "valid": 3, "test": 3}
 
 
 def test_a_folder_of_texts_is_read_in_the_order_of_names(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_split_without_a_target_is_an_error(tmp_path: Path) -> None:
     for name, text in [("train.txt", "a b\n"), ("valid.txt", "a\n"), ("test.txt", "\x1f\n")]:
         write(tmp_path / name, text)
     with pytest.raises(ValueError, match=r"the test split of .* has 1 tokens, expected at least 2"):
-        load_corpus(tmp_path, tokens="whitespace", min_count=1)
+        load_corpus(tmp_path, tokens="whitespace", vocab_size=99)
 
 
 @needs("ptb/ptb.train.txt")
@@ -250,3 +250,15 @@ def test_tinyshakespeare_has_the_usual_counts() -> None:
     kinds = set(corpus.vocab.tokens) - {"<unk>"}
     assert len(kinds) == 65
     assert corpus.vocab.detokenize(corpus.vocab.decode(corpus.train[:15])) == "First Citizen:\n"
+
+
+def test_a_folder_with_too_many_files_is_not_read_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_FILES", 3)
+    for k in range(4):
+        (tmp_path / f"{k}.txt").write_text("a cat sat on a mat\n" * 9, encoding="utf-8")
+    with pytest.raises(ValueError, match="holds more than 3 files: name a smaller one"):
+        load_corpus(tmp_path)
+    (tmp_path / "3.txt").unlink()
+    assert sum(load_corpus(tmp_path).tokens.values()) == 27 * 7

@@ -297,6 +297,8 @@ def test_each_side_learns_its_own_byte_pairs() -> None:
     assert pairs.target_vocab.eos_id not in target
     again = load_pairs("dates", examples=400, vocabs=pairs.vocabs)
     assert [a.tolist() for a in again.encoded("valid")[0]] == [source.tolist(), target.tolist()]
+
+
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \t \n\n"])
 def test_blank_lines_at_the_end_of_a_file_are_no_pairs(tmp_path, end):
     path = tmp_path / "pairs.tsv"
