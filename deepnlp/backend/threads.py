@@ -247,7 +247,7 @@ class _OneBlasThread:
         self._go(depth + 1)
 
     def __exit__(self, *_: object) -> None:
-        self._go(self._own.depth - 1)
+        self._go(max(self._own.depth - 1, 0))
 
     def _go(self, depth: int) -> None:
         """Let the calling thread be so deep inside."""

@@ -524,6 +524,22 @@ def test_an_exit_that_an_interrupt_has_skipped_is_made_good_by_the_next_one(sett
         assert blas_threads() == setting
 
 
+def test_an_iterator_that_stops_inside_holds_nobody_up(setting):
+    def inside():
+        with one_blas_thread():
+            yield
+
+    waiting = inside()
+    next(waiting)
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert next(waiting, None) is None
+    assert blas_threads() == setting
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == setting
+
+
 def test_a_later_setting_of_the_program_counts():
     with threadpool_limits(2, user_api="blas"):
         products.product(np.ones((2, 2)), np.ones((2, 2)))
