@@ -31,16 +31,15 @@ def run(spec: Spec) -> Answer:
     growth = Growth()
     windows = cycle(random_windows(V, N, T))
     model = GPT(V, D, layers, heads=heads, context=max(T, length), bias=False)
-    optimizer = AdamW(
-        model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, decay="matrices"
-    )
+    parameters = model.parameters()
+    optimizer = AdamW(parameters, lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, decay="matrices")
 
     def step() -> float:
         ids, targets = next(windows)
         loss = model.forward(asarray(ids), asarray(targets))
         model.zero_grad()
         model.backward()
-        clip_gradients(model.parameters(), max_norm=1.0)
+        clip_gradients(parameters, max_norm=1.0)
         optimizer.step()
         return float(loss)
 

@@ -227,12 +227,11 @@ def gelu(x: Array) -> tuple[Array, Array]:
         w *= _P0 * math.sqrt(0.5)
         w += 1
         xp.divide(1, w, out=w)
-        Phi = _P[4] * w
+        Phi = -0.5 * _P[4] * w
         for p in _P[3::-1]:
-            Phi += p
+            Phi -= 0.5 * p
             Phi *= w
-        Phi *= e  # 1 - erf(|x| / sqrt 2)
-        Phi *= -0.5
+        Phi *= e  # (erf(|x| / sqrt 2) - 1) / 2
         Phi += 0.5
         xp.copysign(Phi, a, out=Phi)
         Phi += 0.5

@@ -85,8 +85,8 @@ class HeadedAttention(Layer):
         check_number(f"{owner}: heads", heads, whole=True, low=1)
         if self.output.D != self.D or self.D % heads or not self.D:
             raise ValueError(
-                f"{owner}: Wo should be (D, D) with D a multiple of {heads} heads, got "
-                f"({self.output.D}, {self.D})"
+                f"{owner}: Wo should be (D, D) with D a multiple of the number of heads, got "
+                f"({self.output.D}, {self.D}) and {heads} heads"
             )
         self.heads, self.d = heads, self.D // heads
         self.scale = 1 / math.sqrt(self.d) if scale is None else scale
@@ -107,10 +107,10 @@ class HeadedAttention(Layer):
         """
         N, heads, T, _ = q.shape
         S = k.shape[2]
-        rows = T if keeping() else max(1, SCORES_AT_ONCE // max(1, N * heads * S))
+        rows = T if keeping() else SCORES_AT_ONCE // max(1, N * heads * S)
         parts = []
         for t in slices(T, max(1, rows)) or [slice(0, 0)]:
-            unseen = None if hidden is None else hidden[:, :, t] if hidden.shape[2] > 1 else hidden
+            unseen = hidden if hidden is None or hidden.shape[2] == 1 else hidden[:, :, t]
             s = slice(min(t.stop, S) if causal else S)
             if causal:
                 later = xp.arange(S)[s] > xp.arange(T)[t][:, None]

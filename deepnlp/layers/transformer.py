@@ -309,7 +309,9 @@ class TransformerBlock(Layer):
             attentions.append(CrossAttention.init(*sizes, dropout=dropout))
         parts = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
         fresh_norms = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
-        return cls(*parts, *fresh_norms, norm, dropout, rng)
+        make: Any = cls
+        layer: Self = make(*parts, *fresh_norms, norm, dropout, rng)
+        return layer
 
     def forward(self, x: Array, mask: Array | None = None) -> Array:
         """Attention, then the feed-forward network."""

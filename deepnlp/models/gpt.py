@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import normal
-from deepnlp.layer import Layer, Sequential, map_state, no_backward, with_rows
+from deepnlp.layer import Sequential, map_state, with_rows
 from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Embedding, TransformerBlock
 from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
 from deepnlp.layers.transformer import ACTIVATIONS, NORMS, ORDERS
 from deepnlp.models import options
-from deepnlp.models.language_model import LanguageModel
+from deepnlp.models.language_model import LayeredModel
 from deepnlp.models.parts import draw_by_depth
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter
@@ -20,7 +20,7 @@ from deepnlp.parameter import Parameter
 POSITIONS = ("learned", "sinusoidal", "rotary")
 
 
-class GPT(LanguageModel):
+class GPT(LayeredModel):
     r"""Transformer language model.
 
     .. math::
@@ -110,17 +110,9 @@ class GPT(LanguageModel):
     ) -> None:
         self._remember(GPT, **locals())
         V, D, self.context = self.vocab_size, embed_size, context
-        d = D // heads
-        together = {
-            f"heads should divide embed_size, got {heads} and {D}": D % heads != 0,
-            f"rotary positions turn pairs: embed_size / heads should be even, got {d}": (
-                positions == "rotary" and d % 2 != 0
-            ),
-        }
-        options.refuse("GPT", together)
         M = feed_size or (8 * D // 3 if activation == "swiglu" else 4 * D)
         E = Parameter(normal((V, D), 0.02, rng, dtype), "E")
-        self.layers: list[Layer] = [Embedding(E)]
+        self.layers = [Embedding(E)]
         if positions == "learned":
             self.layers.append(PositionalEmbedding.init(context, D, rng, dtype))
         elif positions == "sinusoidal":
@@ -146,21 +138,6 @@ class GPT(LanguageModel):
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
         Sequential(*self.layers).backward(self.output.backward(dloss))
-
-    def hidden(self, ids: Array) -> Array:
-        """What the output is computed from, (N, T, D), nothing saved."""
-        with no_backward():
-            return self._features(ids)
-
-    def losses(self, ids: Array, targets: Array) -> Array:
-        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
-        with no_backward():
-            return self.output.losses(self.hidden(ids), targets)
-
-    def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
-        with no_backward():
-            return self.output.scores(self.hidden(ids))
 
     def start(self, N: int) -> Any:
         """The state of N texts of which nothing has been read.
@@ -195,13 +172,11 @@ class GPT(LanguageModel):
         return map_state(partial(with_rows, full), state, half)
 
     def _features(self, ids: Array) -> Array:
-        """What the output is computed from, (N, T, D)."""
-        self._expect("ids", ids, "N T")
-        if ids.shape[1] > self.context:
+        if ids.ndim == 2 and ids.shape[1] > self.context:
             raise ValueError(
                 f"GPT: the model reads {self.context} words at a time, got {ids.shape[1]}"
             )
-        return Sequential(*self.layers).forward(ids)
+        return super()._features(ids)
 
     def numbers_for_backward(self) -> int:
         """How many numbers the blocks save for backward, by token: about."""

@@ -9,7 +9,8 @@ import numpy
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_ids, xp
 from deepnlp.backend.checks import check_numbers
-from deepnlp.layers import SoftmaxWithLoss
+from deepnlp.layer import Layer, Sequential, no_backward
+from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss
 from deepnlp.models.model import Model
 
 
@@ -72,6 +73,40 @@ class LanguageModel(Model):
         """Scores (V,) of what follows a text, read from its beginning."""
         self.reset_state()
         return self.logits(asarray([text]))[0, -1]
+
+
+class LayeredModel(LanguageModel):
+    """A language model of layers one after the other, with one output behind them.
+
+    Attributes
+    ----------
+    layers : list of Layer
+        From ids (N, T) to what the output is computed from.
+    output : AffineSoftmaxWithLoss
+    """
+
+    layers: list[Layer]
+    output: AffineSoftmaxWithLoss
+
+    def hidden(self, ids: Array) -> Array:
+        """What the output is computed from, (N, T, D), with nothing saved for a backward."""
+        with no_backward():
+            return self._features(ids)
+
+    def losses(self, ids: Array, targets: Array) -> Array:
+        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
+        with no_backward():
+            return self.output.losses(self.hidden(ids), targets)
+
+    def logits(self, ids: Array) -> Array:
+        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        with no_backward():
+            return self.output.scores(self.hidden(ids))
+
+    def _features(self, ids: Array) -> Array:
+        """What the output is computed from, for a backward too."""
+        self._expect("ids", ids, "N T")
+        return Sequential(*self.layers).forward(ids)
 
 
 def to_predict(model: Any, ids: HostArray) -> HostArray:

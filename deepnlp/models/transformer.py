@@ -111,8 +111,7 @@ class TransformerTranslator(EncoderDecoder):
     ) -> None:
         self._remember(TransformerTranslator, **locals())
         D, V = embed_size, target_vocab_size
-        divided = {f"heads should divide embed_size, got {heads} and {D}": D % heads != 0}
-        options.refuse("TransformerTranslator", {**divided, **broken_ties(self._config)})
+        options.refuse("TransformerTranslator", broken_ties(self._config))
 
         def embedded(table: Any) -> Sequential:
             noise = [Dropout(dropout, rng)] if dropout else []

@@ -25,8 +25,8 @@ MODERN = {"norms": "rms", "positions": "rotary", "activation": "swiglu", "bias":
 
 @pytest.fixture
 def corpus():
-    vocab = Vocabulary.build("a b c d e".split())
-    ids = vocab.encode("a b c <eos> d e <eos>".split() * 40)
+    vocab = Vocabulary.build(["a", "b", "c", "d", "e"])
+    ids = vocab.encode(["a", "b", "c", "<eos>", "d", "e", "<eos>"] * 40)
     return Corpus("letters", vocab, ids, ids[:50], ids[:40])
 
 
@@ -147,7 +147,7 @@ def test_parts_are_weighted_by_their_targets():
 
 
 def test_a_carried_state_has_no_parts(corpus):
-    with pytest.raises(ValueError, match="accumulate should be 1: .*RNNLM carries"):
+    with pytest.raises(ValueError, match=r"accumulate should be 1: .*RNNLM carries"):
         Trainer(RNNLM(len(corpus.vocab), 4, 4), corpus, accumulate=2)
 
 
@@ -229,17 +229,18 @@ def test_many_queries_take_a_block_of_scores_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     attention = multihead.MultiHeadAttention.init(4, 2, dtype="float64", causal=True)
     x, mask = rng.normal(size=(2, 9, 4)), rng.random((2, 9, 9)) < 0.7
+    sizes, plain = [], multihead.attention_weights
+
+    def watched(q, k, *others):
+        sizes.append((q.shape[2], k.shape[2]))
+        return plain(q, k, *others)
+
     for given in ((x,), (x, mask[:, 0]), (x, mask)):
         whole = attention.forward(*given)
-        sizes = []
-        plain = multihead.attention_weights
+        sizes.clear()
         with monkeypatch.context() as patch, deepnlp.no_backward():
             patch.setattr(multihead, "SCORES_AT_ONCE", 2 * 2 * 9 * 2)
-            patch.setattr(
-                multihead,
-                "attention_weights",
-                lambda q, k, *rest: sizes.append((q.shape[2], k.shape[2])) or plain(q, k, *rest),
-            )
+            patch.setattr(multihead, "attention_weights", watched)
             parts = attention.forward(*given)
         np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-14)
         assert sizes == [(2, 2), (2, 4), (2, 6), (2, 8), (1, 9)]
