@@ -9,13 +9,12 @@ from tests.broken.sanity import faults
 
 
 def test_a_tenth_of_the_third_set():
-    assert faults("third", every=10) == []
+    assert faults("third", every=10, shapes=1) == []
 
 
-@pytest.mark.parametrize("form", names())
+# To import torch takes longer than all the others: python -m tests.broken.forms --sanity has it.
+@pytest.mark.parametrize("form", [form for form in names() if form != "torchfunction"])
 def test_a_tenth_of_each_form(form):
-    if form == "torchfunction":
-        pytest.importorskip("torch")
     assert faults_of_form(form, every=10) == []
 
 
