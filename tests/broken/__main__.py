@@ -15,7 +15,9 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from tests.broken.collection import SETS, SHAPES, Broken, Pair, example, read
+import numpy as np
+
+from tests.broken.collection import SETS, SHAPES, Broken, Pair, example, make, read
 from tests.broken.judge import (
     VERDICTS,
     Verdict,
@@ -92,6 +94,27 @@ def table(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def right_layers(name: str, every: int) -> str:
+    """How many right layers of a set are accused or refused, and which."""
+    from deepnlp.gradcheck import check_gradients
+
+    warnings.simplefilter("ignore")
+    families, found = read(name).right[::every], []
+    for family in families:
+        arguments, inputs = family.build(np.random.default_rng([11, 0]))
+        try:
+            report = check_gradients(make(family.layer, arguments), *inputs)
+        except Exception as error:
+            found.append(f"refused  {family.name}: {str(error)[:80]}")
+            continue
+        if not report.ok:
+            wrong = ", ".join(row.name for row in report.rows if not row.ok)
+            found.append(f"accused  {family.name}: {wrong}")
+    accused = sum(line.startswith("accused") for line in found)
+    head = f"{len(families)} right layers: {accused} accused, {len(found) - accused} refused"
+    return "\n".join([head, *found])
+
+
 def main() -> None:
     """Print the table; write what was not named right."""
     parser = argparse.ArgumentParser(prog="python -m tests.broken", description=__doc__)
@@ -104,7 +127,11 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--every", type=int, default=1, help="each K-th case only")
+    parser.add_argument("--right", action="store_true", help="the right layers of the set alone")
     options = parser.parse_args()
+    if options.right:
+        print(right_layers(options.set, options.every))
+        return
     chosen = read(options.set)
     cases: list[Broken | Pair] = [case for case in chosen.cases if case.accept]
     cases = [case for case in [*cases, *chosen.pairs] if options.only in case.name]

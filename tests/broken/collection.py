@@ -206,8 +206,8 @@ def repeated(rng: np.random.Generator, high: int, *shape: int) -> np.ndarray:
 def load(layer: Layer, edits: tuple[tuple[str, str], ...] = ()) -> Any:
     """A layer with its edits, from a file of its own as a learner's is.
 
-    That is a class, a function that gives a loss and its gradients, or the pair of the functions
-    NAME_forward and NAME_backward.
+    That is a class, a function that gives a loss and its gradients, or its outputs and a function
+    for the backward, or the pair of the functions NAME_forward and NAME_backward.
     """
     source = layer.source
     for right, wrong in edits:
@@ -227,8 +227,9 @@ def altered_lines(case: Broken) -> set[int]:
     layer = case.family.layer
     before = layer.module[: layer.module.index(layer.source)]
     before += layer.source[: layer.source.index(case.right)] if case.right else ""
-    first = before.count("\n") + 1
-    return set(range(first, first + case.wrong.count("\n") + 1))
+    first, kept = before.count("\n") + 1, case.right.splitlines()
+    lines = dict(enumerate(case.wrong.splitlines() or [""], first))
+    return {number for number, line in lines.items() if line not in kept} or set(lines)
 
 
 def make(layer: Layer, arguments: Arguments, edits: tuple[tuple[str, str], ...] = ()) -> Any:

@@ -16,18 +16,20 @@ import contextlib
 import importlib.util
 import io
 import json
+import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -203,17 +205,70 @@ def handed(part: Part, source: str, seed: int) -> Any:
         return error
 
 
-def outcome_of_right(part: Part, seed: int) -> tuple[str, str]:
+def file_of(part: Part, source: str) -> str:
+    """The module as a learner has it for the command line, and the name of what is checked.
+
+    The lines that draw the inputs and run the code stand at its end, below ``__main__``.
+    """
+    if "script(" in part.hand:
+        titles = re.findall(r'"([^"]+)"', part.hand)
+        cells = [source.split(f"# %% {title}\n")[1].split("# %%")[0] for title in titles]
+        path = Path(_folder.name) / f"script_{abs(hash((source, part.name)))}.py"
+        path.write_text("import numpy as np\n\n" + "\n".join(cells), encoding="utf-8")
+        return str(path)
+    lines = [
+        "rng = np.random.default_rng(0)",
+        "normal = lambda *shape: rng.normal(size=shape)",
+        *part.draw.splitlines(),
+        *part.forward.splitlines(),
+        "dout = tuple(rng.normal(size=np.shape(y)) for y in out) if type(out) is tuple"
+        " else rng.normal(size=np.shape(out))",
+        *part.backward.splitlines(),
+    ]
+    text = re.sub(r"\bM\.", "", "\n".join(lines))
+    main = "".join(f"    {line}\n" for line in text.splitlines())
+    names = re.findall(r"\bM\.(\w+)", part.hand) or re.findall(r"\bM\.(\w+)", part.draw)
+    path = Path(_folder.name) / f"main_{abs(hash((source, part.name)))}.py"
+    path.write_text(
+        f'{source}\n\nif __name__ == "__main__":\n    import numpy as np\n\n{main}',
+        encoding="utf-8",
+    )
+    return f"{path}:{names[0]}"
+
+
+def by_command(part: Part, source: str, seed: int) -> Any:
+    """The report of ``deepnlp gradcheck FILE:NAME --json``, or the error of a refusal."""
+    command = [sys.executable, "-m", "deepnlp", "gradcheck", file_of(part, source), "--json"]
+    try:
+        done = subprocess.run(
+            [*command, "--seed", str(seed)], capture_output=True, text=True, timeout=300
+        )
+    except subprocess.TimeoutExpired:
+        return TimeoutError("the command took too long")
+    try:
+        found = json.loads(done.stdout, object_hook=lambda row: SimpleNamespace(**row))
+        for cause in [*found.causes, *(c for row in found.rows for c in row.causes)]:
+            cause.place = cause.place or ""
+        return found
+    except (ValueError, AttributeError):
+        return RuntimeError((done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1])
+
+
+Give = Callable[[Part, str, int], Any]
+"""How a part is handed over: by the library, or by the command line."""
+
+
+def outcome_of_right(part: Part, seed: int, give: Give = handed) -> tuple[str, str]:
     """Passed, accused or refused, and why."""
-    report = handed(part, part.module, seed)
+    report = give(part, part.module, seed)
     if isinstance(report, BaseException):
         return "refused", f"{type(report).__name__}: {report}"
     return ("passed", "") if report.ok else ("accused", str(report))
 
 
-def outcome_of_mistake(mistake: Mistake, seed: int) -> tuple[str, bool, str]:
+def outcome_of_mistake(mistake: Mistake, seed: int, give: Give = handed) -> tuple[str, bool, str]:
     """The verdict, whether the line is found, and what was said."""
-    report = handed(mistake.part, mistake.source, seed)
+    report = give(mistake.part, mistake.source, seed)
     if isinstance(report, BaseException):
         return "refused", False, f"{type(report).__name__}: {report}"
     said = verdict(report, mistake.case)
@@ -228,6 +283,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="forms whose name holds this")
     parser.add_argument("--every", type=int, default=1, help="each K-th mistake only")
     parser.add_argument("--seeds", type=int, default=1, help="draws of each right layer")
+    parser.add_argument(
+        "--command", action="store_true", help="by deepnlp gradcheck FILE:NAME, with a main block"
+    )
     parser.add_argument("--sanity", action="store_true", help="our own numeric check alone")
     options = parser.parse_args()
     chosen = [form for form in names() if options.only in form]
@@ -238,6 +296,7 @@ def main() -> None:
             for fault in faults(form):
                 print("  ", fault)
         return
+    give = by_command if options.command else handed
     heads = ("right", "accused", "refused", "wrong", *VERDICTS, "located", "seconds")
     print(f"{'form':16}" + "".join(f"{head:>15}" for head in heads))
     rows, total = [], Counter[str]()
@@ -245,14 +304,14 @@ def main() -> None:
         start = time.process_time()
         counts = Counter[str]()
         parts, mistakes = read(form)
-        for part in parts:
+        for part in parts[:: options.every if options.command else 1]:
             for seed in range(options.seeds):
-                name, why = outcome_of_right(part, seed)
+                name, why = outcome_of_right(part, seed, give)
                 counts["right"] += 1
                 counts[{"refused": "right refused"}.get(name, name)] += 1
                 rows.append({"case": f"{form} {part.name}", "outcome": name, "said": why})
         for mistake in mistakes[:: options.every]:
-            name, found, said = outcome_of_mistake(mistake, 0)
+            name, found, said = outcome_of_mistake(mistake, 0, give)
             counts["wrong"] += 1
             counts[name] += 1
             counts["located"] += found

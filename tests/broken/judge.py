@@ -50,7 +50,8 @@ def located(report: Any, broken: Broken) -> bool:
 
     Of a statement of several lines each line counts.
     """
-    return leads_to(told(report), (broken.right, broken.wrong), altered_lines(broken))
+    right, wrong = set(broken.right.splitlines()), set(broken.wrong.splitlines())
+    return leads_to(told(report), right ^ wrong, altered_lines(broken))
 
 
 def told(report: Any) -> str:
@@ -61,9 +62,9 @@ def told(report: Any) -> str:
     return " ".join([*texts, *(str(row.note) for row in wrong)])
 
 
-def leads_to(text: str, pieces: tuple[str, ...], numbers: set[int]) -> bool:
-    """Whether a text quotes a line of the pieces of code, or gives one of the line numbers."""
-    quoted = [" ".join(line.split()) for piece in pieces for line in piece.splitlines()]
+def leads_to(text: str, lines: set[str], numbers: set[int]) -> bool:
+    """Whether a text quotes one of the lines of code, or gives one of their numbers."""
+    quoted = [" ".join(line.split()) for line in lines]
     text = " ".join(text.split())
     if any(len(line) > 6 and line in text for line in quoted):
         return True

@@ -19,12 +19,12 @@ def faults_of_family(family: Family) -> list[str]:
     return [f"{family.name}: {name} is off by {e:.2g}" for name, e in found.items() if e > RIGHT]
 
 
-def faults(name: str, every: int = 1) -> list[str]:
+def faults(name: str, every: int = 1, shapes: int = 3) -> list[str]:
     """Right layers that are wrong, and mistakes that make no difference."""
     collection = read(name)
     found = [fault for family in collection.right[::every] for fault in faults_of_family(family)]
     for case in collection.cases[::every]:
-        for shape in range(3):
+        for shape in range(shapes):
             try:
                 layer, inputs = example(case, [11, shape])
                 found_errors = errors(layer, tuple(inputs))

@@ -765,6 +765,42 @@ def problems(name, run, check):
     return found
 
 
+def in_threads(count=8):
+    """Whether as many checks in as many threads give what one gives; the names of those that differ."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from deepnlp.gradcheck import check_gradients
+    from tests.broken.collection import example, read
+
+    chosen = read("third")
+    cases = [case for case in chosen.cases if "closure" not in case.family.name][
+        :: len(chosen.cases) // count
+    ]
+    cases = cases[:count]
+    jobs = [(case, broken) for case in cases for broken in (True, False)]
+
+    def verdict(job):
+        case, broken = job
+        layer, inputs = example(case, [11, 0], broken)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                report = check_gradients(layer, *inputs)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return str(report)
+
+    one_by_one = [verdict(job) for job in jobs]
+    with ThreadPoolExecutor(count) as pool:
+        together = list(pool.map(verdict, jobs))
+    afterwards = [verdict(job) for job in jobs]
+    return len(jobs), [
+        f"{case.name} {'broken' if broken else 'right'}"
+        for (case, broken), a, b, c in zip(jobs, one_by_one, together, afterwards)
+        if not a == b == c
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="python -m tests.broken.cases.effects", description=__doc__
@@ -772,11 +808,19 @@ def main():
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--threads", action="store_true", help="eight checks in eight threads")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         mode, name, folder, port, result = options.child
         child(mode, name, folder, int(port), result)
+        return
+    if options.threads:
+        number, differing = in_threads()
+        print(
+            f"{number - len(differing)} of {number} checks say in eight threads what they say alone"
+        )
+        print("\n".join(differing))
         return
     server = Server()
     server.start()
