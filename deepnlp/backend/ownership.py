@@ -18,7 +18,7 @@ def claim(layer: Any, method: str) -> None:
             raise RuntimeError(
                 f"{type(layer).__name__}.{method}: another thread goes forward and back through "
                 "this layer, and one layer holds what one thread saves: give each thread a copy "
-                "(copy.deepcopy, or twin() to evaluate with the same weights) or, when the other is "
-                "done, call take_over() first"
+                "(copy.deepcopy, or twin() to evaluate with the same weights) or, when the other "
+                "is done, call take_over() first"
             )
         layer._owner = threading.get_ident()
