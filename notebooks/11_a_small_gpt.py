@@ -308,9 +308,9 @@ def compared(kind, seed, steps):
     """A model after some steps, its validation perplexity, and the seconds of training."""
     rng = np.random.default_rng(seed)
     if kind == "GPT":
-        model, peak = GPT(V, 64, 2, heads=4, context=T, rng=rng), 0.003
+        model, peak = GPT(V, 64, 2, heads=4, context=T, rng=rng), 0.004
     else:
-        model, peak = RNNLM(V, 96, 96, layers=1, tie="tied", dropout=0.0, rng=rng), 0.015
+        model, peak = RNNLM(V, 96, 96, layers=1, tie="tied", dropout=0.0, rng=rng), 0.04
     optimizer = AdamW(model.parameters(), betas=(0.9, 0.99), weight_decay=0.1, decay="matrices")
     begun = time.process_time()
     for step in range(1, steps + 1):

@@ -40,11 +40,11 @@ class Config:
     H: int = 0  # of the LSTM; 0: so that it has as many parameters
     T: int = 64
     N: int = 16
-    steps: int = 1500
-    every: int = 150
+    steps: int = 1000
+    every: int = 100
     warmup: int = 100
     lr_gpt: float = 0.003
-    lr_lstm: float = 0.01
+    lr_lstm: float = 0.015
     measured: int = 30_000  # tokens of the validation text
     seeds: int = 3
     out: str = "runs/ch11"
