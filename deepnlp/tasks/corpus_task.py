@@ -34,7 +34,5 @@ class CorpusTask(Task):
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
         """The task on the corpus that options name; of a trained model, in its vocabulary."""
-        fixed = (
-            {} if model is None else {"vocab": model.vocab, "vocab_size": None, "tokens": None}
-        )
+        fixed = {} if model is None else {"vocab": model.vocab, "vocab_size": None, "tokens": None}
         return fill(cls, options, fill(load_corpus, options, **fixed))
