@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.walking import Holder, entries_of, holders, items
+from deepnlp.gradcheck.walking import Holder, entries_of, items
 from deepnlp.parameter import View
 
 
@@ -24,23 +25,24 @@ class Carried:
 
     Parameters
     ----------
-    owner : object
+    found : list of Holder
+        What the object holds.
     forward : callable
         Runs one forward of it.
     """
 
-    def __init__(self, owner: Any, forward: Callable[[], Any]) -> None:
+    def __init__(self, found: list[Holder], forward: Callable[[], Any]) -> None:
         self._lists: list[tuple[list[Any], list[Any]]] = []
         self._entries: list[tuple[Any, Any, Any, Any]] = []
-        before = _snapshot(owner)
+        before = _snapshot(found)
         forward()
-        once = _snapshot(owner)
+        once = _snapshot(found)
         forward()
         for number, (holder, values) in before.items():
             entries = holder.entries
-            if isinstance(entries, list) and len(entries) != len(values):
+            if isinstance(entries, list | deque) and len(entries) != len(values):
                 self._lists.append((entries, [kept for kept, _ in values.values()]))
-                entries[:] = self._lists[-1][1]
+                _refill(*self._lists[-1])
             after_one = once[number][1] if number in once else {}
             for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
                 now, kept = _get(entries, key), values.get(key, (_Gone, None))
@@ -56,7 +58,7 @@ class Carried:
     def restore(self) -> None:
         """Put everything back."""
         for entries, kept in self._lists:
-            entries[:] = kept
+            _refill(entries, kept)
         for owner, key, kept, content in self._entries:
             entries = entries_of(owner)
             if kept is _Gone:
@@ -67,23 +69,28 @@ class Carried:
             entries[key] = kept
 
 
-def _snapshot(owner: Any) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
+def _refill(entries: Any, kept: list[Any]) -> None:
+    entries.clear()
+    entries.extend(kept)
+
+
+def _snapshot(found: list[Holder]) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
     """All values as they are, each with a copy of it if it is an array."""
     return {
-        id(holder.entries): (
+        id(holder.owner): (
             holder,
             {
                 key: (value, value.copy() if isinstance(value, numpy.ndarray) else None)
                 for key, value in items(holder.entries)
             },
         )
-        for holder in holders(owner)
+        for holder in found
         if not isinstance(holder.owner, View) and not isinstance(holder.entries, tuple)
     }
 
 
 def _get(entries: Any, key: Any) -> Any:
-    return entries.get(key, _Gone) if isinstance(entries, dict) else entries[key]
+    return entries.get(key, _Gone) if hasattr(entries, "keys") else entries[key]
 
 
 def _differs(now: Any, before: tuple[Any, Any] | None) -> bool:

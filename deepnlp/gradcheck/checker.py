@@ -118,7 +118,7 @@ def check_gradients(
             ended = f"its code ended the program with sys.exit({error.code!r})"
             raise RuntimeError(f"{subject.name}: {ended}") from error
         finally:
-            subject.restore()  # generators that are not the object's own are left as they were
+            subject.leave()  # generators that are not the object's own are left as they were
 
 
 def _check(subject: Subject, method: str, rng: Generator, tolerance: float | None) -> Report:

@@ -132,6 +132,15 @@ def _central_slope(
     return best
 
 
+def noise_of(along: Callable[[float], Any], step: float = 1e-9, count: int = 6) -> float:
+    """How far a function of one number is from a straight line over tiny steps.
+
+    Second differences of a smooth function vanish there; what is left is its rounding.
+    """
+    values = numpy.array([float(along(k * step)) for k in range(count)])
+    return float(numpy.median(numpy.abs(numpy.diff(values, 2))))
+
+
 def has_kink(along: Callable[[float], Any], precision: float) -> bool:
     """Whether the slopes of a function of one number at 0, from both sides, differ."""
     here = along(0.0)

@@ -10,7 +10,7 @@ from deepnlp.diagnosis.hypotheses.patterns import ratio
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.gradcheck.causes import IGNORED_COUNTED, LOSS_NOT_AVERAGED, LOSS_WRONG_COUNT
 from deepnlp.gradcheck.numeric import HostArray
-from deepnlp.gradcheck.subject import LABELS
+from deepnlp.gradcheck.names import LABELS
 
 
 def wrong_average(problem: Problem) -> Iterator[Guess]:
