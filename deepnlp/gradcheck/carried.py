@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
@@ -34,6 +35,7 @@ class Carried:
     def __init__(self, found: list[Holder], forward: Callable[[], Any]) -> None:
         self._lists: list[tuple[list[Any], list[Any]]] = []
         self._entries: list[tuple[Any, Any, Any, Any]] = []
+        self._made: list[tuple[Any, Any, Any, Any]] = []
         before = _snapshot(found)
         forward()
         once = _snapshot(found)
@@ -47,7 +49,11 @@ class Carried:
             for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
                 now, kept = _get(entries, key), values.get(key, (_Gone, None))
                 is_made = isinstance(now, numpy.ndarray) and (kept[0] is None or kept[0] is _Gone)
-                if _differs(now, kept) and not (is_made and not _differs(now, after_one.get(key))):
+                if not _differs(now, kept):
+                    continue
+                if is_made and not _differs(now, after_one.get(key)):
+                    self._made.append((holder.owner, key, kept[0], now))
+                else:
                     self._entries.append((holder.owner, key, *kept))
         self.restore()
 
@@ -60,13 +66,28 @@ class Carried:
         for entries, kept in self._lists:
             _refill(entries, kept)
         for owner, key, kept, content in self._entries:
-            entries = entries_of(owner)
-            if kept is _Gone:
-                entries.pop(key, None)
-                continue
             if content is not None:
                 kept[...] = content
-            entries[key] = kept
+            _put(owner, key, kept)
+
+    @contextmanager
+    def as_at_first(self) -> Iterator[None]:
+        """Without the arrays that the first forward made."""
+        for owner, key, before, _ in self._made:
+            _put(owner, key, before)
+        try:
+            yield
+        finally:
+            for owner, key, _, made in self._made:
+                _put(owner, key, made)
+
+
+def _put(owner: Any, key: Any, value: Any) -> None:
+    entries = entries_of(owner)
+    if value is _Gone:
+        entries.pop(key, None)
+    else:
+        entries[key] = value
 
 
 def _refill(entries: Any, kept: list[Any]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext, redirect_stdout
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy
@@ -14,7 +17,7 @@ from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.behaviour import check_behaviour
 from deepnlp.gradcheck.causes import Cause
-from deepnlp.gradcheck.comparing import compare_all
+from deepnlp.gradcheck.comparing import accept_means, compare_all
 from deepnlp.gradcheck.direction import ALL, compare_directions
 from deepnlp.gradcheck.linearity import ignores_dout
 from deepnlp.gradcheck.outputs import compare_forward, not_finite
@@ -42,6 +45,8 @@ def check_gradients(
     tolerance: float | None = None,
     reference: Any = None,
     constants: Collection[str] = (),
+    gradients: Mapping[str, str] = MappingProxyType({}),
+    quiet: bool = False,
     **named: Any,
 ) -> Report:
     """Check every gradient that a backward gives: of inputs, parameters and initial states.
@@ -75,6 +80,11 @@ def check_gradients(
         Gives the right outputs for the same inputs; forward is compared with it.
     constants : collection of str
         Names of float arrays that are no weights and need no gradient.
+    gradients : mapping of str to str
+        Where gradients are whose names do not say it: ``{"layer.W": "layer.dLdW"}``, or
+        ``{"W": "returned[1]"}`` for the second array that backward returns.
+    quiet : bool
+        Whether prints of the checked code are dropped.
     **named
         What forward takes by name, such as ``mask=mask``.
 
@@ -105,8 +115,8 @@ def check_gradients(
     if method not in METHODS:
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
-    with _one_at_a_time:
-        subject = Subject(layer, inputs, named, constants)
+    with _one_at_a_time, redirect_stdout(io.StringIO()) if quiet else nullcontext():
+        subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
             subject.draw_weights(rng)
@@ -118,7 +128,7 @@ def check_gradients(
             ended = f"its code ended the program with sys.exit({error.code!r})"
             raise RuntimeError(f"{subject.name}: {ended}") from error
         finally:
-            subject.leave()  # generators that are not the object's own are left as they were
+            subject.leave()  # what is not the object's own is left as it was
 
 
 def _check(subject: Subject, method: str, rng: Generator, tolerance: float | None) -> Report:
@@ -130,6 +140,7 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
         remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
+    subject.look_for_float32(rng)
     checks: list[Check] = []
     failed: list[Row] = []
     if method != "direction":
@@ -140,14 +151,38 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
         used, rows = _compare_aside(subject, method, rng, tolerance)
+    elif all(row.ok for row in rows) and method != "direction":
+        used, rows = _compare_elsewhere(subject, used, rows, rng, tolerance)
     tolerance = TOLERANCES[used] if tolerance is None else tolerance
+    remarks += accept_means(subject, rows)
     _explain(subject, rows, failed, method)
     rows += [_missing(subject, held) for held in subject.missing] + failed
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
         remarks.append(Check("not checked", True, ", ".join(notes)))
     shown = "direction" if method == "direction" else used
-    return Report(subject.name, shown, tolerance, rows, checks + remarks)
+    runs = dict(subject.caller.runs)
+    return Report(subject.name, shown, tolerance, rows, checks + remarks, subject.sources(), runs)
+
+
+def _compare_elsewhere(
+    subject: Subject, step: str, rows: list[Row], rng: Generator, tolerance: float | None
+) -> tuple[str, list[Row]]:
+    """The same for other weights where all entries of one are equal, as gamma is 1 at first."""
+    values, limit = subject.values(), TOLERANCES[step] if tolerance is None else tolerance
+    plain = [n for n, v in values.items() if n not in subject.input_names and v.size > 1]
+    plain = [n for n in plain if numpy.ptp(values[n]) == 0]
+    if not plain:
+        return step, rows
+    subject.move(values, {n: 30 * rng.normal(size=values[n].shape) for n in plain}, 1)
+    analytic = subject.analytic_gradients()
+    along = compare_directions(subject, analytic, step, limit, rng)
+    if not along[0].ok:
+        used, other = _compare(subject, analytic, step, rng, tolerance)
+        if not all(row.ok for row in other) and not _kinks(subject, other, rng):
+            return used, other
+    subject.move(values, {}, 1)
+    return step, rows
 
 
 def _expect_something(subject: Subject) -> None:

@@ -21,21 +21,22 @@ _PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(No
 
 def is_node(value: Any) -> bool:
     """Whether it keeps numbers and their gradient, and can go backward."""
-    is_plain = isinstance(value, _PLAIN)
-    return not is_plain and hasattr(value, "backward") and bool(_names(value)[1])
+    return is_box(value) and hasattr(value, "backward") and bool(name_of(GRAD, value))
 
 
 def is_box(value: Any) -> bool:
     """Whether it is an object that keeps numbers."""
-    return not isinstance(value, _PLAIN) and bool(name_of(DATA, value))
+    is_array = isinstance(value, _PLAIN) or hasattr(type(value), "__array_function__")
+    return not is_array and bool(name_of(DATA, value))
 
 
 def plain(value: Any) -> Any:
     """The numbers of a node or a box; other values as they are."""
-    if hasattr(value, "detach"):
+    if not is_box(value):
+        return value
+    if hasattr(value, "detach"):  # torch's
         return value.detach().resolve_conj().numpy()
-    name = "" if isinstance(value, _PLAIN) else name_of(DATA, value)
-    return plain(getattr(value, name)) if name else value
+    return plain(getattr(value, name_of(DATA, value)))
 
 
 def leaf(like: Any, value: Any) -> Any:

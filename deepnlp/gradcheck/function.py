@@ -220,7 +220,7 @@ class Function:
         """Put every variable a small step aside of a value; upwards where else it is refused."""
         for way in (lambda step: sign * step, numpy.abs):
             for name, variable in self.variables.items():
-                variable.set(values[name] + way(_MOVE * steps[name]))
+                variable.set(values[name] + way(_MOVE * steps.get(name, 0.0)))
                 variable.remember()
             with warnings.catch_warnings(), contextlib.suppress(Exception):
                 warnings.simplefilter("ignore")
@@ -244,7 +244,8 @@ class Function:
             return self.loss()
 
         with self._in_numbers("central"):
-            self.in_single = noise_of(along) > 1e-10 * self.scale()
+            size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
+            self.in_single = noise_of(along) > 1e-12 * size
 
     def scale(self) -> float:
         """Size of the numbers that the weighted sum adds up."""

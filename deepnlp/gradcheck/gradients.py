@@ -126,7 +126,8 @@ def held_arrays(found: list[Holder]) -> Iterator[Held]:
         box = any(name in holder.entries for name in DATA) if _is_dict(holder.entries) else False
         for key, value in list(items(holder.entries)):
             is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
-            is_number = isinstance(value, float) and not isinstance(holder.owner, list | dict | tuple)
+            is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple)
+            is_number = isinstance(value, float) and not is_closed
             if id(value) in seen or not (is_array or is_number) or (box and key in GRAD):
                 continue
             if is_array:

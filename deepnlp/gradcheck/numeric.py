@@ -132,13 +132,13 @@ def _central_slope(
     return best
 
 
-def noise_of(along: Callable[[float], Any], step: float = 1e-9, count: int = 6) -> float:
-    """How far a function of one number is from a straight line over tiny steps.
+def noise_of(along: Callable[[float], Any], step: float = 3e-7, count: int = 10) -> float:
+    """The rounding of a function of one number, seen in its third differences over tiny steps.
 
-    Second differences of a smooth function vanish there; what is left is its rounding.
+    Those of a smooth function vanish there, and a kink is in few of them.
     """
     values = numpy.array([float(along(k * step)) for k in range(count)])
-    return float(numpy.median(numpy.abs(numpy.diff(values, 2))))
+    return float(numpy.median(numpy.abs(numpy.diff(values, 3))))
 
 
 def has_kink(along: Callable[[float], Any], precision: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +21,7 @@ from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, gradient_names
 from deepnlp.gradcheck.returned import Part, hand_over, parts
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import Attribute, Input, Weight
-from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves
+from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
 
 class Subject(Function):
     """Code under test: its variables by name, and the gradients that its backward gives.
@@ -131,6 +132,13 @@ class Subject(Function):
         finally:
             self.weights = own
 
+    def rounding_of_backward(self, name: str, analytic: dict[str, HostArray]) -> float:
+        """Relative rounding of a gradient: a third of dy gives not quite a third of it."""
+        if not self.caller.takes_gradients or self.caller.is_engine:
+            return 0.0
+        one, third = analytic[name], self.gradients_for([w / 3 for w in self.weights])[name]
+        return float(abs(one - 3 * third).max(initial=0) / (abs(one).max(initial=0) or 1))
+
     def read_gradients(self) -> dict[str, HostArray]:
         """The gradients as they stand now, copied."""
         return {name: self._as_host(name, v.grad(), v.get()) for name, v in self.variables.items()}
@@ -207,6 +215,48 @@ class Subject(Function):
             self.caller.forward(other)
         same = zip(outputs, kept, strict=True)
         return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in same)
+
+    def stale_gradients(self, analytic: dict[str, HostArray]) -> list[str]:
+        """Names of the gradients that a forward with other inputs, run before, changes.
+
+        Empty where the outputs change, too: then it is a state that is carried on purpose.
+        """
+        self.restore()
+        other = list(mapped(lambda one: 1.5 * one + 0.25 if is_real(one) else one, self.inputs))
+        at_first = self._carried.as_at_first() if self._carried else contextlib.nullcontext()
+        try:
+            with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                self.caller.forward(other)
+                self._generators.restore()
+                again = [numpy.array(asnumpy(y)) for y in self.caller.forward(self.fresh_inputs())]
+                self.zero_grad()
+                self._hand_over(self._backward(self._output_gradients()))
+                found = self.read_gradients()
+        except Exception:  # an object may allow one forward only
+            return []
+        is_same = zip(again, self.forward(), strict=True)
+        if not all(a.shape == b.shape and numpy.allclose(a, b, equal_nan=True) for a, b in is_same):
+            return []
+        return [
+            name
+            for name, gradient in found.items()
+            if gradient.shape != analytic[name].shape
+            or not numpy.allclose(gradient, analytic[name], rtol=1e-6, atol=1e-9, equal_nan=True)
+        ]
+
+    def kept_entries(self) -> tuple[list[str], list[str]]:
+        """Places of gradients in lists whose array stays in a backward, and those of others."""
+        self.restore()
+        before = [(h, h.source()) for h in self._held]
+        listed = [(h, *s, s[0][s[1]]) for h, s in before if s and isinstance(s[0], list)]
+        listed = [one for one in listed if isinstance(one[3], numpy.ndarray)]
+        self._pass()
+        kept = [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is old]
+        return kept, [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is not old]
+
+    def sources(self) -> dict[str, str]:
+        """Where the gradient of each variable was found."""
+        return {name: variable.source() for name, variable in self.variables.items()}
 
     def zero_grad(self) -> None:
         """Set all gradients to zero, in whatever form they are held."""

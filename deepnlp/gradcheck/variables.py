@@ -31,6 +31,10 @@ class Variable:
         """Gradient after backward; None where there is none."""
         raise TypeError(f"{type(self).__name__} has no grad")
 
+    def source(self) -> str:
+        """Where the gradient is, in words."""
+        return "grad"
+
     def remember(self) -> None:
         """Take the value it has now for the one that is put back."""
 
@@ -75,6 +79,10 @@ class Input(Variable):
         """What backward returned for it."""
         return self.returned if self.forced is None else self.forced
 
+    def source(self) -> str:
+        """Where the gradient is, in words."""
+        return "given" if self.forced is not None else "returned"
+
 
 def _put(owner: Any, path: tuple[Any, ...], value: Any) -> Any:
     """A nested structure with another value in one place; tuples are made anew."""
@@ -111,7 +119,11 @@ class State(Variable):
 
     def grad(self) -> Any:
         """``layer.dh0`` or ``layer.dc0``."""
-        return getattr(self.layer, f"d{self.key.rpartition('.')[2]}0")
+        return getattr(self.layer, self.source())
+
+    def source(self) -> str:
+        """Its name."""
+        return f"d{self.key.rpartition('.')[2]}0"
 
 
 class Weight(Variable):
@@ -190,6 +202,13 @@ class Attribute(Variable):
         """The array beside it, or the one that backward returned."""
         found = self.held.gradient() if self.forced is None else self.forced
         return self.returned if found is None else plain(found)
+
+    def source(self) -> str:
+        """Where the gradient is, in words."""
+        found = self.held.source()
+        if self.forced is not None or found is None:
+            return "returned" if self.forced is None else "given"
+        return f"[{found[1]}]" if isinstance(found[1], int) else str(found[1])
 
     def remember(self) -> None:
         """Take the value it has now for the one that is put back."""
