@@ -48,7 +48,7 @@ class Caller:
 
     def __init__(self, code: Code, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         self.code, self.count, self.named = code, len(inputs), tuple(named)
-        self.input_names = self._bind()
+        self.input_names = list(code.lines.values) if code.lines else self._bind()
         self.default: Any = inspect.Parameter.empty
         self.is_loss = self.is_engine = code.node is not None
         self.runs = {"forward": 0, "backward": 0}
@@ -152,7 +152,7 @@ class Caller:
     def _look_at(self, result: Any) -> None:
         """Decide what the outputs are and what backward takes."""
         outputs = [k for k, one in enumerate(self._results) if _is_output(one)] or [0]
-        names = list(result) if isinstance(result, dict) else names_returned(self.code.forward)
+        names = list(result) if isinstance(result, dict) else names_returned(self.code.forward, False)
         self._names = names if len(names) == len(self._results) else [""] * len(self._results)
         self.is_engine = any(map(is_node, self._results))
         backward = self._backward_of_user()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from deepnlp.gradcheck.engines import is_node
+from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.walking import leaves
 
 
@@ -55,6 +56,8 @@ class Code:
         Whether backward takes what forward takes, as ``gradient(x, t)`` beside ``loss(x, t)``.
     has_context : bool
         Whether both take a context first.
+    lines : Lines, optional
+        The lines that forward runs.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Code:
     node: Any = None
     is_again: bool = False
     has_context: bool = False
+    lines: Lines | None = None
 
     def __post_init__(self) -> None:
         firsts = {
@@ -101,6 +105,20 @@ def read_code(given: Any, inputs: Any = ()) -> Code:
     is_called = not hasattr(layer, "forward") and callable(layer)
     forward = layer.__call__ if is_called else _method(layer, "forward")
     return Code(name, layer, forward, getattr(layer, "backward", None))
+
+
+def code_of_lines(lines: Lines) -> Code:
+    """A function of every array of which the lines compute the gradient."""
+
+    def run(*values: Any) -> Any:
+        return lines.forward(*values)
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    names = [name.replace(".", "_") for name in lines.values]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, kind) for name in names]
+    )
+    return Code("lines", object(), run, lines=lines)
 
 
 def _pair(given: Any) -> Code:

@@ -27,6 +27,9 @@ GIVEN = re.compile(
 )
 """Inputs that are given and need no gradient."""
 
+LOSSES = ("loss", "L", "J", "cost")
+"""The scalar that lines of code end forward in."""
+
 WEIGHT = re.compile(
     r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|_prev$|^prev_|"
     r"^x\d*$|^xs$|^inputs?$"

@@ -56,10 +56,12 @@ def hand_over(
     """
     for variable in (*inputs, *weights):
         variable.returned, variable.is_returned = None, False
-    for part in [part for part in given if part.is_key]:
-        if (owner := _owner(part, [*inputs, *weights])) is not None:
-            _give(owner, part)
-            given = [other for other in given if other is not part]
+    keyed = [(part, _owner(part, [*inputs, *weights])) for part in given if part.is_key]
+    if any(owner is not None for _, owner in keyed):
+        given = [part for part in given if not part.is_key]
+        for part, owner in keyed:
+            if owner is not None:
+                _give(owner, part)
     inputs = [v for v in inputs if not v.is_returned]
     weights = [v for v in weights if not v.is_returned]
     owners = [_owner(part, [*inputs, *weights]) for part in given]
@@ -75,6 +77,8 @@ def hand_over(
     rest = given[len(inputs) :]
     if _fit(by_place) or (len(given) == count and not _fit(in_order)):
         in_order, rest = by_place, given[count:]
+    elif len(given) < len(inputs) and not _fit(in_order):
+        in_order = _by_shape(inputs, given) or in_order
     for variable, part in in_order:
         _give(variable, part)
     for part in rest:
@@ -82,6 +86,14 @@ def hand_over(
         alike = [v for v in left if numpy.shape(part.value) == v.get().shape]
         if owner := _owner(part, left) or next(iter(alike), None):
             _give(owner, part)
+
+
+def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]]:
+    """Each part and the next input of its shape; nothing if there is one without."""
+    left = iter(inputs)
+    alike = [next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given]
+    pairs = zip(alike, given, strict=True)
+    return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
 
 
 def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
@@ -116,16 +128,19 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return None
 
 
-def names_returned(function: Callable[..., Any]) -> list[str]:
-    """Names in the last ``return a, b, self.c`` or ``return a``; empty ones for expressions."""
+def names_returned(function: Callable[..., Any], nested: bool = True) -> list[str]:
+    """Names in the last ``return a, (b, self.c)`` or ``return a``; empty ones for expressions.
+
+    Where they are not nested, one for each thing that is returned, though it be a tuple.
+    """
     function = inspect.unwrap(getattr(function, "__func__", function))
     if not inspect.isfunction(function):
         return []
-    return _names_in(function)
+    return _names_in(function, nested)
 
 
 @cache
-def _names_in(function: Callable[..., Any]) -> list[str]:
+def _names_in(function: Callable[..., Any], nested: bool) -> list[str]:
     try:
         source = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(source)
@@ -133,7 +148,10 @@ def _names_in(function: Callable[..., Any]) -> list[str]:
         return []
     outer = tree.body[0]
     returns = [node.value for node in _own_nodes(outer) if isinstance(node, ast.Return)]
-    return list(map(_name_of, _leaves(returns[-1]))) if returns and returns[-1] else []
+    if not returns or returns[-1] is None:
+        return []
+    is_several = isinstance(returns[-1], ast.Tuple | ast.List) and not nested
+    return list(map(_name_of, returns[-1].elts if is_several else _leaves(returns[-1])))
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:

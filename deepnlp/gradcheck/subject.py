@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.conventions import read_code
+from deepnlp.gradcheck.conventions import code_of_lines, read_code
 from deepnlp.gradcheck.engines import is_box
 from deepnlp.gradcheck.function import Function
 from deepnlp.gradcheck.gradients import (
     Held, held_arrays, held_views, kept_gradient, local_names, path_of,
 )  # fmt: skip
-from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, gradient_names
+from deepnlp.gradcheck.lines import Lines
+from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names
 from deepnlp.gradcheck.returned import Part, hand_over, parts
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import Attribute, Input, Weight
@@ -60,7 +62,12 @@ class Subject(Function):
         table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         named = named or {}
-        super().__init__(read_code(layer, [*inputs, *named.values()]), inputs, named)
+        if isinstance(layer, str | Path):
+            code = code_of_lines(Lines(layer, named, table))
+            inputs, named, table = tuple(code.lines.values.values()), {}, {}
+        else:
+            code = read_code(layer, [*inputs, *named.values()])
+        super().__init__(code, inputs, named)
         self.constants = constants
         self.missing: list[Held] = []
         self.not_checked: dict[str, str] = {}
@@ -256,6 +263,9 @@ class Subject(Function):
 
     def sources(self) -> dict[str, str]:
         """Where the gradient of each variable was found."""
+        lines = self.caller.code.lines
+        if lines is not None:
+            return lines.sources
         return {name: variable.source() for name, variable in self.variables.items()}
 
     def zero_grad(self) -> None:
@@ -298,6 +308,13 @@ class Subject(Function):
                 self.variables[held.name] = Attribute(self.found, held)
         without = [h for h in self._held if h.is_array and h.name not in self.variables]
         self._returnable = [Attribute(self.found, h) for h in without if h.is_float]
+        for path, value in leaves(self.inputs):  # a number is a variable if it has a gradient
+            names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+            key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
+            if isinstance(value, float) and any(belongs(name, key) for name in names):
+                position = [other for other, _ in leaves(self.inputs)].index(path)
+                self.variables[key] = Input(self.inputs, path, key, position)
+                self.variables[key].set(numpy.array(value))
         self._hand_over(returned)
         self._returnable = [v for v in self._returnable if v.returned is not None]
         self.variables |= {v.held.name: v for v in self._returnable}
@@ -316,9 +333,9 @@ class Subject(Function):
             return "labels"
         if GIVEN.search(key):
             return "a constant, without a gradient"
-        group = [v for v in self.variables.values() if isinstance(v, Input) and v.returned is not None]
+        group = [v for v in self.variables.values() if v.grad() is not None]
         has_siblings = len(variable.path) > 1 and any(
-            v.path[:-1] == variable.path[:-1] for v in group
+            v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
         if not self.caller.is_loss or WEIGHT.search(key) or has_siblings or is_local or not group:

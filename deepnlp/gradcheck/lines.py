@@ -1,0 +1,197 @@
+"""Lines that run forward and backward: a flat script, or the calls of code in any other form.
+
+Each array ``v`` for which the lines compute a gradient ``dv`` is checked: it is changed right
+behind the line that assigns it, and the lines up to the loss are run again. So every value on the
+way is checked, not the weights alone, and the first wrong one shows the wrong line.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import linecache
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from deepnlp.gradcheck.causes import UNKNOWN, Cause
+from deepnlp.gradcheck.engines import is_box, plain
+from deepnlp.gradcheck.names import LOSSES, gradient_names
+from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.walking import mapped
+
+Names = dict[str, Any]
+
+
+class Lines:
+    """Lines of Python, with the values that they compute.
+
+    Parameters
+    ----------
+    text : str or Path
+        The lines, or the file in which they are.
+    names : dict
+        What they may use.
+    table : mapping of str to str
+        Names of gradients that are not called ``dv`` or the like.
+
+    Attributes
+    ----------
+    values, gradients : dict of str to array
+        Of each array that is checked, in the order in which backward computes them.
+    sources : dict of str to str
+        The name of each gradient.
+    places : dict of str to str
+        The line that computes each gradient.
+    """
+
+    def __init__(self, text: str | Path, names: Names, table: Mapping[str, str]) -> None:
+        file = str(text) if isinstance(text, Path) else "<lines>"
+        source = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        self._rng = numpy.random.default_rng(0x5EED)
+        self._names, self._drawn, self._places = mapped(_copied, names), dict[str, Any](), dict[str, int]()
+        if "torch" in source:
+            import_module("torch")
+        body = ast.parse(source, file).body
+        self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
+        self._assigned = [_assigned(node) for node in body]
+        end = self._run({}, len(body))
+        pairs = {**_pairs(end), **table}
+        last = {name: k for k, some in enumerate(self._assigned) for name in some}
+        order = sorted(pairs, key=lambda name: last.get(pairs[name].split(".")[0], -1))
+        known = [n for n in order if n.split(".")[0] in end]
+        self.loss = next((name for name in LOSSES if numpy.size(plain(end.get(name))) == 1
+                          and name in last), "")  # fmt: skip
+        self._output = self.loss or (known[0] if known else "")
+        if not self._output:
+            raise ValueError(
+                f"check_gradients: {file} computes no gradient: expected lines that assign dW for "
+                "an array W, or gradients={'W': 'dW'}"
+            )
+        self._until = last.get(self._output, -1) + 1
+        self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
+        checked = [n for n in known if n != self._output]
+        self.values = {n: numpy.array(plain(eval(n, end)), dtype="float64") for n in checked}
+        self.sources = {n: pairs[n] for n in checked}
+        self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
+        self._first = self._scalar(end)
+        self._places = last
+        spots = {n: last.get(pairs[n].split(".")[0], 0) for n in checked}
+        self.places = {
+            n: f"{Path(file).name}:{body[k].lineno}: {ast.unparse(body[k])}"
+            for n, k in spots.items() if body
+        }  # fmt: skip
+
+    def forward(self, *values: Any) -> tuple[Any, dict[str, Any]]:
+        """The loss where some values are others, and the gradients that the lines computed."""
+        given = zip(self.values.items(), values, strict=True)
+        other = {n: new for (n, old), new in given if not numpy.array_equal(old, new)}
+        loss = self._scalar(self._run(other, self._until)) if other else self._first
+        return loss, self.gradients
+
+    def told(self, rows: list[Row]) -> Cause | None:
+        """The first wrong value, and those before it that are right."""
+        bad = next((row for row in rows if not row.ok), None)
+        if bad is None:
+            return None
+        right = [row.name for row in rows[: rows.index(bad)]]
+        so_far = f"; right so far: the gradients of {', '.join(right)}" if right else ""
+        where = self.places.get(bad.name, "")
+        told = f"the gradient of {bad.name} is the first wrong value: {where}{so_far}"
+        return Cause(UNKNOWN, told, place=where)
+
+    def _scalar(self, names: Names) -> Any:
+        return (self._weight * numpy.asarray(plain(names[self._output]))).sum()
+
+    def _run(self, other: Names, until: int) -> Names:
+        """The names after some of the lines, where the arrays in ``other`` are exchanged."""
+        names = {"__name__": "__lines__", **self._names, **self._drawn}
+        rest = {path: new for path, new in other.items() if path not in self._places}
+        names |= {name: new for name, new in rest.items() if name.isidentifier()}
+        with _changed(names, {p: new for p, new in rest.items() if not p.isidentifier()}), _quiet():
+            for k in range(until):
+                self._run_line(k, names)
+                for name in self._assigned[k]:
+                    if name in other and self._places[name] == k:
+                        names[name] = _like(names[name], other[name])
+        return names
+
+    def _run_line(self, k: int, names: Names) -> None:
+        try:
+            exec(self._codes[k], names)
+        except NameError as error:
+            name = getattr(error, "name", "")
+            output = next((v for v in names if name in gradient_names(v)), None)
+            if output is None or hasattr(builtins, name):
+                raise
+            shape = numpy.shape(plain(names[output]))
+            self._drawn[name] = names[name] = self._rng.normal(size=shape)
+            self._run_line(k, names)
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, numpy.ndarray) else value
+
+
+def _pairs(names: Names) -> dict[str, str]:
+    """The name of the gradient of every array that has one."""
+    found = {}
+    for name, value in names.items():
+        if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
+            continue
+        array = numpy.asarray(plain(value))
+        for other in gradient_names(name) if array.dtype.kind == "f" else ():
+            if other in names and numpy.shape(plain(names[other])) is not None:
+                found.setdefault(name, other)
+    return found
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    """Names that a statement assigns."""
+    named = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return list(dict.fromkeys(n.id for n in named if isinstance(n.ctx, ast.Store)))
+
+
+def _like(old: Any, new: Any) -> Any:
+    """A value of the kind of another one."""
+    if hasattr(old, "detach"):
+        return sys.modules["torch"].from_numpy(numpy.array(new)).to(old.dtype)
+    return new
+
+
+@contextmanager
+def _changed(names: Names, paths: Names) -> Iterator[None]:
+    """Other contents in arrays such as ``layer.W``; put back afterwards."""
+    kept = []
+    for path, new in paths.items():
+        array = eval(path, names)
+        kept.append((array, array.copy()))
+        array[...] = new
+    try:
+        yield
+    finally:
+        for array, content in kept:
+            array[...] = content
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No prints, and torch's numbers in float64."""
+    torch = sys.modules.get("torch")
+    kind = torch.get_default_dtype() if torch is not None else None
+    if torch is not None:
+        torch.set_default_dtype(torch.float64)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        if torch is not None:
+            torch.set_default_dtype(kind)
