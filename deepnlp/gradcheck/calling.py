@@ -157,8 +157,10 @@ class Caller:
         self.is_engine = any(map(is_node, self._results))
         backward = self._backward_of_user()
         if self.is_engine:
-            self._gradients = _parameters(go_backward)[1:]
-            self.ways = [(None, [k for k, one in enumerate(self._results) if is_node(one)])]
+            nodes = [k for k, one in enumerate(self._results) if is_node(one)]
+            is_number = sum(numpy.size(plain(self._results[k])) for k in nodes) == 1
+            self._gradients = [] if is_number else _parameters(go_backward)[1:]
+            self.ways = [(None, nodes)]
         elif backward is None or self.code.is_again:
             self.is_loss = True
             losses = [k for k in outputs if numpy.size(self._results[k]) == 1]

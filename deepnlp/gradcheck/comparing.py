@@ -110,17 +110,18 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
     the cost is their mean.
     """
     bad = [row for row in rows if not row.ok]
-    weights = [row for row in rows if row.name not in subject.input_names[:1]]
+    held = [row.name for row in rows if not isinstance(subject.variables.get(row.name), Input)]
+    names = [row.name for row in bad]
     data = subject.inputs[0] if subject.inputs else None
-    if len(bad) < 2 or bad != weights or not is_real(data) or data.ndim < 2:
+    is_of_weights = set(held) <= set(names) and subject.input_names[0] not in names
+    if len(bad) < 2 or not is_of_weights or not is_real(data) or data.ndim < 2:
         return []
     for axis, letter in ((-1, "columns"), (0, "rows")):
         n = data.shape[axis]
         if n > 1 and all(_is_multiple(row, 1 / n) for row in bad):
             for row in bad:
                 row.ok, row.error = True, 0.0
-            names = ", ".join(row.name for row in bad)
-            told = f"the gradients of {names} are means over the {n} {letter} of the first input"
+            told = f"the gradients of {', '.join(names)} are means over the {n} {letter} of the first input"
             return [Check("means", True, f"{told}: right where dy belongs to a sum of losses")]
     return []
 

@@ -138,9 +138,7 @@ class Function:
                     "same random numbers"
                 )
         self.in_single = any(y.dtype == numpy.float32 for y in outputs)
-        takes = self.caller.takes_gradients and not (
-            self.caller.is_engine and sum(y.size for y in outputs) == 1
-        )
+        takes = self.caller.takes_gradients
         self.weights = [rng.normal(size=y.shape) if takes else numpy.ones(()) for y in outputs]
 
     def loss(self) -> Any:

@@ -31,8 +31,7 @@ LOSSES = ("loss", "L", "J", "cost")
 """The scalar that lines of code end forward in."""
 
 WEIGHT = re.compile(
-    r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|_prev$|^prev_|"
-    r"^x\d*$|^xs$|^inputs?$"
+    r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|_prev$|^prev_"
 )
 """Arguments whose gradient is expected, though others of the same function have none."""
 

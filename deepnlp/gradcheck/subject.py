@@ -402,7 +402,9 @@ class Subject(Function):
         if not array.flags.writeable:
             return held.is_float
         before, original = self.forward(), array.copy()
-        array[...] = 1.25 * array + 0.125 if held.is_float else array + 1
+        # Not the same change everywhere: a softmax would not show it.
+        step = 0.125 * numpy.cos(numpy.arange(array.size)).reshape(array.shape)
+        array[...] = 1.25 * array + step if held.is_float else array + 1
         try:
             with numpy.errstate(all="ignore"):
                 after = self.forward()
