@@ -50,7 +50,7 @@ class Caller:
         self.code, self.count, self.named = code, len(inputs), tuple(named)
         self.input_names = list(code.lines.values) if code.lines else self._bind()
         self.default: Any = inspect.Parameter.empty
-        self.is_loss = self.is_engine = code.node is not None
+        self.is_loss, self.is_engine = False, code.node is not None
         self.runs = {"forward": 0, "backward": 0}
         self._nodes = {path: one for path, one in leaves([*inputs, *named.values()]) if is_node(one)}
         self._taken: list[inspect.Parameter] = []  # what backward takes
@@ -120,6 +120,9 @@ class Caller:
                 f"check_gradients: {self.title('forward')} ended in {type(error).__name__}: "
                 f"{error}; does it need what was not given? check_gradients(layer, ..., {how})"
             ) from error
+        if self.code.backward is not None and isinstance(result, tuple):
+            if result and isinstance(result[0], dict):  # the outputs, then the cache
+                result = {**result[0], **{"cache": one for one in result[1:]}}
         self._results = list(_values(result))
         if not self._outputs:
             self._look_at(result)
@@ -134,6 +137,12 @@ class Caller:
                 like = self.code.node
             made[id(value)] = value if like is None else leaf(like, value)
         return list(mapped(lambda value: made.get(id(value), value), inputs))
+
+    def needs_gradient(self, path: tuple[Any, ...]) -> bool:
+        """Whether an input needs one: a tensor may say that it does not."""
+        return getattr(self._nodes.get(path), "requires_grad", True) or not any(
+            getattr(node, "requires_grad", True) for node in self._nodes.values()
+        )
 
     def _absent(self) -> list[str]:
         """Names of what forward may be given, and is None here."""
@@ -159,7 +168,7 @@ class Caller:
         if self.is_engine:
             nodes = [k for k, one in enumerate(self._results) if is_node(one)]
             is_number = sum(numpy.size(plain(self._results[k])) for k in nodes) == 1
-            self._gradients = [] if is_number else _parameters(go_backward)[1:]
+            self._gradients = [] if is_number else _parameters(go_backward)[1:2]
             self.ways = [(None, nodes)]
         elif backward is None or self.code.is_again:
             self.is_loss = True
@@ -245,7 +254,9 @@ class Caller:
         """What backward returns for gradients with respect to the outputs."""
         self.runs["backward"] += 1
         if self.is_engine:
-            go_backward([self._results[k] for k in self._outputs], dys)
+            given = (one for _, one in leaves(self._inputs) if is_node(one))
+            like = next(given, self.code.node)
+            go_backward([self._results[k] for k in self._outputs], dys, like)
             return mapped(lambda one: gradient_of(one) if is_node(one) else None, self._inputs)
         backward = self._backward_of_user()
         if self.code.is_again and backward is not None:

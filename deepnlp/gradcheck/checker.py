@@ -151,6 +151,9 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
     kinks = _kinks(subject, rows, rng)
     if lines is not None:
         _forgive_kinks(subject, rows)
+        if named := lines.forgive(rows):
+            told = f"{', '.join(named)}, and what follows is right"
+            remarks.append(Check("on the way", True, told))
     elif kinks:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))

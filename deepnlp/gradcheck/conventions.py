@@ -11,11 +11,12 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.engines import is_node
+from deepnlp.gradcheck.engines import is_node, plain
 from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.walking import leaves
 
@@ -126,9 +127,23 @@ def _pair(given: Any) -> Code:
         raise TypeError(
             "check_gradients: a pair should be two functions, (affine_forward, affine_backward)"
         )
+    if isinstance(given[1], type) and hasattr(given[1], "apply"):
+        return Code(given[1].__name__, object(), *_applying(*given))
     names = [getattr(function, "__name__", "function") for function in given]
     name = names[0].removesuffix("_forward") if "<" not in names[0] else names[1]
     return Code(name.removesuffix("_backward"), object(), *given)
+
+
+def _applying(forward: Callable[..., Any], kind: Any) -> tuple[Any, Any]:
+    """A function of arrays, and the ``apply`` of an object made with the tensors of its inputs."""
+    kept: list[Any] = []
+
+    @wraps(forward)
+    def run(*inputs: Any) -> Any:
+        kept[:] = inputs
+        return forward(*map(plain, inputs))
+
+    return run, lambda grad_output: kind(*kept).apply(grad_output)
 
 
 def _function(given: Callable[..., Any]) -> Code:

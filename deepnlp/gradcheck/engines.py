@@ -21,7 +21,15 @@ _PLAIN = (numpy.ndarray, numpy.generic, str, bytes, int, float, complex, type(No
 
 def is_node(value: Any) -> bool:
     """Whether it keeps numbers and their gradient, and can go backward."""
-    return is_box(value) and hasattr(value, "backward") and bool(name_of(GRAD, value))
+    if not is_box(value) or not hasattr(value, "backward"):
+        return False
+    return is_tensor(value) or bool(name_of(GRAD, value))
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def is_box(value: Any) -> bool:
@@ -34,14 +42,14 @@ def plain(value: Any) -> Any:
     """The numbers of a node or a box; other values as they are."""
     if not is_box(value):
         return value
-    if hasattr(value, "detach"):  # torch's
+    if is_tensor(value):
         return value.detach().resolve_conj().numpy()
     return plain(getattr(value, name_of(DATA, value)))
 
 
 def leaf(like: Any, value: Any) -> Any:
     """A node of the kind of another one, with other numbers and no gradient."""
-    if hasattr(like, "detach"):
+    if is_tensor(like):
         made = sys.modules["torch"].from_numpy(numpy.array(value))
         return made.requires_grad_() if made.is_floating_point() or made.is_complex() else made
     made, (data, grad) = copy.copy(like), _names(like)
@@ -60,30 +68,29 @@ def gradient_of(node: Any) -> Any:
     return plain(grad)
 
 
-def go_backward(outputs: list[Any], dys: list[Any]) -> None:
-    """Let the outputs go backward, together."""
-    if len(outputs) > 1 and hasattr(outputs[0], "detach"):
+def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
+    """Let the outputs go backward, together; ``like`` is a leaf."""
+    if len(outputs) > 1 and is_tensor(outputs[0]):
         given = [leaf(y, numpy.asarray(dy)).detach() for y, dy in zip(outputs, dys, strict=True)]
         sys.modules["torch"].autograd.backward(outputs, given)
         return
-    total: Any = None
-    for y, dy in zip(outputs, dys, strict=True):
-        taken = [p for p in inspect.signature(y.backward).parameters.values()]
-        takes = bool(taken) and taken[0].name not in ("retain_grad", "self")
-        if len(outputs) == 1 and takes:
-            given = leaf(y, numpy.asarray(dy, dtype=float).reshape(numpy.shape(plain(y))))
-            is_array = not (hasattr(y, "detach") or _takes_nodes(y))
-            y.backward(plain(given) if is_array else given.detach() if hasattr(y, "detach") else given)
-            return
-        one = numpy.size(plain(y)) == 1 and len(outputs) == 1
-        term = y if one else y * leaf(y, numpy.asarray(dy))
-        total = term if total is None else total + term
+    y, dy = outputs[0], numpy.asarray(dys[0], dtype=float)
+    if len(outputs) == 1 and _takes_gradient(y):
+        given = leaf(y, dy.reshape(numpy.shape(plain(y))))
+        y.backward(given.detach() if is_tensor(y) else plain(given))
+        return
+    terms = [y if numpy.size(plain(y)) == 1 and len(outputs) == 1 else y * leaf(like, numpy.asarray(dy))
+             for y, dy in zip(outputs, dys, strict=True)]  # fmt: skip
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
     total.backward()
 
 
-def _takes_nodes(y: Any) -> bool:
-    """Whether the gradients that it keeps are nodes, too."""
-    return is_node(getattr(y, _names(y)[1]))
+def _takes_gradient(y: Any) -> bool:
+    """Whether backward takes the gradient with respect to the output."""
+    names = list(inspect.signature(y.backward).parameters)
+    return bool(names) and not names[0].startswith("retain")
 
 
 def _names(node: Any) -> tuple[str, str]:

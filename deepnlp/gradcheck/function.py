@@ -15,7 +15,7 @@ from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.calling import Caller
 from deepnlp.gradcheck.carried import Carried
 from deepnlp.gradcheck.conventions import Code
-from deepnlp.gradcheck.engines import plain
+from deepnlp.gradcheck.engines import is_box, plain
 from deepnlp.gradcheck.numeric import has_kink, noise_of, numerical_gradient, typical_size
 from deepnlp.gradcheck.randomness import GENERATORS, Generators
 from deepnlp.gradcheck.variables import Variable
@@ -330,7 +330,7 @@ def _double(value: Any) -> Any:
         with contextlib.suppress(ValueError):  # lists of several lengths
             return _double(numpy.asarray(value)) if value and has_numbers else value
         return value
-    value = plain(value)
+    value = numpy.asarray(plain(value)) if is_box(value) else value
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         value = asnumpy(value)
         return numpy.array(value, dtype="float64" if value.dtype.kind == "f" else value.dtype)

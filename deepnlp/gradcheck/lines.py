@@ -63,6 +63,10 @@ class Lines:
         body = ast.parse(source, file).body
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
         self._assigned = [_assigned(node) for node in body]
+        self._read = {
+            name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in some}
+            for node, some in zip(body, self._assigned, strict=True) for name in some
+        }  # fmt: skip
         end = self._run({}, len(body))
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
@@ -96,6 +100,29 @@ class Lines:
         other = {n: new for (n, old), new in given if not numpy.array_equal(old, new)}
         loss = self._scalar(self._run(other, self._until)) if other else self._first
         return loss, self.gradients
+
+    def forgive(self, rows: list[Row]) -> list[str]:
+        """Values on the way that are not what they are called, while all they lead to is right.
+
+        So ``dscores`` may hold a factor of the next line already.
+        """
+        named = []
+        for row in reversed([row for row in rows if not row.ok]):
+            own = self.sources[row.name]
+            behind = [r for r in rows if r is not row and own in self._reads(self.sources[r.name])]
+            if behind and all(other.ok for other in behind):
+                row.ok = True
+                named.append(f"{own} is not the gradient of {row.name}")
+        return named
+
+    def _reads(self, name: str) -> set[str]:
+        """All names that a value is computed from."""
+        found, waiting = set[str](), [name]
+        while waiting:
+            new = self._read.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
 
     def told(self, rows: list[Row]) -> Cause | None:
         """The first wrong value, and those before it that are right."""

@@ -331,7 +331,7 @@ class Subject(Function):
         key = variable.key
         if key.lower() == "y" and all(w.ndim == 0 for w in self.weights):
             return "labels"
-        if GIVEN.search(key):
+        if GIVEN.search(key) or not self.caller.needs_gradient(variable.path):
             return "a constant, without a gradient"
         group = [v for v in self.variables.values() if v.grad() is not None]
         has_siblings = len(variable.path) > 1 and any(
