@@ -105,7 +105,8 @@ class Subject(Function):
             is_known = str(path[-1]) in (*self.variables, *self.input_names)
             name = name + inside if is_known or isinstance(path[-1], int) else str(path[-1])
         is_constant = name in self.constants
-        if is_real(value) and name not in LABELS and not is_constant:
+        is_label = name in LABELS and self.caller.code.lines is None
+        if is_real(value) and not is_label and not is_constant:
             self.variables[name] = Input(self.inputs, path, name, position)
         elif isinstance(value, numpy.ndarray):
             kinds = {"i": "integers", "u": "integers", "b": "truth values"}
@@ -316,7 +317,9 @@ class Subject(Function):
                 self.variables[key] = Input(self.inputs, path, key, position)
                 self.variables[key].set(numpy.array(value))
         self._hand_over(returned)
-        self._returnable = [v for v in self._returnable if v.returned is not None]
+        self._returnable = [
+            v for v in self._returnable if v.returned is not None or v.forced is not None
+        ]
         self.variables |= {v.held.name: v for v in self._returnable}
         self._without = [h for h in without if h.name not in self.variables]
         for name, variable in list(self.variables.items()):
