@@ -26,19 +26,19 @@ class Carried:
 
     Parameters
     ----------
-    found : list of Holder
-        What the object holds.
+    reached : callable
+        Gives all that the object holds.
     forward : callable
         Runs one forward of it.
     """
 
-    def __init__(self, found: list[Holder], forward: Callable[[], Any]) -> None:
+    def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
         self._lists: list[tuple[list[Any], list[Any]]] = []
         self._entries: list[tuple[Any, Any, Any, Any]] = []
         self._made: list[tuple[Any, Any, Any, Any]] = []
-        before = _snapshot(found)
+        before = _snapshot(reached())
         forward()
-        once = _snapshot(found)
+        once = _snapshot(reached())
         forward()
         for number, (holder, values) in before.items():
             entries = holder.entries
@@ -48,11 +48,12 @@ class Carried:
             after_one = once[number][1] if number in once else {}
             for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
                 now, kept = _get(entries, key), values.get(key, (_Gone, None))
-                is_made = isinstance(now, numpy.ndarray) and (kept[0] is None or kept[0] is _Gone)
+                is_made = (kept[0] is None or kept[0] is _Gone) and _is_left_alone(now, once)
                 if not _differs(now, kept):
                     continue
                 if is_made and not _differs(now, after_one.get(key)):
-                    self._made.append((holder.owner, key, kept[0], now))
+                    if isinstance(now, numpy.ndarray):
+                        self._made.append((holder.owner, key, kept[0], now))
                 else:
                     self._entries.append((holder.owner, key, *kept))
         self.restore()
@@ -80,6 +81,15 @@ class Carried:
         finally:
             for owner, key, _, made in self._made:
                 _put(owner, key, made)
+
+
+def _is_left_alone(value: Any, once: dict[int, tuple[Holder, dict[Any, Any]]]) -> bool:
+    """Whether it is an array, or an object whose attributes the second forward left alone."""
+    if isinstance(value, numpy.ndarray) or id(value) not in once:
+        return isinstance(value, numpy.ndarray)
+    holder, values = once[id(value)]
+    is_object = not isinstance(holder.owner, list | dict | deque)
+    return is_object and not any(_differs(v, values.get(k)) for k, v in items(holder.entries))
 
 
 def _put(owner: Any, key: Any, value: Any) -> None:

@@ -71,7 +71,7 @@ class Function:
         self._is_updated = False  # whether a backward may have changed the weights
         self._generators = Generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
-        self._carried = None if self.is_ours else Carried(self.found, self._run)
+        self._carried = None if self.is_ours else Carried(self._reached, self._run)
         self.found = self._reached()  # with what the first forwards made
 
     def _reached(self) -> list[Holder]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -63,19 +64,30 @@ class Held(NamedTuple):
 
     def source(self) -> Source | None:
         """Where its gradient is."""
-        entries, parent = self.holder.entries, entries_of(self.holder.parent)
+        entries, names = self.holder.entries, gradient_names(self.key)
         if self.key in DATA and isinstance(self.key, str):  # a box with a value and its gradient
             return _of_names(entries, GRAD)
-        names = [*gradient_names(self.key)]
         found = _of_names(entries, names)
-        if found is None and not isinstance(entries, list | tuple):
+        if found is None and _is_dict(entries):
             found = self._of_lists(entries, names)
-        if found is None and hasattr(parent, "keys"):
-            for name in [*gradient_names(self.holder.key), *GRADS]:
-                beside = parent.get(name)
-                if beside is not None and beside is not entries and found is None:
+        if found is None and self.holder.up is not None and self.holder.is_shared:
+            found = _of_names(self.holder.up.entries, names)  # self.dW for a W of the class
+        return self._mirrored(entries, names) if found is None else found
+
+    def _mirrored(self, entries: Any, names: list[str]) -> Source | None:
+        """From the same place in a container of gradients: ``grads[0]["W"]``, ``dcell.W``."""
+        node, way, found = self.holder, list[Any](), None
+        while node.up is not None and found is None:
+            beside = node.up.entries
+            for name in [*gradient_names(node.key), *GRADS] if _is_dict(beside) else []:
+                twin = beside.get(name)
+                for key in way:
+                    twin = _inside(twin, key)
+                if twin is not None and twin is not self.holder.owner and found is None:
                     position = [key for key, _ in items(entries)].index(self.key)
-                    found = _of_names(beside, [self.key, *names]) or _at(beside, position)
+                    twin = entries_of(twin)
+                    found = _of_names(twin, [self.key, *names]) or _at(twin, position)
+            node, way = node.up, [node.key, *way]
         return found
 
     def _of_lists(self, entries: Any, names: list[str]) -> Source | None:
@@ -84,7 +96,7 @@ class Held(NamedTuple):
             beside, found = entries.get(name), None
             if hasattr(beside, "keys"):
                 found = _of_names(beside, [self.key, *names])
-            elif isinstance(beside, list | tuple):
+            elif isinstance(beside, list | tuple | deque):
                 listed: Any = next((entries[p] for p in PARAMS if p in entries), [])
                 places = [k for k, one in items(listed) if one is self.value]
                 found = _at(beside, places[0]) if places else None
@@ -96,7 +108,7 @@ class Held(NamedTuple):
         """A sentence on what was looked for, where there is no gradient."""
         key = self.key if isinstance(self.key, str) else self.name
         in_list = isinstance(self.holder.owner, list | dict | tuple)
-        owner = self.holder.parent if in_list else self.holder.owner
+        owner = self.holder.up.owner if in_list and self.holder.up else self.holder.owner
         local = local_names(getattr(owner, "backward", None)) & set(gradient_names(key))
         if local:
             name = min(local)
@@ -126,7 +138,7 @@ def held_arrays(found: list[Holder]) -> Iterator[Held]:
         box = any(name in holder.entries for name in DATA) if _is_dict(holder.entries) else False
         for key, value in list(items(holder.entries)):
             is_array = isinstance(value, numpy.ndarray) and value.dtype.kind in "fiu"
-            is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple)
+            is_closed = holder.is_shared or isinstance(holder.owner, list | dict | tuple | deque)
             is_number = isinstance(value, float) and not is_closed
             if id(value) in seen or not (is_array or is_number) or (box and key in GRAD):
                 continue
@@ -178,6 +190,14 @@ def path_of(holder: Holder, key: Any) -> str:
     return f"{holder.path}{key}"
 
 
+def _inside(owner: Any, key: Any) -> Any:
+    """What stands at a key, a name or a position; None if nothing does."""
+    try:
+        return entries_of(owner)[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
 def _is_dict(entries: Any) -> bool:
     return hasattr(entries, "keys")
 
@@ -191,7 +211,7 @@ def _of_names(entries: Any, names: Any) -> Source | None:
 
 
 def _at(entries: Any, position: int) -> Source | None:
-    is_there = isinstance(entries, list | tuple) and position < len(entries)
+    is_there = isinstance(entries, list | tuple | deque) and position < len(entries)
     return (entries, position) if is_there and _is_gradient(entries[position]) else None
 
 

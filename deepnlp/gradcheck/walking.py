@@ -92,13 +92,15 @@ class Holder(NamedTuple):
     path : str
         Such as ``"layers.0."``; empty for the object itself.
     owner : object
-    parent, key : object, str or int
-        What it stands in, and where; None for the object itself.
+    up : Holder
+        What it stands in; None for the object itself.
+    key : str or int
+        Where it stands there; None for a class or a function that belongs to ``up``.
     """
 
     path: str
     owner: Any
-    parent: Any = None
+    up: Holder | None = None
     key: Any = None
 
     @property
@@ -146,20 +148,20 @@ def holders(*owners: Any, shared: bool = False) -> list[Holder]:
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:
                 continue
-            waiting.append(Holder(holder.path, getattr(value, "__self__", None), *holder[2:]))
+            waiting.append(holder._replace(owner=getattr(value, "__self__", None)))
             value = inspect.unwrap(getattr(value, "__func__", value))
             if not _is_written(value) or id(value) in found:
                 continue
-            holder = Holder(holder.path, value, *holder[2:])
+            holder = holder._replace(owner=value)
         entries = holder.entries
         if entries is None:
             continue
         found[id(value)] = holder
         inside = [(key, one) for key, one in list(items(entries)) if not isinstance(one, _LEAVES)]
-        waiting += [Holder(f"{holder.path}{key}.", one, value, key) for key, one in inside]
+        waiting += [Holder(f"{holder.path}{key}.", one, holder, key) for key, one in inside]
         if shared and not isinstance(value, type):
             kinds = [kind for kind in type(value).__mro__ if _is_written(kind)]
-            waiting += [Holder(holder.path, kind, value) for kind in kinds]
+            waiting += [Holder(holder.path, kind, holder) for kind in kinds]
     return list(found.values())
 
 
