@@ -52,7 +52,9 @@ class Caller:
         self.default: Any = inspect.Parameter.empty
         self.is_loss, self.is_engine = False, code.node is not None
         self.runs = {"forward": 0, "backward": 0}
-        self._nodes = {path: one for path, one in leaves([*inputs, *named.values()]) if is_node(one)}
+        self._nodes = {
+            path: one for path, one in leaves([*inputs, *named.values()]) if is_node(one)
+        }
         self._taken: list[inspect.Parameter] = []  # what backward takes
         self._gradients: list[inspect.Parameter] = []  # those that take a gradient
         self._others: dict[str, tuple[str, int]] = {}  # the input or result that another takes
@@ -108,7 +110,9 @@ class Caller:
         """The outputs, without what is passed on to backward."""
         self.runs["forward"] += 1
         self._context = [Context()] if self.code.has_context else []
-        self._inputs = inputs if not self._nodes and self.code.node is None else self._leaves(inputs)
+        self._inputs = (
+            inputs if not self._nodes and self.code.node is None else self._leaves(inputs)
+        )
         positional, named = self.split(self._inputs)
         try:
             result = self._call_forward([*self._context, *positional], named)
@@ -161,7 +165,9 @@ class Caller:
     def _look_at(self, result: Any) -> None:
         """Decide what the outputs are and what backward takes."""
         outputs = [k for k, one in enumerate(self._results) if _is_output(one)] or [0]
-        names = list(result) if isinstance(result, dict) else names_returned(self.code.forward, False)
+        names = (
+            list(result) if isinstance(result, dict) else names_returned(self.code.forward, False)
+        )
         self._names = names if len(names) == len(self._results) else [""] * len(self._results)
         self.is_engine = any(map(is_node, self._results))
         backward = self._backward_of_user()
@@ -296,7 +302,9 @@ class Caller:
         backward = self._backward_of_user()
         if self.is_engine:
             return []
-        return [self._names[k] for k in self._beside] if backward is None else names_returned(backward)
+        return (
+            [self._names[k] for k in self._beside] if backward is None else names_returned(backward)
+        )
 
     def use(self, way: Way) -> None:
         """Choose how gradients are handed over."""

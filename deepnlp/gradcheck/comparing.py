@@ -128,6 +128,4 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
 
 def _is_multiple(row: Row, factor: float) -> bool:
     same = row.analytic.shape == row.numeric.shape
-    return same and bool(
-        numpy.allclose(row.analytic, factor * row.numeric, rtol=1e-6, atol=1e-12)
-    )
+    return same and bool(numpy.allclose(row.analytic, factor * row.numeric, rtol=1e-6, atol=1e-12))

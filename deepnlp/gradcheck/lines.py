@@ -57,7 +57,11 @@ class Lines:
         source = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
-        self._names, self._drawn, self._places = mapped(_copied, names), dict[str, Any](), dict[str, int]()
+        self._names, self._drawn, self._places = (
+            mapped(_copied, names),
+            dict[str, Any](),
+            dict[str, int](),
+        )
         if "torch" in source:
             import_module("torch")
         body = ast.parse(source, file).body

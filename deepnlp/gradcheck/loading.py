@@ -171,7 +171,9 @@ def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any],
         is_method = isinstance(node.func, ast.Attribute)
         return value(node.func.value) if is_method else own, positional, named
     except (SyntaxError, AttributeError, NameError) as error:
-        raise ValueError(f"--call should read like 'my_layer(x, w)', got {call!r}: {error}") from error
+        raise ValueError(
+            f"--call should read like 'my_layer(x, w)', got {call!r}: {error}"
+        ) from error
 
 
 def _parts(node: Any) -> list[ast.expr]:

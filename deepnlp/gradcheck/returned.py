@@ -14,6 +14,7 @@ import numpy
 from deepnlp.gradcheck.names import belongs
 from deepnlp.gradcheck.variables import Attribute, Input
 
+
 class Part(NamedTuple):
     """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict."""
 
@@ -41,9 +42,7 @@ def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> lis
     return found
 
 
-def hand_over(
-    given: list[Part], inputs: list[Input], count: int, weights: list[Attribute]
-) -> None:
+def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[Attribute]) -> None:
     """Give each part to the variable it belongs to, by its name or by its place.
 
     Parameters
@@ -91,7 +90,9 @@ def hand_over(
 def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]]:
     """Each part and the next input of its shape; nothing if there is one without."""
     left = iter(inputs)
-    alike = [next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given]
+    alike = [
+        next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given
+    ]
     pairs = zip(alike, given, strict=True)
     return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
 

@@ -25,6 +25,7 @@ from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import Attribute, Input, Weight
 from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
 
+
 class Subject(Function):
     """Code under test: its variables by name, and the gradients that its backward gives.
 

@@ -56,9 +56,7 @@ class Input(Variable):
         Its place among all that stands in the inputs.
     """
 
-    def __init__(
-        self, inputs: list[Any], path: tuple[Any, ...], name: str, position: int
-    ) -> None:
+    def __init__(self, inputs: list[Any], path: tuple[Any, ...], name: str, position: int) -> None:
         self.inputs, self.path, self.name, self.position = inputs, path, name, position
         self.key = str(path[-1]) if len(path) > 1 else name
         self.returned: Any = None  # by backward

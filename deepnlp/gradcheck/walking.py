@@ -67,7 +67,9 @@ class Fields(MutableMapping[str, Any]):
             if name in (self.owner.__kwdefaults__ or {}):
                 self.owner.__kwdefaults__[name] = value
             elif name in defaults:
-                given = {n: v for n, v in defaults.items() if n not in (self.owner.__kwdefaults__ or {})}
+                given = {
+                    n: v for n, v in defaults.items() if n not in (self.owner.__kwdefaults__ or {})
+                }
                 self.owner.__defaults__ = tuple({**given, name: value}.values())
             else:
                 self._dict[name] = value

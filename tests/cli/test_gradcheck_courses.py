@@ -134,7 +134,9 @@ def test_what_lies_in_a_file(deepnlp, file, name, options, rows):
 
 
 def test_integers_by_name(deepnlp, file):
-    done = deepnlp("gradcheck", f"{file}:lookup", "--input", "ids=3,5", "--input", "W=7,2", "--json")
+    done = deepnlp(
+        "gradcheck", f"{file}:lookup", "--input", "ids=3,5", "--input", "W=7,2", "--json"
+    )
     assert [row["name"] for row in done.json["rows"]] == ["W"]
 
 

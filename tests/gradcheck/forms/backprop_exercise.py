@@ -1,5 +1,7 @@
 """Flat lines with a d-variable for every value, as in the backprop exercise of makemore."""
 
+# ruff: noqa
+
 SETUP = """
 import numpy as np
 rng = np.random.default_rng(%d)
@@ -151,6 +153,10 @@ MISTAKES = [
     ("attention", "- (da * a).sum(1, keepdims=True)", ""),
     ("attention", "dk = dscores.T @ q", "dk = dscores.T @ q / np.sqrt(D)"),
     ("lstm", "dc * c_prev, dc * g, dc * i", "dc * c_prev, dc * i, dc * g"),
-    ("lstm", "db = x.T @ dz, h_prev.T @ dz, dz.sum(0)", "db = x.T @ dz, h_prev.T @ dz, dz.sum(0) / 2"),
+    (
+        "lstm",
+        "db = x.T @ dz, h_prev.T @ dz, dz.sum(0)",
+        "db = x.T @ dz, h_prev.T @ dz, dz.sum(0) / 2",
+    ),
     ("convolution", "dx[:, :, t : t + 2] += dw", "dx[:, :, t : t + 2] = dw"),
 ]

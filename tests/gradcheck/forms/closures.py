@@ -1,5 +1,7 @@
 """Functions that give the output and a function that goes back: as in Thinc, and JAX's vjp."""
 
+# ruff: noqa
+
 import numpy as np
 
 
@@ -119,14 +121,18 @@ def examples(rng):
 
 
 MISTAKES = [
-    ("affine", "return dy @ W.T, x.T @ dy, dy.sum(axis=0)\n\n    return y", "return dy @ W.T, x.T @ dy, dy.mean(axis=0)\n\n    return y"),
+    (
+        "affine",
+        "return dy @ W.T, x.T @ dy, dy.sum(axis=0)\n\n    return y",
+        "return dy @ W.T, x.T @ dy, dy.mean(axis=0)\n\n    return y",
+    ),
     ("relu", "lambda dy: dy * mask", "lambda dy: dy"),
     ("softmax", "(dy * y).sum(axis=-1, keepdims=True)),)", "(dy * y).sum()),)"),
     ("layer norm", "d = dy * gamma", "d = dy"),
     ("layer norm", "- d.mean(axis=-1, keepdims=True) -", "-"),
     ("attention", "da = dy @ v.T", "da = 2 * dy @ v.T"),
     ("attention", "(c * ds @ k, c * ds.T @ q)", "(c * ds @ k, ds.T @ q)"),
-    ("mlp", '"b2": db2}, dx', '}, dx'),
+    ("mlp", '"b2": db2}, dx', "}, dx"),
     ("mlp", "back_first(back_relu(dr))", "back_first(dr)"),
     ("linear", 'self.inc_grad("b", dY.sum(axis=0))', "pass"),
     ("linear", "dY.T @ X", "-dY.T @ X"),

@@ -1,5 +1,7 @@
 """Layers that keep dLdW, and cells whose backward takes states: as in 11-785."""
 
+# ruff: noqa
+
 import numpy as np
 
 
@@ -197,7 +199,12 @@ def examples(rng):
         "conv": (Conv1d_stride1(normal(4, 3, 2), normal(4)), normal(2, 3, 5)),
         "rnn cell": (RNNCell(4, 3, rng), normal(5, 4), normal(5, 3)),
         "gru cell": (GRUCell(4, 3, rng), normal(4), normal(3)),
-        "attention": (ScaledDotProductAttention(), normal(2, 5, 3), normal(2, 4, 3), normal(2, 4, 6)),
+        "attention": (
+            ScaledDotProductAttention(),
+            normal(2, 5, 3),
+            normal(2, 4, 3),
+            normal(2, 4, 6),
+        ),
     }
 
 

@@ -1,5 +1,7 @@
 """Functions that give a loss and its gradients, as in the assignments of CS224n."""
 
+# ruff: noqa
+
 import numpy as np
 
 
@@ -70,9 +72,7 @@ def forward_backward_prop(X, labels, params, dimensions):
     cost = -(labels * np.log(y_hat)).sum()
     d2 = y_hat - labels
     d1 = d2 @ W2.T * h * (1 - h)
-    grad = np.concatenate(
-        [(X.T @ d1).ravel(), d1.sum(axis=0), (h.T @ d2).ravel(), d2.sum(axis=0)]
-    )
+    grad = np.concatenate([(X.T @ d1).ravel(), d1.sum(axis=0), (h.T @ d2).ravel(), d2.sum(axis=0)])
     return cost, grad
 
 

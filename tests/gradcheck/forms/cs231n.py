@@ -1,5 +1,7 @@
 """Pairs of functions with a cache, functions of a loss, a net with params: as in CS231n."""
 
+# ruff: noqa
+
 import numpy as np
 
 
@@ -201,5 +203,5 @@ MISTAKES = [
     ("softmax", "+ 2 * reg * W", "+ reg * W"),
     ("svm", "dx[n, y] -= num_pos", "dx[n, y] -= 1"),
     ("net", 'grads["W1"] += self.reg * W1', 'grads["W1"] += 2 * self.reg * W1'),
-    ("net", 'grads["b1"] = affine', '_ = affine'),
+    ("net", 'grads["b1"] = affine', "_ = affine"),
 ]

@@ -1,5 +1,7 @@
 """Weights and gradients in dicts, samples in columns, as in the courses of deeplearning.ai."""
 
+# ruff: noqa
+
 import numpy as np
 
 
@@ -94,7 +96,12 @@ def lstm_cell_forward(xt, a_prev, c_prev, parameters):
     c_next = ft * c_prev + it * cct
     a_next = ot * np.tanh(c_next)
     yt_pred = softmax(parameters["Wy"] @ a_next + parameters["by"])
-    return a_next, c_next, yt_pred, (a_next, c_next, a_prev, c_prev, ft, it, cct, ot, xt, parameters)
+    return (
+        a_next,
+        c_next,
+        yt_pred,
+        (a_next, c_next, a_prev, c_prev, ft, it, cct, ot, xt, parameters),
+    )
 
 
 def lstm_cell_backward(da_next, dc_next, cache):
@@ -142,8 +149,13 @@ def conv_backward(dZ, cache):
 
 def examples(rng):
     normal = lambda *shape: rng.normal(size=shape)
-    rnn = {"Wax": normal(5, 3), "Waa": normal(5, 5), "Wya": normal(2, 5), "ba": normal(5, 1),
-           "by": normal(2, 1)}
+    rnn = {
+        "Wax": normal(5, 3),
+        "Waa": normal(5, 5),
+        "Wya": normal(2, 5),
+        "ba": normal(5, 1),
+        "by": normal(2, 1),
+    }
     lstm = {f"W{k}": normal(5, 8) for k in "fico"} | {f"b{k}": normal(5, 1) for k in "fico"}
     lstm |= {"Wy": normal(2, 5), "by": normal(2, 1)}
     return {
@@ -173,6 +185,10 @@ MISTAKES = [
     ("lstm_cell", "dit = dc * cct * it", "dit = dc * ft * it"),
     ("lstm_cell", "dc = dc_next + ot", "dc = ot"),
     ("lstm_cell", '"dc_prev": dc * ft', '"dc_prev": dc_next * ft'),
-    ("conv", "dA[:, h * s : h * s + f, w * s : w * s + f] += np", "dA[:, h * s : h * s + f, w * s : w * s + f] = np"),
+    (
+        "conv",
+        "dA[:, h * s : h * s + f, w * s : w * s + f] += np",
+        "dA[:, h * s : h * s + f, w * s : w * s + f] = np",
+    ),
     ("conv", "db += dZ[:, h, w].sum(axis=0)", "db += dZ[:, h, w].mean(axis=0)"),
 ]

@@ -1,5 +1,7 @@
 """Functions of Variables that go backward by themselves, as in Deep Learning from Scratch 3."""
 
+# ruff: noqa
+
 import weakref
 
 import numpy as np
@@ -219,7 +221,11 @@ def examples(rng):
 MISTAKES = [
     ("add", "sum_to(gy, self.x1_shape)", "sum_to(gy * 2, self.x1_shape)"),
     ("mul", "sum_to(gy * x1, x0.shape)", "sum_to(gy * x0, x0.shape)"),
-    ("mul", "data = data.sum(axis=axis, keepdims=True)", "data = data.mean(axis=axis, keepdims=True)"),
+    (
+        "mul",
+        "data = data.sum(axis=axis, keepdims=True)",
+        "data = data.mean(axis=axis, keepdims=True)",
+    ),
     ("pow", "x ** (self.c - 1)", "x**self.c"),
     ("sin", "gy * Cos()(x)", "Cos()(x)"),
     ("tanh", "gy * (1 - y * y)", "gy * (1 - y)"),

@@ -1,5 +1,7 @@
 """Layers whose forward gives a dict, and whose backward takes one."""
 
+# ruff: noqa
+
 import numpy as np
 
 

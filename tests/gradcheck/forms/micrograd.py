@@ -1,5 +1,7 @@
 """An engine of numbers that go backward by themselves, as micrograd."""
 
+# ruff: noqa
+
 import math
 
 

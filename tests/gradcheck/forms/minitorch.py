@@ -1,5 +1,7 @@
 """Functions of a context with saved_values, and Scalars: as in MiniTorch."""
 
+# ruff: noqa
+
 import math
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """Layers with params and grads, and nets with loss and gradient: as in Deep Learning from Scratch."""
 
+# ruff: noqa
+
 from collections import OrderedDict
 
 import numpy as np
@@ -237,7 +239,9 @@ def col2im(col, shape, f, stride):
     img = np.zeros(shape)
     for y in range(f):
         for z in range(f):
-            img[:, :, y : y + stride * out : stride, z : z + stride * out : stride] += col[:, :, y, z]
+            img[:, :, y : y + stride * out : stride, z : z + stride * out : stride] += col[
+                :, :, y, z
+            ]
     return img
 
 
@@ -282,15 +286,31 @@ MISTAKES = [
     ("affine", "self.dW = np.dot(self.x.T, dout)", "self.dW = np.dot(dout.T, self.x).T / 2"),
     ("relu", "dx[self.mask] = 0", "dx[dx <= 0] = 0"),
     ("softmax", "return dx / len(dx)", "return dx"),
-    ("net", '"b1": self.layers["Affine1"].db}\n        grads', '"b1": self.layers["Affine1"].b}\n        grads'),
+    (
+        "net",
+        '"b1": self.layers["Affine1"].db}\n        grads',
+        '"b1": self.layers["Affine1"].b}\n        grads',
+    ),
     ("net", '"b2": self.layers["Affine2"].db', '"b3": self.layers["Affine2"].db'),
-    ("net", "reversed(list(self.layers.values()))", "[self.layers['Affine2'], self.layers['Affine1']]"),
+    (
+        "net",
+        "reversed(list(self.layers.values()))",
+        "[self.layers['Affine2'], self.layers['Affine1']]",
+    ),
     ("rnn", "self.grads[1][...] = dWh", "self.grads[1] = dWh"),
     ("rnn", "(1 - h_next**2)", "(1 - x.sum() ** 2)"),
     ("time rnn", "dhs[:, t, :] + dh)", "dhs[:, t, :])"),
     ("time rnn", "grads[i] += grad", "grads[i] = grad"),
-    ("decoder", "np.add.at(grad, self.idx[:, t], dout[:, t, :])", "grad[self.idx[:, t]] = dout[:, t, :]"),
-    ("decoder", "self.grads[1][...] = np.sum(dout, axis=0)", "self.grads[1] = np.sum(dout, axis=0)"),
+    (
+        "decoder",
+        "np.add.at(grad, self.idx[:, t], dout[:, t, :])",
+        "grad[self.idx[:, t]] = dout[:, t, :]",
+    ),
+    (
+        "decoder",
+        "self.grads[1][...] = np.sum(dout, axis=0)",
+        "self.grads[1] = np.sum(dout, axis=0)",
+    ),
     ("weight sum", "np.sum(dt * hs, axis=2)", "np.mean(dt * hs, axis=2)"),
     ("convolution", "stride * out : stride] += col", "stride * out : stride] = col"),
     ("convolution", "transpose(1, 0).reshape(FN, C, f, f)", "reshape(FN, C, f, f)"),

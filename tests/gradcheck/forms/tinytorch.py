@@ -1,5 +1,7 @@
 """Tensors with data and grad, and functions with apply: as in TinyTorch."""
 
+# ruff: noqa
+
 import numpy as np
 
 
@@ -185,7 +187,11 @@ def examples(rng):
 MISTAKES = [
     ("add", "unbroadcast(grad_output, b.shape)", "unbroadcast(grad_output, b.shape) / 2"),
     ("add", "        grad = grad.sum(axis=0)", "        grad = grad.mean(axis=0)"),
-    ("mul", "unbroadcast(grad_output * b.data, a.shape)", "unbroadcast(grad_output * a.data, a.shape)"),
+    (
+        "mul",
+        "unbroadcast(grad_output * b.data, a.shape)",
+        "unbroadcast(grad_output * a.data, a.shape)",
+    ),
     ("mul", "grad.sum(axis=axis, keepdims=True)", "grad.mean(axis=axis, keepdims=True)"),
     ("matmul", "a.data.swapaxes(-1, -2) @ grad_output", "-a.data.swapaxes(-1, -2) @ grad_output"),
     ("relu", "(a.data > 0)", "(grad_output > 0)"),
@@ -194,6 +200,10 @@ MISTAKES = [
     ("softmax", "y * (grad_output - (", "y * (grad_output + ("),
     ("linear", "self.grad = self.grad + gradient", "self.grad = self.grad + 2 * gradient"),
     ("mlp", "return (grad_output * (a.data > 0),)", "return (grad_output,)"),
-    ("attention", "return (grad_output.swapaxes(-1, -2),)", "return (-grad_output.swapaxes(-1, -2),)"),
+    (
+        "attention",
+        "return (grad_output.swapaxes(-1, -2),)",
+        "return (-grad_output.swapaxes(-1, -2),)",
+    ),
     ("mean square", "self.grad = self.grad + gradient", "self.grad = gradient"),
 ]

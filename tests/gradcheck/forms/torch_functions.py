@@ -1,5 +1,7 @@
 """Functions of torch.autograd, on tensors of the CPU."""
 
+# ruff: noqa
+
 import math
 
 import torch
@@ -170,13 +172,21 @@ def examples(rng):
 MISTAKES = [
     ("linear", "grad_bias = grad_output.sum(0)", "grad_bias = grad_output.mean(0)"),
     ("linear", "grad_weight = grad_output.t().mm(input)", "pass"),
-    ("linear of tensors", "grad_input = grad_output.mm(weight)", "grad_input = 2 * grad_output.mm(weight)"),
+    (
+        "linear of tensors",
+        "grad_input = grad_output.mm(weight)",
+        "grad_input = 2 * grad_output.mm(weight)",
+    ),
     ("exp", "ctx.save_for_backward(result)", "ctx.save_for_backward(i)"),
     ("relu", "grad_input[input < 0] = 0", "grad_input[grad_output < 0] = 0"),
     ("legendre", "1.5 * (5 * input**2 - 1)", "1.5 * (5 * input**2)"),
     ("layer norm", "d = grad_output * gamma", "d = grad_output"),
     ("layer norm", "grad_output.sum(0), None", "-grad_output.sum(0), None"),
-    ("attention", "(da * a).sum(-1, keepdim=True)) / math.sqrt(q.shape[-1])", "(da * a).sum(-1, keepdim=True))"),
+    (
+        "attention",
+        "(da * a).sum(-1, keepdim=True)) / math.sqrt(q.shape[-1])",
+        "(da * a).sum(-1, keepdim=True))",
+    ),
     ("attention", "ds.transpose(-1, -2) @ q, dv", "ds.transpose(-1, -2) @ q, None"),
     ("embedding", "grad.index_add_(0, ids", "grad.index_copy_(0, ids"),
     ("cross entropy", "grad_output * grad / len(p)", "grad_output * grad"),
