@@ -124,9 +124,9 @@ class Caller:
                 f"check_gradients: {self.title('forward')} ended in {type(error).__name__}: "
                 f"{error}; does it need what was not given? check_gradients(layer, ..., {how})"
             ) from error
-        if self.code.backward is not None and isinstance(result, tuple):
-            if result and isinstance(result[0], dict):  # the outputs, then the cache
-                result = {**result[0], **{"cache": one for one in result[1:]}}
+        is_pair = self.code.backward is not None and isinstance(result, tuple) and len(result) == 2
+        if is_pair and isinstance(result[0], dict):  # the outputs, then the cache
+            result = {**result[0], "cache": result[1]}
         self._results = list(_values(result))
         if not self._outputs:
             self._look_at(result)
@@ -216,8 +216,9 @@ class Caller:
             self.ways = [(None, named)]
         elif isinstance(result, dict) and len(free) == 1:
             keys = [self._names[k] for k in outputs]
-            both = [(k, f"d{k}") for k in keys], [(k,) for k in keys], [(f"d{k}",) for k in keys]
-            self.ways = [(_dict_of(names), outputs) for names in both] + [(None, outputs[:1])]
+            forms: list[tuple[str, ...]] = [("{}", "d{}"), ("{}",), ("d{}",)]
+            self.ways = [(_dict_of(keys, form), outputs) for form in forms]
+            self.ways += [(None, outputs[:1])]
         elif len(outputs) > 1 and len(free) == 1 and not takes_any:
             self.ways = [(type(result), outputs), (None, outputs[:1])]
         elif isinstance(result, tuple | list) and len(result) == 1:
@@ -334,9 +335,11 @@ def _values(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple | list) else [result]
 
 
-def _dict_of(names: list[tuple[str, ...]]) -> Callable[[list[Any]], dict[str, Any]]:
+def _dict_of(keys: list[str], forms: tuple[str, ...]) -> Callable[[list[Any]], dict[str, Any]]:
     """Puts gradients into a dict, each under one or several names."""
-    return lambda dys: {n: dy for some, dy in zip(names, dys, strict=True) for n in some}
+    return lambda dys: {
+        form.format(key): dy for key, dy in zip(keys, dys, strict=True) for form in forms
+    }
 
 
 def _is_output(value: Any) -> bool:

@@ -33,7 +33,7 @@ class Carried:
     """
 
     def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
-        self._lists: list[tuple[list[Any], list[Any]]] = []
+        self._lists: list[tuple[Any, list[Any]]] = []
         self._entries: list[tuple[Any, Any, Any, Any]] = []
         self._made: list[tuple[Any, Any, Any, Any]] = []
         before = _snapshot(reached())

@@ -179,7 +179,9 @@ def _compare_elsewhere(
     plain = [n for n, v in values.items() if v.size > 1 and numpy.ptp(v) == 0]
     if not plain:
         return step, rows
-    subject.move(values, {n: 30 * rng.normal(size=values[n].shape) for n in plain}, 1)
+    subject.move(
+        values, {n: numpy.asarray(30 * rng.normal(size=values[n].shape)) for n in plain}, 1
+    )
     analytic = subject.analytic_gradients()
     along = compare_directions(subject, analytic, step, limit, rng)
     if not along[0].ok:
@@ -311,8 +313,8 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
     bad = [row for row in rows if not row.ok]
     known = [row for row in rows if not (row.note and row.name in subject.input_names)]
     lines = subject.caller.code.lines
-    if lines is not None and (cause := lines.told(rows)) is not None:
-        next(row for row in rows if not row.ok).causes = [cause]
+    if lines is not None and (first := lines.told(rows)) is not None:
+        next(row for row in rows if not row.ok).causes = [first]
         return
     if method != "direction" and any(not row.ok for row in known):
         _diagnose(subject, known, failed)

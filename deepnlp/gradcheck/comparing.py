@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy
 
@@ -112,8 +113,8 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
     bad = [row for row in rows if not row.ok]
     held = [row.name for row in rows if not isinstance(subject.variables.get(row.name), Input)]
     names = [row.name for row in bad]
-    data = subject.inputs[0] if subject.inputs else None
-    is_of_weights = set(held) <= set(names) and subject.input_names[0] not in names
+    data: Any = subject.inputs[0] if subject.inputs else None
+    is_of_weights = set(held) <= set(names) and subject.input_names[:1] != names[:1]
     if len(bad) < 2 or not is_of_weights or not is_real(data) or data.ndim < 2:
         return []
     for axis, letter in ((-1, "columns"), (0, "rows")):
@@ -121,8 +122,11 @@ def accept_means(subject: Subject, rows: list[Row]) -> list[Check]:
         if n > 1 and all(_is_multiple(row, 1 / n) for row in bad):
             for row in bad:
                 row.ok, row.error = True, 0.0
-            told = f"the gradients of {', '.join(names)} are means over the {n} {letter} of the first input"
-            return [Check("means", True, f"{told}: right where dy belongs to a sum of losses")]
+            told = (
+                f"the gradients of {', '.join(names)} are means over the {n} {letter} of the first "
+                "input: right where dy belongs to a sum of losses"
+            )
+            return [Check("means", True, told)]
     return []
 
 

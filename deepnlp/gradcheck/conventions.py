@@ -188,8 +188,10 @@ def _applied(kind: Any) -> Callable[..., Any]:
 
 def _node_of(layer: Any) -> Any:
     """A node of the engine whose function this is, as those of DeZero; None of other objects."""
-    call = getattr(type(layer), "__call__", None)
-    kind = getattr(call, "__globals__", {}).get("Variable")
+    call: Any = next(
+        (vars(k)["__call__"] for k in type(layer).__mro__ if "__call__" in vars(k)), None
+    )
+    kind: Any = getattr(call, "__globals__", {}).get("Variable")
     is_function = isinstance(kind, type) and hasattr(layer, "forward")
     return kind(numpy.zeros(())) if is_function and hasattr(kind, "backward") else None
 

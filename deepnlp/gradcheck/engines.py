@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+import operator
 import sys
+from functools import reduce
 from typing import Any
 
 import numpy
@@ -79,12 +81,10 @@ def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
         given = leaf(y, dy.reshape(numpy.shape(plain(y))))
         y.backward(given.detach() if is_tensor(y) else plain(given))
         return
-    terms = [y if numpy.size(plain(y)) == 1 and len(outputs) == 1 else y * leaf(like, numpy.asarray(dy))
-             for y, dy in zip(outputs, dys, strict=True)]  # fmt: skip
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    total.backward()
+    if len(outputs) > 1 or numpy.size(plain(y)) > 1:  # backward starts from ones
+        terms = [y * leaf(like, numpy.asarray(dy)) for y, dy in zip(outputs, dys, strict=True)]
+        y = reduce(operator.add, terms)
+    y.backward()
 
 
 def _takes_gradient(y: Any) -> bool:

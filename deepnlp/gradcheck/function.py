@@ -71,7 +71,12 @@ class Function:
         self._is_updated = False  # whether a backward may have changed the weights
         self._generators = Generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
-        self._carried = None if self.is_ours else Carried(self._reached, self._run)
+        self._carried = None
+        try:
+            self._carried = None if self.is_ours else Carried(self._reached, self._run)
+        except BaseException:
+            self._give_back()
+            raise
         self.found = self._reached()  # with what the first forwards made
 
     def _reached(self) -> list[Holder]:
@@ -96,6 +101,9 @@ class Function:
     def leave(self) -> None:
         """Put back what is not the object's own: generators, globals, what closures hold."""
         self.restore()
+        self._give_back()
+
+    def _give_back(self) -> None:
         for entries, key, value, content in self._borrowed:
             value[...] = content
             if not isinstance(entries, tuple):

@@ -174,13 +174,13 @@ def _copied(value: Any) -> Any:
 
 def _pairs(names: Names) -> dict[str, str]:
     """The name of the gradient of every array that has one."""
-    found = {}
+    found: dict[str, str] = {}
     for name, value in names.items():
         if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
             continue
         array = numpy.asarray(plain(value))
         for other in gradient_names(name) if array.dtype.kind == "f" else ():
-            if other in names and numpy.shape(plain(names[other])) is not None:
+            if other in names:
                 found.setdefault(name, other)
     return found
 

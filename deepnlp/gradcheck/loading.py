@@ -9,10 +9,9 @@ import importlib.util
 import inspect
 import json
 import linecache
-import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -91,7 +90,7 @@ def in_python(own: Own) -> str:
     """The lines of Python that check the same, for arguments that only Python can give."""
     pair = own if isinstance(own, tuple) else (own,)
     names = [one.__name__ for one in pair]
-    forward: Callable[..., Any] = getattr(pair[0], "forward", pair[0])
+    forward: Any = getattr(pair[0], "forward", pair[0])
     given = [n for n in inspect.signature(forward).parameters if n not in ("self", "ctx")]
     made = f"({', '.join(names)})" if len(names) > 1 else names[0]
     is_made = inspect.isclass(own) and "self" in inspect.signature(forward).parameters
@@ -118,7 +117,7 @@ def _module(file: Path) -> ModuleType:
     while (folder / "__init__.py").is_file():
         parts.insert(0, folder.name)
         folder = folder.parent
-    sys.path[:0] = [one for one in (str(folder), os.getcwd()) if one not in sys.path]
+    sys.path[:0] = [one for one in (str(folder), str(Path.cwd())) if one not in sys.path]
     try:
         if len(parts) > 1:
             return importlib.import_module(".".join(parts))
@@ -165,11 +164,11 @@ def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any],
         if wanted:
             space |= _main_block(sys.modules[module])
         code = {id(n): compile(ast.Expression(n), "--call", "eval") for n in _parts(node)}
-        value = lambda n: eval(code[id(n)], space)
-        positional = [value(n) for n in node.args]
-        named = {k.arg: value(k.value) for k in node.keywords}
+        values = {key: eval(one, space) for key, one in code.items()}
+        positional = [values[id(n)] for n in node.args]
+        named = {k.arg: values[id(k.value)] for k in node.keywords}
         is_method = isinstance(node.func, ast.Attribute)
-        return value(node.func.value) if is_method else own, positional, named
+        return values[id(node.func.value)] if is_method else own, positional, named
     except (SyntaxError, AttributeError, NameError) as error:
         raise ValueError(
             f"--call should read like 'my_layer(x, w)', got {call!r}: {error}"

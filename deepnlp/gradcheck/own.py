@@ -72,7 +72,8 @@ def build_own(
     first = own[0] if isinstance(own, tuple) else own
     gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in first.__name__.lower()), 1)
     usual = {name: re.sub("H$", f"{gates}H", letters) for name, letters in WEIGHTS.items()}
-    taken = inspect.signature(getattr(first, "forward", first)).parameters
+    called: Any = getattr(first, "forward", first)
+    taken = inspect.signature(called).parameters
     if set(taken) & set(INTEGERS):
         usual["W"] = "V,D"  # a table
     if not inspect.isclass(own):

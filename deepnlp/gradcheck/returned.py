@@ -53,9 +53,10 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
     weights : list of Attribute
         Those whose gradient is nowhere else: it may be returned behind those of the inputs.
     """
-    for variable in (*inputs, *weights):
+    both: list[Input | Attribute] = [*inputs, *weights]
+    for variable in both:
         variable.returned, variable.is_returned = None, False
-    keyed = [(part, _owner(part, [*inputs, *weights])) for part in given if part.is_key]
+    keyed = [(part, _owner(part, both)) for part in given if part.is_key]
     if any(owner is not None for _, owner in keyed):
         given = [part for part in given if not part.is_key]
         for part, owner in keyed:
@@ -151,8 +152,10 @@ def _names_in(function: Callable[..., Any], nested: bool) -> list[str]:
     returns = [node.value for node in _own_nodes(outer) if isinstance(node, ast.Return)]
     if not returns or returns[-1] is None:
         return []
-    is_several = isinstance(returns[-1], ast.Tuple | ast.List) and not nested
-    return list(map(_name_of, returns[-1].elts if is_several else _leaves(returns[-1])))
+    last = returns[-1]
+    if isinstance(last, ast.Tuple | ast.List) and not nested:
+        return list(map(_name_of, last.elts))
+    return list(map(_name_of, _leaves(last)))
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -16,7 +16,12 @@ from deepnlp.gradcheck.conventions import code_of_lines, read_code
 from deepnlp.gradcheck.engines import is_box
 from deepnlp.gradcheck.function import Function
 from deepnlp.gradcheck.gradients import (
-    Held, held_arrays, held_views, kept_gradient, local_names, path_of,
+    Held,
+    held_arrays,
+    held_views,
+    kept_gradient,
+    local_names,
+    path_of,
 )  # fmt: skip
 from deepnlp.gradcheck.lines import Lines
 from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names
@@ -64,8 +69,9 @@ class Subject(Function):
     ) -> None:
         named = named or {}
         if isinstance(layer, str | Path):
-            code = code_of_lines(Lines(layer, named, table))
-            inputs, named, table = tuple(code.lines.values.values()), {}, {}
+            lines = Lines(layer, named, table)
+            code = code_of_lines(lines)
+            inputs, named, table = tuple(lines.values.values()), {}, {}
         else:
             code = read_code(layer, [*inputs, *named.values()])
         super().__init__(code, inputs, named)
@@ -231,7 +237,7 @@ class Subject(Function):
         Empty where the outputs change, too: then it is a state that is carried on purpose.
         """
         self.restore()
-        other = list(mapped(lambda one: 1.5 * one + 0.25 if is_real(one) else one, self.inputs))
+        other = list(mapped(_another, self.inputs))
         at_first = self._carried.as_at_first() if self._carried else contextlib.nullcontext()
         try:
             with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
@@ -278,8 +284,8 @@ class Subject(Function):
         for weight in self._parameters.values():
             weight.parameter.zero_grad()
         for held in self._held:
-            entries, key = held.source() or (None, None)
-            gradient = None if entries is None else entries[key]
+            entries, key = held.source() or ({"": None}, "")
+            gradient = entries[key]
             if isinstance(gradient, numpy.ndarray) and gradient.flags.writeable:
                 gradient[...] = 0
             elif isinstance(gradient, float) and not isinstance(entries, tuple):
@@ -431,6 +437,13 @@ class Subject(Function):
                 f"check_gradients: {self.caller.title('backward')} gave a {type(grad).__name__} "
                 f"for the gradient of {name}; d{name} should be an array of shape {like.shape}"
             ) from error
+
+
+def _another(value: Any) -> Any:
+    """Other numbers of the same kind."""
+    if is_real(value):
+        return 1.5 * value + 0.25
+    return numpy.flip(value) if isinstance(value, numpy.ndarray) else value
 
 
 def _without_root(path: str) -> str:

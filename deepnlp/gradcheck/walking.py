@@ -35,7 +35,8 @@ class Fields(MutableMapping[str, Any]):
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
-        self._slots, self._dict = (), getattr(owner, "__dict__", {})
+        self._slots: list[str] = []
+        self._dict = getattr(owner, "__dict__", {})
         self._cells: dict[str, Any] = {}
         if isinstance(owner, types.FunctionType):
             cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
@@ -63,13 +64,11 @@ class Fields(MutableMapping[str, Any]):
         if name in self._cells:
             self._cells[name].cell_contents = value
         elif isinstance(self.owner, types.FunctionType):
-            defaults = _defaults(self.owner)
-            if name in (self.owner.__kwdefaults__ or {}):
-                self.owner.__kwdefaults__[name] = value
-            elif name in defaults:
-                given = {
-                    n: v for n, v in defaults.items() if n not in (self.owner.__kwdefaults__ or {})
-                }
+            named = self.owner.__kwdefaults__ or {}
+            if name in named:
+                named[name] = value
+            elif name in _defaults(self.owner):
+                given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
                 self.owner.__defaults__ = tuple({**given, name: value}.values())
             else:
                 self._dict[name] = value
@@ -145,7 +144,7 @@ def holders(*owners: Any, shared: bool = False) -> list[Holder]:
     while waiting:
         holder = waiting.popleft()
         value = holder.owner
-        if id(value) in found or isinstance(value, _CLOSED) or isinstance(value, _LEAVES):
+        if id(value) in found or isinstance(value, _CLOSED + _LEAVES):
             continue
         if inspect.isroutine(value) or isinstance(value, type):
             if not shared:

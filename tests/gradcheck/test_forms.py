@@ -16,7 +16,7 @@ SEEDS = 2
 
 def load(form, folder, right="", wrong=""):
     """The module of a form, with one piece of its source replaced."""
-    source, _, mistakes = (FOLDER / f"{form}.py").read_text("utf-8").partition("\nMISTAKES")
+    source, _, _ = (FOLDER / f"{form}.py").read_text("utf-8").partition("\nMISTAKES")
     assert not right or source.count(right) == 1, (right, source.count(right))
     path = folder / f"learner_{form}.py"
     path.write_text(source.replace(right, wrong) if right else source, "utf-8")

@@ -1,5 +1,7 @@
 """Ninety places in which a weight may be kept: a wrong gradient is found in each."""
 
+# ruff: noqa: B008, N815
+
 import functools
 import types
 from collections import ChainMap, OrderedDict, UserDict, defaultdict, deque, namedtuple
