@@ -160,7 +160,8 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
     elif all(row.ok for row in rows) and method != "direction":
         used, rows = _compare_elsewhere(subject, used, rows, rng, tolerance)
     tolerance = TOLERANCES[used] if tolerance is None else tolerance
-    remarks += accept_means(subject, rows)
+    if method != "direction" and any(w.ndim for w in subject.weights):
+        remarks += accept_means(subject, rows)
     _explain(subject, rows, failed, method)
     rows += [_missing(subject, held) for held in subject.missing] + failed
     if subject.not_checked:
