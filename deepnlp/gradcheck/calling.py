@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from deepnlp.gradcheck.conventions import Code, Context
-from deepnlp.gradcheck.engines import go_backward, gradient_of, is_node, leaf, plain
+from deepnlp.gradcheck.engines import go_backward, gradient_of, is_node, is_tensor, leaf, plain
 from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs
 from deepnlp.gradcheck.returned import names_returned
 from deepnlp.gradcheck.walking import leaves, mapped
@@ -140,6 +140,8 @@ class Caller:
             if like is None and self.code.node is not None and hasattr(value, "dtype"):
                 like = self.code.node
             made[id(value)] = value if like is None else leaf(like, value)
+            if hasattr(like, "requires_grad") and not is_tensor(like):
+                made[id(value)].requires_grad = self.needs_gradient(path)
         return list(mapped(lambda value: made.get(id(value), value), inputs))
 
     def needs_gradient(self, path: tuple[Any, ...]) -> bool:
@@ -231,8 +233,9 @@ class Caller:
         if by_key and cache in self._names:
             last = self._names.index(cache)
         elif cache is None and len(needed) == len(self._results) > 1:
-            is_cache = last not in outputs or not GRADIENT.match(needed[-1])
-            cache = needed[-1] if is_cache else None
+            others = [name for name in needed if not GRADIENT.match(name)]
+            is_cache = last not in outputs or bool(others)
+            cache = (others or needed)[-1] if is_cache else None
         if cache is None or len(self._results) == 1:
             return outputs
         self._others[cache] = ("result", last)
@@ -240,9 +243,11 @@ class Caller:
 
     def _match_others(self, needed: list[str], outputs: list[int]) -> None:
         """Inputs and outputs that backward takes again, where it takes too much for gradients."""
+        is_loss = all(numpy.size(self._results[k]) == 1 for k in outputs)
         for name in [n for n in needed if n not in self._others]:
-            if len(needed) - len(self._others) <= len(outputs):
-                return
+            is_again = is_loss and name in self.input_names and not GRADIENT.match(name)
+            if len(needed) - len(self._others) <= len(outputs) and not is_again:
+                continue
             if name in self.input_names:
                 self._others[name] = ("input", self.input_names.index(name))
             elif name in self._names:

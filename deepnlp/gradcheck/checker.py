@@ -19,6 +19,7 @@ from deepnlp.gradcheck.behaviour import check_behaviour
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.comparing import accept_means, compare_all
 from deepnlp.gradcheck.direction import ALL, compare_directions
+from deepnlp.gradcheck.engines import doubles
 from deepnlp.gradcheck.linearity import ignores_dout
 from deepnlp.gradcheck.outputs import compare_forward, not_finite
 from deepnlp.gradcheck.randomness import private
@@ -116,7 +117,8 @@ def check_gradients(
     if method not in METHODS:
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
-    with _one_at_a_time, redirect_stdout(io.StringIO()) if quiet else nullcontext():
+    silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
+    with _one_at_a_time, doubles(), silence:
         subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)

@@ -105,7 +105,10 @@ def read_code(given: Any, inputs: Any = ()) -> Code:
         return Code(name, layer, layer.loss, again, is_again=again is not None)
     is_called = not hasattr(layer, "forward") and callable(layer)
     forward = layer.__call__ if is_called else _method(layer, "forward")
-    return Code(name, layer, forward, getattr(layer, "backward", None))
+    backward = getattr(layer, "backward", None)
+    if backward is None and hasattr(layer, "derivative"):
+        return Code(name, layer, forward, lambda dout: dout * layer.derivative())
+    return Code(name, layer, forward, backward)
 
 
 def code_of_lines(lines: Lines) -> Code:
@@ -115,10 +118,8 @@ def code_of_lines(lines: Lines) -> Code:
         return lines.forward(*values)
 
     kind = inspect.Parameter.POSITIONAL_ONLY
-    names = [name.replace(".", "_") for name in lines.values]
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, kind) for name in names]
-    )
+    parameters = [inspect.Parameter(f"value_{k}", kind) for k in range(len(lines.values))]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return Code("lines", object(), run, lines=lines)
 
 

@@ -11,6 +11,8 @@ import copy
 import inspect
 import operator
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -82,9 +84,26 @@ def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
         y.backward(given.detach() if is_tensor(y) else plain(given))
         return
     if len(outputs) > 1 or numpy.size(plain(y)) > 1:  # backward starts from ones
-        terms = [y * leaf(like, numpy.asarray(dy)) for y, dy in zip(outputs, dys, strict=True)]
-        y = reduce(operator.add, terms)
+        try:
+            terms = [y * leaf(like, numpy.asarray(dy)) for y, dy in zip(outputs, dys, strict=True)]
+            y = reduce(operator.add, terms)
+        except TypeError:  # it has no operators
+            setattr(y, name_of(GRAD, y), dy)
     y.backward()
+
+
+@contextmanager
+def doubles() -> Iterator[None]:
+    """Context in which torch makes tensors of float64, if it is there."""
+    torch = sys.modules.get("torch")
+    kind = torch.get_default_dtype() if torch is not None else None
+    if torch is not None:
+        torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        if torch is not None:
+            torch.set_default_dtype(kind)
 
 
 def _takes_gradient(y: Any) -> bool:

@@ -74,8 +74,8 @@ class Lines:
         end = self._run({}, len(body))
         pairs = {**_pairs(end), **table}
         last = {name: k for k, some in enumerate(self._assigned) for name in some}
-        order = sorted(pairs, key=lambda name: last.get(pairs[name].split(".")[0], -1))
-        known = [n for n in order if n.split(".")[0] in end]
+        order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
+        known = [n for n in order if _root(n) in end]
         self.loss = next((name for name in LOSSES if numpy.size(plain(end.get(name))) == 1
                           and name in last), "")  # fmt: skip
         self._output = self.loss or (known[0] if known else "")
@@ -92,7 +92,7 @@ class Lines:
         self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
         self._first = self._scalar(end)
         self._places = last
-        spots = {n: last.get(pairs[n].split(".")[0], 0) for n in checked}
+        spots = {n: last.get(_root(pairs[n]), 0) for n in checked}
         self.places = {
             n: f"{Path(file).name}:{body[k].lineno}: {ast.unparse(body[k])}"
             for n, k in spots.items() if body
@@ -147,7 +147,10 @@ class Lines:
         names = {"__name__": "__lines__", **self._names, **self._drawn}
         rest = {path: new for path, new in other.items() if path not in self._places}
         names |= {name: new for name, new in rest.items() if name.isidentifier()}
-        with _changed(names, {p: new for p, new in rest.items() if not p.isidentifier()}), _quiet():
+        with (
+            _changed(names, {p: new for p, new in rest.items() if not p.isidentifier()}),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
             for k in range(until):
                 self._run_line(k, names)
                 for name in self._assigned[k]:
@@ -168,6 +171,11 @@ class Lines:
             self._run_line(k, names)
 
 
+def _root(path: str) -> str:
+    """The name that a path such as ``"layer.W"`` or ``"grads['dW']"`` begins with."""
+    return path.split(".")[0].split("[")[0]
+
+
 def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, numpy.ndarray) else value
 
@@ -175,6 +183,11 @@ def _copied(value: Any) -> Any:
 def _pairs(names: Names) -> dict[str, str]:
     """The name of the gradient of every array that has one."""
     found: dict[str, str] = {}
+    dicts = {name: value for name, value in names.items() if isinstance(value, dict)}
+    for name, value in dicts.items():  # parameters["W1"], and grads["dW1"]
+        for other, grads in dicts.items():
+            known = [(k, g) for k in value for g in gradient_names(k) if g in grads]
+            found |= {f"{name}[{k!r}]": f"{other}[{g!r}]" for k, g in known}
     for name, value in names.items():
         if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
             continue
@@ -211,18 +224,3 @@ def _changed(names: Names, paths: Names) -> Iterator[None]:
     finally:
         for array, content in kept:
             array[...] = content
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No prints, and torch's numbers in float64."""
-    torch = sys.modules.get("torch")
-    kind = torch.get_default_dtype() if torch is not None else None
-    if torch is not None:
-        torch.set_default_dtype(torch.float64)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        if torch is not None:
-            torch.set_default_dtype(kind)

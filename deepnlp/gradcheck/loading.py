@@ -106,7 +106,9 @@ def _is_flat(file: Path) -> bool:
     """Whether a file has lines that compute and defines no layer."""
     with contextlib.suppress(SyntaxError, UnicodeDecodeError):
         nodes = ast.parse(file.read_text(encoding="utf-8")).body
-        return bool(nodes) and not any(isinstance(n, ast.ClassDef | ast.FunctionDef) for n in nodes)
+        named = [n.name for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+        own = [one.name for n in nodes for one in ast.walk(n) if isinstance(one, ast.FunctionDef)]
+        return bool(nodes) and not any("backward" in name for name in named + own)
     return False
 
 

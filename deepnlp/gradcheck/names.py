@@ -31,14 +31,25 @@ LOSSES = ("loss", "L", "J", "cost")
 """The scalar that lines of code end forward in."""
 
 WEIGHT = re.compile(
-    r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|_prev$|^prev_"
+    r"^[WbUE][A-Za-z]{0,3}\d*$|^W_|^b_|^w\d*$|weight|bias|gamma|^beta|theta|kernel|param|_prev$|^prev_"
 )
 """Arguments whose gradient is expected, though others of the same function have none."""
 
 LABELS = ("targets", "target", "labels", "label", "t", "ts", "y_true", "one_hot", "onehot")
 """Inputs that have no gradient."""
 
-CACHES = ("cache", "caches", "memory", "memo", "saved", "store", "stored", "residuals", "ctx")
+CACHES = (
+    "cache",
+    "caches",
+    "memory",
+    "memo",
+    "saved",
+    "store",
+    "stored",
+    "residuals",
+    "res",
+    "ctx",
+)
 """The argument of backward that takes what forward gave behind its outputs."""
 
 OUTPUT = re.compile(r"(y|out|outputs?|[aAzZh]|result)(_t|_next|_hat)?")

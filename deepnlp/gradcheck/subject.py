@@ -348,7 +348,10 @@ class Subject(Function):
             v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
         )
         is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
-        if not self.caller.is_loss or WEIGHT.search(key) or has_siblings or is_local or not group:
+        is_loss = self.caller.is_loss or not self.caller.takes_gradients
+        has_weights = any(not isinstance(v, Input) or WEIGHT.search(v.key) for v in group)
+        is_data = is_loss and has_weights and not WEIGHT.search(key)
+        if not is_data or has_siblings or is_local:
             return ""
         return (
             "without a gradient: right for data; if it is a weight, return its gradient; "
