@@ -21,6 +21,8 @@ HostArray = numpy.ndarray[Any, Any]
 
 _CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, random.Random)
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
+_LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
+_OPEN = ("builtins", "collections", "types")  # of whose objects one looks inside
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
@@ -43,6 +45,7 @@ class Fields(MutableMapping[str, Any]):
             self._cells = {name: cell for name, cell in cells if _is_set(cell)}
             self._dict = owner.__globals__
             named = [n for n in globals_of(owner.__code__) if n in self._dict]
+            named = [n for n in named if not _is_large(self._dict[n])]
             self._names = [*self._cells, *_defaults(owner), *named]
         elif isinstance(owner, type):
             self._dict = vars(owner)
@@ -154,7 +157,8 @@ def holders(*owners: Any, shared: bool = False) -> list[Holder]:
             if not _is_written(value) or id(value) in found:
                 continue
             holder = holder._replace(owner=value)
-        entries = holder.entries
+        room = type(value).__module__.split(".")[0]
+        entries = None if room in sys.stdlib_module_names.difference(_OPEN) else holder.entries
         if entries is None:
             continue
         found[id(value)] = holder
@@ -227,6 +231,10 @@ def _defaults(function: types.FunctionType) -> dict[str, Any]:
     positional = function.__code__.co_varnames[: function.__code__.co_argcount]
     named = dict(zip(positional[len(positional) - len(given) :], given, strict=True))
     return named | (function.__kwdefaults__ or {})
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and value.size > _LARGEST
 
 
 def _is_written(value: Any) -> bool:
