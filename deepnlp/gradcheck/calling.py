@@ -124,6 +124,8 @@ class Caller:
                 f"check_gradients: {self.title('forward')} ended in {type(error).__name__}: "
                 f"{error}; does it need what was not given? check_gradients(layer, ..., {how})"
             ) from error
+        if result is None:  # kept, as layer.dinputs is by backward
+            result = getattr(self.code.layer, "output", None)
         is_pair = self.code.backward is not None and isinstance(result, tuple) and len(result) == 2
         if is_pair and isinstance(result[0], dict):  # the outputs, then the cache
             result = {**result[0], "cache": result[1]}
@@ -213,8 +215,11 @@ class Caller:
         self.default = free[0].default if free else inspect.Parameter.empty
         self._gradients = [p for p in self._taken if p in free or p.kind is p.VAR_POSITIONAL]
         named = [k for p in free for k in outputs if belongs(p.name, self._names[k])]
+        losses = [k for k in outputs if numpy.size(self._results[k]) == 1]
         self.ways = [(None, outputs)]
-        if len(outputs) > len(free) > 0 and len(named) == len(free) and not takes_any:
+        if not self._gradients and losses:  # probabilities beside the loss are no outputs
+            self.ways = [(None, losses[:1])]
+        elif len(outputs) > len(free) > 0 and len(named) == len(free) and not takes_any:
             self.ways = [(None, named)]
         elif isinstance(result, dict) and len(free) == 1:
             keys = [self._names[k] for k in outputs]
