@@ -16,6 +16,7 @@ examples:
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -142,7 +143,8 @@ class _TimeUpError(BaseException):
 @contextlib.contextmanager
 def _time_limit(seconds: int) -> Iterator[None]:
     """Context that ends after so much processor time, where the platform can tell it."""
-    if not hasattr(signal, "setitimer"):
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and hasattr(signal, "setitimer")):
         yield
         return
 

@@ -62,11 +62,13 @@ def check_gradients(
     ----------
     layer : Layer, model, or any object with ``forward`` and ``backward``
         Also a pair of functions ``(forward, backward)``, of which the first may give a cache
-        behind its outputs, a class whose forward and backward take a context ``ctx``, or a
-        function that gives a loss and its gradients. The gradient of a weight ``W`` is found in a
-        Parameter, in ``dW``, ``grad_W`` or ``W_grad``, in lists or dicts ``params`` and ``grads``,
-        or among what backward returns; a float array without one is reported as wrong.
-    *inputs : arrays
+        behind its outputs; a class whose forward and backward take a context ``ctx``; a function
+        or a net that gives a loss and its gradients, or an output and its backward; a function of
+        nodes that go backward by themselves, as in micrograd; or lines of code, as a text or the
+        ``Path`` of a file. The gradient of a weight ``W`` is found in a Parameter, in ``dW``,
+        ``grad_W`` or ``W_grad``, in lists or dicts ``params`` and ``grads``, or among what
+        backward returns; a float array without one is reported as wrong.
+    *inputs : arrays, or dicts, lists and tuples of arrays
         What forward takes. Integers (ids, targets) have no gradient, and neither do the
         arguments called ``targets``, ``labels`` or ``t``.
     method : {"auto", "complex", "central", "direction"}
