@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import io
 import linecache
+import random
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -57,13 +58,12 @@ class Lines:
         source = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         self._rng = numpy.random.default_rng(0x5EED)
-        self._names, self._drawn, self._places = (
-            mapped(_copied, names),
-            dict[str, Any](),
-            dict[str, int](),
-        )
+        self._names = mapped(_copied, names)
+        self._drawn: Names = {}
+        self._places: dict[str, int] = {}  # the line that assigns a name last
         if "torch" in source:
             import_module("torch")
+        self._states = [get() for get, _ in _random_states()]
         body = ast.parse(source, file).body
         self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
         self._assigned = [_assigned(node) for node in body]
@@ -147,16 +147,27 @@ class Lines:
         names = {"__name__": "__lines__", **self._names, **self._drawn}
         rest = {path: new for path, new in other.items() if path not in self._places}
         names |= {name: new for name, new in rest.items() if name.isidentifier()}
-        with (
-            _changed(names, {p: new for p, new in rest.items() if not p.isidentifier()}),
-            contextlib.redirect_stdout(io.StringIO()),
-        ):
+        inside = {path: new for path, new in rest.items() if not path.isidentifier()}
+        with _changed(names, inside), self._same_draws():
             for k in range(until):
                 self._run_line(k, names)
                 for name in self._assigned[k]:
                     if name in other and self._places[name] == k:
                         names[name] = _like(names[name], other[name])
         return names
+
+    @contextmanager
+    def _same_draws(self) -> Iterator[None]:
+        """Context in which random numbers are those of the first run; quiet, too."""
+        states = [(put, get()) for get, put in _random_states()]
+        for (put, _), state in zip(states, self._states, strict=True):
+            put(state)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                yield
+        finally:
+            for put, state in states:
+                put(state)
 
     def _run_line(self, k: int, names: Names) -> None:
         try:
@@ -169,6 +180,16 @@ class Lines:
             shape = numpy.shape(plain(names[output]))
             self._drawn[name] = names[name] = self._rng.normal(size=shape)
             self._run_line(k, names)
+
+
+def _random_states() -> list[tuple[Any, Any]]:
+    """How the states of the generators of modules are read and put back."""
+    found: list[tuple[Any, Any]] = [
+        (random.getstate, random.setstate),
+        (numpy.random.get_state, numpy.random.set_state),
+    ]
+    torch = sys.modules.get("torch")
+    return [*found, (torch.get_rng_state, torch.set_rng_state)] if torch is not None else found
 
 
 def _root(path: str) -> str:

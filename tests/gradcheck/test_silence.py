@@ -369,3 +369,15 @@ def test_lines_with_an_object_and_a_table():
 def test_lines_without_a_gradient_are_refused():
     with pytest.raises(ValueError, match=r"computes no gradient.*gradients=\{'W': 'dW'\}"):
         check_gradients("import numpy as np\nx = np.ones(3)\n")
+
+
+def test_lines_that_draw_from_a_module_draw_the_same_each_time():
+    text = (
+        "import numpy as np\nW = np.random.randn(4, 3)\nh = np.tanh(x @ W)\n"
+        "loss = (h * np.random.rand(5, 3)).sum()\n"
+        "np.random.seed(1)\ndW = np.zeros((4, 3))\n"
+    )
+    before = np.random.get_state()[1].copy()
+    first, second = (check_gradients(text, x=normal(5, 4)[:, :4]) for _ in range(2))
+    assert wrong(first) == wrong(second) == ["W"]
+    assert np.array_equal(np.random.get_state()[1], before)
