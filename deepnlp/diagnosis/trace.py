@@ -321,7 +321,7 @@ def trace(subject: Subject) -> Trace | None:
 def follow(subject: Subject) -> Trace:
     """The same; the error is raised."""
     subject.restore()  # generators of random numbers that are not the object's own
-    subject = copy.deepcopy(subject)
+    own, subject = subject, copy.deepcopy(subject)
     tape = Tape()
     stand_in = TracingNumpy(tape)
     originals = {name: v.get() for name, v in subject.variables.items()}
@@ -343,6 +343,8 @@ def follow(subject: Subject) -> Trace:
             outputs = [_output_tickets(y) for y in subject.raw_forward()]
     finally:
         backend.use_module(module)
+        for name, value in originals.items():  # closures and globals are not copied
+            own.variables[name].set(value)
     return Trace(tape, tickets, outputs, subject.weights, inputs)
 
 

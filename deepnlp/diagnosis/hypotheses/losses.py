@@ -9,8 +9,8 @@ import numpy
 from deepnlp.diagnosis.hypotheses.patterns import ratio
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.gradcheck.causes import IGNORED_COUNTED, LOSS_NOT_AVERAGED, LOSS_WRONG_COUNT
+from deepnlp.gradcheck.names import LABELS
 from deepnlp.gradcheck.numeric import HostArray
-from deepnlp.gradcheck.subject import LABELS
 
 
 def wrong_average(problem: Problem) -> Iterator[Guess]:

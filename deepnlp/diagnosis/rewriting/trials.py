@@ -31,7 +31,7 @@ class Snapshot:
     """
 
     def __init__(self, owners: list[Any]) -> None:
-        found = holders(owners, depth=7)
+        found = holders(owners)
         self._entries = [(h.entries, type(h.entries)(h.entries)) for h in found if _is_open(h)]
         arrays = {
             id(one): one
