@@ -11,13 +11,14 @@ The tape does not decide what is right: that comes from numerical gradients alon
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials
+from deepnlp.diagnosis.derivatives import LINEAR, HostArray, jacobian, linear_vjp, partials
 from deepnlp.diagnosis.places import Site, site_of_caller
 
 Adjoints = list[tuple[HostArray, HostArray]]
@@ -50,6 +51,8 @@ class Node:
         Of a ``sum`` or of a maximum.
     chosen : array, optional
         1 where a maximum stands, 0 elsewhere.
+    function : callable, optional
+        Of the operands, where the operation is a call of a function without a formula here.
     """
 
     op: str
@@ -60,6 +63,7 @@ class Node:
     subscripts: str = ""
     axes: tuple[int, ...] = ()
     chosen: HostArray | None = None
+    function: Callable[..., Any] | None = None
 
     @cached_property
     def carries(self) -> list[bool]:
@@ -84,6 +88,19 @@ class Node:
         if self.op in LINEAR:
             return [found[..., 0] for found in linear_vjp(self, g[..., None], operands)]
         return [g * partial for partial in partials(self.op, operands, y)]
+
+    @cached_property
+    def _jacobians(self) -> list[HostArray]:
+        assert self.function is not None
+        own = [v for v, _ in self.operands]
+        return [jacobian(self.function, own, j) for j in range(len(own))]
+
+    def jacobian(self, j: int, operands: list[HostArray]) -> HostArray:
+        """Derivatives of a call with respect to operand j; computed once for its own operands."""
+        if all(a is b for a, (b, _) in zip(operands, self.operands)):
+            return self._jacobians[j]
+        assert self.function is not None
+        return jacobian(self.function, operands, j)
 
     def passed(self, g: HostArray, operands: list[HostArray], y: HostArray) -> Adjoints:
         """The same, beside the tickets of each operand that has some."""
