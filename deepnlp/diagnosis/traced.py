@@ -279,8 +279,8 @@ MOVERS = {
     "flip", "fliplr", "flipud", "roll", "rot90", "atleast_1d", "atleast_2d", "atleast_3d",
     "diagonal", "tril", "triu", "append", "delete", "insert", "ascontiguousarray",
     "broadcast_arrays", "flatten", "matrix_transpose", "permute_dims", "concat", "unstack", "diag",
-    "meshgrid", "compress", "extract", "choose", "resize", "real", "fill_diagonal", "put_along_axis",
-    "putmask",
+    "meshgrid", "compress", "extract", "choose", "resize", "real", "fill_diagonal",
+    "put_along_axis", "putmask",
 }  # fmt: skip
 """Functions that move numbers and compute nothing."""
 
