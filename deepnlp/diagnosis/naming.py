@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from deepnlp.diagnosis.hypotheses.linearity import not_linear
+from deepnlp.diagnosis.mistakes.linearity import not_linear
 from deepnlp.diagnosis.places import statement_at
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting import SECONDS, SECONDS_BESIDE

@@ -17,7 +17,7 @@ from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.causes import FACTOR
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
-from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.subject import LABELS, Subject
 
 
 @dataclass
@@ -42,6 +42,8 @@ class Guess:
         Whether it was tried over all statements, and not expected: its name says less.
     removes : bool
         Whether it is a repair that takes an operation out of the learner's line.
+    key : str
+        Its row in the table of mistakes.
     """
 
     cause: str
@@ -52,6 +54,7 @@ class Guess:
     place: str = ""
     is_edit: bool = False
     removes: bool = False
+    key: str = ""
 
 
 class NotFollowedError(ValueError):
@@ -172,6 +175,19 @@ class Problem:
         if self.trace is None:
             raise NotFollowedError(f"{self.owner}: its forward cannot be followed")
         return self.trace
+
+    @cached_property
+    def targets(self) -> HostArray | None:
+        """The targets, where the subject is a loss."""
+        subject = self.subject
+        if len(subject.weights) != 1 or subject.weights[0].ndim:
+            return None
+        pairs = zip(subject.input_names, subject.inputs)
+        arrays = [(n, v) for n, v in pairs if isinstance(v, numpy.ndarray)]
+        named = [v for name, v in arrays if name in LABELS or name.startswith("target")]
+        others = [v for _, v in arrays[1:]]
+        found = named or [v for v in others if v.dtype.kind in "iu"] or others
+        return found[0] if found else None
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -311,6 +327,35 @@ def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
     if not numpy.isfinite(apart):
         return float("inf")
     return apart / scale if scale > 0 else 0.0
+
+
+def is_one(factor: float) -> bool:
+    """Whether a factor is so close to 1 that it does not count as a multiple.
+
+    Examples
+    --------
+    >>> is_one(1.000001), is_one(1.01)
+    (True, False)
+    """
+    return abs(factor - 1) <= 1.001e-5
+
+
+def ratio(wrong: HostArray, right: HostArray) -> float | None:
+    """The number by which one array is a multiple of another, None if it is none.
+
+    Examples
+    --------
+    >>> ratio(numpy.array([2.0, 4.0]), numpy.array([1.0, 2.0]))
+    2.0
+    """
+    if wrong.shape != right.shape or wrong.size == 0 or not numpy.isfinite(wrong).all():
+        return None
+    square = float((right * right).sum())
+    if square == 0:
+        return None
+    factor = float((wrong * right).sum()) / square
+    off = float(numpy.abs(wrong - factor * right).max())
+    return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None
 
 
 def block_names(count: int) -> list[str]:

@@ -70,6 +70,11 @@ class Node:
         """Whether each operand carries tickets; the others are constants."""
         return [bool(t.any()) for _, t in self.operands]
 
+    @property
+    def arrays(self) -> list[HostArray]:
+        """The operands without their tickets."""
+        return [numpy.asarray(v, dtype="float64") for v, _ in self.operands]
+
     def vjp(self, g: HostArray, operands: list[HostArray], y: HostArray) -> list[HostArray]:
         """Gradient with respect to each operand, from values of the operands and of the result.
 
