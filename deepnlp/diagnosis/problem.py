@@ -42,8 +42,12 @@ class Guess:
         Whether it was tried over all statements, and not expected: its name says less.
     removes : bool
         Whether it is a repair that takes an operation out of the learner's line.
-    key : str
-        Its row in the table of mistakes.
+    key : tuple of str
+        Its row in the table of mistakes, and its place: the same on other numbers and sizes.
+    factor : str
+        The names of a multiple, where the sentence holds one.
+    hypothesis : callable, optional
+        What gave it.
     """
 
     cause: str
@@ -54,7 +58,9 @@ class Guess:
     place: str = ""
     is_edit: bool = False
     removes: bool = False
-    key: str = ""
+    key: tuple[str, ...] = ()
+    factor: str = ""
+    hypothesis: Callable[..., Iterable[Guess]] | None = field(default=None, repr=False)
 
 
 class NotFollowedError(ValueError):
@@ -229,8 +235,8 @@ class Problem:
     def name_factor(self, factor: float) -> str:
         """All names that fit a multiple, such as ``"2 = N"``."""
         size, sign = abs(factor), "-" if factor < 0 else ""
-        names = [name for name, value in self.factors if abs(value / size - 1) < 1e-5]
-        return sign + (" = ".join(names[:3]) if names else f"{size:.6g}")
+        names = [sign + name for name, value in self.factors if abs(value / size - 1) < 1e-5]
+        return " = ".join(names) if names else f"{factor:.6g}"
 
     def tolerance(self, name: str) -> float:
         """How close a prediction must come to what was found.
@@ -261,7 +267,47 @@ class Problem:
                 return set()
         if guess.cause == FACTOR and all(numpy.count_nonzero(self.right[n]) < 2 for n in explained):
             return set()  # of a single number, anything is a multiple
-        return explained
+        return explained if self.holds(guess, explained) else set()
+
+    # --- On fresh numbers -------------------------------------------------------------------
+
+    @cached_property
+    def fresh(self) -> Problem | None:
+        """The same code on fresh numbers, of other sizes where it takes them."""
+        for axes in ((0, 1), (0,), ()):
+            subject = copy.deepcopy(self.subject)
+            try:
+                _other_numbers(subject, axes)
+                wrong, right = subject.analytic_gradients(), follow(subject).right
+            except Exception:  # whatever a forward does with arrays of other sizes
+                continue
+            apart = {name: distance(wrong[name], right[name]) for name in right}
+            rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
+            return Problem(subject, rows) if any(not row.ok for row in rows) else None
+        return None
+
+    def holds(self, guess: Guess, explained: set[str], name: str | None = None) -> bool:
+        """Whether a guess explains the gradients on fresh numbers too, and is no coincidence.
+
+        Of the names of its multiple, those stay that fit both times.
+        """
+        if not explained or guess.hypothesis is None or self.base is not None:
+            return True
+        fresh = self.fresh
+        if fresh is None or not explained <= set(fresh.bad):
+            return True
+        tried = guess.hypothesis(fresh) if name is None else guess.hypothesis(fresh, name)
+        for other in fresh.resolved(one for one in tried if one.key == guess.key):
+            if not all(
+                n in other.gradients and fresh.fits(n, other.gradients[n]) for n in explained
+            ):
+                continue
+            both = [one for one in guess.factor.split(" = ") if one in other.factor.split(" = ")]
+            if guess.factor and both:
+                guess.evidence = guess.evidence.replace(guess.factor, " = ".join(both[:3]))
+                guess.factor = " = ".join(both)
+            return bool(both)
+        return False
 
     @cached_property
     def _right_first(self) -> list[str]:
@@ -327,6 +373,24 @@ def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
     if not numpy.isfinite(apart):
         return float("inf")
     return apart / scale if scale > 0 else 0.0
+
+
+def _other_numbers(subject: Subject, axes: tuple[int, ...]) -> None:
+    """Give a subject fresh numbers of the same signs, and one entry more along some axes."""
+    rng = numpy.random.default_rng(1)
+    arrays = [v for v in subject.inputs if isinstance(v, numpy.ndarray) and v.ndim]
+    sizes = arrays[0].shape if arrays else ()
+    for place, value in enumerate(subject.inputs):
+        if not isinstance(value, numpy.ndarray) or not value.ndim:
+            continue
+        for axis in axes:
+            is_shared = axis < value.ndim and value.shape[axis] == sizes[axis]
+            if is_shared and (axis == 0 or value.ndim > 2 or value.dtype.kind in "iu"):
+                value = numpy.concatenate([value, value.take([0], axis)], axis)
+        if value.dtype.kind == "f":
+            value = value * numpy.exp(0.3 * rng.normal(size=value.shape))
+        subject.inputs[place] = value
+    subject.draw_weights(rng)
 
 
 def is_one(factor: float) -> bool:

@@ -254,7 +254,11 @@ class Reverse:
         elif edit.partial is not None:
             altered = {edit.partial[0]: g * edit.partial[1][number]}
         elif edit.change is not None:
-            altered = edit.change(Run(number, node, g, passed, adjoint))
+            try:
+                altered = edit.change(Run(number, node, g, passed, adjoint))
+            except ValueError:  # shapes that differ from run to run: it would not run
+                adjoint[:] = numpy.nan
+                return
         if altered is None:
             return
         if not isinstance(altered, dict):

@@ -6,9 +6,35 @@ change of a finished gradient. ``table.toml`` holds the causes, the sentences an
 functions here say where a row applies. Each yields guesses, which are tried in the order below.
 """
 
-from deepnlp.diagnosis.mistakes import single, slopes, steps, terms, wholes
+from __future__ import annotations
 
-OF_ONE_ROW = (
+from collections.abc import Callable, Iterator
+from functools import wraps
+
+from deepnlp.diagnosis.mistakes import single, slopes, steps, terms, wholes
+from deepnlp.diagnosis.problem import Guess, Problem
+
+Hypothesis = Callable[..., Iterator[Guess]]
+
+
+def _checked(*hypotheses: Hypothesis) -> tuple[Hypothesis, ...]:
+    """The same; a guess about one gradient must hold on fresh numbers, where it fits."""
+
+    def check(hypothesis: Hypothesis) -> Hypothesis:
+        @wraps(hypothesis)
+        def tried(problem: Problem, *names: str) -> Iterator[Guess]:
+            for guess in hypothesis(problem, *names):
+                guess.hypothesis = hypothesis
+                fits = [n for n in names if problem.fits(n, guess.gradients[n])]
+                if not fits or problem.holds(guess, set(fits), *names):
+                    yield guess
+
+        return tried
+
+    return tuple(map(check, hypotheses))
+
+
+OF_ONE_ROW = _checked(
     single.simple,
     single.other_pieces,
     single.moved_by_one,
@@ -23,27 +49,31 @@ OF_ONE_ROW = (
 """Mistakes that are looked for in one gradient."""
 
 OF_ALL_ROWS = (
-    (wholes.wrong_average, wholes.ignored_counted, slopes.wrong_masks, wholes.exchanged_rows),
-    (steps.cut_states, steps.ignored_output, steps.outputs_moved, steps.step_skipped),
-    (slopes.wrong_derivatives, terms.transposed_products, wholes.swapped_gates),
-    (steps.neighbouring_step, steps.one_step_ahead, steps.overwritten),
-    (wholes.exchanged_values,),
+    _checked(
+        wholes.wrong_average, wholes.ignored_counted, slopes.wrong_masks, wholes.exchanged_rows
+    ),
+    _checked(steps.cut_states, steps.ignored_output, steps.outputs_moved, steps.step_skipped),
+    _checked(slopes.wrong_derivatives, terms.transposed_products, wholes.swapped_gates),
+    _checked(steps.neighbouring_step, steps.one_step_ahead, steps.overwritten),
+    _checked(wholes.exchanged_values),
 )
 """Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""
 
 EDITS = (
-    (terms.scaled_terms, slopes.wrong_slopes, slopes.wrong_maxima),
-    (terms.loss_gradients, terms.updated_weights, terms.forgotten_gradients),
-    (terms.other_gradients, terms.other_factors, slopes.other_slopes, terms.lacking_factors),
-    (
+    _checked(terms.scaled_terms, slopes.wrong_slopes, slopes.wrong_maxima),
+    _checked(terms.loss_gradients, terms.updated_weights, terms.forgotten_gradients),
+    _checked(
+        terms.other_gradients, terms.other_factors, slopes.other_slopes, terms.lacking_factors
+    ),
+    _checked(
         terms.some_runs,
         terms.one_user,
         terms.constant_statistics,
         terms.other_runs,
         terms.unused_conditions,
     ),
-    (terms.some_entries,),
-    (terms.moved_axes, terms.extra_factors, terms.two_signs),
+    _checked(terms.some_entries),
+    _checked(terms.moved_axes, terms.extra_factors, terms.two_signs),
 )
 """Edits that are tried over all operations, in the same way."""
 

@@ -52,11 +52,8 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
 def _told(edge: Edge, row: Row, cause: str, edit: Edit, tier: int = 1) -> Guess:
     says = row.says.format_map(edge.words)
     alone = "derivative" in row.says and "{" not in row.says
-    found = say(
-        "slope alone" if alone else "slope", edit, cause=cause, tier=tier, says=says, **edge.words
-    )
-    found.key += f" {row.key}"
-    return found
+    key = "slope alone" if alone else "slope"
+    return say(key, edit, cause=cause, tier=tier, says=says, **edge.words)
 
 
 def _with_slopes(edge: Edge, slopes: list[HostArray]) -> Edit | None:
@@ -370,6 +367,4 @@ def _of_function(
     says = row.says or f"the derivative is `{row.text}`"
     edit, right = Edit(change=change, at=by_number), functions()[function]["right"]
     words = {"function": function, "line": line, "says": says, "right": right}
-    found = say(key, edit, cause=row.cause, **words)
-    found.key += f" {row.key}"
-    return found
+    return say(key, edit, cause=row.cause, **words)

@@ -48,8 +48,10 @@ class Row:
         self, gradients: Any, *, cause: str = "", tier: int = 0, edit: Any = None, **words: Any
     ) -> Guess:
         """A guess with the row's cause and sentence, and what the mistake would give."""
-        told = self.says.format_map({"is": self.text, **words})
-        return Guess(cause or self.cause, told, gradients, edit, tier=tier, key=self.key)
+        told, factor = self.says.format_map({"is": self.text, **words}), words.pop("factor", "")
+        key = (self.key, *(word for word in words.values() if isinstance(word, str)))
+        cause = cause or self.cause
+        return Guess(cause, told, gradients, edit, tier=tier, key=key, factor=factor)
 
 
 def say(key: str, gradients: Any, **details: Any) -> Guess:

@@ -593,7 +593,8 @@ def loss_gradients(problem: Problem) -> Iterator[Guess]:
             scaled = {name: factor * g for name, g in gradients.items()}
             missing = _subtracted(problem, right / factor - own)
             key = "not subtracted" if missing else "alone"
-            words = {"value": value.name, "factor": f"{factor:.6g}", "missing": missing}
+            times = problem.name_factor(factor / float(trace.weights[0]))
+            words = {"value": value.name, "factor": times, "missing": missing}
             yield say(key, scaled, cause="" if missing else c.WRONG_VALUE, what=what, **words)
 
 

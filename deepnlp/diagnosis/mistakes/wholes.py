@@ -43,9 +43,7 @@ def wrong_average(problem: Problem) -> Iterator[Guess]:
         for told, size in [*counts.items(), *_other_counts(problem, targets)]:
             if size != right and size > 0 and abs(factor * size / right - 1) < 1e-6:
                 words = {"count": told, "size": size, "wanted": wanted, "right": right}
-                found = say("wrong count", gradients, **words)
-                found.key += f" {told} for {wanted}"
-                yield found
+                yield say("wrong count", gradients, **words)
 
 
 def ignored_counted(problem: Problem) -> Iterator[Guess]:
