@@ -230,6 +230,8 @@ class Problem:
         for name, size in products.items():
             if size is not None and size > 1:
                 named += [(f"sqrt({name})", size**0.5), (f"1/sqrt({name})", size**-0.5)]
+                named += [(f"{name}/({name} - 1)", size / (size - 1))]
+                named += [(f"({name} - 1)/{name}", 1 - 1 / size)]
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
@@ -274,7 +276,7 @@ class Problem:
     @cached_property
     def fresh(self) -> Problem | None:
         """The same code on fresh numbers, of other sizes where it takes them."""
-        for axes in ((0, 1), (0,), ()):
+        for axes in ("all", "N T", "N", ""):
             subject = copy.deepcopy(self.subject)
             try:
                 _other_numbers(subject, axes)
@@ -375,17 +377,18 @@ def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
     return apart / scale if scale > 0 else 0.0
 
 
-def _other_numbers(subject: Subject, axes: tuple[int, ...]) -> None:
+def _other_numbers(subject: Subject, axes: str) -> None:
     """Give a subject fresh numbers of the same signs, and one entry more along some axes."""
+    letters = {"all": {0, 1, 2}, "N T": {0, 1}, "N": {0}, "": set[int]()}[axes]
     rng = numpy.random.default_rng(1)
     arrays = [v for v in subject.inputs if isinstance(v, numpy.ndarray) and v.ndim]
     sizes = arrays[0].shape if arrays else ()
     for place, value in enumerate(subject.inputs):
         if not isinstance(value, numpy.ndarray) or not value.ndim:
             continue
-        for axis in axes:
-            is_shared = axis < value.ndim and value.shape[axis] == sizes[axis]
-            if is_shared and (axis == 0 or value.ndim > 2 or value.dtype.kind in "iu"):
+        for axis in letters & set(range(min(value.ndim, len(sizes)))):
+            is_time = value.ndim > 2 or value.dtype.kind in "iu"
+            if value.shape[axis] == sizes[axis] and (axis == 0 or is_time or axes == "all"):
                 value = numpy.concatenate([value, value.take([0], axis)], axis)
         if value.dtype.kind == "f":
             value = value * numpy.exp(0.3 * rng.normal(size=value.shape))

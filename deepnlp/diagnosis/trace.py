@@ -176,7 +176,7 @@ class Trace:
                 found = found.reshape(node.tickets.shape)
             elif node.op in ("sum", "extreme"):
                 found = parts[0].max(axis=node.axes) if node.axes else parts[0]
-            elif node.op == "einsum":
+            elif node.op in ("einsum", "call"):
                 found = numpy.full(node.tickets.shape, max(int(p.max()) for p in parts))
             else:
                 found = parts[0]

@@ -42,7 +42,6 @@ OF_ONE_ROW = _checked(
     single.overlaps,
     single.wrong_axis,
     single.moved_in_time,
-    single.reordered,
     wholes.swapped_blocks,
     wholes.wrong_block,
 )
@@ -73,7 +72,7 @@ EDITS = (
         terms.unused_conditions,
     ),
     _checked(terms.some_entries),
-    _checked(terms.moved_axes, terms.extra_factors, terms.two_signs),
+    _checked(terms.moved_axes, terms.extra_factors, terms.two_signs, terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""
 

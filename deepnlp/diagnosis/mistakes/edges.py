@@ -318,8 +318,6 @@ def moves(shape: tuple[int, ...]) -> Iterator[tuple[str, str, dict[str, int], Mo
             two = {"axis": other, "other": axis}
             if shape[other] == size:
                 yield c.TRANSPOSED, "swapped", two, partial(numpy.swapaxes, axis1=axis, axis2=other)
-            elif shape[other] > 1:
-                yield c.TRANSPOSED, "reshaped", two, partial(reordered, axis1=axis, axis2=other)
     if sum(n > 1 for n in shape) > 2:
         yield c.TIME_REVERSED, "turned", {}, partial(numpy.flip, axis=(-2, -1))
 
@@ -337,15 +335,3 @@ def shifted(array: HostArray, step: int, axis: int) -> HostArray:
     edge[axis] = slice(0, 1) if step > 0 else slice(-1, None)
     moved[tuple(edge)] = 0.0
     return moved
-
-
-def reordered(array: HostArray, axis1: int, axis2: int) -> HostArray:
-    """Two axes exchanged, and then a reshape to the old shape in place of exchanging them back.
-
-    Examples
-    --------
-    >>> reordered(numpy.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 0, 1)
-    array([[1., 4., 2.],
-           [5., 3., 6.]])
-    """
-    return numpy.swapaxes(array, axis1, axis2).reshape(array.shape)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.mistakes.edges import moves, quoted
+from deepnlp.diagnosis.mistakes.edges import quoted
 from deepnlp.diagnosis.mistakes.steps import letter_of, moved_steps
-from deepnlp.diagnosis.mistakes.table import moved, say
+from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.places import shortened
 from deepnlp.diagnosis.problem import Guess, Problem, is_one, ratio
 from deepnlp.gradcheck import causes as c
@@ -46,17 +46,6 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
         if weight.shape == right.shape and weight.ndim > 0:
             dy = f"`{problem.incoming(k)}`"
             yield say("passed through", {name: weight}, name=name, dy=dy)
-
-
-def reordered(problem: Problem, name: str) -> Iterator[Guess]:
-    """The entries of the gradient stand in another order.
-
-    Wrong: ``dx = dheads.reshape(x.shape)``. Right: ``dheads.swapaxes(1, 2).reshape(x.shape)``.
-    """
-    for cause, word, axes, move in moves(problem.right[name].shape):
-        if word in ("reshaped", "swapped") and problem.right[name].ndim > 2:
-            gradients = {name: move(problem.right[name])}
-            yield say("moved", gradients, cause=cause, name=name, moved=moved(word, **axes), tier=1)
 
 
 def other_pieces(problem: Problem, name: str) -> Iterator[Guess]:

@@ -421,10 +421,36 @@ def moved_axes(problem: Problem) -> Iterator[Guess]:
         for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
             edit, told = edge.edit(passed=move), moved(word, **axes)
             yield say("result moved", edit, cause=cause, moved=told, **edge.words)
-        if edge.has_partner and node.op in ("multiply", "matmul", "einsum"):
+        if edge.has_partner and node.op in ("multiply", "matmul", "einsum", "call"):
             for cause, word, axes, move in moves(edge.partners()[0].shape):
                 edit, told = edge.edit(beside=list(map(move, edge.partners()))), moved(word, **axes)
                 yield say("partner moved", edit, cause=cause, moved=told, **edge.words)
+
+
+def other_orders(problem: Problem) -> Iterator[Guess]:
+    """A reshape without the transpose, or the split, that belongs to it.
+
+    Wrong: ``dx = dheads.reshape(N, T, D)``. Right: ``dheads.swapaxes(1, 2).reshape(N, T, D)``.
+    """
+    trace = problem.followed
+    taken = [*trace.outputs, *(t for node in trace.nodes for _, t in node.operands)]
+    for edge in edges(problem):
+        own = edge.tickets()
+        inner = numpy.sort(own, axis=None).reshape(own.shape)
+        if len(edge.numbers) > 1:
+            continue
+        if edge.j >= 0 and len(numpy.unique(own)) == own.size and (inner != own).any():
+            yield say("order", edge.edit(to=[inner]), **edge.words)
+        made = edge.first.tickets
+        for tickets in taken if is_whole_statement(problem, edge.numbers[0]) else ():
+            is_all = tickets.size == made.size and set(tickets.flat) == set(made.flat)
+            if is_all and (tickets.ravel() != made.ravel()).any():
+                edit = edge.edit(incoming=partial(_in_order, tickets))
+                yield say("order", edit, **edge.words)
+
+
+def _in_order(tickets: HostArray, run: Run) -> HostArray:
+    return run.adjoint[tickets].reshape(run.g.shape)
 
 
 def other_runs(problem: Problem) -> Iterator[Guess]:
