@@ -261,7 +261,8 @@ def _kinks(subject: Subject, rows: list[Row], rng: Generator) -> list[str]:
 def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) -> None:
     """Give wrong rows their causes."""
     bad = [row for row in rows if not row.ok]
-    known = [row for row in rows if not (row.note and row.name in subject.input_names)]
+    known = [r for r in rows if not (r.note and r.name in subject.input_names)]
+    known = known if len(bad) < 2 else rows  # two of other shapes may be in each other's place
     if method != "direction" and any(not row.ok for row in known):
         _diagnose(subject, known, failed)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy
 
+from deepnlp.backend import HostArray
+from deepnlp.diagnosis.mistakes.table import say
 from deepnlp.diagnosis.problem import Guess, Problem, distance
-from deepnlp.gradcheck import causes as c
-from deepnlp.gradcheck.numeric import HostArray
 
 _SAME = 1e-7
 
@@ -30,40 +30,33 @@ def not_linear(problem: Problem) -> dict[str, Guess]:
         given = [g[name] for g in (none, turned, twice, small)]
         if any(g.shape != one.shape or not numpy.isfinite(g).all() for g in given):
             continue
-        told = _told(problem, name, one, given)
-        if told is not None:
-            found[name] = Guess(told[0], f"the gradient of {name} {told[1]}", {name: one})
+        key = _key(one, given, problem.right[name])
+        if key is not None:
+            where = given[0] != 0
+            words = {"count": int(where.sum()), "size": where.size, "dy": f"`{problem.incoming()}`"}
+            found[name] = say(key, {name: one}, name=name, **words)
     return found
 
 
-def _told(
-    problem: Problem, name: str, one: HostArray, given: list[HostArray]
-) -> tuple[str, str] | None:
+def _key(one: HostArray, given: list[HostArray], right: HostArray) -> str | None:
+    """The row of the table, from the gradients for 0, -dy, 2 dy and a small dy."""
     none, turned, twice, small = given
-    dy = f"`{problem.incoming()}`"
     if _same(none, one) and _same(twice, one):
-        return c.TERM_MISSING, f"is the same for any {dy}: {dy} is not multiplied in"
+        return "any dy"
     if none.any():
         where = none != 0
         if not _same(twice - none, 2 * (one - none)):
             return None
-        part = "a term of it does not contain it"
-        if where.sum() < where.size and _same(one[where], none[where]):
-            part = f"{where.sum()} of its {where.size} entries do not contain it"
-        return c.TERM_MISSING, f"is not 0 where {dy}, the gradient that comes in, is 0: {part}"
+        return (
+            "some lack dy"
+            if not where.all() and _same(one[where], none[where])
+            else "term lacks dy"
+        )
     if _same(twice, 2 * one):
-        if _same(turned, one):
-            return c.WRONG_VALUE, f"is the same for {dy} and -{dy}: its absolute value is used"
-        if not _same(turned, -one):
-            return c.DERIVATIVE_MISSING, (
-                f"depends on the sign of {dy}: a mask, or a case, is taken from {dy}, the gradient "
-                "that comes in, and not from a value of forward"
-            )
-    elif _same(twice, 4 * one):
-        return c.WRONG_VALUE, f"is four times as large for 2 {dy}: {dy} stands there twice"
-    elif _same(1e4 * small, problem.right[name]):
-        return c.NOT_LINEAR, f"is right for a small {dy}, a large one is cut off: it is clipped"
-    return None
+        return "size of dy" if _same(turned, one) else None if _same(turned, -one) else "sign of dy"
+    if _same(twice, 4 * one):
+        return "dy twice"
+    return "dy clipped" if _same(1e4 * small, right) else None
 
 
 def _same(a: HostArray, b: HostArray) -> bool:

@@ -30,18 +30,17 @@ def simple(problem: Problem, name: str) -> Iterator[Guess]:
     factor = ratio(wrong, right)
     if factor is not None and abs(factor + 1) < 1e-6:
         yield say("minus", {name: -right}, name=name)
-    elif factor is not None and not is_one(factor) and abs(factor) > 1e-12:
-        if numpy.count_nonzero(right) > 1:  # of a single number, anything is a multiple
-            told = problem.name_factor(factor)
-            yield say("multiple", {name: factor * right}, name=name, factor=told)
+    elif factor and not is_one(factor) and numpy.count_nonzero(right) > 1:
+        told = problem.name_factor(factor)  # of a single number, anything is a multiple
+        yield say("multiple", {name: factor * right}, name=name, factor=told)
     if right.ndim == 2:
         yield say("transposed", {name: right.T}, name=name)
     extra = wrong.ndim - right.ndim
-    if extra > 0 and wrong.shape[extra:] == right.shape:
-        if numpy.allclose(wrong.sum(axis=tuple(range(extra))), right, rtol=1e-5, atol=1e-9):
-            axes = "axis" if extra == 1 else f"{extra} axes"
-            words = {"shape": wrong.shape, "wanted": right.shape, "axes": axes}
-            yield say("unsummed", {name: wrong}, name=name, **words)
+    total = wrong.sum(axis=tuple(range(max(extra, 0))))
+    if extra > 0 and total.shape == right.shape and numpy.allclose(total, right, 1e-5, 1e-9):
+        axes = "axis" if extra == 1 else f"{extra} axes"
+        words = {"shape": wrong.shape, "wanted": right.shape, "axes": axes}
+        yield say("unsummed", {name: wrong}, name=name, **words)
     for k, weight in enumerate(problem.subject.weights):
         if weight.shape == right.shape and weight.ndim > 0:
             dy = f"`{problem.incoming(k)}`"

@@ -11,7 +11,7 @@ import numpy
 from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import quoted, shifted
 from deepnlp.diagnosis.mistakes.slopes import by_node
-from deepnlp.diagnosis.mistakes.table import functions, moved, say
+from deepnlp.diagnosis.mistakes.table import functions, phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.reverse import Edit, Run
 from deepnlp.diagnosis.tape import Adjoints, Node
@@ -196,7 +196,7 @@ def moved_steps(array: HostArray, axis: int) -> Iterator[tuple[str, str, HostArr
     size = array.shape[axis]
     if size < 2:
         return
-    yield c.TIME_REVERSED, moved("steps_reversed"), numpy.flip(array, axis)
+    yield c.TIME_REVERSED, phrase("steps_reversed"), numpy.flip(array, axis)
     for shift, word in ((1, "steps_later"), (-1, "steps_earlier")):
         rolled, padded = numpy.roll(array, shift, axis), shifted(array, shift, axis)
         edge = (slice(None),) * axis + (0 if shift == 1 else size - 1,)
@@ -204,7 +204,7 @@ def moved_steps(array: HostArray, axis: int) -> Iterator[tuple[str, str, HostArr
         repeated[edge] = array[edge]
         for one in (padded, rolled, repeated):
             if one.any():
-                yield c.TIME_SHIFTED, moved(word), one
+                yield c.TIME_SHIFTED, phrase(word), one
 
 
 def step_skipped(problem: Problem) -> Iterator[Guess]:

@@ -45,11 +45,11 @@ class Row:
         return self.formula(**numbers)
 
     def guess(
-        self, gradients: Any, *, cause: str = "", tier: int = 0, edit: Any = None, **words: Any
+        self, gradients: Any, *, cause: str = "", tier: int = 0, edit: Any = None, **details: Any
     ) -> Guess:
         """A guess with the row's cause and sentence, and what the mistake would give."""
-        told, factor = self.says.format_map({"is": self.text, **words}), words.pop("factor", "")
-        key = (self.key, *(word for word in words.values() if isinstance(word, str)))
+        told, factor = self.says.format_map({"is": self.text, **details}), details.pop("factor", "")
+        key = (self.key, *(word for word in details.values() if isinstance(word, str)))
         cause = cause or self.cause
         return Guess(cause, told, gradients, edit, tier=tier, key=key, factor=factor)
 
@@ -60,10 +60,10 @@ def say(key: str, gradients: Any, **details: Any) -> Guess:
     return Row(key, cause, says).guess(gradients, **details)
 
 
-def moved(word: str, **axes: int) -> str:
-    """How entries stand in another order, by a row of ``[words]``."""
-    told: str = _table()["words"][word]
-    return told.format_map(axes)
+def phrase(key: str, **details: Any) -> str:
+    """A part of a sentence, by a row of ``[words]``."""
+    told: str = _table()["words"][key]
+    return told.format_map(details)
 
 
 @cache

@@ -25,7 +25,7 @@ from deepnlp.diagnosis.mistakes.edges import (
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
 from deepnlp.diagnosis.mistakes.steps import letter_of
-from deepnlp.diagnosis.mistakes.table import moved, say
+from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.gradcheck import causes as c
@@ -419,11 +419,14 @@ def moved_axes(problem: Problem) -> Iterator[Guess]:
         if edge.j < 0 or (len(edge.numbers) > 1 and deep < 3):
             continue
         for cause, word, axes, move in moves(node.operands[edge.j][1].shape):
-            edit, told = edge.edit(passed=move), moved(word, **axes)
+            edit, told = edge.edit(passed=move), phrase(word, **axes)
             yield say("result moved", edit, cause=cause, moved=told, **edge.words)
         if edge.has_partner and node.op in ("multiply", "matmul", "einsum", "call"):
             for cause, word, axes, move in moves(edge.partners()[0].shape):
-                edit, told = edge.edit(beside=list(map(move, edge.partners()))), moved(word, **axes)
+                edit, told = (
+                    edge.edit(beside=list(map(move, edge.partners()))),
+                    phrase(word, **axes),
+                )
                 yield say("partner moved", edit, cause=cause, moved=told, **edge.words)
 
 
