@@ -140,20 +140,25 @@ class Edge:
 
 
 def edges(problem: Problem) -> list[Edge]:
-    """All edges that may matter: those that lead to a wrong gradient and to no right one."""
-    found: list[Edge] = problem.recall("edges", lambda: list(_edges(problem)))
+    """The edges that may matter: those that lead to a wrong gradient and to no right one."""
+
+    def may_matter(edge: Edge) -> bool:
+        return bool(edge.reaches & set(problem.bad)) and not edge.reaches & problem.must_stay
+
+    found: list[Edge] = problem.recall(
+        "edges", lambda: list(filter(may_matter, all_edges(problem)))
+    )
     return found
 
 
-def _edges(problem: Problem) -> Iterator[Edge]:
+def all_edges(problem: Problem) -> Iterator[Edge]:
+    """All edges; one into an operand for each operand that carries tickets, and one into all."""
     for numbers in problem.followed.sites.values():
         nodes = [problem.followed.nodes[n] for n in numbers]
         count = len(nodes[0].operands)  # a state may be a constant in the first run alone
         followed = [j for j in range(count) if any(n.operands[j][1].any() for n in nodes)]
         for j in [*([-1] if len(followed) > 1 else []), *followed]:
-            edge = Edge(problem, numbers, j)
-            if edge.reaches & set(problem.bad) and not edge.reaches & problem.must_stay:
-                yield edge
+            yield Edge(problem, numbers, j)
 
 
 def reduced(value: HostArray, shape: tuple[int, ...]) -> HostArray:
@@ -312,8 +317,7 @@ def moves(shape: tuple[int, ...]) -> Iterator[tuple[str, str, dict[str, int], Mo
         yield c.TIME_REVERSED, "reversed", here, partial(numpy.flip, axis=axis)
         for step, word in ((1, "later"), (-1, "earlier")):
             yield c.TIME_SHIFTED, word, here, partial(numpy.roll, shift=step, axis=axis)
-            if size > 2:
-                yield c.TIME_SHIFTED, word, here, partial(shifted, step=step, axis=axis)
+            yield c.TIME_SHIFTED, word, here, partial(shifted, shift=step, axis=axis)
         for other in range(axis):
             two = {"axis": other, "other": axis}
             if shape[other] == size:
@@ -322,7 +326,7 @@ def moves(shape: tuple[int, ...]) -> Iterator[tuple[str, str, dict[str, int], Mo
         yield c.TIME_REVERSED, "turned", {}, partial(numpy.flip, axis=(-2, -1))
 
 
-def shifted(array: HostArray, step: int, axis: int) -> HostArray:
+def shifted(array: HostArray, shift: int, axis: int) -> HostArray:
     """Moved along an axis, with zeros where nothing comes from.
 
     Examples
@@ -330,8 +334,8 @@ def shifted(array: HostArray, step: int, axis: int) -> HostArray:
     >>> shifted(numpy.array([1.0, 2.0, 3.0]), 1, 0)
     array([0., 1., 2.])
     """
-    moved = numpy.roll(array, step, axis)
+    moved = numpy.roll(array, shift, axis)
     edge = [slice(None)] * array.ndim
-    edge[axis] = slice(0, 1) if step > 0 else slice(-1, None)
+    edge[axis] = slice(0, 1) if shift > 0 else slice(-1, None)
     moved[tuple(edge)] = 0.0
     return moved

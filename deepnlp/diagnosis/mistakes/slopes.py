@@ -204,12 +204,6 @@ def activations(problem: Problem) -> dict[tuple[str, object], list[Activation]]:
     return told
 
 
-def by_node(problem: Problem) -> dict[int, Activation]:
-    """The functions of one number by their nodes."""
-    every = [one for ones in activations(problem).values() for one in ones]
-    return {one.number: one for one in every if "slope" in functions()[one.function]}
-
-
 _ENDS = (
     "divide",
     "reciprocal",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.mistakes.edges import quoted, shifted
-from deepnlp.diagnosis.mistakes.slopes import by_node
+from deepnlp.diagnosis.mistakes.edges import Edge, all_edges, edges, quoted, reduced, shifted
+from deepnlp.diagnosis.mistakes.slopes import Activation, activations
 from deepnlp.diagnosis.mistakes.table import functions, phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.reverse import Edit, Run
+from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.diagnosis.tape import Adjoints, Node
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.variables import Input, State
@@ -63,67 +62,48 @@ def cut_states(problem: Problem) -> Iterator[Guess]:
     Wrong: ``dh = dhs[:, t]``. Right: ``dh = dhs[:, t] + dh_next``; and likewise for c.
     """
     trace = problem.followed
-    edges = _recurrent_edges(problem)
-    sources = list(dict.fromkeys(source for source, _ in edges))
-    for source in sources:
-        letter = _letter(problem, source, sources)
-        cause = c.H_PATH if letter == "h" else c.C_PATH
-        consumers = [to for one, to in edges if one == source]
+    ways: dict[object, list[tuple[Edge, list[HostArray]]]] = {}
+    for edge in (e for e in all_edges(problem) if e.j >= 0 and e.first.op not in ("sum", "gather")):
+        late = [_earlier(problem, n, n.operands[edge.j][1]) for n in edge.nodes]
+        if late[-1].any():
+            owners = trace.owner[edge.tickets(-1)[late[-1]]]
+            ways.setdefault(trace.site_of(int(owners.max())), []).append((edge, late))
+    for source, several in ways.items():
+        letter = _letter(problem, source, list(ways))
+        details = {"cause": c.H_PATH if letter == "h" else c.C_PATH, "letter": letter}
         for with_first in (False, True):
-            cut = _cut(problem, {(source, to) for to in consumers}, with_first)
-            yield say("step cut", cut, cause=cause, letter=letter)
-        for to in consumers if len(consumers) > 1 else ():
-            line = quoted(trace.nodes[trace.sites[to][0]])
-            for with_first in (False, True):
-                cut = _cut(problem, {(source, to)}, with_first)
-                yield say("step way cut", cut, cause=cause, letter=letter, line=line)
-    for with_first in (False, True) if len(sources) > 1 else ():
-        yield say("steps cut", _cut(problem, set(edges), with_first))
+            cuts = [_cut(problem, edge, late, with_first) for edge, late in several]
+            yield say("step cut", Joined(cuts), **details)
+            for (edge, _), one in zip(several, cuts) if len(several) > 1 else ():
+                yield say("step way cut", one, line=edge.line, **details)
+    for with_first in (False, True) if len(ways) > 1 else ():
+        every = [_cut(problem, *way, with_first) for several in ways.values() for way in several]
+        yield say("steps cut", Joined(every))
 
 
-def _recurrent_edges(problem: Problem) -> list[tuple[object, object]]:
-    """Pairs of places: a value made at the first is used at the second, one step later."""
-    trace = problem.followed
-    found: dict[tuple[object, object], None] = {}
-    for number, node in enumerate(trace.nodes):
-        if node.op in ("sum", "gather"):
-            continue
-        for tickets in (t for _, t in node.operands if t.any()):
-            late = earlier(problem, node, tickets)
-            for owner in numpy.unique(trace.owner[tickets[late]]):
-                if owner >= 0:
-                    found[(trace.site_of(int(owner)), trace.site_of(number))] = None
-    return list(found)
-
-
-def earlier(problem: Problem, node: Node, tickets: HostArray) -> HostArray:
+def _earlier(problem: Problem, node: Node, tickets: HostArray) -> HostArray:
     """Which numbers of an operand come from an earlier round of a loop than the result."""
     rounds = problem.followed.rounds
     now, then = int(rounds[node.tickets].max(initial=-1)), rounds[tickets]
     return (tickets > 0) & (then >= 0) & (then < now)
 
 
-def _cut(problem: Problem, edges: set[tuple[object, object]], with_first: bool) -> Edit:
-    """Pass nothing from certain places to certain others, one step back; or from the first."""
-    trace = problem.followed
-    firsts = numpy.zeros(trace.tape.size, dtype=bool)
+def _cut(problem: Problem, edge: Edge, late: list[HostArray], with_first: bool) -> Edit:
+    """Pass nothing one step back; with the first step, nothing to an initial state either."""
+    firsts = numpy.zeros(problem.followed.tape.size, dtype=bool)
     for name, variable in problem.subject.variables.items():
         if isinstance(variable, State) or letter_of(problem, name) is not None:
-            firsts[trace.variables[name]] = with_first
+            firsts[problem.followed.variables[name]] = with_first
+    initial = [firsts[edge.tickets(k)] for k in range(len(late))]
+    gone = {n: one | other for n, one, other in zip(edge.numbers, late, initial)}
 
-    def change(run: Run) -> Adjoints:
-        site, passed = trace.site_of(run.number), []
-        for j, value in run.passed.items():
-            tickets = run.node.operands[j][1]
-            late, gone = earlier(problem, run.node, tickets), firsts[tickets]
-            for owner in numpy.unique(trace.owner[tickets[late]]):
-                if owner >= 0 and (trace.site_of(int(owner)), site) in edges:
-                    gone = gone | late & (trace.owner[tickets] == owner)
-            passed.append((tickets, value * ~gone))
-        return passed
+    def change(run: Run) -> dict[int, HostArray]:
+        if edge.j not in run.passed:
+            return {}
+        here = gone[run.number]
+        return {edge.j: reduced(run.passed[edge.j], here.shape) * ~here}
 
-    consumers = {to for _, to in edges}
-    return Edit(change=change, at=[n for site in consumers for n in trace.sites[site]])
+    return Edit(change=change, at=edge.numbers)
 
 
 def _letter(problem: Problem, source: object, sources: list[object]) -> str:
@@ -227,174 +207,100 @@ def step_skipped(problem: Problem) -> Iterator[Guess]:
 # --- Values of another step -----------------------------------------------------------------------
 
 
-def overwritten(problem: Problem) -> Iterator[Guess]:
-    """A value saved for backward was overwritten before backward used it.
-
-    Wrong: ``self.h`` is one buffer that every step writes into. Right: one entry per step.
-    """
-    trace = problem.followed
-    pairs = [
-        (b[both], a[both]) for b, a in trace.tape.overwritten if (both := (b > 0) & (a > 0)).any()
-    ]
-    if pairs:
-        yield say("overwritten", _with_values(problem, pairs))
-    repeated = _repeated(problem)
-    frozen = {
-        (site, word): [
-            (trace.nodes[n].tickets, trace.nodes[numbers[which]].tickets) for n in numbers
-        ]
-        for site, numbers in repeated.items()
-        for word, which in (("last", -1), ("first", 0))
-    }
-    for (site, word), own in frozen.items():
-        line = quoted(trace.nodes[repeated[site][0]])
-        for consumers in (None, {site}):
-            yield say("saved once", _with_values(problem, own, consumers), line=line, word=word)
-    for word in ("last", "first"):
-        every = [pair for (_, w), own in frozen.items() if w == word for pair in own]
-        for keep in (False, True):
-            yield say("steps share", _with_values(problem, every, keep_earlier=keep), word=word)
-
-
-def neighbouring_step(problem: Problem) -> Iterator[Guess]:
-    """A value of the step before or after is used.
+def other_steps(problem: Problem) -> Iterator[Guess]:
+    """A value of the step before or after is used, or that of one step for all.
 
     Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
     """
+    shared: dict[str, list[Edit]] = {}
     trace = problem.followed
-    for numbers in _repeated(problem).values():
-        made = [trace.nodes[number].tickets for number in numbers]
-        first, line = _first_states(problem, numbers), quoted(trace.nodes[numbers[0]])
-        users = _users(problem, numpy.concatenate([t.ravel() for t in (*made, *first)]))
-        for shift, word in ((1, "after"), (-1, "before")):
-            pairs = [(t, made[min(max(k + shift, 0), len(made) - 1)]) for k, t in enumerate(made)]
-            if shift == 1:
-                pairs += [(tickets, made[0]) for tickets in first]
-            for consumers in (None, *({site} for site in users)):
-                yield say(
-                    "neighbour", _with_values(problem, pairs, consumers), line=line, word=word
-                )
-    yield from _shifted_rows(problem)
+    new: dict[object, list[Edit]] = {}
+    for edge in edges(problem):
+        if edge.has_partner and len({p.shape for p in edge.partners()}) == 1:
+            for key, word, order in orders(len(edge.numbers)):
+                edit = edge.edit(beside=[edge.partners()[k] for k in order])
+                details = {"word": word, "subject": edge.words["other"], "line": edge.line}
+                yield say(key, edit, **details)
+                shared.setdefault(f"{key} {word}", []).append(edit)
+            owner = int(trace.owner[edge.nodes[-1].operands[1 - edge.j][1].max()])
+            made = trace.sites[trace.site_of(owner)] if owner >= 0 else []
+            values = [trace.nodes[n].values for n in made]
+            same = {v.shape for v in values} == {p.shape for p in edge.partners()}
+            if same and len(made) == len(edge.numbers) > 1 and made[-2] == owner:
+                new.setdefault(trace.site_of(owner), []).append(edge.edit(beside=values))
+    for source, edits in new.items():
+        line = quoted(trace.nodes[trace.sites[source][0]])
+        yield say("new values", Joined(edits), line=line)
+    for (function, _), ones in activations(problem).items():
+        line = quoted(problem.followed.nodes[ones[0].number])
+        for key, word, order in orders(len(ones)) if "slope" in functions()[function] else ():
+            edit = _with_slopes_of(problem, ones, order)
+            yield say(key, edit, word=word, line=line, subject=f"what {function} gave")
+            shared.setdefault(f"{key} {word}", []).append(edit)
+    for word in ("last", "first"):
+        edits = shared.get(f"one step {word}", [])
+        if len(edits) > 1:
+            yield say("steps share", Joined(edits), word=word)
+    yield from _new_states(problem)
 
 
-def one_step_ahead(problem: Problem) -> Iterator[Guess]:
+def overwritten(problem: Problem) -> Iterator[Guess]:
+    """A value saved for backward was overwritten in forward.
+
+    Wrong: ``self.y = y; y *= 2``. Right: ``self.y = y.copy()``.
+    """
+    trace = problem.followed
+    mapped = numpy.arange(trace.tape.size)
+    for before, after in trace.tape.overwritten:
+        both = (before > 0) & (after > 0)
+        mapped[before[both]] = after[both]
+    values = trace.tape.values[mapped]
+
+    def change(run: Run) -> dict[int, HostArray]:
+        node = run.node
+        operands = [numpy.where(t > 0, values[t], v) for v, t in node.operands]
+        found = node.vjp(run.g, operands, values[node.tickets])
+        return {j: found[j] for j in run.passed}
+
+    at = trace.nodes_with(mapped != numpy.arange(len(mapped)))
+    if at:
+        yield say("overwritten", Edit(change=change, at=at))
+
+
+def orders(runs: int) -> Iterator[tuple[str, str, list[int]]]:
+    """Which run a value is taken from in each run of a loop, with the row of the table."""
+    own = list(range(runs))
+    if runs > 1:
+        yield "other step", "after", [*own[1:], own[-1]]
+        yield "other step", "before", [0, *own[:-1]]
+        yield "other order", "reversed", own[::-1]
+        yield "one step", "last", own[-1:] * runs
+        yield "one step", "first", [0] * runs
+
+
+def _with_slopes_of(problem: Problem, ones: list[Activation], order: list[int]) -> Edit:
+    """The derivatives of a function with what goes in and comes out in other runs."""
+    nodes = problem.followed.nodes
+    taken = {one.number: (one, ones[k]) for one, k in zip(ones, order)}
+
+    def change(run: Run) -> Adjoints:
+        one, other = taken[run.number]
+        slope = functions()[one.function]["slope"](x=other.x, y=nodes[other.number].values)
+        return [(one.tickets, numpy.broadcast_to(run.g * slope, one.tickets.shape))]
+
+    return Edit(change=change, at=taken)
+
+
+def _new_states(problem: Problem) -> Iterator[Guess]:
     """The new state is used where the one before should be.
 
     Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
     """
     trace = problem.followed
-    for name in [n for n in problem.subject.input_names[1:] if n in trace.variables]:
-        before = trace.variables[name]
-        for after in trace.outputs:
-            if after.shape == before.shape and after.all():
-                for consumers in (None, *({site} for site in _users(problem, before))):
-                    edit = _with_values(problem, [(before, after)], consumers)
-                    yield say("new state", edit, name=name)
-
-
-def _repeated(problem: Problem) -> dict[object, list[int]]:
-    """Places inside a loop over time, each with its nodes in the order of steps."""
-    trace = problem.followed
-    found = {}
-    for site, numbers in trace.sites.items():
-        shapes = {trace.nodes[n].tickets.shape for n in numbers}
-        steps = [int(trace.steps[trace.nodes[n].tickets].max(initial=-1)) for n in numbers]
-        if len(numbers) > 1 and len(shapes) == 1 and len(set(steps)) == len(steps):
-            found[site] = numbers
-    return found
-
-
-def _first_states(problem: Problem, numbers: list[int]) -> list[HostArray]:
-    """Tickets of the variables that take the place of a value at the first step."""
-    trace = problem.followed
-    node = trace.nodes[numbers[0]]
-    letter = (node.site.target or "h")[0]
-    return [
-        tickets
-        for name, tickets in trace.variables.items()
-        if tickets.shape == node.tickets.shape
-        and letter in "hc"
-        and name.rpartition(".")[2].startswith(letter)
-    ]
-
-
-def _users(problem: Problem, own: HostArray) -> list[object]:
-    """The places that take some numbers."""
-    trace = problem.followed
-    marked = numpy.zeros(trace.tape.size, dtype=bool)
-    marked[own] = True
-    return list(
-        dict.fromkeys(
-            trace.site_of(number)
-            for number, node in enumerate(trace.nodes)
-            if any(marked[t].any() for _, t in node.operands)
-        )
-    )
-
-
-def _with_values(
-    problem: Problem,
-    pairs: list[tuple[HostArray, HostArray]],
-    consumers: Collection[object] | None = None,
-    keep_earlier: bool = False,
-) -> Edit:
-    """The gradients from derivatives that are computed with the values of other tickets.
-
-    Of each pair, the values of the second stand for those of the first; ``consumers`` says at which
-    places, or everywhere; ``keep_earlier`` leaves what comes from an earlier round of a loop.
-    """
-    trace = problem.followed
-    mapped = numpy.arange(trace.tape.size)
-    for own, other in pairs:
-        mapped[own] = other
-    known, values_of = by_node(problem), trace.tape.values
-    changed = mapped != numpy.arange(len(mapped))
-
-    def change(run: Run) -> dict[int, HostArray] | Adjoints | None:
-        node, one = run.node, known.get(run.number)
-        own = changed[node.tickets].any()
-        y = values_of[mapped[node.tickets]]
-        if one is not None and (own or changed[one.tickets].any()):
-            slope: Callable[..., HostArray] = functions()[one.function]["slope"]
-            value = run.g * slope(x=values_of[mapped[one.tickets]], y=y)
-            return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
-        if not any(changed[t].any() for _, t in node.operands) and not own:
-            return None
-        operands = []
-        for v, t in node.operands:
-            free = (t > 0) & ~earlier(problem, node, t) if keep_earlier else t > 0
-            operands.append(numpy.where(free, values_of[mapped[t]], v))
-        found = node.vjp(run.g, operands, y)
-        return {j: found[j] for j in run.passed}
-
-    at = trace.nodes_with(changed)
-    if consumers is not None:
-        at = [number for number in at if trace.site_of(number) in consumers]
-    return Edit(change=change, at=at)
-
-
-def _vjp(operands: list[HostArray], run: Run) -> dict[int, HostArray]:
-    return run.vjp(run.g, operands)
-
-
-def _shifted_rows(problem: Problem) -> Iterator[Guess]:
-    """One product for all steps, whose input stands a step too early or too late."""
-    trace = problem.followed
-    for numbers in trace.sites.values():
-        node = trace.nodes[numbers[0]]
-        if node.op != "matmul" or len(numbers) > 1 or node.operands[0][0].ndim < 2:
-            continue
-        x, rest = node.arrays
-        rows = x.reshape(-1, x.shape[-1])
-        steps = trace.steps[node.tickets].reshape(len(rows), -1).max(axis=1)
-        samples = trace.samples[node.tickets].reshape(len(rows), -1)[:, 0]
-        where = {(int(n), int(t)): k for k, (n, t) in enumerate(zip(samples, steps))}
-        if len(where) < len(rows) or len(set(steps.tolist())) < 2:
-            continue
-        for shift, word in ((1, "after"), (-1, "before")):
-            other = numpy.zeros_like(rows)
-            for (n, t), k in where.items():
-                if (n, t + shift) in where:
-                    other[k] = rows[where[(n, t + shift)]]
-            edit = Edit(change=partial(_vjp, [other.reshape(x.shape), rest]), at=numbers)
-            yield say("neighbour", edit, line=f"the input of {quoted(node)}", word=word)
+    for edge in (e for e in edges(problem) if e.has_partner):
+        before = edge.first.operands[1 - edge.j][1]
+        for name in set(problem.subject.input_names[1:]) & set(trace.variables):
+            for after in trace.outputs if numpy.array_equal(trace.variables[name], before) else ():
+                if after.shape == edge.partners()[0].shape and after.all():
+                    edit = edge.edit(beside=[trace.tape.values[after]] * len(edge.numbers))
+                    yield say("new state", edit, name=name, line=edge.line)

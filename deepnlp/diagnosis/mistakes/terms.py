@@ -24,7 +24,7 @@ from deepnlp.diagnosis.mistakes.edges import (
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
-from deepnlp.diagnosis.mistakes.steps import letter_of
+from deepnlp.diagnosis.mistakes.steps import letter_of, orders
 from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.problem import Guess, Problem, is_one
 from deepnlp.diagnosis.reverse import Edit, Joined, Run
@@ -456,38 +456,30 @@ def _in_order(tickets: HostArray, run: Run) -> HostArray:
     return run.adjoint[tickets].reshape(run.g.shape)
 
 
-def other_runs(problem: Problem) -> Iterator[Guess]:
-    """A run of a loop uses the value of the next, or writes where the next should.
+def other_places(problem: Problem) -> Iterator[Guess]:
+    """A run of a loop writes where the next should, or uses the value of another inner run.
 
     Wrong: ``dx[:, t + k] += dy[:, t] @ W[K - 1 - k].T``. Right: with ``W[k]``.
     """
     for edge in edges(problem):
         runs = list(range(len(edge.numbers)))
-        if len(runs) < 2 or edge.j < 0:
-            continue
-        orders = [
-            (c.TIME_SHIFTED, "of the run after", [*runs[1:], runs[-1]]),
-            (c.TIME_SHIFTED, "of the run before", [0, *runs[:-1]]),
-            (c.TIME_REVERSED, "of the runs in reversed order", runs[::-1]),
-        ]
-        period = _period(edge)
+        places = [edge.tickets(k) for k in runs]
+        if len({p.shape for p in places}) == 1 and edge.j >= 0:
+            for key, word, order in orders(len(runs)):
+                if key != "one step":
+                    edit = edge.edit(to=[places[k] for k in order])
+                    yield say(key, edit, subject="the place", word=word, line=edge.line)
+        period = _period(edge) if edge.has_partner else 0
         if period:
             inner = [m for k in runs[::period] for m in runs[k : k + period][::-1]]
-            orders.append((c.TIME_REVERSED, "of the inner runs in reversed order", inner))
-        places = [edge.tickets(k) for k in runs]
-        for cause, told, order in orders:
-            details: dict[str, Any] = {"cause": cause, "moved": told, **edge.words}
-            if edge.has_partner and len({p.shape for p in edge.partners()}) == 1:
-                edit = edge.edit(beside=[edge.partners()[m] for m in order])
-                yield say("other run", edit, subject=edge.words["other"], **details)
-            if len({p.shape for p in places}) == 1:
-                edit = edge.edit(to=[places[m] for m in order])
-                yield say("other run", edit, subject="the place", **details)
+            edit = edge.edit(beside=[edge.partners()[m] for m in inner])
+            details = {"subject": edge.words["other"], "line": edge.line}
+            yield say("other order", edit, word="reversed in the inner loop", **details)
 
 
 def _period(edge: Edge) -> int:
-    """The length of an inner loop: after so many runs an operand's place comes again; or 0."""
-    own = edge.partners() if edge.has_partner else [node.arrays[edge.j] for node in edge.nodes]
+    """The length of an inner loop: after so many runs the other operand comes again; or 0."""
+    own = edge.partners()
     n = len(own)
     found = (p for p in range(2, n) if n % p == 0 and numpy.array_equal(own[0], own[p]))
     return next(found, 0)
