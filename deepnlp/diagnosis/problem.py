@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -214,24 +215,16 @@ class Problem:
     @cached_property
     def factors(self) -> list[tuple[str, float]]:
         """Multiples with a name, the likeliest first."""
-        s = self.sizes
-        products = {"N": s.get("N"), "T": s.get("T")}
-        if "N" in s and "T" in s:
-            products["N T"] = s["N"] * s["T"]
+        letters = ("N", "T", "N T", "D", "N D", "H", "N H")
+        known = {p: [self.sizes.get(letter, 0) for letter in p.split()] for p in letters}
+        sizes = {p: math.prod(found) for p, found in known.items() if math.prod(found) > 1}
         named = [("2", 2.0), ("1/2", 0.5)]
-        for letter in ("D", "H"):
-            products[letter] = s.get(letter)
-            if "N" in s and letter in s:
-                products[f"N {letter}"] = s["N"] * s[letter]
-        for name, size in products.items():
-            if size is not None and size > 1:
-                fraction = f"1/({name})" if " " in name else f"1/{name}"
-                named += [(name, float(size)), (fraction, 1 / size)]
-        for name, size in products.items():
-            if size is not None and size > 1:
-                named += [(f"sqrt({name})", size**0.5), (f"1/sqrt({name})", size**-0.5)]
-                named += [(f"{name}/({name} - 1)", size / (size - 1))]
-                named += [(f"({name} - 1)/{name}", 1 - 1 / size)]
+        for name, n in sizes.items():
+            named += [(name, float(n)), (f"1/({name})" if " " in name else f"1/{name}", 1 / n)]
+        for name, n in sizes.items():
+            named += [(f"sqrt({name})", n**0.5), (f"1/sqrt({name})", n**-0.5)]
+            named += [(f"({name} - 1)/{name}", 1 - 1 / n)]
+            named += [(f"{name}/({name} - 1)", n / (n - 1))]
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:

@@ -107,16 +107,6 @@ class Node:
         assert self.function is not None
         return jacobian(self.function, operands, j)
 
-    def passed(self, g: HostArray, operands: list[HostArray], y: HostArray) -> Adjoints:
-        """The same, beside the tickets of each operand that has some."""
-        found = self.vjp(g, operands, y)
-        return self.beside(found)
-
-    def beside(self, found: list[HostArray]) -> Adjoints:
-        """Gradients with respect to the operands, beside the tickets of those that have some."""
-        pairs = zip(self.operands, found, self.carries)
-        return [(t, v) for (_, t), v, carries in pairs if carries]
-
 
 @dataclass
 class Tape:

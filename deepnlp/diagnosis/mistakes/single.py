@@ -185,7 +185,8 @@ def _parts(problem: Problem, name: str, by_row: bool) -> Iterator[Part]:
             where = [numpy.ones(node.tickets.shape, dtype=bool)]
         for chosen in where:
             whole[:] = 0.0
-            for tickets, value in trace.backward(number, g * chosen):
+            passed = node.vjp(g * chosen, node.arrays, node.values)
+            for (_, tickets), value in zip(node.operands, passed):
                 numpy.add.at(whole, numpy.broadcast_to(tickets, value.shape), value)
             first = labels[chosen][0]
             yield Part(number, whole[own], touched[own], int(first[1]), int(first[0]))
@@ -209,7 +210,7 @@ def sums(problem: Problem, name: str) -> Iterator[Guess]:
         kept = [p for p in parts if site_of(p.number) != kind]
         lost = next(p for p in parts if site_of(p.number) == kind)
         side = c.TIED_LOOKUP if trace.nodes[lost.number].op == "gather" else c.TIED_OUTPUT
-        cause, line = side if lookups else c.TERM_MISSING, trace.line(lost.number)
+        cause, line = side if lookups else c.TERM_MISSING, quoted(trace.nodes[lost.number])
         yield say("use lost", {name: _total(kept)}, cause=cause, name=name, line=line)
     yield from _some_labels(problem, name, parts)
 

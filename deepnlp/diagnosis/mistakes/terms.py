@@ -13,14 +13,11 @@ from deepnlp.backend import HostArray
 from deepnlp.diagnosis.mistakes.edges import (
     Edge,
     Value,
-    content,
     edges,
-    is_mask,
     is_whole_statement,
     moves,
     name_of_operand,
     name_of_ticket,
-    reduced,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
@@ -77,13 +74,25 @@ def _scaled(edge: Edge, factor: float, how: Any) -> Guess:
 
 def _dropped(problem: Problem, edge: Edge) -> str:
     """What the cause is called where a term is left out."""
-    if problem.followed.is_piece(edge.numbers[0]):
+    if _is_piece(edge):
         return c.DERIVATIVE_MISSING
     for name in problem.subject.variables if edge.j >= 0 else ():
         letter = letter_of(problem, name)
         if letter and numpy.isin(edge.tickets(), problem.followed.variables[name]).any():
             return c.H_PATH if letter == "h" else c.C_PATH
     return c.TERM_MISSING
+
+
+def _is_piece(edge: Edge) -> bool:
+    """Whether a result is used on one side of a threshold, as a piece of an activation is."""
+    trace, node = edge.problem.followed, edge.first
+    used = trace.is_used[node.tickets]
+    for values, tickets in node.operands if used.any() and not used.all() and used.size > 3 else ():
+        if tickets.any() and values.shape == used.shape:
+            one, other = values[used], values[~used]
+            if one.max() <= other.min() or other.max() <= one.min():
+                return True
+    return False
 
 
 def _factor(problem: Problem, without: dict[str, HostArray]) -> float | None:
@@ -483,97 +492,6 @@ def _period(edge: Edge) -> int:
     n = len(own)
     found = (p for p in range(2, n) if n % p == 0 and numpy.array_equal(own[0], own[p]))
     return next(found, 0)
-
-
-# --- A factor that stands before a whole gradient -------------------------------------------------
-
-
-def lacking_factors(problem: Problem) -> Iterator[Guess]:
-    """A factor of the forward is left out of all the terms that it belongs to.
-
-    Wrong: ``dx = g - g.mean() - xn * (g * xn).mean()``. Right: all of it divided by ``std``.
-    """
-    return _besides(problem, lacking=True)
-
-
-def extra_factors(problem: Problem) -> Iterator[Guess]:
-    """The gradient of a statement's result is multiplied once more.
-
-    Wrong: ``dx = dxn * gamma / std`` where dxn holds gamma already. Right: ``dx = dxn / std``.
-    """
-    return _besides(problem, lacking=False)
-
-
-def _besides(problem: Problem, lacking: bool) -> Iterator[Guess]:
-    known = {one.number for ones in activations(problem).values() for one in ones}
-    multipliers, divisors = _factors_of(problem)
-    for edge in edges(problem):
-        alone = edge.j < 0 or len(edge.first.operands) == 1 or edge.first.op in ("add", "subtract")
-        whole = is_whole_statement(problem, edge.numbers[0]) and alone
-        last = edge.j >= 0 and name_of_ticket(problem, int(edge.tickets().max()))
-        if not whole and not last:
-            continue
-        shape = edge.first.values.shape
-        if last and edge.first.operands[edge.j][0].shape:
-            shape = edge.first.operands[edge.j][0].shape
-        for value in values_of(problem):
-            own = value.arrays[0]
-            arrays = value.in_runs(len(edge.numbers))
-            fits = all(a in (1, b) for a, b in zip(own.shape[::-1], shape[::-1]))
-            if arrays is None or own.size < 2 or own.ndim > len(shape) or not fits:
-                continue
-            divides, multiplies = id(value) in divisors, id(value) in multipliers
-            forms = []
-            if divides is lacking:
-                forms.append(("not divided" if lacking else "multiplied besides", arrays))
-            if multiplies is lacking:
-                key = "divided besides" if divides and not lacking else "not multiplied"
-                forms.append((key, [1 / a for a in arrays]))
-            if not lacking and not value.is_constant and own.shape == shape:
-                forms.append(("tanh besides", [1 - a * a for a in arrays]))
-                forms.append(("sigmoid besides", [a * (1 - a) for a in arrays]))
-            for key, factors in forms:
-                if not all(numpy.isfinite(f).all() for f in factors):
-                    continue
-                cause = ""
-                if key in ("multiplied besides", "divided besides"):
-                    cause = c.MASK_SCALE if is_mask(own) and problem.is_random else ""
-                if key in ("tanh besides", "sigmoid besides") and edge.numbers[0] in known:
-                    cause = c.DERIVATIVE_MISSING
-                edit = _times(edge, factors, bool(last))
-                yield say(key, edit, cause=cause, tier=1, value=value.name, **edge.words)
-
-
-def _factors_of(problem: Problem) -> tuple[set[int], set[int]]:
-    """Values by which the forward multiplies, and by which it divides, by ``id``."""
-    multipliers: set[int] = set()
-    divisors: set[int] = set()
-    by_content: dict[Any, list[int]] = {}
-    for value in values_of(problem):
-        by_content.setdefault(content(value.arrays[0]), []).append(id(value))
-    for node in problem.followed.nodes:
-        if node.op in ("multiply", "divide", "matmul", "einsum", "log"):
-            for j, array in enumerate(node.arrays):
-                divides = (node.op == "divide" and j == 1) or node.op == "log"
-                (divisors if divides else multipliers).update(by_content.get(content(array), ()))
-        if node.op in ("exp", "sqrt"):
-            same = by_content.get(content(node.values), ())
-            (multipliers if node.op == "exp" else divisors).update(same)
-    return multipliers, divisors
-
-
-def _times(edge: Edge, factors: list[HostArray], after: bool) -> Edit:
-    """Multiply what goes into a node, or what it passes on."""
-    by_number = dict(zip(edge.numbers, factors))
-    if not after:
-        return edge.edit(incoming=lambda run: run.g * by_number[run.number])
-    j = edge.j
-
-    def change(run: Run) -> dict[int, HostArray]:
-        shape = run.node.operands[j][1].shape
-        return {j: reduced(run.passed[j], shape) * by_number[run.number]} if j in run.passed else {}
-
-    return Edit(change=change, at=edge.numbers)
 
 
 def loss_gradients(problem: Problem) -> Iterator[Guess]:
