@@ -212,35 +212,40 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
 
     Wrong: ``dWh += h[t].T @ da``. Right: ``dWh += h[t - 1].T @ da``; and c likewise.
     """
-    shared: dict[str, list[Edit]] = {}
     trace = problem.followed
+    one_for_all: dict[str, list[tuple[Edit, bool]]] = {"last": [], "first": []}
     new: dict[object, list[Edit]] = {}
-    for edge in edges(problem):
-        if edge.has_partner and len({p.shape for p in edge.partners()}) == 1:
-            for key, word, order in orders(len(edge.numbers)):
-                edit = edge.edit(beside=[edge.partners()[k] for k in order])
-                details = {"word": word, "subject": edge.words["other"], "line": edge.line}
-                yield say(key, edit, **details)
-                shared.setdefault(f"{key} {word}", []).append(edit)
-            owner = int(trace.owner[edge.nodes[-1].operands[1 - edge.j][1].max()])
-            made = trace.sites[trace.site_of(owner)] if owner >= 0 else []
-            values = [trace.nodes[n].values for n in made]
-            same = {v.shape for v in values} == {p.shape for p in edge.partners()}
-            if same and len(made) == len(edge.numbers) > 1 and made[-2] == owner:
-                new.setdefault(trace.site_of(owner), []).append(edge.edit(beside=values))
+    for edge in (e for e in all_edges(problem) if e.reaches & set(problem.bad)):
+        if not edge.has_partner or len({p.shape for p in edge.partners()}) > 1:
+            continue
+        beside = edge.nodes[-1].operands[1 - edge.j][1]
+        is_late = bool(_earlier(problem, edge.nodes[-1], beside).any())
+        for key, word, order in orders(len(edge.numbers)):
+            edit = edge.edit(beside=[edge.partners()[k] for k in order])
+            yield say(key, edit, word=word, subject=edge.words["other"], line=edge.line)
+            if key == "one step":
+                one_for_all[word].append((edit, is_late))
+        owner = int(trace.owner[beside.max(initial=0)])
+        made = trace.sites[trace.site_of(owner)] if owner >= 0 else []
+        values = [trace.nodes[n].values for n in made]
+        same = {v.shape for v in values} == {p.shape for p in edge.partners()}
+        if same and len(made) == len(edge.numbers) > 1 and made[-2] == owner:
+            new.setdefault(trace.site_of(owner), []).append(edge.edit(beside=values))
     for source, edits in new.items():
         line = quoted(trace.nodes[trace.sites[source][0]])
         yield say("new values", Joined(edits), line=line)
     for (function, _), ones in activations(problem).items():
-        line = quoted(problem.followed.nodes[ones[0].number])
+        line = quoted(trace.nodes[ones[0].number])
         for key, word, order in orders(len(ones)) if "slope" in functions()[function] else ():
             edit = _with_slopes_of(problem, ones, order)
             yield say(key, edit, word=word, line=line, subject=f"what {function} gave")
-            shared.setdefault(f"{key} {word}", []).append(edit)
-    for word in ("last", "first"):
-        edits = shared.get(f"one step {word}", [])
-        if len(edits) > 1:
-            yield say("steps share", Joined(edits), word=word)
+            if key == "one step":
+                one_for_all[word].append((edit, False))
+    for word, several in one_for_all.items():
+        for kept in (True, False):  # with what comes from the step before, and without it
+            shared = [edit for edit, is_late in several if kept or not is_late]
+            if len(shared) > 1:
+                yield say("steps share", Joined(shared), word=word)
     yield from _new_states(problem)
 
 
