@@ -9,7 +9,7 @@ from functools import partial
 import numpy
 
 from deepnlp.backend import HostArray
-from deepnlp.diagnosis.derivatives import LINEAR, UNARY, partials
+from deepnlp.diagnosis.derivatives import LINEAR, partials
 from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask, values_of
 from deepnlp.diagnosis.mistakes.table import Row, formula, functions, rows, say
 from deepnlp.diagnosis.problem import Guess, Problem
@@ -35,7 +35,7 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
         op, j = edge.first.op, edge.j
         if j < 0 or op in LINEAR or op in ("add", "subtract", "gather", "negative"):
             continue
-        kind = "unary" if op in UNARY else _KINDS.get(op, "")
+        kind = "unary" if len(edge.first.operands) == 1 else _KINDS.get(op, "")
         if op == "divide":
             kind = "denominator" if j == 1 else "numerator"
         for row in rows(kind):
@@ -51,9 +51,7 @@ def wrong_slopes(problem: Problem) -> Iterator[Guess]:
 
 def _told(edge: Edge, row: Row, cause: str, edit: Edit, tier: int = 1) -> Guess:
     says = row.says.format_map(edge.words)
-    alone = "derivative" in row.says and "{" not in row.says
-    key = "slope alone" if alone else "slope"
-    return say(key, edit, cause=cause, tier=tier, says=says, **edge.words)
+    return say("slope", edit, cause=cause, tier=tier, says=says, **edge.words)
 
 
 def _with_slopes(edge: Edge, slopes: list[HostArray]) -> Edit | None:
@@ -144,7 +142,7 @@ def wrong_maxima(problem: Problem) -> Iterator[Guess]:
 
             says = f"the gradient of the largest entry {key}"
             edit = Edit(change=change, at=edge.numbers)
-            yield say("slope alone", edit, cause=c.DERIVATIVE_MISSING, says=says, **edge.words)
+            yield say("slope", edit, cause=c.DERIVATIVE_MISSING, says=says, **edge.words)
 
 
 def other_slopes(problem: Problem) -> Iterator[Guess]:
@@ -153,7 +151,8 @@ def other_slopes(problem: Problem) -> Iterator[Guess]:
     Wrong: ``dy * np.where(x > 0, 1, y)`` for y = exp(x) - 1. Right: with ``y + 1``.
     """
     for edge in edges(problem):
-        if edge.first.op not in UNARY or edge.first.op in ("gather", "negative"):
+        op, is_alone = edge.first.op, len(edge.first.operands) == 1
+        if not is_alone or op in LINEAR or op in ("gather", "negative"):
             continue
         for value in values_of(problem):
             found = value.in_runs(len(edge.numbers))
