@@ -273,16 +273,25 @@ class Problem:
             subject = copy.deepcopy(self.subject)
             try:
                 _other_numbers(subject, axes)
-                wrong, right = subject.analytic_gradients(), follow(subject).right
+                wrong = subject.analytic_gradients()
+                right = self._right_of(subject)
+                same = [(n, wrong[n].shape == right[n].shape) for n in self.wrong]
             except Exception:  # whatever a forward does with arrays of other sizes
                 continue
-            shapes = {n: w.shape == self.right[n].shape for n, w in self.wrong.items()}
-            if any((wrong[n].shape == right[n].shape) is not same for n, same in shapes.items()):
+            if any(
+                (self.wrong[n].shape == self.right[n].shape) is not is_same for n, is_same in same
+            ):
                 continue  # backward counts on the old sizes
             apart = {name: distance(wrong[name], right[name]) for name in right}
             rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
             return Problem(subject, rows) if any(not row.ok for row in rows) else None
         return None
+
+    def _right_of(self, subject: Subject) -> dict[str, HostArray]:
+        """The right gradients, by the tape where it was right before."""
+        if self.trace is not None:
+            return follow(subject).right
+        return {name: subject.numeric_gradient(name, "central") for name in self.right}
 
     def holds(self, guess: Guess, explained: set[str], name: str | None = None) -> bool:
         """Whether a guess explains the gradients on fresh numbers too, and is no coincidence.
@@ -296,16 +305,14 @@ class Problem:
             return True
         tried = guess.hypothesis(fresh) if name is None else guess.hypothesis(fresh, name)
         for other in fresh.resolved(one for one in tried if one.key == guess.key):
-            if not all(
-                n in other.gradients and fresh.fits(n, other.gradients[n]) for n in explained
-            ):
-                continue
-            both = [one for one in guess.factor.split(" = ") if one in other.factor.split(" = ")]
-            if guess.factor and both:
-                guess.evidence = guess.evidence.replace(guess.factor, " = ".join(both[:3]))
-                guess.factor = " = ".join(both)
-            return bool(both)
-        return False
+            found = other.gradients
+            if all(n in found and fresh.fits(n, found[n]) for n in explained):
+                names = other.factor.split(" = ")
+                both = [name for name in guess.factor.split(" = ") if name in names]
+                if both:
+                    guess.evidence = guess.evidence.replace(guess.factor, " = ".join(both))
+                return bool(both)
+        return fresh.work < 0  # or it was not tried
 
     @cached_property
     def _right_first(self) -> list[str]:
