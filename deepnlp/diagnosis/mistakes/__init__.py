@@ -53,7 +53,7 @@ OF_ALL_ROWS = (
     ),
     _checked(steps.cut_states, steps.ignored_output, steps.outputs_moved, steps.step_skipped),
     _checked(slopes.wrong_derivatives, terms.transposed_products, wholes.swapped_gates),
-    _checked(steps.other_steps, steps.overwritten),
+    _checked(steps.other_steps, steps.new_states, steps.overwritten),
     _checked(wholes.exchanged_values),
 )
 """Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""

@@ -214,7 +214,6 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
     """
     trace = problem.followed
     one_for_all: dict[str, list[tuple[Edit, bool]]] = {"last": [], "first": []}
-    new: dict[object, list[Edit]] = {}
     for edge in (e for e in all_edges(problem) if e.reaches & set(problem.bad)):
         if not edge.has_partner or len({p.shape for p in edge.partners()}) > 1:
             continue
@@ -225,15 +224,6 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
             yield say(key, edit, word=word, subject=edge.words["other"], line=edge.line)
             if key == "one step":
                 one_for_all[word].append((edit, is_late))
-        owner = int(trace.owner[beside.max(initial=0)])
-        made = trace.sites[trace.site_of(owner)] if owner >= 0 else []
-        values = [trace.nodes[n].values for n in made]
-        same = {v.shape for v in values} == {p.shape for p in edge.partners()}
-        if same and len(made) == len(edge.numbers) > 1 and made[-2] == owner:
-            new.setdefault(trace.site_of(owner), []).append(edge.edit(beside=values))
-    for source, edits in new.items():
-        line = quoted(trace.nodes[trace.sites[source][0]])
-        yield say("new values", Joined(edits), line=line)
     for (function, _), ones in activations(problem).items():
         line = quoted(trace.nodes[ones[0].number])
         for key, word, order in orders(len(ones)) if "slope" in functions()[function] else ():
@@ -246,7 +236,6 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
             shared = [edit for edit, is_late in several if kept or not is_late]
             if len(shared) > 1:
                 yield say("steps share", Joined(shared), word=word)
-    yield from _new_states(problem)
 
 
 def overwritten(problem: Problem) -> Iterator[Guess]:
@@ -296,12 +285,24 @@ def _with_slopes_of(problem: Problem, ones: list[Activation], order: list[int]) 
     return Edit(change=change, at=taken)
 
 
-def _new_states(problem: Problem) -> Iterator[Guess]:
-    """The new state is used where the one before should be.
+def new_states(problem: Problem) -> Iterator[Guess]:
+    """The new state is used where the one before should be, in a loop or in a single step.
 
     Wrong: ``df = dc * c``. Right: ``df = dc * c_prev``.
     """
     trace = problem.followed
+    new: dict[object, list[Edit]] = {}
+    for edge in (e for e in all_edges(problem) if e.has_partner):
+        shapes = {p.shape for p in edge.partners()}
+        owner = int(trace.owner[edge.nodes[-1].operands[1 - edge.j][1].max(initial=0)])
+        made = trace.sites[trace.site_of(owner)] if owner >= 0 else []
+        values = [trace.nodes[n].values for n in made]
+        is_before = len(made) == len(edge.numbers) > 1 and made[-2] == owner
+        if is_before and {v.shape for v in values} == shapes:
+            new.setdefault(trace.site_of(owner), []).append(edge.edit(beside=values))
+    for source, edits in new.items():
+        line = quoted(trace.nodes[trace.sites[source][0]])
+        yield say("new values", Joined(edits), line=line)
     for edge in (e for e in edges(problem) if e.has_partner):
         before = edge.first.operands[1 - edge.j][1]
         for name in set(problem.subject.input_names[1:]) & set(trace.variables):
