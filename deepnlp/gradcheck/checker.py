@@ -262,7 +262,8 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
     """Give wrong rows their causes."""
     bad = [row for row in rows if not row.ok]
     known = [r for r in rows if not (r.note and r.name in subject.input_names)]
-    known = known if len(bad) < 2 else rows  # two of other shapes may be in each other's place
+    if sorted(r.analytic.shape for r in bad) == sorted(r.numeric.shape for r in bad):
+        known = rows  # they may be in each other's place
     if method != "direction" and any(not row.ok for row in known):
         _diagnose(subject, known, failed)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]
