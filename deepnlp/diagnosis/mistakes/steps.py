@@ -219,8 +219,11 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
             continue
         beside = edge.nodes[-1].operands[1 - edge.j][1]
         is_late = bool(_earlier(problem, edge.nodes[-1], beside).any())
-        for key, word, order in orders(len(edge.numbers)):
-            edit = edge.edit(beside=[edge.partners()[k] for k in order])
+        own, is_over_time = edge.partners(), _is_over_time(problem, edge.numbers)
+        for key, word, order in orders(len(own)):
+            if key == "one step" and not (is_over_time and own[order[0]].any()):
+                continue  # a first state of zeros says that a term is missing
+            edit = edge.edit(beside=[own[k] for k in order])
             yield say(key, edit, word=word, subject=edge.words["other"], line=edge.line)
             if key == "one step":
                 one_for_all[word].append((edit, is_late))
@@ -236,6 +239,13 @@ def other_steps(problem: Problem) -> Iterator[Guess]:
             shared = [edit for edit, is_late in several if kept or not is_late]
             if len(shared) > 1:
                 yield say("steps share", Joined(shared), word=word)
+
+
+def _is_over_time(problem: Problem, numbers: list[int]) -> bool:
+    """Whether each run of a loop belongs to another step."""
+    trace = problem.followed
+    steps = [int(trace.steps[trace.nodes[n].tickets].max(initial=-1)) for n in numbers]
+    return len(set(steps)) == len(steps)
 
 
 def overwritten(problem: Problem) -> Iterator[Guess]:
