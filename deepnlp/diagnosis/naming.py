@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from deepnlp.diagnosis.hypotheses.linearity import not_linear
+from deepnlp.diagnosis.mistakes.linearity import not_linear
+from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.places import statement_at
 from deepnlp.diagnosis.problem import Guess, Problem
 from deepnlp.diagnosis.rewriting import SECONDS, SECONDS_BESIDE
@@ -124,4 +125,4 @@ def unused(problem: Problem) -> str:
     }
     told = [f"`{name}` (line {line})" for name, line in lines.items() if name not in read]
     them = "it" if len(told) == 1 else "them"
-    return f"; backward computes {' and '.join(told)} and does not use {them}" if told else ""
+    return phrase("unused", names=" and ".join(told), them=them) if told else ""

@@ -117,6 +117,13 @@ class Caller:
         try:
             result = self._call_forward([*self._context, *positional], named)
         except Exception as error:
+            from deepnlp.diagnosis.places import told_in_shapes  # needed here alone
+
+            if told := told_in_shapes(error):
+                title = self.title("forward")
+                raise ValueError(
+                    f"check_gradients: {title}: {told}; these do not fit: {error}"
+                ) from error
             if self._outputs or not (absent := self._absent()):
                 raise
             how = ", ".join(f"{name}=..." for name in absent)

@@ -317,6 +317,8 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
     """Give wrong rows their causes."""
     bad = [row for row in rows if not row.ok]
     known = [row for row in rows if not (row.note and row.name in subject.input_names)]
+    if sorted(r.analytic.shape for r in bad) == sorted(r.numeric.shape for r in bad):
+        known = rows  # they may be in each other's place
     lines = subject.caller.code.lines
     if lines is not None and (first := lines.told(rows)) is not None:
         next(row for row in rows if not row.ok).causes = [first]

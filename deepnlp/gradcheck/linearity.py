@@ -48,9 +48,9 @@ def check_linearity(subject: Subject, analytic: Gradients, rng: Generator) -> Ch
     if not off:
         return Check("linear in dy", True, "the gradient for a sum of two dy is the sum")
     told = (
-        f"the gradient of {', '.join(off)} for {a:g} dy + {b:g} dy' is not {a:g} times that for dy "
-        f"plus {b:g} times that for dy', a second random one. A right backward is linear in dy: is "
-        "dy left out, masked or clipped, or mistaken for x?"
+        f"the gradient of {', '.join(off)} does not grow in proportion to the gradient that comes "
+        "in: twice as large a dy must give twice as large a gradient, and -dy the opposite. Is dy "
+        "left out, squared or clipped, or is a mask taken from dy in place of x?"
     )
     return Check("linear in dy", False, told)
 

@@ -186,6 +186,8 @@ class Report:
                 else f"WRONG: {row.note}"
                 if row.note
                 else f"WRONG at {list(row.index)}"
+                if row.index
+                else "WRONG"
             )
             if row.ok and row.causes:
                 verdict = f"ok ({row.causes[0].name})"

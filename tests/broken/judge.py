@@ -14,7 +14,7 @@ _WORST_FIRST: tuple[Verdict, ...] = ("misleading", "undetected", "failed", "unkn
 GENERAL = {"term of a sum or product missing", "another value in its place"}
 """These names say what happened but not where: the sentence has to say that."""
 
-LATER = {"not linear in dy", "forward is wrong"}
+LATER = {"gradients exchanged", "not linear in dy", "forward is wrong"}
 """Causes that the checker has learned to name since the sets were frozen."""
 
 
