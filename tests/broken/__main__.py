@@ -90,10 +90,12 @@ def main() -> None:
         "--timeout", type=int, default=60, help="seconds of processor time for one check"
     )
     parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--every", type=int, default=1, help="take each K-th case alone")
     options = parser.parse_args()
     chosen = read(options.set)
     cases: list[Broken | Pair] = [case for case in chosen.cases if case.accept]
     cases = [case for case in [*cases, *chosen.pairs] if options.only in case.name]
+    cases = cases[:: options.every]
     with ProcessPoolExecutor(options.jobs) as pool:
         done = list(pool.map(check, cases, repeat(options.shapes), repeat(options.timeout)))
     single = [o for o in done if isinstance(o.case, Broken)]
