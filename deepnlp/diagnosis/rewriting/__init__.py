@@ -5,6 +5,6 @@ stands there wrongly: an axis, an index, a name, a sign. A change counts only if
 right that were wrong, and none wrong that was right.
 """
 
-from deepnlp.diagnosis.rewriting.repairing import SECONDS, SECONDS_BESIDE, repairs
+from deepnlp.diagnosis.rewriting.repairing import STEPS, STEPS_BESIDE, repairs
 
-__all__ = ["SECONDS", "SECONDS_BESIDE", "repairs"]
+__all__ = ["STEPS", "STEPS_BESIDE", "repairs"]

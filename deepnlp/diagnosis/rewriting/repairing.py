@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from threading import get_ident
-from types import CodeType
+from types import FunctionType
 from typing import Any
 
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem, distance
-from deepnlp.diagnosis.rewriting.functions import (
-    TICK,
-    Ran,
-    codes_run,
-    functions_of,
-    names_in,
-    shape_of,
-)
-from deepnlp.diagnosis.rewriting.holes import Holes, signature
+from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
+from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of, shape_of, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
 from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
-from deepnlp.diagnosis.rewriting.purity import only_compute
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, is_misplaced, statements
+from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
+from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.statements import (
     of_all_axes,
     of_statement,
@@ -42,9 +33,12 @@ from deepnlp.diagnosis.rewriting.substituting import (
     wrapped,
 )
 from deepnlp.diagnosis.rewriting.telling import guess_of
-from deepnlp.diagnosis.rewriting.trials import Trials
+from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, products, values
 from deepnlp.gradcheck import causes as c
+
+CLOSE = 1e-6
+"""Gradients this close, relative to the largest entry, are the same."""
 
 TRACE = 1e-4
 """A difference no larger than this comes from a small constant, not from a wrong line."""
@@ -52,11 +46,14 @@ TRACE = 1e-4
 MOST = 8
 """As many changes that repair the same gradients are told."""
 
-SECONDS = 1.0
-"""As many seconds of processor time are spent where nothing says more than a change would."""
+STEPS = 1_500_000
+"""As many steps are evaluated where nothing says more than a change would."""
 
-SECONDS_BESIDE = 0.2
+STEPS_BESIDE = 300_000
 """As many where the cause is known, and only the learner's line is looked for."""
+
+STEPS_OF_A_CHANGE = 30
+"""What it costs to make a change and look at it, in steps."""
 
 
 @dataclass
@@ -84,11 +81,11 @@ ROUNDS_OF_NUMBERS = 24
 """Numbers, such as indices, may be equal for longer."""
 
 
-class TimeIsUpError(Exception):
-    """The time that changes may take is spent."""
+class StepsAreSpentError(Exception):
+    """The steps that changes may take are spent."""
 
 
-def repairs(problem: Problem, seconds: float = SECONDS) -> Iterator[Guess]:
+def repairs(problem: Problem, steps: int = STEPS) -> Iterator[Guess]:
     """Changes of the learner's backward that make wrong gradients right and no right one wrong.
 
     Wrong: ``db = dy.sum(axis=1)``. Right with ``axis=0``, and with no other small change.
@@ -98,7 +95,7 @@ def repairs(problem: Problem, seconds: float = SECONDS) -> Iterator[Guess]:
         return
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        found = Search(problem, seconds).run()
+        found = Search(problem, steps).run()
         for number, repair in _best(found):
             guess = guess_of(problem, repair.ran, repair.change, repair.names)
             guess.tier = number
@@ -124,40 +121,69 @@ class Search:
     Parameters
     ----------
     problem : Problem
-    seconds : float
-        Of processor time.
+    steps : int
+        As many are evaluated.
+
+    Attributes
+    ----------
+    ran : list of Ran
+        The functions that are changed.
+    reason : str
+        Why there are none.
     """
 
-    def __init__(self, problem: Problem, seconds: float) -> None:
+    def __init__(self, problem: Problem, steps: int) -> None:
         self.problem = problem
-        self.until = time.process_time() + seconds
         subject = copy.deepcopy(problem.subject)
-        own, of_forward = codes_run(subject)
-        self.ran, forward = functions_of(own, of_forward)
-        self.trials = Trials(problem, subject)
-        repeated = own if self.trials.is_quick else own | of_forward
-        if not only_compute(repeated, own | of_forward):
-            self.ran = []  # nothing runs in another form than its own
-        self.holes = [Holes(ran) for ran in self.ran]
-        self._forward = forward
+        gives_both = subject.caller.code.backward is None
+        forward = ran_in(subject.forward)
+        self._forward = [ran for ran in forward.values() if ran is not None]
+        self._by_code = {c: r for c, r in forward.items() if r is not None} if gives_both else {}
+        self._unchanged = set() if gives_both else set(forward)
+        self.evaluator = Evaluator(self._prepare)
+        self.evaluator.on_return = self._note_frame
+        self.trials = Trials(subject, self.evaluator)
+        self.evaluator.on_return = None
+        self.reason = self.trials.error
+        if not self.reason and not self.trials.gives(problem.wrong):
+            self.reason = "it gives something else when it runs again"
+        self.ran = [ran for ran in self._by_code.values() if ran.frame and not self.reason]
+        for one in self.ran:
+            one.others = [other.tree for other in self._forward if other is not one]
+        # The row that is furthest off rules most changes out.
+        order = sorted(problem.right, key=lambda name: name not in problem.bad)
+        self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
+        self._until = self.evaluator.guard.steps + steps
+
+    def _prepare(self, function: FunctionType, tree: Any) -> Any:
+        """The tree that is evaluated; of functions that can be changed the one that is."""
+        code = function.__code__
+        if code in self._unchanged or is_foreign(code):
+            return tree
+        if code not in self._by_code and (ran := ran_of(code)) is not None:
+            self._by_code[code] = ran
+        return self._by_code[code].tree if code in self._by_code else tree
+
+    def _note_frame(self, function: Evaluated, frame: Frame) -> None:
+        ran = self._by_code.get(function.function.__code__)
+        if ran is not None and ran.frame is None and function.tree is ran.tree:
+            ran.see(dict(frame.names), frame)
+
+    def _limit(self, name: str) -> float:
+        """The largest difference of two gradients that are the same."""
+        right, close = self.problem.right[name], CLOSE
+        if name in self.problem.bad:
+            close = min(close, 0.1 * distance(self.problem.wrong[name], right))
+        return close * float(numpy.abs(right).max(initial=0)) + 1e-300
 
     def run(self) -> list[Repair]:
         """The changes that repair something, of the first level at which one repairs all."""
-        functions = [*self.ran, *self._forward]
-        modules = {id(ran.globals): ran.globals for ran in functions}
-        silent = {TICK: self.trials.tick, "print": _silent(get_ident())}
-        with contextlib.ExitStack() as stack, contextlib.suppress(TimeIsUpError):
-            stack.enter_context(names_in([*modules.values()], **silent))
-            for ran in functions:
-                counted = ran.compiled() if ran.loops else None
-                if counted is not None:
-                    stack.enter_context(ran.replaced_by(counted))
-            can = [stack.enter_context(holes.installed()) for holes in self.holes]
+        with contextlib.suppress(StepsAreSpentError):
             for level in LEVELS:
                 for make in level:
-                    self._try_level(make, can)
+                    self._try_level(make)
                 if self._whole():
                     break
         return self.found
@@ -166,13 +192,12 @@ class Search:
         """The repairs of all wrong gradients."""
         return [one for one in self.found if one.names == set(self.problem.bad)]
 
-    def _try_level(self, make: Any, can: list[bool]) -> None:
+    def _try_level(self, make: Any) -> None:
         """All changes of a kind; where one repairs all, only others of its statement."""
         known = {id(one.change.statement.node) for one in self._whole()}
-        for number, (ran, holes) in enumerate(zip(self.ran, self.holes)):
+        for number, ran in enumerate(self.ran):
             places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
-            made = make(ran, places, partial(self._values_of, number))
-            self._try_all(ran, holes if can[number] else None, made)
+            self._try_all(ran, make(ran, places, partial(self._values_of, number)))
 
     def _values_of(self, number: int) -> list[Value]:
         """What a function could use."""
@@ -180,119 +205,114 @@ class Search:
             self._values[number] = values(self.ran[number], self._forward)
         return self._values[number]
 
-    def _try_all(self, ran: Ran, holes: Holes | None, made: Iterator[Change]) -> None:
+    def _try_all(self, ran: Ran, made: Iterator[Change]) -> None:
         """Those inside one expression first, expression by expression."""
+        above = Above(ran.tree)
         inside: dict[int, list[Change]] = {}
         others = []
         for change in made:
-            self._check_time()
-            number = None if holes is None else holes.number_of(change)
-            if number is None:
+            self._count()
+            root = above.root_of(change)
+            if root is None:
                 others.append(change)
             else:
-                inside.setdefault(number, []).append(change)
-        for number, changes in inside.items():
-            assert holes is not None
-            for change, code in self._screened(holes, number, changes):
-                self._check_time()
-                with holes.filled(number, partial(eval, code)):
-                    self._note(ran, change, self.trials.repaired())
+                inside.setdefault(root, []).append(change)
+        for root, changes in inside.items():
+            others += Screen(self.trials, above, above.roots[root], changes).kept(self._count)
         for change in others:
-            self._check_time()
+            self._count()
             with change.applied():
-                whole = ran.compiled()
-            if whole is not None:
-                with ran.replaced_by(whole):
-                    self._note(ran, change, self.trials.repaired())
+                names = self._repaired()
+            if names and not is_misplaced(ran.tree, change):
+                self.found.append(Repair(ran, change, frozenset(names)))
 
-    def _note(self, ran: Ran, change: Change, names: set[str]) -> None:
-        if names and not is_misplaced(ran.tree, change):
-            self.found.append(Repair(ran, change, frozenset(names)))
+    def _count(self) -> None:
+        self.evaluator.guard.steps += STEPS_OF_A_CHANGE
+        if self.evaluator.guard.steps > self._until:
+            raise StepsAreSpentError
 
-    def _check_time(self) -> None:
-        if time.process_time() > self.until:
-            raise TimeIsUpError
-
-    def _screened(
-        self, holes: Holes, number: int, changes: list[Change]
-    ) -> list[tuple[Change, CodeType]]:
-        """Those that give something else there, and each something of its own."""
-        original = holes.expression(number)
-        candidates = []
-        for change in sorted(changes, key=lambda one: one.cost):
-            self._check_time()
-            with change.applied():
-                code = holes.expression(number)
-            if code is not None:
-                candidates.append((change, code))
-        if original is None:
-            return candidates
-        screen = Screen(original, [code for _, code in candidates], self.until)
-        with holes.filled(number, screen):
-            self.trials.repaired()
-        self._check_time()
-        return [candidates[k] for k in screen.kept()]
-
-
-def _silent(thread: int) -> Callable[..., None]:
-    """A ``print`` that is not heard from a thread."""
-
-    def show(*values: Any, **options: Any) -> None:
-        if get_ident() != thread:
-            print(*values, **options)
-
-    return show
+    def _repaired(self) -> set[str]:
+        """The wrong gradients that are right with a change; none if a right one is not."""
+        found = set()
+        with contextlib.suppress(Exception):
+            self.trials.run()
+            for name, right, limit in self._limits:
+                array = self.trials.gradient(name)
+                is_right = array.shape == right.shape and (
+                    not array.size or bool(numpy.abs(array - right).max() <= limit)
+                )
+                if is_right:
+                    if name in self.problem.bad:
+                        found.add(name)
+                elif name not in self.problem.bad or (not found and len(self.problem.bad) == 1):
+                    return set()
+            return found
+        return set()
 
 
 class Screen:
-    """Computes an expression, and beside it what would stand there instead.
+    """Evaluates an expression, and beside it what would stand there instead.
 
     Parameters
     ----------
-    original : code
-    codes : list of code
-    until : float
-        The processor time at which the time is up.
+    trials : Trials
+    above : Above
+    root : Slot
+        Where the expression stands.
+    changes : list of Change
+        Those inside it.
     """
 
-    def __init__(self, original: CodeType, codes: list[CodeType], until: float) -> None:
-        self.original, self.codes, self.until = original, codes, until
-        self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(codes)), ())
+    def __init__(self, trials: Trials, above: Above, root: Slot, changes: list[Change]) -> None:
+        self.trials, self.evaluator, self.root = trials, trials.evaluator, root
+        self.changes = [(one, above.path_of(one)) for one in sorted(changes, key=lambda c: c.cost)]
+        self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(changes)), ())
         self.first: tuple[Any, ...] = ()
         self.calls = 0
 
-    def __call__(self, scope: dict[str, Any]) -> Any:
-        """The value of the original; in its first rounds those of the others are noted."""
-        value = eval(self.original, scope)
-        self.calls += 1
-        shape = shape_of(value)
-        if self.calls > (ROUNDS if shape else ROUNDS_OF_NUMBERS):
-            return value
-        self.first += (signature(value),)
-        for k in list(self.alive):
-            if time.process_time() > self.until:
-                break
-            try:
-                other = eval(self.codes[k], scope)
-                now = shape_of(other)
-                if shape is not None and (now is None or not _alike(now, shape)):
-                    raise ValueError
-                self.alive[k] += (signature(other),)
-            except Exception:
-                del self.alive[k]
-        return value
-
-    def kept(self) -> list[int]:
-        """Numbers of those that make a difference."""
-        if self.calls == 0:
-            return []
+    def kept(self, count: Callable[[], None]) -> list[Change]:
+        """The changes that make a difference, and each one of its own."""
+        evaluator = self.evaluator
+        evaluator.watched, evaluator.watcher = self.root.node, self._watch
+        try:
+            with contextlib.suppress(Exception):
+                self.trials.run()
+        finally:
+            evaluator.watched = evaluator.watcher = evaluator.known = None
         seen = {self.first}
         found = []
-        for k, signatures in self.alive.items():
+        for k, signatures in self.alive.items() if self.calls else ():
             if signatures not in seen:
                 seen.add(signatures)
-                found.append(k)
+                found.append(self.changes[k][0])
         return found
+
+    def _watch(self, frame: Frame) -> Any:
+        """The value of the original; in its first rounds those of the others are noted."""
+        evaluator = self.evaluator
+        node, evaluator.watched = evaluator.watched, None
+        evaluator.known, evaluator.is_learning = {}, True
+        value = evaluator.value(node, frame)
+        known, evaluator.is_learning = evaluator.known, False
+        shape = shape_of(value)
+        self.calls += 1
+        if self.calls <= (ROUNDS if shape else ROUNDS_OF_NUMBERS):
+            self.first += (signature(value),)
+            for k in list(self.alive):
+                evaluator.guard.most = evaluator.guard.steps + MORE
+                change, path = self.changes[k]
+                evaluator.known = {key: v for key, v in known.items() if key not in path}
+                try:
+                    with change.applied():
+                        other = evaluator.value(self.root.node, frame)
+                    now = shape_of(other)
+                    if shape is not None and (now is None or not _alike(now, shape)):
+                        raise ValueError
+                    self.alive[k] += (signature(other),)
+                except Exception:
+                    del self.alive[k]
+        evaluator.watched, evaluator.known = node, None
+        return value
 
 
 def _alike(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
