@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections import deque
 from typing import Any
@@ -66,22 +65,20 @@ PACKAGE = frozenset({"backend", "kernels", "layer", "layers", "models", "paramet
 
 PLAIN = frozenset({
     numpy.ndarray, int, float, bool, complex, str, tuple, list, dict, set, frozenset, deque, range,
-    slice, type(None), type(Ellipsis), bytes,
+    slice, type(None), type(Ellipsis), bytes, *numpy.sctypeDict.values(),
 })  # fmt: skip
-"""Types whose operators only compute; all types of numbers of NumPy besides."""
-
-NODES = (
-    ast.expr, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context, ast.keyword,
-    ast.comprehension, ast.arguments, ast.arg, ast.alias, ast.Assign, ast.AugAssign, ast.AnnAssign,
-    ast.For, ast.While, ast.If, ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.Assert,
-    ast.Raise, ast.Delete, ast.FunctionDef, ast.Import, ast.ImportFrom, ast.With,
-)  # fmt: skip
-"""Kinds of nodes of a syntax tree that are evaluated."""
-
-EXCLUDED = (ast.Yield, ast.YieldFrom, ast.Await)
+"""Types whose operators and methods only compute."""
 
 LARGEST = 1 << 22
 """As many numbers an array may hold that a changed form makes."""
+
+
+GROWS = frozenset("""
+    zeros ones empty full indices eye identity tri arange linspace logspace diag diagflat vander
+    bincount tile repeat pad broadcast_to resize einsum dot matmul inner tensordot outer kron
+    meshgrid ix_
+""".split())
+"""Functions of which the result may be larger than what goes in."""
 
 
 def size_of_result(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> int:
@@ -105,9 +102,7 @@ def size_of_result(name: str, args: tuple[Any, ...], options: dict[str, Any]) ->
         return _size_of_einsum(args)
     if name in ("dot", "matmul", "inner", "tensordot"):
         return _size_of_product(name, *map(numpy.asarray, args[:2]), *values[2:3])
-    if name in ("outer", "kron", "meshgrid", "ix_"):
-        return math.prod(map(_size, args))
-    return sum(map(_size, args))
+    return math.prod(map(_size, args))
 
 
 def _size_of_product(name: str, a: Any, b: Any, axes: Any = 2) -> int:

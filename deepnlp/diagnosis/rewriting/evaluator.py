@@ -11,9 +11,8 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
 from deepnlp.diagnosis.rewriting.guard import Computed, Guard, LimitError, RefusedError
 from deepnlp.diagnosis.rewriting.sources import tree_of
@@ -32,7 +31,6 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _DEEPEST = 60
 _BREAK, _CONTINUE = object(), object()
-_ABSENT = object()
 
 
 class _Returned:
@@ -55,6 +53,8 @@ class Evaluated(Computed):
         That of the function in which it was defined.
     defaults : tuple of (list, dict)
         Values of arguments that are not given.
+    body : callable, optional
+        Gives the value of a lambda.
     """
 
     def __init__(
@@ -64,29 +64,38 @@ class Evaluated(Computed):
         function: FunctionType,
         outer: Frame | None = None,
         defaults: tuple[Any, Any] = ((), {}),
+        body: Code | None = None,
     ) -> None:
         self.evaluator, self.tree, self.function, self.outer = evaluator, tree, function, outer
-        self.defaults = defaults
+        self.defaults, self.body = defaults, body
         self.__name__ = function.__name__
-        self.__wrapped__ = function
+        takes = tree.args
+        self._names = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+        self._is_simple = not (takes.vararg or takes.kwonlyargs or takes.kwarg)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Evaluate its body."""
         evaluator = self.evaluator
         evaluator.guard.tick()
-        frame = Frame(self, self._bound(args, options), self.outer)
-        with evaluator.apart():
-            if isinstance(self.tree, ast.Lambda):
-                return evaluator.value(self.tree.body, frame)
-            found = evaluator.run(self.tree.body, frame)
+        if self._is_simple and not options and len(args) == len(self._names):
+            names = dict(zip(self._names, args))
+        else:
+            names = self._bound(args, options)
+        frame = Frame(self, names, self.outer)
+        if self.body is not None:
+            return self.body(frame)
+        evaluator.depth += 1
+        if evaluator.depth > _DEEPEST:
+            raise LimitError("it calls itself too often")
+        found = evaluator.run(self.tree.body, frame)
+        evaluator.depth -= 1
         if evaluator.on_return is not None:
             evaluator.on_return(self, frame)
         return found.value if type(found) is _Returned else None
 
     def _bound(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name."""
-        takes = self.tree.args
-        names = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+        takes, names = self.tree.args, self._names
         found = dict(zip(names, args))
         if takes.vararg is not None:
             found[takes.vararg.arg] = args[len(names) :]
@@ -100,9 +109,7 @@ class Evaluated(Computed):
         elif rest:
             raise TypeError(f"{self.__name__} takes no {next(iter(rest))}")
         given, by_name = self.defaults
-        for name, value in zip(names[::-1], (given or ())[::-1]):
-            found.setdefault(name, value)
-        for name, value in (by_name or {}).items():
+        for name, value in (*zip(names[::-1], (given or ())[::-1]), *(by_name or {}).items()):
             found.setdefault(name, value)
         if missing := own - found.keys():
             raise TypeError(f"{self.__name__} needs {', '.join(missing)}")
@@ -118,6 +125,10 @@ class Frame:
         self, function: Evaluated, names: dict[str, Any], outer: Frame | None = None
     ) -> None:
         self.function, self.names, self.outer = function, names, outer
+
+
+Code: TypeAlias = Callable[[Frame], Any]
+"""Gives the value of an expression in a frame."""
 
 
 class Evaluator:
@@ -145,9 +156,10 @@ class Evaluator:
         self.on_statement: Callable[[ast.stmt, Frame], None] | None = None
         self.watched: Any = None
         self.watcher: Callable[[Frame], Any] | None = None
-        self.known: dict[int, Any] | None = None  # values by the id of their node
-        self.is_learning = False  # whether they are noted
         self.depth = 0
+        self._known: dict[int, Any] | None = None  # values by the id of their node
+        self._is_learning = False  # whether they are noted
+        self._codes: dict[Any, Code] = {}  # by expression
         self._prepare = prepare
         self._trees: dict[CodeType, Any] = {}
         self._made: dict[FunctionType, Evaluated] = {}
@@ -156,10 +168,10 @@ class Evaluator:
         self._in_place = {
             kind: guard.binary(getattr(operator, f"i{n.strip('_')}")) for kind, n in _BINARY.items()
         }
-        self._values = {
+        self._makers = {
             getattr(ast, name.removeprefix("_of_")): getattr(self, name)
             for name in dir(self)
-            if name.startswith("_of_")
+            if name.startswith("_of_") and name != "_of_super"
         }
         self._statements = {
             getattr(ast, name.removeprefix("_run_")): getattr(self, name)
@@ -179,7 +191,9 @@ class Evaluator:
                     tree = self._prepare(function, tree)
                 self._trees[code] = tree
             copied = self.guard.copied
-            made = Evaluated(self, self._trees[code], function)
+            tree = self._trees[code]
+            body = self.code(tree.body) if isinstance(tree, ast.Lambda) else None
+            made = Evaluated(self, tree, function, body=body)
             names = zip(code.co_freevars, function.__closure__ or ())
             cells = {name: copied(cell.cell_contents) for name, cell in names}
             made.outer = Frame(made, cells) if cells else None
@@ -191,19 +205,6 @@ class Evaluator:
         """Forget what was copied, for objects that have run forward again."""
         self._made.clear()
         self.guard.copies.clear()
-
-    @contextmanager
-    def apart(self) -> Iterator[None]:
-        """Evaluate nodes that have several values: the body of a function, of a comprehension."""
-        known, self.known = self.known, None
-        self.depth += 1
-        try:
-            if self.depth > _DEEPEST:
-                raise LimitError("it calls itself too often")
-            yield
-        finally:
-            self.known = known
-            self.depth -= 1
 
     # --- Statements -------------------------------------------------------------------------
 
@@ -237,7 +238,7 @@ class Evaluator:
     def _run_AugAssign(self, node: ast.AugAssign, frame: Frame) -> None:
         target, change = node.target, self._in_place[type(node.op)]
         if isinstance(target, ast.Name):
-            held = self._of_Name(target, frame)
+            held = self._of_Name(target)(frame)
             frame.names[target.id] = change(held, self.value(node.value, frame))
             return
         owner = self.guard.own(self.value(target.value, frame))
@@ -252,22 +253,25 @@ class Evaluator:
 
     def assign(self, target: Any, value: Any, frame: Frame) -> None:
         """Store a value."""
-        if isinstance(target, ast.Name):
+        kind = type(target)
+        if kind is ast.Name:
             frame.names[target.id] = value
-        elif isinstance(target, ast.Attribute):
+        elif kind is ast.Attribute:
             owner = self.guard.own(self.value(target.value, frame))
             setattr(owner, _private(target.attr, frame), value)
-        elif isinstance(target, ast.Subscript):
+        elif kind is ast.Subscript:
             owner = self.guard.own(self.value(target.value, frame))
             owner[self.value(target.slice, frame)] = value
-        elif isinstance(target, ast.Tuple | ast.List):
+        elif kind is ast.Tuple or kind is ast.List:
             values, names = list(value), target.elts
-            starred = [k for k, one in enumerate(names) if isinstance(one, ast.Starred)]
-            if starred:
-                k, more = starred[0], len(values) - len(names) + 1
+            starred = [k for k, one in enumerate(names) if type(one) is ast.Starred]
+            for k in starred:
+                more = len(values) - len(names) + 1
                 values[k : k + more] = [values[k : k + more]]
             for one, each in zip(names, values, strict=True):
-                self.assign(one.value if isinstance(one, ast.Starred) else one, each, frame)
+                self.assign(one, each, frame)
+        elif kind is ast.Starred:
+            self.assign(target.value, list(value), frame)
         else:
             raise RefusedError(f"an assignment in line {target.lineno}")
 
@@ -343,181 +347,249 @@ class Evaluator:
             raise RefusedError(f"a decorator in line {node.lineno}")
         frame.names[node.name] = self._inner(node, frame)
 
-    def _inner(self, node: Any, frame: Frame) -> Evaluated:
+    def _inner(self, node: Any, frame: Frame, body: Code | None = None) -> Evaluated:
         takes = node.args
         given = [self.value(one, frame) for one in takes.defaults]
         pairs = zip(takes.kwonlyargs, takes.kw_defaults)
         by_name = {a.arg: self.value(one, frame) for a, one in pairs if one is not None}
-        return Evaluated(self, node, frame.function.function, frame, (given, by_name))
+        return Evaluated(self, node, frame.function.function, frame, (given, by_name), body)
 
     # --- Expressions ------------------------------------------------------------------------
 
     def value(self, node: Any, frame: Frame) -> Any:
-        """The value of an expression, or of what stands in brackets."""
+        """The value of an expression of a statement, or of what stands in brackets there."""
         if node is self.watched and self.watcher is not None:
             return self.watcher(frame)
-        guard = self.guard
-        guard.steps += 1
-        if guard.steps > guard.most:
-            raise LimitError("it takes too many steps")
-        known = self.known
-        if known is not None and id(node) in known:
-            return known[id(node)]
-        evaluate = self._values.get(type(node))
-        if evaluate is None:
+        try:
+            return self._codes[node](frame)
+        except KeyError:
+            if node in self._codes:
+                raise
+        code = self._codes[node] = self.code(node)
+        return code(frame)
+
+    def changed(self, node: Any) -> None:
+        """Read an expression of a statement anew when it is evaluated next."""
+        self._codes.pop(node, None)
+
+    def code(
+        self, node: Any, known: dict[int, Any] | None = None, is_learning: bool = False
+    ) -> Code:
+        """What gives the value of an expression.
+
+        Parameters
+        ----------
+        node : ast.expr
+        known : dict of int to value, optional
+            Values of parts of it, by the ``id`` of their node.
+        is_learning : bool
+            Whether the values of its parts are noted there.
+        """
+        before = self._known, self._is_learning
+        self._known, self._is_learning = known, is_learning
+        try:
+            return self._code(node)
+        finally:
+            self._known, self._is_learning = before
+
+    def _code(self, node: Any) -> Code:
+        known, key = self._known, id(node)
+        if known is not None and key in known:
+            value = known[key]
+            return lambda frame: value
+        make = self._makers.get(type(node))
+        if make is None:
             raise RefusedError(f"{type(node).__name__.lower()} in line {node.lineno}")
-        found = evaluate(node, frame)
-        if self.is_learning and known is not None:
-            known[id(node)] = found
-        return found
+        code: Code = make(node)
+        if known is None or not self._is_learning:
+            return code
 
-    def _of_Constant(self, node: ast.Constant, frame: Frame) -> Any:
-        return node.value
+        def learn(frame: Frame) -> Any:
+            known[key] = found = code(frame)
+            return found
 
-    def _of_Name(self, node: ast.Name, frame: Frame) -> Any:
-        name, inside = node.id, frame
-        while True:
-            found = inside.names.get(name, _ABSENT)
-            if found is not _ABSENT:
-                return found
-            if inside.outer is None:
-                return self.guard.name(name, frame.function.function)
-            inside = inside.outer
+        return learn
 
-    def _of_Attribute(self, node: ast.Attribute, frame: Frame) -> Any:
-        return self.guard.get(self.value(node.value, frame), _private(node.attr, frame))
+    def _of_Constant(self, node: ast.Constant) -> Code:
+        value = node.value
+        return lambda frame: value
 
-    def _of_Subscript(self, node: ast.Subscript, frame: Frame) -> Any:
-        return self.guard.item(self.value(node.value, frame), self.value(node.slice, frame))
+    def _of_Name(self, node: ast.Name) -> Code:
+        name, of_module = node.id, self.guard.name
 
-    def _of_Slice(self, node: ast.Slice, frame: Frame) -> slice:
-        bounds = (node.lower, node.upper, node.step)
-        return slice(*(None if one is None else self.value(one, frame) for one in bounds))
+        def look_up(frame: Frame) -> Any:
+            try:
+                return frame.names[name]
+            except KeyError:
+                if frame.outer is None:
+                    return of_module(name, frame.function.function)
+                return look_up(frame.outer)
 
-    def _of_BinOp(self, node: ast.BinOp, frame: Frame) -> Any:
-        left = self.value(node.left, frame)
-        return self._binary[type(node.op)](left, self.value(node.right, frame))
+        return look_up
 
-    def _of_UnaryOp(self, node: ast.UnaryOp, frame: Frame) -> Any:
-        return _UNARY[type(node.op)](self.guard.plain(self.value(node.operand, frame)))
+    def _of_Attribute(self, node: ast.Attribute) -> Code:
+        owner, name, get = self._code(node.value), node.attr, self.guard.get
+        if name.startswith("__") and not name.endswith("__"):
+            return lambda frame: get(owner(frame), _private(name, frame))
+        return lambda frame: get(owner(frame), name)
 
-    def _of_Compare(self, node: ast.Compare, frame: Frame) -> Any:
-        left: Any = self.value(node.left, frame)
-        found: Any = True
-        for kind, one in zip(node.ops, node.comparators):
-            right = self.value(one, frame)
-            found = _COMPARED[type(kind)](left, right)
-            if len(node.ops) > 1 and not found:
-                break
-            left = right
-        return found
+    def _of_Subscript(self, node: ast.Subscript) -> Code:
+        held, index, item = self._code(node.value), self._code(node.slice), self.guard.item
+        return lambda frame: item(held(frame), index(frame))
 
-    def _of_BoolOp(self, node: ast.BoolOp, frame: Frame) -> Any:
-        ends_at = isinstance(node.op, ast.Or)
-        found: Any = None
-        for one in node.values:
-            found = self.value(one, frame)
-            if bool(found) is ends_at:
-                break
-        return found
+    def _of_Slice(self, node: ast.Slice) -> Code:
+        if node.lower is node.upper is node.step is None:
+            return lambda frame: slice(None)
+        bounds = [
+            self._code(one or ast.Constant(None)) for one in (node.lower, node.upper, node.step)
+        ]
+        return lambda frame: slice(*(one(frame) for one in bounds))
 
-    def _of_IfExp(self, node: ast.IfExp, frame: Frame) -> Any:
-        return self.value(node.body if self.value(node.test, frame) else node.orelse, frame)
+    def _of_BinOp(self, node: ast.BinOp) -> Code:
+        left, right, compute = self._code(node.left), self._code(node.right), self._binary
+        apply = compute[type(node.op)]
+        return lambda frame: apply(left(frame), right(frame))
 
-    def _of_NamedExpr(self, node: ast.NamedExpr, frame: Frame) -> Any:
-        frame.names[node.target.id] = found = self.value(node.value, frame)
-        return found
+    def _of_UnaryOp(self, node: ast.UnaryOp) -> Code:
+        operand, plain, apply = self._code(node.operand), self.guard.plain, _UNARY[type(node.op)]
+        return lambda frame: apply(plain(operand(frame)))
 
-    def _of_Tuple(self, node: ast.Tuple, frame: Frame) -> Any:
-        return tuple(self._each(node.elts, frame))
+    def _of_Compare(self, node: ast.Compare) -> Code:
+        first, others = self._code(node.left), list(map(self._code, node.comparators))
+        pairs = list(zip([_COMPARED[type(one)] for one in node.ops], others))
 
-    def _of_List(self, node: ast.List, frame: Frame) -> Any:
-        return self._each(node.elts, frame)
+        def compare(frame: Frame) -> Any:
+            left, found = first(frame), True
+            for k, (apply, other) in enumerate(pairs):
+                right = other(frame)
+                found = apply(left, right)
+                if k + 1 < len(pairs) and not found:
+                    break
+                left = right
+            return found
 
-    def _of_Set(self, node: ast.Set, frame: Frame) -> Any:
-        return set(self._each(node.elts, frame))
+        return compare
 
-    def _each(self, nodes: list[ast.expr], frame: Frame) -> list[Any]:
-        found: list[Any] = []
-        for one in nodes:
-            if type(one) is ast.Starred:
-                found += self.value(one.value, frame)
-            else:
-                found.append(self.value(one, frame))
-        return found
+    def _of_BoolOp(self, node: ast.BoolOp) -> Code:
+        values, ends_at = list(map(self._code, node.values)), isinstance(node.op, ast.Or)
 
-    def _of_Dict(self, node: ast.Dict, frame: Frame) -> Any:
-        found: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values):
-            if key is None:
-                found |= self.value(value, frame)
-            else:
-                found[self.value(key, frame)] = self.value(value, frame)
-        return found
+        def combine(frame: Frame) -> Any:
+            found: Any = None
+            for one in values:
+                found = one(frame)
+                if bool(found) is ends_at:
+                    break
+            return found
 
-    def _of_JoinedStr(self, node: ast.JoinedStr, frame: Frame) -> str:
-        return "".join(str(self.guard.plain(self.value(one, frame))) for one in node.values)
+        return combine
 
-    def _of_FormattedValue(self, node: ast.FormattedValue, frame: Frame) -> Any:
-        value = self.guard.plain(self.value(node.value, frame))
-        told = "" if node.format_spec is None else self.value(node.format_spec, frame)
-        return format(value, told)
+    def _of_IfExp(self, node: ast.IfExp) -> Code:
+        test, body, other = map(self._code, (node.test, node.body, node.orelse))
+        return lambda frame: body(frame) if test(frame) else other(frame)
 
-    def _of_Lambda(self, node: ast.Lambda, frame: Frame) -> Any:
-        return self._inner(node, frame)
+    def _of_NamedExpr(self, node: ast.NamedExpr) -> Code:
+        value, name = self._code(node.value), node.target.id
 
-    def _of_Call(self, node: ast.Call, frame: Frame) -> Any:
-        function = node.func
-        if isinstance(function, ast.Name) and function.id == "super":
-            return self._super(node, frame)
-        called = self.value(function, frame)
-        args = self._each(node.args, frame)
-        options: dict[str, Any] = {}
-        for one in node.keywords:
-            if one.arg is None:
-                options |= self.value(one.value, frame)
-            else:
-                options[one.arg] = self.value(one.value, frame)
-        return self.guard.call(called, args, options)
+        def name_it(frame: Frame) -> Any:
+            frame.names[name] = found = value(frame)
+            return found
 
-    def _super(self, node: ast.Call, frame: Frame) -> Any:
-        if node.args:
-            return super(*self._each(node.args, frame))
-        made = frame.function
-        kind = self._of_Name(ast.Name("__class__"), frame)
-        return super(kind, frame.names[made.function.__code__.co_varnames[0]])
+        return name_it
 
-    def _rounds(self, node: Any, frame: Frame) -> Iterator[Frame]:
+    def _of_Tuple(self, node: ast.Tuple) -> Code:
+        each = self._each(node.elts)
+        return lambda frame: tuple(each(frame))
+
+    def _of_List(self, node: ast.List) -> Code:
+        return self._each(node.elts)
+
+    def _of_Set(self, node: ast.Set) -> Code:
+        each = self._each(node.elts)
+        return lambda frame: set(each(frame))
+
+    def _each(self, nodes: list[ast.expr]) -> Callable[[Frame], list[Any]]:
+        if not any(isinstance(one, ast.Starred) for one in nodes):
+            codes = list(map(self._code, nodes))
+            return lambda frame: [one(frame) for one in codes]
+        parts = [
+            self._code(one.value if isinstance(one, ast.Starred) else ast.List([one], ast.Load()))
+            for one in nodes
+        ]
+        return lambda frame: [value for one in parts for value in one(frame)]
+
+    def _of_Dict(self, node: ast.Dict) -> Code:
+        values = list(map(self._code, node.values))
+        keys = [None if one is None else self._code(one) for one in node.keys]
+
+        def build(frame: Frame) -> Any:
+            found: dict[Any, Any] = {}
+            for key, value in zip(keys, values):
+                found |= value(frame) if key is None else {key(frame): value(frame)}
+            return found
+
+        return build
+
+    def _of_JoinedStr(self, node: ast.JoinedStr) -> Code:
+        each, plain = self._each(node.values), self.guard.plain
+        return lambda frame: "".join(str(plain(one)) for one in each(frame))
+
+    def _of_FormattedValue(self, node: ast.FormattedValue) -> Code:
+        value, how = self._code(node.value), self._code(node.format_spec or ast.Constant(""))
+        return lambda frame: format(self.guard.plain(value(frame)), how(frame))
+
+    def _of_Lambda(self, node: ast.Lambda) -> Code:
+        body = self.code(node.body)
+        return lambda frame: self._inner(node, frame, body)
+
+    def _of_Call(self, node: ast.Call) -> Code:
+        each, call = self._each(node.args), self.guard.call
+        if isinstance(node.func, ast.Name) and node.func.id == "super":
+            return lambda frame: super(*(each(frame) or self._of_super(frame)))
+        function = self._code(node.func)
+        if not node.keywords:
+            return lambda frame: call(function(frame), each(frame), {})
+        keys: Any = [None if one.arg is None else ast.Constant(one.arg) for one in node.keywords]
+        options = self._of_Dict(ast.Dict(keys, [one.value for one in node.keywords]))
+        return lambda frame: call(function(frame), each(frame), options(frame))
+
+    def _of_super(self, frame: Frame) -> tuple[Any, Any]:
+        """What ``super()`` knows without being told."""
+        first = frame.function.function.__code__.co_varnames[0]
+        return self._of_Name(ast.Name("__class__"))(frame), frame.names[first]
+
+    def _rounds(self, node: Any) -> Callable[[Frame], Iterator[Frame]]:
         """The rounds of a comprehension."""
-        inner = Frame(frame.function, {}, frame)
+        parts = [
+            (part.target, self.code(part.iter), list(map(self.code, part.ifs)))
+            for part in node.generators
+        ]
 
-        def go(k: int) -> Iterator[Frame]:
-            if k == len(node.generators):
+        def go(inner: Frame, k: int) -> Iterator[Frame]:
+            if k == len(parts):
                 yield inner
                 return
-            part = node.generators[k]
-            for one in self.value(part.iter, inner):
+            target, values, tests = parts[k]
+            for one in values(inner):
                 self.guard.tick()
-                self.assign(part.target, one, inner)
-                if all(self.value(test, inner) for test in part.ifs):
-                    yield from go(k + 1)
+                self.assign(target, one, inner)
+                if all(test(inner) for test in tests):
+                    yield from go(inner, k + 1)
 
-        return go(0)
+        return lambda frame: go(Frame(frame.function, {}, frame), 0)
 
-    def _of_ListComp(self, node: ast.ListComp, frame: Frame) -> Any:
-        with self.apart():
-            return [self.value(node.elt, inner) for inner in self._rounds(node, frame)]
+    def _of_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Code:
+        rounds, value = self._rounds(node), self.code(node.elt)
+        return lambda frame: [value(inner) for inner in rounds(frame)]
 
     _of_GeneratorExp = _of_ListComp
 
-    def _of_SetComp(self, node: ast.SetComp, frame: Frame) -> Any:
-        return set(self._of_ListComp(node, frame))  # type: ignore[arg-type]
+    def _of_SetComp(self, node: ast.SetComp) -> Code:
+        values = self._of_ListComp(node)
+        return lambda frame: set(values(frame))
 
-    def _of_DictComp(self, node: ast.DictComp, frame: Frame) -> Any:
-        key, value = node.key, node.value
-        with self.apart():
-            rounds = self._rounds(node, frame)
-            return {self.value(key, inner): self.value(value, inner) for inner in rounds}
+    def _of_DictComp(self, node: ast.DictComp) -> Code:
+        rounds, key, value = self._rounds(node), self.code(node.key), self.code(node.value)
+        return lambda frame: {key(inner): value(inner) for inner in rounds(frame)}
 
 
 def _private(name: str, frame: Frame) -> str:

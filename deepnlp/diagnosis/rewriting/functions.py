@@ -71,7 +71,7 @@ class Ran:
                 evaluator = self.frame.function.evaluator
                 evaluator.guard.most = evaluator.guard.steps + _MOST_STEPS
                 node = ast.parse(text, mode="eval").body
-                self._values[text] = evaluator.value(node, self.frame)
+                self._values[text] = evaluator.code(node)(self.frame)
             except Exception:
                 self._values[text] = UNKNOWN
         return self._values[text]
@@ -114,7 +114,7 @@ def ran_in(call: Callable[[], Any]) -> dict[CodeType, Ran | None]:
 def ran_of(code: CodeType) -> Ran | None:
     """A short function; None if its source is not known."""
     tree = tree_of(code)
-    if tree is None or (tree.end_lineno or tree.lineno) - tree.lineno > _MOST_LINES:
+    if not isinstance(tree, ast.FunctionDef) or (tree.end_lineno or tree.lineno) - tree.lineno > _MOST_LINES:
         return None
     return Ran(code, tree)
 

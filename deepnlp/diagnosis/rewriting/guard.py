@@ -90,9 +90,13 @@ class Guard:
 
     def own(self, value: Any) -> Any:
         """What may be written to: an array, a container, or an object of the learner."""
+        kind = type(value)
+        if kind in allowed.PLAIN or kind in self._known:
+            return value
         if isinstance(value, type | ModuleType | FunctionType | MethodType):
             raise RefusedError(f"a change of {getattr(value, '__name__', 'a function')}")
-        return self.plain(value)
+        self.expect_no_hooks(kind)
+        return value
 
     def expect_no_hooks(self, kind: type) -> None:
         """An error for a class of the learner with methods that run without being called."""
@@ -119,7 +123,8 @@ class Guard:
         """What a global or built-in name stands for."""
         names = function.__globals__
         if name in names:
-            return self.copied(names[name])
+            value = names[name]
+            return value if type(value) in _FIXED else self.copied(value)
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(name)
@@ -140,18 +145,22 @@ class Guard:
         repeats = function in (operator.mul, operator.imul)
         grows = function in (operator.pow, operator.lshift, operator.ipow, operator.ilshift)
 
+        plain = allowed.PLAIN
+
         def apply(a: Any, b: Any) -> Any:
-            if not (_is_plain(a) and _is_plain(b)):
+            self.steps += 1
+            one, other = type(a), type(b)
+            if one is array and other is array:
+                if a.size > _SMALL or b.size > _SMALL:
+                    product = is_product and a.ndim and b.ndim
+                    size = allowed.size_of_result("matmul", (a, b), {}) if product else 0
+                    self.grow(size or _broadcast(a.shape, b.shape))
+            elif one not in plain or other not in plain:
                 return self._operated(function, a, b)
-            if type(a) is array and type(b) is array:
-                if is_product:
-                    self.grow(allowed.size_of_result("matmul", (a, b), {}))
-                elif a.size * b.size > 1024:
-                    self.grow(_broadcast(a.shape, b.shape))
             elif repeats and (isinstance(a, _SEQUENCES) or isinstance(b, _SEQUENCES)):
                 held, count = (a, b) if isinstance(a, _SEQUENCES) else (b, a)
                 self.grow(len(held) * int(count) if numpy.ndim(count) == 0 else 1)
-            elif grows and type(a) is int and type(b) is int:
+            elif grows and one is int and other is int:
                 self.grow(abs(b) * max(abs(a), 2).bit_length())
             return function(a, b)
 
@@ -186,29 +195,33 @@ class Guard:
     def _static(self, kind: type, name: str) -> Any:
         """What a class holds under a name; None if nothing."""
         key = kind, name
-        if key not in self._attributes:
+        try:
+            return self._attributes[key]
+        except KeyError:
             held = [vars(base)[name] for base in kind.__mro__ if name in vars(base)]
-            self._attributes[key] = held[0] if held else None
-        return self._attributes[key]
+            return self._attributes.setdefault(key, held[0] if held else None)
 
     def get(self, owner: Any, name: str) -> Any:
         """``owner.name``: methods of the learner in the form that is evaluated."""
         kind = type(owner)
-        if _is_plain(owner):
+        if kind in allowed.PLAIN:
             return getattr(owner, name)
         if name.startswith("__") and name not in _DUNDERS:
             raise RefusedError(f"the attribute {name}")
-        if isinstance(owner, ModuleType | FunctionType | MethodType | numpy.ufunc):
-            return self.copied(getattr(owner, name))
+        if kind in _OPEN:
+            value = getattr(owner, name)
+            return value if type(value) in _FIXED else self.copied(value)
         if isinstance(owner, type):
             held = inspect.getattr_static(owner, name)
             return held if isinstance(held, FunctionType) else self._bound(getattr(owner, name))
         if kind is super:
             return self._bound(getattr(owner, name))
         held = self._static(kind, name)
+        own = getattr(owner, "__dict__", None)
+        if held is None and own is not None and name in own:
+            return own[name]
         if isinstance(held, property) and _is_learners(held.fget):
             return self._evaluated(held.fget)(owner)
-        own = getattr(owner, "__dict__", None)
         if own is not None and name in own:
             return own[name]
         hook = self._static(kind, "__getattr__" if held is None else "__getattribute__")
@@ -225,38 +238,53 @@ class Guard:
 
     def call(self, function: Any, args: list[Any], options: dict[str, Any]) -> Any:
         """Call what only computes."""
-        if isinstance(function, numpy.ufunc):
+        self.tick()
+        kind = type(function)
+        if kind is MethodType and _is_learners(function.__func__):
+            return self._evaluated(function.__func__)(function.__self__, *args, **options)
+        if kind is _METHOD and type(function.__self__) in allowed.PLAIN:
+            name = function.__name__
+            if name not in allowed.METHODS:
+                raise RefusedError(f"the call of {name} of a {type(function.__self__).__name__}")
+        elif isinstance(function, numpy.ufunc):
             self._expect_size(args)
             return function(*args, **options)
-        made = self.callable(function)
-        if made is not function or isinstance(made, Computed):
-            return made(*args, **options)
-        name = getattr(function, "__name__", "")
-        if special := _SPECIAL.get(function) if isinstance(function, _HASHED) else None:
-            return special(self, *args, **options)
+        else:
+            made = self.callable(function)
+            if made is not function or isinstance(made, Computed):
+                return made(*args, **options)
+            if kind in _HASHED and function in _SPECIAL:
+                return _SPECIAL[function](self, *args, **options)
+            name = getattr(function, "__name__", "")
         args = [self._argument(one) for one in args]
         options = {key: self._argument(one) for key, one in options.items()}
-        self.grow(allowed.size_of_result(name, tuple(args), options))
+        if name in allowed.GROWS:
+            self.grow(allowed.size_of_result(name, tuple(args), options))
         if name == "as_strided":
             _expect_inside(*args, **options)
         return function(*args, **options)
 
     def _expect_size(self, args: list[Any]) -> None:
-        arrays = [one for one in args if type(one) is numpy.ndarray]
+        arrays = [one for one in args if type(one) is numpy.ndarray and one.size > _SMALL]
         if len(arrays) > 1:
             self.grow(_broadcast(arrays[0].shape, arrays[1].shape))
 
     def _argument(self, value: Any) -> Any:
         """What is handed to a function that is not the learner's."""
-        if type(value) in (list, tuple) and any(map(callable, value)):
-            return type(value)(map(self._argument, value))
+        kind = type(value)
+        if kind is numpy.ndarray:
+            return value
+        if kind in (list, tuple) and any(map(callable, value)):
+            return kind(map(self._argument, value))
         if callable(value) and not isinstance(value, type):
             return self.callable(value)
         return value
 
     def callable(self, function: Any) -> Any:
         """The form of something that is called that only computes; an error if there is none."""
-        if isinstance(function, numpy.ufunc | operator.itemgetter | Computed):
+        if isinstance(function, numpy.ufunc | operator.itemgetter | Computed | _DISPATCHED):
+            if isinstance(function, _DISPATCHED) and not is_listed(function):
+                raise RefusedError(f"the call of numpy.{function.__name__}")
             return function
         if isinstance(function, MethodType):
             if _is_learners(function.__func__) or _is_shared(function):
@@ -313,7 +341,12 @@ _SPECIAL: dict[Any, Any] = {
     getattr: Guard._getattr, setattr: Guard._setattr, range: Guard._range,
     print: lambda guard, *args, **options: None,  # silent where it is not the learner's own run
 }  # fmt: skip
+_OPEN = (ModuleType, FunctionType, MethodType, numpy.ufunc)
+_FIXED = frozenset({ModuleType, FunctionType, type, int, float, bool, str, numpy.ufunc,
+                    type(numpy.sum), type(len)})  # fmt: skip
 _HASHED = (type(len), type)
+_METHOD, _DISPATCHED = type(len), type(numpy.sum)
+_SMALL = 512  # arrays of fewer numbers can be multiplied in any way
 _SEQUENCES = (list, tuple, str, bytes)
 _NAMES = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
           "and", "or", "xor")  # fmt: skip
@@ -355,7 +388,7 @@ def is_mutable(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    return type(value) in allowed.PLAIN or isinstance(value, numpy.generic | Exception)
+    return type(value) in allowed.PLAIN or isinstance(value, Exception)
 
 
 def _is_learners(function: Any) -> bool:

@@ -221,8 +221,12 @@ class Search:
             others += Screen(self.trials, above, above.roots[root], changes).kept(self._count)
         for change in others:
             self._count()
+            root = above.root_of(change)
+            node = None if root is None else above.roots[root].node
+            self.evaluator.changed(node)
             with change.applied():
                 names = self._repaired()
+            self.evaluator.changed(node)
             if names and not is_misplaced(ran.tree, change):
                 self.found.append(Repair(ran, change, frozenset(names)))
 
@@ -278,7 +282,7 @@ class Screen:
             with contextlib.suppress(Exception):
                 self.trials.run()
         finally:
-            evaluator.watched = evaluator.watcher = evaluator.known = None
+            evaluator.watched = evaluator.watcher = None
         seen = {self.first}
         found = []
         for k, signatures in self.alive.items() if self.calls else ():
@@ -289,11 +293,9 @@ class Screen:
 
     def _watch(self, frame: Frame) -> Any:
         """The value of the original; in its first rounds those of the others are noted."""
-        evaluator = self.evaluator
+        evaluator, known = self.evaluator, {}
         node, evaluator.watched = evaluator.watched, None
-        evaluator.known, evaluator.is_learning = {}, True
-        value = evaluator.value(node, frame)
-        known, evaluator.is_learning = evaluator.known, False
+        value = evaluator.code(node, known, is_learning=True)(frame)
         shape = shape_of(value)
         self.calls += 1
         if self.calls <= (ROUNDS if shape else ROUNDS_OF_NUMBERS):
@@ -301,17 +303,17 @@ class Screen:
             for k in list(self.alive):
                 evaluator.guard.most = evaluator.guard.steps + MORE
                 change, path = self.changes[k]
-                evaluator.known = {key: v for key, v in known.items() if key not in path}
+                rest = {key: v for key, v in known.items() if key not in path}
                 try:
                     with change.applied():
-                        other = evaluator.value(self.root.node, frame)
+                        other = evaluator.code(self.root.node, rest)(frame)
                     now = shape_of(other)
                     if shape is not None and (now is None or not _alike(now, shape)):
                         raise ValueError
                     self.alive[k] += (signature(other),)
                 except Exception:
                     del self.alive[k]
-        evaluator.watched, evaluator.known = node, None
+        evaluator.watched = node
         return value
 
 

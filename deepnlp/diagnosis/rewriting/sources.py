@@ -9,6 +9,7 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import numpy
 
@@ -26,14 +27,9 @@ def is_foreign(code: CodeType) -> bool:
     return name.startswith(_LIBRARIES) or "site-packages" in name or is_of_the_package(name)
 
 
-def tree_of(code: CodeType) -> ast.FunctionDef | None:
-    """The source of a function, as a tree of its own; that of a lambda as a function."""
-    found = source_of_function(code)
-    if isinstance(found, ast.Lambda):
-        value = ast.Return(copy.deepcopy(found.body))
-        made = ast.FunctionDef("function", copy.deepcopy(found.args), [value], [], None)
-        return ast.copy_location(made, found)
-    return copy.deepcopy(found)
+def tree_of(code: CodeType) -> Any:
+    """The source of a function or a lambda, as a tree of its own; None if it is not known."""
+    return copy.deepcopy(source_of_function(code))
 
 
 @cache
