@@ -259,7 +259,8 @@ class Guard:
         args = [self._argument(one) for one in args]
         options = {key: self._argument(one) for key, one in options.items()}
         if name in allowed.GROWS:
-            self.grow(allowed.size_of_result(name, tuple(args), options))
+            sized = [function.__self__, *args] if kind is _METHOD else args
+            self.grow(allowed.size_of_result(name, tuple(sized), options))
         if name == "as_strided":
             _expect_inside(*args, **options)
         return function(*args, **options)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem, distance
-from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
-from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of, shape_of, signature
+from deepnlp.diagnosis.rewriting.backward import backward_of
+from deepnlp.diagnosis.rewriting.evaluator import Frame
+from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
+from deepnlp.diagnosis.rewriting.locating import located_in
 from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
 from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
-from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.statements import (
     of_all_axes,
     of_statement,
@@ -123,53 +122,22 @@ class Search:
     problem : Problem
     steps : int
         As many are evaluated.
-
-    Attributes
-    ----------
-    ran : list of Ran
-        The functions that are changed.
-    reason : str
-        Why there are none.
     """
 
     def __init__(self, problem: Problem, steps: int) -> None:
         self.problem = problem
-        subject = copy.deepcopy(problem.subject)
-        gives_both = subject.caller.code.backward is None
-        forward = ran_in(subject.forward)
-        self._forward = [ran for ran in forward.values() if ran is not None]
-        self._by_code = {c: r for c, r in forward.items() if r is not None} if gives_both else {}
-        self._unchanged = set() if gives_both else set(forward)
-        self.evaluator = Evaluator(self._prepare)
-        self.evaluator.on_return = self._note_frame
-        self.trials = Trials(subject, self.evaluator)
-        self.evaluator.on_return = None
-        self.reason = self.trials.error
-        if not self.reason and not self.trials.gives(problem.wrong):
-            self.reason = "it gives something else when it runs again"
-        self.ran = [ran for ran in self._by_code.values() if ran.frame and not self.reason]
-        for one in self.ran:
-            one.others = [other.tree for other in self._forward if other is not one]
+        self.backward = backward_of(problem)
+        self.evaluator, self.trials = self.backward.evaluator, self.backward.trials
+        self.ran = self.backward.ran
         # The row that is furthest off rules most changes out.
         order = sorted(problem.right, key=lambda name: name not in problem.bad)
         self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
+        located = located_in(problem)
+        self._suspects = {id(n.statement) for name in problem.bad for n in located.suspects(name)}
+        self._is_first = True
         self._until = self.evaluator.guard.steps + steps
-
-    def _prepare(self, function: FunctionType, tree: Any) -> Any:
-        """The tree that is evaluated; of functions that can be changed the one that is."""
-        code = function.__code__
-        if code in self._unchanged or is_foreign(code):
-            return tree
-        if code not in self._by_code and (ran := ran_of(code)) is not None:
-            self._by_code[code] = ran
-        return self._by_code[code].tree if code in self._by_code else tree
-
-    def _note_frame(self, function: Evaluated, frame: Frame) -> None:
-        ran = self._by_code.get(function.function.__code__)
-        if ran is not None and ran.frame is None and function.tree is ran.tree:
-            ran.see(dict(frame.names), frame)
 
     def _limit(self, name: str) -> float:
         """The largest difference of two gradients that are the same."""
@@ -181,11 +149,13 @@ class Search:
     def run(self) -> list[Repair]:
         """The changes that repair something, of the first level at which one repairs all."""
         with contextlib.suppress(StepsAreSpentError):
-            for level in LEVELS:
-                for make in level:
-                    self._try_level(make)
-                if self._whole():
-                    break
+            for is_first in (True, False):  # the statements in which the mistake can be
+                self._is_first = is_first
+                for level in LEVELS:
+                    for make in level:
+                        self._try_level(make)
+                    if self._whole():
+                        return self.found
         return self.found
 
     def _whole(self) -> list[Repair]:
@@ -197,12 +167,13 @@ class Search:
         known = {id(one.change.statement.node) for one in self._whole()}
         for number, ran in enumerate(self.ran):
             places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
+            places = [s for s in places if (id(s.node) in self._suspects) is self._is_first]
             self._try_all(ran, make(ran, places, partial(self._values_of, number)))
 
     def _values_of(self, number: int) -> list[Value]:
         """What a function could use."""
         if number not in self._values:
-            self._values[number] = values(self.ran[number], self._forward)
+            self._values[number] = values(self.ran[number], self.backward.forward)
         return self._values[number]
 
     def _try_all(self, ran: Ran, made: Iterator[Change]) -> None:
