@@ -368,9 +368,10 @@ class Evaluator:
         code = self._codes[node] = self.code(node)
         return code(frame)
 
-    def changed(self, node: Any) -> None:
-        """Read an expression of a statement anew when it is evaluated next."""
-        self._codes.pop(node, None)
+    def changed(self, nodes: list[Any]) -> None:
+        """Read expressions of statements anew when they are evaluated next."""
+        for node in nodes:
+            self._codes.pop(node, None)
 
     def code(
         self, node: Any, known: dict[int, Any] | None = None, is_learning: bool = False

@@ -97,8 +97,8 @@ class Located:
                 continue
             found = _GRADIENT_OF.match(note.bare) if "[" not in note.name else None
             named = own.get((found.group(1), value.shape)) if found else None
-            if named is None and any(_is_copy(note, earlier) for earlier in right):
-                continue  # a gradient under another name
+            if any(distance(value, one.value) < CLOSE for one in right):
+                continue  # that of something else, handed on
             if _holds(whole if named is None else _sorted(named), value):
                 note.verdict = True
                 right.append(note)
@@ -151,10 +151,6 @@ class Located:
             for k in way
             if k not in cleared or (self.notes[k].is_part and self.notes[k].base in bases)
         ]
-
-
-def _is_copy(note: Note, earlier: Note) -> bool:
-    return note.name != earlier.name and numpy.array_equal(note.value, earlier.value)
 
 
 def located(problem: Problem, name: str) -> str:

@@ -45,10 +45,10 @@ TRACE = 1e-4
 MOST = 8
 """As many changes that repair the same gradients are told."""
 
-STEPS = 1_500_000
+STEPS = 600_000
 """As many steps are evaluated where nothing says more than a change would."""
 
-STEPS_BESIDE = 300_000
+STEPS_BESIDE = 200_000
 """As many where the cause is known, and only the learner's line is looked for."""
 
 STEPS_OF_A_CHANGE = 30
@@ -151,7 +151,7 @@ class Search:
         with contextlib.suppress(StepsAreSpentError):
             for is_first in (True, False):  # the statements in which the mistake can be
                 self._is_first = is_first
-                for level in LEVELS:
+                for level in LEVELS if is_first or not self._suspects else LEVELS[:1]:
                     for make in level:
                         self._try_level(make)
                     if self._whole():
@@ -183,21 +183,20 @@ class Search:
         others = []
         for change in made:
             self._count()
-            root = above.root_of(change)
-            if root is None:
+            number, *more = above.roots_of(change)
+            if number is None or more:
                 others.append(change)
             else:
-                inside.setdefault(root, []).append(change)
+                inside.setdefault(number, []).append(change)
         for root, changes in inside.items():
             others += Screen(self.trials, above, above.roots[root], changes).kept(self._count)
         for change in others:
             self._count()
-            root = above.root_of(change)
-            node = None if root is None else above.roots[root].node
-            self.evaluator.changed(node)
+            nodes = [above.roots[k].node for k in above.roots_of(change) if k is not None]
+            self.evaluator.changed(nodes)
             with change.applied():
                 names = self._repaired()
-            self.evaluator.changed(node)
+            self.evaluator.changed(nodes)
             if names and not is_misplaced(ran.tree, change):
                 self.found.append(Repair(ran, change, frozenset(names)))
 

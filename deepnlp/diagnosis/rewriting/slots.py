@@ -140,13 +140,13 @@ class Above:
                     self._parent |= {id(one): node for one in ast.iter_child_nodes(node)}
                 self.roots.append(root)
 
-    def root_of(self, change: Change) -> int | None:
-        """The number of the root inside which a change is; None if it is not in one alone."""
+    def roots_of(self, change: Change) -> set[int | None]:
+        """The numbers of the roots inside which a change is; None stands for a statement."""
         found = set()
         for slot, _ in change.puts:
             number = self._root_at.get((id(slot.parent), slot.field, slot.index))
             found.add(self._root_of.get(id(slot.parent)) if number is None else number)
-        return found.pop() if len(found) == 1 else None
+        return found
 
     def path_of(self, change: Change) -> set[int]:
         """The nodes above what is changed, up to the root, by ``id``."""
