@@ -9,16 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from deepnlp.diagnosis import naming
 from deepnlp.gradcheck import check_gradients
 
 LOG = []
-
-
-@pytest.fixture(autouse=True)
-def long_search(monkeypatch):
-    """Time enough to find the line, also beside a busy process."""
-    monkeypatch.setattr(naming, "SECONDS_BESIDE", 10.0)
 
 
 class Affine:

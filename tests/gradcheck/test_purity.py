@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.diagnosis.rewriting.functions import codes_run
-from deepnlp.diagnosis.rewriting.purity import only_compute
+from deepnlp.diagnosis.rewriting.evaluator import Evaluator
+from deepnlp.diagnosis.rewriting.trials import Trials
 from deepnlp.gradcheck.subject import Subject
 
 LOG, COUNTS, RECENT = [0], {}, deque()
@@ -187,8 +187,7 @@ def computes(kind):
     subject, rng = Subject(kind(), [np.ones((4, 3))], {}, []), np.random.default_rng(0)
     subject.draw_states(rng)
     subject.draw_weights(rng)
-    own, forward = codes_run(subject)
-    return only_compute(own, own | forward)
+    return not Trials(subject, Evaluator()).error
 
 
 @pytest.mark.parametrize("kind", EFFECTS)

@@ -18,6 +18,7 @@ from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
 from deepnlp.diagnosis.rewriting.locating import located_in
 from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
+from deepnlp.diagnosis.rewriting.proof import Proof
 from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
 from deepnlp.diagnosis.rewriting.statements import (
     of_all_axes,
@@ -134,6 +135,7 @@ class Search:
         self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
+        self._proof = Proof(problem, self.evaluator)
         located = located_in(problem)
         self._suspects = {id(n.statement) for name in problem.bad for n in located.suspects(name)}
         self._is_first = True
@@ -196,8 +198,9 @@ class Search:
             self.evaluator.changed(nodes)
             with change.applied():
                 names = self._repaired()
+                is_proved = bool(names) and self._proof.holds(names)
             self.evaluator.changed(nodes)
-            if names and not is_misplaced(ran.tree, change):
+            if is_proved and not is_misplaced(ran.tree, change):
                 self.found.append(Repair(ran, change, frozenset(names)))
 
     def _count(self) -> None:
