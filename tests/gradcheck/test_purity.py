@@ -1,4 +1,4 @@
-"""Which backwards do nothing but compute: cases written before the judge was run on them."""
+"""Which backwards are evaluated: those that do nothing but compute, or write to copies."""
 
 import functools
 import os
@@ -177,9 +177,10 @@ class Sorts(Base):
 
 
 EFFECTS = [
-    MapsOverFiles, Reduces, AsksForAFunction, Unlinks, Starts, ToFile, Pickles, Streams, Aliases,
-    AliasedEntry, OfTheClass, OfItsClass, Calls, Shuffles, Warns, Remembers,
+    MapsOverFiles, Reduces, AsksForAFunction, Unlinks, Starts, ToFile, Pickles, Streams,
+    OfTheClass, OfItsClass, Shuffles, Warns,
 ]  # fmt: skip
+ON_COPIES = [Aliases, AliasedEntry, Calls, Remembers]
 PURE = [Helps, Comprehends, OwnContainers, Nested, Maps, Namespaces, Raises, Sorts]
 
 
@@ -193,6 +194,13 @@ def computes(kind):
 @pytest.mark.parametrize("kind", EFFECTS)
 def test_an_effect_is_seen(kind):
     assert not computes(kind)
+
+
+@pytest.mark.parametrize("kind", ON_COPIES)
+def test_what_a_module_holds_is_written_to_in_a_copy(kind):
+    before = list(LOG), dict(COUNTS), list(RECENT)
+    assert computes(kind)
+    assert (list(LOG), dict(COUNTS), list(RECENT)) == before
 
 
 @pytest.mark.parametrize("kind", PURE)

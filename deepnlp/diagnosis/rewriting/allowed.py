@@ -89,7 +89,9 @@ def size_of_result(name: str, args: tuple[Any, ...], options: dict[str, Any]) ->
         return _whole(first)
     if name in ("eye", "identity", "tri"):
         return _whole(first) * max(map(_whole, values[:2]))
-    if name in ("arange", "linspace", "logspace"):
+    if name in ("linspace", "logspace"):
+        return max(map(_whole, values[2:]), default=50)
+    if name == "arange":
         numbers = [abs(float(one)) for one in values if isinstance(one, int | float)]
         return int(sum(numbers) / (min(numbers[2:], default=1) or 1))
     if name in ("diag", "diagflat", "vander"):

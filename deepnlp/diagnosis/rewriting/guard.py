@@ -242,7 +242,8 @@ class Guard:
         kind = type(function)
         if kind is MethodType and _is_learners(function.__func__):
             return self._evaluated(function.__func__)(function.__self__, *args, **options)
-        if kind is _METHOD and type(function.__self__) in allowed.PLAIN:
+        is_method = kind is _METHOD and function.__self__ is not None
+        if is_method and type(function.__self__) in allowed.PLAIN:
             name = function.__name__
             if name not in allowed.METHODS:
                 raise RefusedError(f"the call of {name} of a {type(function.__self__).__name__}")
@@ -259,7 +260,8 @@ class Guard:
         args = [self._argument(one) for one in args]
         options = {key: self._argument(one) for key, one in options.items()}
         if name in allowed.GROWS:
-            sized = [function.__self__, *args] if kind is _METHOD else args
+            is_method = is_method and not isinstance(function.__self__, ModuleType)
+            sized = [function.__self__, *args] if is_method else args
             self.grow(allowed.size_of_result(name, tuple(sized), options))
         if name == "as_strided":
             _expect_inside(*args, **options)
