@@ -304,7 +304,7 @@ class Guard:
         called = self._static(type(function), "__call__")
         if _is_learners(called):
             return functools.partial(self._evaluated(called), function)
-        module = getattr(function, "__module__", None) or ""
+        module = _module_of(function)
         title = getattr(function, "__qualname__", type(function).__name__)
         raise RefusedError(f"the call of {module + '.' if module else ''}{title}")
 
@@ -364,7 +364,7 @@ _EVALUATED = (
 def is_listed(function: Any) -> bool:
     """Whether a function or a class of a library is on the lists of what only computes."""
     name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
-    room = (getattr(function, "__module__", None) or "").partition(".")[0].removeprefix("_")
+    room = _module_of(function).partition(".")[0].removeprefix("_")
     if isinstance(function, type):
         if issubclass(function, numpy.generic | Exception):
             return True
@@ -398,15 +398,22 @@ def _is_learners(function: Any) -> bool:
     return isinstance(function, FunctionType) and not is_foreign(function.__code__)
 
 
+def _module_of(value: Any) -> str:
+    """The module in which a function or a class is written, whatever it says of itself."""
+    function = getattr(value, "__func__", value)
+    names = getattr(function, "__globals__", {})
+    return str(names.get("__name__") or getattr(value, "__module__", None) or "")
+
+
 def _is_of_the_package(value: Any) -> bool:
     """Whether a function or a class belongs to a room of this package that only computes."""
-    room, _, part = (getattr(value, "__module__", None) or "").partition(".")
+    room, _, part = _module_of(value).partition(".")
     return room == "deepnlp" and part.partition(".")[0] in allowed.PACKAGE
 
 
 def _is_shared(function: Any) -> bool:
     """Whether a function of this package calls the learner's: it is evaluated, too."""
-    if (getattr(function, "__module__", None) or "").startswith("deepnlp.gradcheck"):
+    if _module_of(function).startswith("deepnlp.gradcheck"):
         return isinstance(function, FunctionType | MethodType)
     owner = getattr(function, "__self__", None)
     kind = owner if isinstance(owner, type) else type(owner)
