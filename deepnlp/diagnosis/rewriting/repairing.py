@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, products, values
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-6
 """Gradients this close, relative to the largest entry, are the same."""
@@ -49,7 +50,7 @@ MOST = 8
 STEPS = 600_000
 """As many steps are evaluated where nothing says more than a change would."""
 
-STEPS_BESIDE = 200_000
+STEPS_BESIDE = 300_000
 """As many where the cause is known, and only the learner's line is looked for."""
 
 STEPS_OF_A_CHANGE = 30
@@ -67,11 +68,14 @@ class Repair:
     change : Change
     names : set of str
         The gradients that it makes right.
+    others : list of Repair
+        Changes of other statements that it takes besides.
     """
 
     ran: Ran
     change: Change
     names: frozenset[str]
+    others: list[Repair] = field(default_factory=list)
 
 
 ROUNDS = 2
@@ -97,7 +101,8 @@ def repairs(problem: Problem, steps: int = STEPS) -> Iterator[Guess]:
         warnings.simplefilter("ignore")
         found = Search(problem, steps).run()
         for number, repair in _best(found):
-            guess = guess_of(problem, repair.ran, repair.change, repair.names)
+            changes = [(one.ran, one.change) for one in (repair, *repair.others)]
+            guess = guess_of(problem, changes, repair.names)
             guess.tier = number
             yield guess
 
@@ -130,11 +135,12 @@ class Search:
         self.backward = backward_of(problem)
         self.evaluator, self.trials = self.backward.evaluator, self.backward.trials
         self.ran = self.backward.ran
-        # The row that is furthest off rules most changes out.
-        order = sorted(problem.right, key=lambda name: name not in problem.bad)
+        order = [*problem.bad, *(name for name in problem.right if name not in problem.bad)]
         self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
+        self._before = self._right_entries(problem.wrong)
+        self._parts: dict[int, tuple[int, float, HostArray, Repair]] = {}  # by statement
         self._proof = Proof(problem, self.evaluator)
         located = located_in(problem)
         self._suspects = {id(n.statement) for name in problem.bad for n in located.suspects(name)}
@@ -156,6 +162,8 @@ class Search:
                 for level in LEVELS if is_first or not self._suspects else LEVELS[:1]:
                     for make in level:
                         self._try_level(make)
+                    if not self._whole():
+                        self._try_together()
                     if self._whole():
                         return self.found
         return self.found
@@ -194,37 +202,85 @@ class Search:
             others += Screen(self.trials, above, above.roots[root], changes).kept(self._count)
         for change in others:
             self._count()
-            nodes = [above.roots[k].node for k in above.roots_of(change) if k is not None]
-            self.evaluator.changed(nodes)
-            with change.applied():
-                names = self._repaired()
-                is_proved = bool(names) and self._proof.holds(names)
-            self.evaluator.changed(nodes)
-            if is_proved and not is_misplaced(ran.tree, change):
+            names = self._tried([change], [above])
+            if names and not is_misplaced(ran.tree, change):
                 self.found.append(Repair(ran, change, frozenset(names)))
+            elif names is None:
+                self._note_part(Repair(ran, change, frozenset()))
 
     def _count(self) -> None:
         self.evaluator.guard.steps += STEPS_OF_A_CHANGE
         if self.evaluator.guard.steps > self._until:
             raise StepsAreSpentError
 
-    def _repaired(self) -> set[str]:
-        """The wrong gradients that are right with a change; none if a right one is not."""
-        found = set()
+    def _tried(self, changes: list[Change], trees: list[Above]) -> set[str] | None:
+        """The wrong gradients that are right with changes; none if a right one is not.
+
+        None where only some entries of gradients get right.
+        """
+        nodes = [n for one in changes for above in trees for n in above.roots_with(one)]
+        self.evaluator.changed(nodes)
+        with contextlib.ExitStack() as stack:
+            for one in changes:
+                stack.enter_context(one.applied())
+            names = self._repaired()
+            is_proved = bool(names) and self._proof.holds(names or set())
+        self.evaluator.changed(nodes)
+        return names if is_proved or names is None else set()
+
+    def _repaired(self) -> set[str] | None:
         with contextlib.suppress(Exception):
             self.trials.run()
+            now = {}
             for name, right, limit in self._limits:
-                array = self.trials.gradient(name)
-                is_right = array.shape == right.shape and (
-                    not array.size or bool(numpy.abs(array - right).max() <= limit)
+                now[name] = self.trials.gradient(name)
+                is_right = now[name].shape == right.shape and (
+                    not right.size or bool(numpy.abs(now[name] - right).max() <= limit)
                 )
-                if is_right:
-                    if name in self.problem.bad:
-                        found.add(name)
-                elif name not in self.problem.bad or (not found and len(self.problem.bad) == 1):
+                if not is_right and name not in self.problem.bad:
                     return set()
-            return found
+            self._now = self._right_entries(now)
+            ends = numpy.split(self._now, self._ends)
+            found = {n for n, entries in zip(self.problem.bad, ends) if entries.all()}
+            is_part = not found and not (self._before & ~self._now).any()
+            return None if is_part and (self._now & ~self._before).any() else found
         return set()
+
+    # --- Several places -------------------------------------------------------------------------
+
+    def _right_entries(self, gradients: dict[str, HostArray]) -> HostArray:
+        """Which entries of the wrong gradients are right, one after the other."""
+        found = []
+        for name, right, limit in self._limits[: len(self.problem.bad)]:
+            same = gradients[name].shape == right.shape
+            close = numpy.abs(gradients[name] - right) <= limit if same else numpy.zeros(right.shape)
+            found.append(close.reshape(-1).astype(bool))
+        self._ends = numpy.cumsum([len(one) for one in found])[:-1]
+        return numpy.concatenate(found)
+
+    def _note_part(self, part: Repair) -> None:
+        """Remember the change of a statement that makes most entries right."""
+        gained, place = int((self._now & ~self._before).sum()), id(part.change.statement.node)
+        best = self._parts.get(place)
+        if best is None or (gained, -part.change.cost) > (best[0], -best[1]):
+            self._parts[place] = gained, part.change.cost, self._now, part
+
+    def _try_together(self) -> None:
+        """Changes of several statements: a slip copied into every gate, or two mistakes."""
+        parts = [part for *_, part in sorted(self._parts.values(), key=lambda p: (-p[0], p[1]))]
+        parts += sorted(self.found, key=lambda one: (-len(one.names), one.change.cost))[:MOST]
+        trees = [Above(ran.tree) for ran in self.ran]
+        chosen: list[Repair] = []
+        most = int(self._before.sum())
+        for part in parts:
+            if any(one.change.statement.node is part.change.statement.node for one in chosen):
+                continue
+            names = self._tried([one.change for one in (*chosen, part)], trees)
+            if int(self._now.sum()) > most:
+                most, chosen = int(self._now.sum()), [*chosen, part]
+                if names and len(chosen) > 1:
+                    first, *others = chosen
+                    self.found.append(Repair(first.ran, first.change, frozenset(names), others))
 
 
 class Screen:

@@ -148,6 +148,10 @@ class Above:
             found.add(self._root_of.get(id(slot.parent)) if number is None else number)
         return found
 
+    def roots_with(self, change: Change) -> list[Any]:
+        """The same as nodes of the tree."""
+        return [self.roots[k].node for k in self.roots_of(change) if k is not None]
+
     def path_of(self, change: Change) -> set[int]:
         """The nodes above what is changed, up to the root, by ``id``."""
         found = set()
