@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import copy
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
-
-import numpy
 
 from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
 from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
 from deepnlp.diagnosis.rewriting.sources import is_foreign
-from deepnlp.diagnosis.rewriting.trials import Trials
+from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
 
 
 class Backward:
@@ -36,11 +32,11 @@ class Backward:
 
     def __init__(self, problem: Problem) -> None:
         subject = copy.deepcopy(problem.subject)
-        gives_both = subject.caller.code.backward is None
         forward = ran_in(subject.forward)
         self.forward = [ran for ran in forward.values() if ran is not None]
-        self._by_code = {c: r for c, r in forward.items() if r is not None} if gives_both else {}
-        self._unchanged = set() if gives_both else set(forward)
+        both = gives_both(subject)
+        self._by_code = {c: r for c, r in forward.items() if r is not None} if both else {}
+        self._unchanged = set() if both else set(forward)
         self.evaluator = Evaluator(self._prepare)
         self.evaluator.on_return = self._note_frame
         self.trials = Trials(subject, self.evaluator)

@@ -110,7 +110,8 @@ class Setting:
 
 def _sizes(subject: Subject) -> Iterator[int]:
     """The sizes of the axes of the inputs, each once, the first axes first."""
-    shapes = [numpy.shape(value) for value in subject.inputs]
+    shapes = [v.get().shape for v in subject.variables.values() if isinstance(v, Input)]
+    shapes += [value.shape for value in subject.inputs if isinstance(value, numpy.ndarray)]
     most = max(map(len, shapes), default=0)
     yield from dict.fromkeys(s[k] for k in range(most) for s in shapes if k < len(s) and s[k] > 1)
 
@@ -121,4 +122,8 @@ def _longer(value: Any, size: int) -> Any:
         for axis, n in enumerate(value.shape):
             if n == size:
                 value = numpy.take(value, numpy.arange(n + 1) % n, axis=axis)
+    elif isinstance(value, list | tuple):
+        return type(value)(_longer(one, size) for one in value)
+    elif isinstance(value, dict):
+        return {key: _longer(one, size) for key, one in value.items()}
     return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
@@ -20,12 +22,9 @@ class Snapshot:
 
     def __init__(self, owners: list[Any]) -> None:
         found = holders(owners, depth=7)
-        self._entries = [
-            (h.entries, type(h.entries)(h.entries))
-            for h in found
-            if isinstance(h.entries, dict | list)
-        ]
-        inside = [h.entries.values() if isinstance(h.entries, dict) else h.entries for h in found]
+        self._entries = [(h.entries, _copied(h.entries)) for h in found]
+        self._entries = [one for one in self._entries if one[1] is not None]
+        inside = [h.entries.values() if isinstance(h.entries, Mapping) else h.entries for h in found]
         arrays = {
             id(one): one
             for entries in inside
@@ -37,10 +36,19 @@ class Snapshot:
     def put_back(self) -> None:
         """Undo what was changed since."""
         for entries, content in self._entries:
-            if isinstance(entries, dict):
-                entries.clear()
+            if isinstance(content, dict):
+                for key in [key for key in entries if key not in content]:
+                    del entries[key]
                 entries.update(content)
             else:
-                entries[:] = content
+                entries.clear()
+                entries.extend(content)
         for array, content in self._arrays:
             array[...] = content
+
+
+def _copied(entries: Any) -> Any:
+    """A copy of what can be put back; None of a tuple."""
+    if isinstance(entries, Mapping):
+        return dict(entries)
+    return list(entries) if isinstance(entries, list | deque) else None

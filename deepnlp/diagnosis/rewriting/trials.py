@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
+import copy
+import functools
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -18,17 +18,6 @@ from deepnlp.gradcheck.subject import Subject
 
 MORE = 10_000
 """As many steps more than four times those of the learner's own form a changed form may take."""
-
-
-class _Evaluated:
-    """A function of the learner that the evaluator calls in place of Python."""
-
-    def __init__(self, function: Callable[..., Any], evaluator: Evaluator) -> None:
-        self.__wrapped__, self._evaluator = function, evaluator
-        self.__signature__ = inspect.signature(function)
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        return self._evaluator.guard.call(self.__wrapped__, list(args), options)
 
 
 class Trials:
@@ -50,15 +39,16 @@ class Trials:
         self.subject, self.evaluator = subject, evaluator
         subject.restore()
         subject.zero_grad()
-        caller = subject.caller
+        self._caller = subject.caller
         self._inputs = subject.fresh_inputs()
-        self._gives_both = caller.code.backward is None  # forward gives the gradients, too
-        self._outputs = caller.forward(self._inputs)
-        held = [subject.layer, caller._results, caller._context, self._inputs]
+        self._outputs = self._caller.forward(self._inputs)
+        self.gives_both = gives_both(subject)
+        held = [subject.layer, self._caller._results, self._caller._context, self._inputs]
         self._kept = Snapshot(held)
-        name = "forward" if self._gives_both else "backward"
-        made = _Evaluated(getattr(caller.code, name), evaluator)
-        caller.code = replace(caller.code, **{name: made})
+        backward = self._caller.code.backward
+        if backward is not None:  # otherwise what calls it is evaluated, too
+            self._caller.code = copy.copy(self._caller.code)
+            self._caller.code.backward = self._evaluated(backward)
         self._most = 1 << 60
         self.error = ""
         before = evaluator.guard.steps
@@ -70,6 +60,15 @@ class Trials:
             self.error = f"{type(error).__name__}: {error}"
         self._most = 4 * (evaluator.guard.steps - before) + MORE
 
+    def _evaluated(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the learner that the evaluator calls in place of Python."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            return self.evaluator.guard.call(function, list(args), options)
+
+        return call
+
     def run(self) -> None:
         """One backward; its gradients are with the variables of the subject."""
         guard = self.evaluator.guard
@@ -79,11 +78,15 @@ class Trials:
         guard.most = guard.steps + self._most
         self.evaluator.depth = 0
         subject = self.subject
-        if self._gives_both:
-            outputs = subject.caller.forward(self._inputs)
+        if self.gives_both:
+            function, (args, options) = self._caller.code.forward, self._caller.split(self._inputs)
+            self._caller._results = results = list(guard.call(function, args, options))
+            outputs = (results[k] for k in self._caller._outputs)
             if not all(map(numpy.array_equal, outputs, self._outputs)):
                 raise ValueError("the loss is another")
-        subject._hand_over(subject._backward(subject._output_gradients()))
+        dys, backward = subject._output_gradients(), self._caller.backward
+        is_known = self._caller.code.backward is not None or self.gives_both
+        subject._hand_over(backward(dys) if is_known else guard.call(backward, [dys], {}))
 
     def gradient(self, name: str) -> HostArray:
         """What the last backward gave for a variable."""
@@ -96,3 +99,10 @@ class Trials:
     def gives(self, gradients: dict[str, HostArray]) -> bool:
         """Whether the last backward gave these."""
         return all(distance(self.gradient(n), one) <= 1e-9 for n, one in gradients.items())
+
+
+def gives_both(subject: Subject) -> bool:
+    """Whether one function gives the outputs and their gradients; known after a forward."""
+    caller = subject.caller
+    is_engine = getattr(caller, "is_engine", False)
+    return caller.code.backward is None and not is_engine and not callable(caller._results[-1])
