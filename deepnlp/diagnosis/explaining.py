@@ -8,11 +8,13 @@ explain single gradients follow. An unexplained gradient is reported as unknown,
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy
 
 from deepnlp.diagnosis.naming import named, with_reasons
 from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.diagnosis.rewriting import located
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
@@ -57,6 +59,10 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         if not row.causes:
             told = describe(problem, row)
             row.causes = [Cause(c.EPSILON if row.error <= TRACE else c.UNKNOWN, told)]
+    for row in bad:
+        first = row.causes[0]
+        if not first.place and row.error > TRACE:  # no line is quoted
+            row.causes[0] = replace(first, evidence=first.evidence + located(problem, row.name))
 
 
 def describe(problem: Problem, row: Row) -> str:

@@ -8,22 +8,24 @@ from typing import Any
 
 import numpy
 
-BUILTINS = frozenset("""
+_BUILTINS = """
     abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr int
     isinstance issubclass len list map max min next pow range repr reversed round set setattr slice
     sorted str sum tuple type zip
-""".split())
+"""
+BUILTINS = frozenset(_BUILTINS.split())
 
-METHODS = frozenset("""
+_METHODS = """
     add all any append appendleft argmax argmin argsort astype clear clip conj conjugate copy count
     cumprod cumsum diagonal dot endswith extend fill flatten format get index insert item items join
     keys max mean min nonzero pop popleft prod put ravel remove repeat reshape reverse round
     setdefault sort split squeeze startswith std sum swapaxes take tolist trace transpose update
     values var view outer at reduce accumulate reduceat
-""".split())
+"""
+METHODS = frozenset(_METHODS.split())
 """Methods of arrays, numbers, strings and containers; they change nothing but these."""
 
-NUMPY = frozenset("""
+_NUMPY = """
     abs all allclose amax amin any append apply_along_axis arange argmax argmin argpartition argsort
     argwhere around array array_equal array_split asanyarray asarray ascontiguousarray as_strided
     atleast_1d atleast_2d atleast_3d average bincount broadcast_arrays broadcast_shapes broadcast_to
@@ -40,24 +42,20 @@ NUMPY = frozenset("""
     sliding_window_view solve sort split squeeze stack std sum svd swapaxes take take_along_axis
     tensordot tile trace transpose trapezoid tri tril tril_indices triu triu_indices unique
     unravel_index vander var vdot vectorize vsplit vstack where zeros zeros_like
-""".split())
+"""
+NUMPY = frozenset(_NUMPY.split())
 """Functions and classes of NumPy that only compute; all ufuncs and types of numbers besides."""
 
-LIBRARIES = {
-    "math": frozenset(vars(math)),
-    "operator": frozenset(
-        "add sub mul truediv matmul neg pow getitem itemgetter iadd imul isub gt lt ge le".split()
-    ),
-    "itertools": frozenset(
-        "accumulate chain combinations islice pairwise permutations product zip_longest".split()
-    ),
-    "functools": frozenset(["reduce"]),
-    "collections": frozenset(["OrderedDict", "defaultdict", "deque", "namedtuple"]),
-    "copy": frozenset(["copy", "deepcopy"]),
-    "scipy": frozenset(
-        "erf expit logit log_softmax softmax logsumexp convolve2d correlate2d".split()
-    ),
+_LIBRARIES = {
+    "math": " ".join(vars(math)),
+    "operator": "add sub mul truediv matmul neg pow getitem itemgetter gt lt ge le",
+    "itertools": "accumulate chain combinations islice pairwise permutations product zip_longest",
+    "functools": "reduce",
+    "collections": "OrderedDict defaultdict deque namedtuple",
+    "copy": "copy deepcopy",
+    "scipy": "erf expit logit log_softmax softmax logsumexp convolve2d correlate2d",
 }
+LIBRARIES = {module: frozenset(names.split()) for module, names in _LIBRARIES.items()}
 """Other modules, with the functions of each that only compute."""
 
 PACKAGE = frozenset({"backend", "kernels", "layer", "layers", "models", "parameter", "views"})
@@ -73,11 +71,12 @@ LARGEST = 1 << 22
 """As many numbers an array may hold that a changed form makes."""
 
 
-GROWS = frozenset("""
+_GROWS = """
     zeros ones empty full indices eye identity tri arange linspace logspace diag diagflat vander
     bincount tile repeat pad broadcast_to resize einsum dot matmul inner tensordot outer kron
     meshgrid ix_
-""".split())
+"""
+GROWS = frozenset(_GROWS.split())
 """Functions of which the result may be larger than what goes in."""
 
 

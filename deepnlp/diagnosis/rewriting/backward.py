@@ -8,7 +8,7 @@ from typing import Any
 
 from deepnlp.diagnosis.problem import Problem
 from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
-from deepnlp.diagnosis.rewriting.functions import Ran, ran_in, ran_of
+from deepnlp.diagnosis.rewriting.functions import ran_in, ran_of
 from deepnlp.diagnosis.rewriting.sources import is_foreign
 from deepnlp.diagnosis.rewriting.trials import Trials, gives_both
 

@@ -582,7 +582,8 @@ class Evaluator:
         rounds, value = self._rounds(node), self.code(node.elt)
         return lambda frame: [value(inner) for inner in rounds(frame)]
 
-    _of_GeneratorExp = _of_ListComp
+    def _of_GeneratorExp(self, node: ast.GeneratorExp) -> Code:
+        return self._of_ListComp(node)
 
     def _of_SetComp(self, node: ast.SetComp) -> Code:
         values = self._of_ListComp(node)

@@ -114,7 +114,10 @@ def ran_in(call: Callable[[], Any]) -> dict[CodeType, Ran | None]:
 def ran_of(code: CodeType) -> Ran | None:
     """A short function; None if its source is not known."""
     tree = tree_of(code)
-    if not isinstance(tree, ast.FunctionDef) or (tree.end_lineno or tree.lineno) - tree.lineno > _MOST_LINES:
+    if (
+        not isinstance(tree, ast.FunctionDef)
+        or (tree.end_lineno or tree.lineno) - tree.lineno > _MOST_LINES
+    ):
         return None
     return Ran(code, tree)
 
@@ -148,8 +151,6 @@ def loop_variables(ran: Ran) -> list[str]:
     """Names that run through the rounds of a loop."""
     loops = [node.target for node in ast.walk(ran.tree) if isinstance(node, ast.For)]
     return sorted({n.id for one in loops for n in ast.walk(one) if isinstance(n, ast.Name)})
-
-
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

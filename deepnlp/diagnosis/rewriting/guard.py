@@ -289,9 +289,9 @@ class Guard:
             if isinstance(function, _DISPATCHED) and not is_listed(function):
                 raise RefusedError(f"the call of numpy.{function.__name__}")
             return function
-        if isinstance(function, MethodType):
-            if _is_learners(function.__func__) or _is_shared(function):
-                return functools.partial(self._evaluated(function.__func__), function.__self__)
+        is_method = isinstance(function, MethodType)
+        if is_method and (_is_learners(function.__func__) or _is_shared(function)):
+            return functools.partial(self._evaluated(function.__func__), function.__self__)
         if _is_learners(function) or _is_shared(function):
             return self._evaluated(function)
         if isinstance(function, functools.partial):

@@ -23,7 +23,7 @@ from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-7
-MOST_LINES = 4
+MOST_LINES = 6
 _MOST_NODES = 3000
 _GRADIENT_OF = re.compile(r"^(?:d|grad_?|g_|delta_?)_?(.+)$")
 
@@ -86,6 +86,7 @@ class Located:
         whole, all_parts = _sorted([trace.adjoint]), _gradients(trace)
         values, own = _sorted([trace.tape.values]), _named(trace)
         right: list[Note] = []
+        unfinished = {(id(n.ran), n.base) for n in self.notes if n.is_part}
         if len(doubled) != len(self.notes):
             doubled = self.notes
         for note, other in zip(self.notes, doubled):
@@ -102,7 +103,7 @@ class Located:
             if _holds(whole if named is None else _sorted(named), value):
                 note.verdict = True
                 right.append(note)
-            elif named is not None and isinstance(note.statement, ast.Assign):
+            elif named is not None and (id(note.ran), note.base) not in unfinished:
                 note.verdict = None if _holds(all_parts, value) else False
 
     def _end_of(self, name: str) -> int | None:
@@ -153,6 +154,15 @@ class Located:
         ]
 
 
+    def cleared(self) -> set[int]:
+        """The statements, by ``id``, in which the mistake cannot be."""
+        suspects = {n: self.suspects(n) for n in self.problem.bad}
+        if not all(suspects.values()):
+            return set()
+        kept = {id(note.statement) for notes in suspects.values() for note in notes}
+        return {id(note.statement) for note in self.notes} - kept
+
+
 def located(problem: Problem, name: str) -> str:
     """Where a wrong gradient comes from, for the evidence; empty if that is not known."""
     backward = backward_of(problem)
@@ -162,7 +172,9 @@ def located(problem: Problem, name: str) -> str:
     if not notes:
         return ""
     last = notes[-1]
-    lines = sorted({n.statement.lineno for n in notes if n.ran is last.ran} - {last.statement.lineno})
+    lines = sorted(
+        {n.statement.lineno for n in notes if n.ran is last.ran} - {last.statement.lineno}
+    )
     told = f"; `{last.name}` in line {last.statement.lineno} of {last.ran.file} is the first value"
     told += " known to be wrong"
     if lines:
@@ -195,8 +207,6 @@ def _notes(backward: Backward) -> list[Note]:
     evaluator.on_statement = note
     try:
         backward.trials.run()
-    except Exception:
-        return []
     finally:
         evaluator.on_statement = None
     return notes

@@ -142,8 +142,7 @@ class Search:
         self._before = self._right_entries(problem.wrong)
         self._parts: dict[int, tuple[int, float, HostArray, Repair]] = {}  # by statement
         self._proof = Proof(problem, self.evaluator)
-        located = located_in(problem)
-        self._suspects = {id(n.statement) for name in problem.bad for n in located.suspects(name)}
+        self._cleared = located_in(problem).cleared()
         self._is_first = True
         self._until = self.evaluator.guard.steps + steps
 
@@ -159,7 +158,7 @@ class Search:
         with contextlib.suppress(StepsAreSpentError):
             for is_first in (True, False):  # the statements in which the mistake can be
                 self._is_first = is_first
-                for level in LEVELS if is_first or not self._suspects else LEVELS[:1]:
+                for level in LEVELS if is_first else LEVELS[:1]:
                     for make in level:
                         self._try_level(make)
                     if not self._whole():
@@ -177,7 +176,7 @@ class Search:
         known = {id(one.change.statement.node) for one in self._whole()}
         for number, ran in enumerate(self.ran):
             places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
-            places = [s for s in places if (id(s.node) in self._suspects) is self._is_first]
+            places = [s for s in places if (id(s.node) not in self._cleared) is self._is_first]
             self._try_all(ran, make(ran, places, partial(self._values_of, number)))
 
     def _values_of(self, number: int) -> list[Value]:
@@ -190,23 +189,26 @@ class Search:
         """Those inside one expression first, expression by expression."""
         above = Above(ran.tree)
         inside: dict[int, list[Change]] = {}
-        others = []
+        groups: list[list[Change]] = []
         for change in made:
             self._count()
             number, *more = above.roots_of(change)
             if number is None or more:
-                others.append(change)
+                groups.append([change])
             else:
                 inside.setdefault(number, []).append(change)
         for root, changes in inside.items():
-            others += Screen(self.trials, above, above.roots[root], changes).kept(self._count)
-        for change in others:
+            groups += Screen(self.trials, above, above.roots[root], changes).kept()
+        for group in groups:
             self._count()
-            names = self._tried([change], [above])
-            if names and not is_misplaced(ran.tree, change):
-                self.found.append(Repair(ran, change, frozenset(names)))
-            elif names is None:
-                self._note_part(Repair(ran, change, frozenset()))
+            for change in group[:MOST]:  # those that give the same on these numbers
+                names = self._tried([change], [above])
+                if names and not is_misplaced(ran.tree, change):
+                    self.found.append(Repair(ran, change, frozenset(names)))
+                elif names is None:
+                    self._note_part(Repair(ran, change, frozenset()))
+                if names or not self._is_by_chance:
+                    break
 
     def _count(self) -> None:
         self.evaluator.guard.steps += STEPS_OF_A_CHANGE
@@ -224,9 +226,9 @@ class Search:
             for one in changes:
                 stack.enter_context(one.applied())
             names = self._repaired()
-            is_proved = bool(names) and self._proof.holds(names or set())
+            self._is_by_chance = bool(names) and not self._proof.holds(names or set())
         self.evaluator.changed(nodes)
-        return names if is_proved or names is None else set()
+        return set() if self._is_by_chance else names
 
     def _repaired(self) -> set[str] | None:
         with contextlib.suppress(Exception):
@@ -253,7 +255,9 @@ class Search:
         found = []
         for name, right, limit in self._limits[: len(self.problem.bad)]:
             same = gradients[name].shape == right.shape
-            close = numpy.abs(gradients[name] - right) <= limit if same else numpy.zeros(right.shape)
+            close = (
+                numpy.abs(gradients[name] - right) <= limit if same else numpy.zeros(right.shape)
+            )
             found.append(close.reshape(-1).astype(bool))
         self._ends = numpy.cumsum([len(one) for one in found])[:-1]
         return numpy.concatenate(found)
@@ -303,8 +307,8 @@ class Screen:
         self.first: tuple[Any, ...] = ()
         self.calls = 0
 
-    def kept(self, count: Callable[[], None]) -> list[Change]:
-        """The changes that make a difference, and each one of its own."""
+    def kept(self) -> list[list[Change]]:
+        """The changes that make a difference, those together that make the same."""
         evaluator = self.evaluator
         evaluator.watched, evaluator.watcher = self.root.node, self._watch
         try:
@@ -312,13 +316,11 @@ class Screen:
                 self.trials.run()
         finally:
             evaluator.watched = evaluator.watcher = None
-        seen = {self.first}
-        found = []
+        found: dict[Any, list[Change]] = {}
         for k, signatures in self.alive.items() if self.calls else ():
-            if signatures not in seen:
-                seen.add(signatures)
-                found.append(self.changes[k][0])
-        return found
+            if signatures != self.first:
+                found.setdefault(signatures, []).append(self.changes[k][0])
+        return list(found.values())
 
     def _watch(self, frame: Frame) -> Any:
         """The value of the original; in its first rounds those of the others are noted."""

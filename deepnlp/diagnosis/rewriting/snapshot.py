@@ -24,7 +24,9 @@ class Snapshot:
         found = holders(owners, depth=7)
         self._entries = [(h.entries, _copied(h.entries)) for h in found]
         self._entries = [one for one in self._entries if one[1] is not None]
-        inside = [h.entries.values() if isinstance(h.entries, Mapping) else h.entries for h in found]
+        inside = [
+            h.entries.values() if isinstance(h.entries, Mapping) else h.entries for h in found
+        ]
         arrays = {
             id(one): one
             for entries in inside

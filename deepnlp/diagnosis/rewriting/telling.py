@@ -25,7 +25,9 @@ def guess_of(
     told = ", and ".join(one[1] for one in said)
     wish = "without it" if told.endswith("should not be there") else "with it"
     gradients = {name: problem.wrong[name] for name in repaired}
-    evidence = f"{told}: {wish if len(said) == 1 else 'with both' if len(said) == 2 else 'with all'}"
+    evidence = (
+        f"{told}: {wish if len(said) == 1 else 'with both' if len(said) == 2 else 'with all'}"
+    )
     guess = Guess(cause, f"{evidence} the gradient of {rows} is right", gradients, place=place)
     guess.removes = removes
     return guess
