@@ -5,9 +5,10 @@ stands there wrongly: an axis, an index, a name, a sign. A change counts only if
 right that were wrong, and none wrong that was right, also for other numbers and shapes.
 
 Nothing of this runs the learner's code: ``evaluator`` evaluates its syntax tree, ``guard`` and
-``allowed`` say what it may touch, ``trials`` evaluates a backward after one forward. ``locating`` compares its values with those of the tape. ``repairing`` makes and tries changes, with
-the makers in ``operators``, ``calls``, ``indices``, ``statements`` and ``substituting``; ``proof``
-tries a repair for other numbers. ``telling`` and ``wording`` put it into words.
+``allowed`` say what it may touch, ``trials`` evaluates a backward after one forward. ``locating``
+compares its values with those of the tape. ``repairing`` makes and tries changes, with the makers
+in ``operators``, ``calls``, ``indices``, ``statements`` and ``substituting``; ``proof`` tries a
+repair for other numbers. ``telling`` and ``wording`` put it into words.
 """
 
 from deepnlp.diagnosis.rewriting.locating import located

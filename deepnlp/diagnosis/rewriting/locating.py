@@ -153,7 +153,6 @@ class Located:
             if k not in cleared or (self.notes[k].is_part and self.notes[k].base in bases)
         ]
 
-
     def cleared(self) -> set[int]:
         """The statements, by ``id``, in which the mistake cannot be."""
         suspects = {n: self.suspects(n) for n in self.problem.bad}
