@@ -447,12 +447,13 @@ class Evaluator:
         return lambda frame: slice(*(one(frame) for one in bounds))
 
     def _of_BinOp(self, node: ast.BinOp) -> Code:
-        left, right, compute = self._code(node.left), self._code(node.right), self._binary
-        apply = compute[type(node.op)]
+        left, right = self._code(node.left), self._code(node.right)
+        apply = self._binary[type(node.op)]
         return lambda frame: apply(left(frame), right(frame))
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Code:
-        operand, plain, apply = self._code(node.operand), self.guard.plain, _UNARY[type(node.op)]
+        operand, plain = self._code(node.operand), self.guard.plain
+        apply: Callable[[Any], Any] = _UNARY[type(node.op)]
         return lambda frame: apply(plain(operand(frame)))
 
     def _of_Compare(self, node: ast.Compare) -> Code:

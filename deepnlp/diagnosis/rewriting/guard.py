@@ -317,7 +317,7 @@ class Guard:
         self.expect_no_hooks(kind)
 
         def make(*args: Any, **options: Any) -> Any:
-            one = object.__new__(kind)
+            one: Any = object.__new__(kind)
             if _is_learners(start):
                 self._evaluated(start)(one, *args, **options)
             return one

@@ -57,7 +57,8 @@ class Proof:
     @cached_property
     def _settings(self) -> list[Setting]:
         """The given shape with other numbers, then others; those in which right gradients stay."""
-        rng, found = numpy.random.default_rng(0), []
+        rng = numpy.random.default_rng(0)
+        found: list[Setting] = []
         for size in (None, *_sizes(self.problem.subject)):
             if len(found) == 1 + SHAPES:
                 break

@@ -324,7 +324,8 @@ class Screen:
 
     def _watch(self, frame: Frame) -> Any:
         """The value of the original; in its first rounds those of the others are noted."""
-        evaluator, known = self.evaluator, {}
+        evaluator = self.evaluator
+        known: dict[int, Any] = {}
         node, evaluator.watched = evaluator.watched, None
         value = evaluator.code(node, known, is_learning=True)(frame)
         shape = shape_of(value)

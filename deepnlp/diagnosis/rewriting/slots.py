@@ -156,7 +156,7 @@ class Above:
         """The nodes above what is changed, up to the root, by ``id``."""
         found = set()
         for slot, _ in change.puts:
-            node = slot.parent
+            node: Any = slot.parent
             while node is not None and id(node) in self._root_of:
                 found.add(id(node))
                 node = self._parent.get(id(node))
