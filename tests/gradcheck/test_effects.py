@@ -203,7 +203,9 @@ def test_what_a_view_by_strides_must_not_reach_is_refused():
         "[0] * 10**12", "10 ** 10**9", "1 << 10**12", "np.tile(x, 10**9)", "np.outer(y, y)",
         "y[:, None] * y", "np.bincount([10**12])", "list(range(10**12))", "np.repeat(x, 10**10)",
         "np.pad(x, 10**6)", "x.repeat(10**10)", "np.einsum('i,j->ij', y, y)",
-        "y[:, None] @ y[None]", "np.linspace(0, 1, 10**10)", "np.add.outer(y, y)", "'a' * 10**12",
+        "y[:, None] @ y[None]", "np.linspace(0, 1, 10**10)",
+        "np.zeros_like(x, shape=(10**6, 10**6))", "np.fft.fft(y, 10**10)", "pow(10, 10**9)",
+        "np.add.outer(y, y)", "'a' * 10**12",
     ],
 )  # fmt: skip
 def test_what_takes_too_much_memory_is_refused(text):

@@ -10,7 +10,7 @@ import numpy
 
 _BUILTINS = """
     abs all any bool complex dict divmod enumerate filter float frozenset getattr hasattr int
-    isinstance issubclass len list map max min next pow range repr reversed round set setattr slice
+    isinstance issubclass len list map max min next range repr reversed round set setattr slice
     sorted str sum tuple type zip
 """
 BUILTINS = frozenset(_BUILTINS.split())
@@ -35,7 +35,7 @@ _NUMPY = """
     fliplr flipud full full_like hsplit hstack identity ifft iinfo imag indices inner insert inv
     irfft isclose isin isnan isreal isscalar iscomplexobj ix_ kron lexsort linspace logspace matmul
     matrix_rank matrix_transpose max maximum mean median meshgrid min moveaxis multi_dot nan_to_num
-    nanmax nanmean nanmin nansum ndarray ndenumerate ndim ndindex nonzero norm ones ones_like outer
+    nanmax nanmean nanmin nansum ndenumerate ndim ndindex nonzero norm ones ones_like outer
     pad partition percentile permute_dims pinv prod promote_types ptp put put_along_axis quantile
     ravel ravel_multi_index real real_if_close repeat require reshape resize result_type rfft roll
     rollaxis rot90 round row_stack searchsorted select shape shares_memory size slogdet
@@ -47,8 +47,8 @@ NUMPY = frozenset(_NUMPY.split())
 """Functions and classes of NumPy that only compute; all ufuncs and types of numbers besides."""
 
 _LIBRARIES = {
-    "math": " ".join(vars(math)),
-    "operator": "add sub mul truediv matmul neg pow getitem itemgetter gt lt ge le",
+    "math": " ".join(vars(math).keys() - {"factorial", "comb", "perm"}),
+    "operator": "add sub truediv neg getitem itemgetter gt lt ge le",
     "itertools": "accumulate chain combinations islice pairwise permutations product zip_longest",
     "functools": "reduce",
     "collections": "OrderedDict defaultdict deque namedtuple",
@@ -74,7 +74,7 @@ LARGEST = 1 << 22
 _GROWS = """
     zeros ones empty full indices eye identity tri arange linspace logspace diag diagflat vander
     bincount tile repeat pad broadcast_to resize einsum dot matmul inner tensordot outer kron
-    meshgrid ix_
+    meshgrid ix_ zeros_like ones_like empty_like full_like fft ifft rfft irfft
 """
 GROWS = frozenset(_GROWS.split())
 """Functions of which the result may be larger than what goes in."""
@@ -86,6 +86,8 @@ def size_of_result(name: str, args: tuple[Any, ...], options: dict[str, Any]) ->
     first = values[0] if values else 1
     if name in ("zeros", "ones", "empty", "full", "indices"):
         return _whole(first)
+    if name.endswith("_like"):
+        return _whole(options.get("shape", 1))
     if name in ("eye", "identity", "tri"):
         return _whole(first) * max(map(_whole, values[:2]))
     if name in ("linspace", "logspace"):
@@ -97,7 +99,7 @@ def size_of_result(name: str, args: tuple[Any, ...], options: dict[str, Any]) ->
         return _size(first) ** 2
     if name == "bincount":
         return int(numpy.max(first, initial=0)) + max(map(_whole, values[2:]), default=0)
-    if name in ("tile", "repeat", "pad", "broadcast_to", "resize"):
+    if name in ("tile", "repeat", "pad", "broadcast_to", "resize") or name.endswith("fft"):
         return _size(first) * math.prod(_whole(one) for one in values[1:])
     if name == "einsum":
         return _size_of_einsum(args)

@@ -22,7 +22,7 @@ _BINARY = {
     ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
     ast.RShift: "rshift", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
 }  # fmt: skip
-_UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+_UNARY: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
           ast.Not: operator.not_}  # fmt: skip
 _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le,
@@ -453,7 +453,7 @@ class Evaluator:
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Code:
         operand, plain = self._code(node.operand), self.guard.plain
-        apply: Callable[[Any], Any] = _UNARY[type(node.op)]
+        apply = _UNARY[type(node.op)]
         return lambda frame: apply(plain(operand(frame)))
 
     def _of_Compare(self, node: ast.Compare) -> Code:

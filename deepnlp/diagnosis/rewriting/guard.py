@@ -342,6 +342,7 @@ class Guard:
 
 _SPECIAL: dict[Any, Any] = {
     getattr: Guard._getattr, setattr: Guard._setattr, range: Guard._range,
+    pow: lambda guard, a, b: guard.binary(operator.pow)(a, b),
     print: lambda guard, *args, **options: None,  # silent where it is not the learner's own run
 }  # fmt: skip
 _OPEN = (ModuleType, FunctionType, MethodType, numpy.ufunc)
@@ -372,7 +373,7 @@ def is_listed(function: Any) -> bool:
         of_numbers = _is_plain(owner) or isinstance(owner, numpy.ufunc)
         return (of_numbers and name in allowed.METHODS) or _is_of_the_package(function)
     if room == "builtins":
-        return name in ("print", *allowed.BUILTINS) and getattr(builtins, name) is function
+        return name in ("print", "pow", *allowed.BUILTINS) and getattr(builtins, name) is function
     if room == "numpy":
         return name in allowed.NUMPY
     return name in allowed.LIBRARIES.get(room, ()) or _is_of_the_package(function)
