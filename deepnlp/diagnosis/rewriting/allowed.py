@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 import numpy
@@ -53,6 +53,7 @@ _LIBRARIES = {
     "functools": "reduce",
     "collections": "OrderedDict defaultdict deque namedtuple",
     "copy": "copy deepcopy",
+    "inspect": "isroutine isclass",
     "scipy": "erf expit logit log_softmax softmax logsumexp convolve2d correlate2d",
 }
 LIBRARIES = {module: frozenset(names.split()) for module, names in _LIBRARIES.items()}
@@ -63,7 +64,7 @@ PACKAGE = frozenset({"backend", "kernels", "layer", "layers", "models", "paramet
 
 PLAIN = frozenset({
     numpy.ndarray, int, float, bool, complex, str, tuple, list, dict, set, frozenset, deque, range,
-    slice, type(None), type(Ellipsis), bytes, *numpy.sctypeDict.values(),
+    slice, type(None), type(Ellipsis), bytes, OrderedDict, defaultdict, *numpy.sctypeDict.values(),
 })  # fmt: skip
 """Types whose operators and methods only compute."""
 

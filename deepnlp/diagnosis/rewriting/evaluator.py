@@ -586,7 +586,8 @@ class Evaluator:
         return lambda frame: [value(inner) for inner in rounds(frame)]
 
     def _of_GeneratorExp(self, node: ast.GeneratorExp) -> Code:
-        return self._of_ListComp(node)
+        values = self._of_ListComp(node)
+        return lambda frame: iter(values(frame))
 
     def _of_SetComp(self, node: ast.SetComp) -> Code:
         values = self._of_ListComp(node)
