@@ -8,12 +8,14 @@ explain single gradients follow. An unexplained gradient is reported as unknown,
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy
 
 from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.naming import named, with_reasons
 from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.diagnosis.rewriting import located
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.report import Row
@@ -57,6 +59,10 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         if not row.causes:
             guess = describe(problem, row)
             row.causes = [Cause(guess.cause, f"{problem.owner}: {guess.evidence}")]
+    for row in bad:
+        first = row.causes[0]
+        if not first.place and row.error > TRACE:  # no line is quoted
+            row.causes[0] = replace(first, evidence=first.evidence + located(problem, row.name))
 
 
 def describe(problem: Problem, row: Row) -> Guess:

@@ -18,7 +18,8 @@ from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.causes import FACTOR
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
-from deepnlp.gradcheck.subject import LABELS, Subject
+from deepnlp.gradcheck.names import LABELS
+from deepnlp.gradcheck.subject import Subject
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from deepnlp.diagnosis.mistakes import EDITS, OF_ALL_ROWS, OF_ONE_ROW
 from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem
-from deepnlp.diagnosis.rewriting import SECONDS, repairs
+from deepnlp.diagnosis.rewriting import STEPS, repairs
 from deepnlp.gradcheck import causes as c
 
 SPECIFIC = (
@@ -105,10 +105,10 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
     return found
 
 
-def repairs_of(problem: Problem, seconds: float = SECONDS) -> list[Guess]:
+def repairs_of(problem: Problem, steps: int = STEPS) -> list[Guess]:
     """Changes of the learner's backward that make wrong gradients right, looked for once."""
     found: list[Guess] = problem.recall(
-        "repairs", lambda: list(_guesses(repairs(problem, seconds)))
+        "repairs", lambda: list(_guesses(repairs(problem, steps)))
     )
     return found
 

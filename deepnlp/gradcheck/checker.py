@@ -105,9 +105,9 @@ def check_gradients(
     Notes
     -----
     The code that is checked runs as it is, a few dozen times for the numbers of the complex step
-    or the differences. Where a gradient is wrong, its backward may run in changed forms as well, if
-    all that it calls only computes (:mod:`deepnlp.diagnosis.rewriting.purity`). One check runs at a
-    time; others, in other threads, wait for it.
+    or the differences. Where a gradient is wrong, changed forms of its backward are evaluated as
+    well, and never run (:mod:`deepnlp.diagnosis.rewriting`). One check runs at a time; others, in
+    other threads, wait for it.
 
     Examples
     --------

@@ -7,6 +7,7 @@ is such a layer with an ``example``, the text that draws its arguments and input
 """
 
 import importlib.util
+import os
 import sys
 import tempfile
 import tomllib
@@ -242,7 +243,7 @@ def make(layer: Layer, arguments: Arguments, edits: tuple[tuple[str, str], ...] 
 
 def _import(source: str) -> ModuleType:
     """A module of this source, written to a temporary file."""
-    name = f"learner_{next(_number)}"
+    name = f"learner_{os.getpid()}_{next(_number)}"  # processes share the folder
     path = Path(_folder.name) / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
