@@ -16,9 +16,9 @@ import numpy
 from deepnlp.diagnosis.reverse import Edit, Joined
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.causes import FACTOR
+from deepnlp.gradcheck.names import LABELS
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
-from deepnlp.gradcheck.names import LABELS
 from deepnlp.gradcheck.subject import Subject
 
 

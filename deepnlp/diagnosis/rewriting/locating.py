@@ -251,10 +251,11 @@ def _gradients(trace: Trace) -> HostArray:
     """All numbers that are a gradient, or a part of one: of one use, or of the later ones."""
     adjoint, sums = trace.adjoint, numpy.zeros(trace.tape.size)
     found = [adjoint]
-    for number in reversed(range(len(trace.nodes))):
-        node = trace.nodes[number]
-        for tickets, part in trace.backward(number, adjoint[node.tickets]):
-            alone = numpy.zeros(tickets.shape)
+    for node in reversed(trace.nodes):
+        parts = node.vjp(adjoint[node.tickets], [v for v, _ in node.operands], node.values)
+        for (_, tickets), part, carries in zip(node.operands, parts, node.carries):
+            if not carries:
+                continue
             whole = numpy.broadcast_to(part, numpy.broadcast_shapes(part.shape, tickets.shape))
             numpy.add.at(sums, numpy.broadcast_to(tickets, whole.shape), whole)
             alone = _summed(whole, tickets.shape)
