@@ -1,8 +1,5 @@
 """Solutions of lesson 11; the builder folds each below its exercise."""
 
-from collections import Counter
-from itertools import pairwise
-
 import numpy as np
 
 from deepnlp.backend.functions import softmax
@@ -12,11 +9,12 @@ from deepnlp.lessons.exercises import check
 # %%
 # Solution 11.1
 def most_frequent_solution(words):
-    counts = Counter()
+    counts = {}
     for word, count in words.items():
-        for pair in pairwise(word):
-            counts[pair] += count
-    return counts.most_common(1)[0][0]
+        for k in range(len(word) - 1):
+            pair = word[k], word[k + 1]
+            counts[pair] = counts.get(pair, 0) + count
+    return max(counts, key=counts.get)
 
 
 check("11.1", most_frequent_solution)
