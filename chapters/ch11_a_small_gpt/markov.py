@@ -20,7 +20,7 @@ from deepnlp import no_backward
 from deepnlp.files.tables import table
 from deepnlp.lessons.script import config_from_arguments
 from deepnlp.models import GPT
-from deepnlp.optimizers import Adam
+from deepnlp.optimizers import Adam, clip_gradients
 from deepnlp.plots import curves
 
 
@@ -31,10 +31,11 @@ class Config:
     symbols: int = 3
     length: int = 64
     D: int = 32
-    steps: int = 1500
-    every: int = 25
+    steps: int = 1000
+    every: int = 20
     batch: int = 64
-    lr: float = 0.003
+    lr: float = 0.006
+    warmup: int = 50
     seeds: int = 3
     out: str = "runs/ch11"
 
@@ -96,15 +97,17 @@ def train(blocks: int, seed: int, tested: np.ndarray, config: Config) -> list[fl
     """The loss on new chains, every so many steps."""
     rng = np.random.default_rng(seed)
     model = GPT(config.symbols, config.D, blocks, heads=1, context=config.length, rng=rng)
-    optimizer, losses = Adam(model.parameters(), lr=config.lr), []
+    optimizer, losses = Adam(model.parameters(), betas=(0.9, 0.99)), []
     for step in range(config.steps + 1):
         if step % config.every == 0:
             with no_backward():
                 losses.append(float(model.forward(tested[:, :-1], tested[:, 1:])))
+        optimizer.lr = config.lr * min(1, (step + 1) / config.warmup)
         x = chains(rng, config.batch, config)
         model.forward(x[:, :-1], x[:, 1:])
         model.zero_grad()
         model.backward()
+        clip_gradients(model.parameters(), 1.0)
         optimizer.step()
     return losses
 
