@@ -11,6 +11,7 @@ from deepnlp.lessons.experiments import (
     DEMOS,
     cells,
     clipping,
+    depth,
     memory,
     open_brackets,
     phase,
@@ -33,6 +34,7 @@ SMALL = {
         names_distances=(5, 30), adding_distances=(5,), names_updates=250, adding_updates=60,
         tested=200,
     ),
+    "depth": depth.Config(stacks=2, blocks=8, N=2, T=8, D=16),
     "tying": tying.Config(vocab_size=150, tokens=3000, valid_tokens=300, H=12, epochs=2),
     "skipgram-tying": skipgram_tying.Config(worlds=1, words=12, kinds=3, sizes=(2, 12), steps=500),
 }  # fmt: skip
