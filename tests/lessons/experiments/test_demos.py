@@ -161,3 +161,12 @@ def test_a_tied_skip_gram_cannot_make_a_word_unlikely_beside_itself(outcomes):
     true = joint / joint.sum(axis=1, keepdims=True)
     less = np.outer(np.diag(true), np.diag(true)) < true * true.T
     assert np.mean(less[kind[:, None] != kind]) > 0.9
+
+
+def test_without_roads_positions_become_equal_and_gradients_stay(outcomes):
+    found = outcomes["depth"]
+    first, last, none = (float(shares[-1]) for shares in found.apart.values())
+    assert none < 0.2 * last < last < first
+    for norms in found.gradients.values():
+        assert norms[-1] == pytest.approx(1)
+        assert 0.05 < norms[0] < 20
