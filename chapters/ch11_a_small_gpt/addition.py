@@ -1,15 +1,15 @@
 """Sums of three digits by a small GPT, with the digits of the sum in order and reversed.
 
 A sum is written from left to right, but carries go from right to left: the first digit of 457+543
-needs all the others. Written from its last digit, 457+543=0001, each digit needs only three numbers:
-two digits and a carry (Lee et al. 2023, arXiv 2307.03381). The loss is that of the sum alone.
-After each epoch the models write the sums of numbers that are not in the training data, in
-either order of the two; a sum is right if all of its digits are.
+needs all the others. Written from its last digit, 457+543=0001, each digit needs three numbers
+only, two digits and a carry (Lee et al. 2023, arXiv 2307.03381). The loss is that of the sum
+alone. After each epoch the models write the sums of 2,000 pairs of numbers that are not in the
+training data, in neither order; a sum is right if all of its digits are.
 
     python chapters/ch11_a_small_gpt/addition.py
 
 Data: sums, drawn at random.
-Time: TIME
+Time: about ten minutes on one core.
 Expect: EXPECT
 """
 
@@ -61,18 +61,18 @@ def main(config: Config) -> dict[str, np.ndarray]:
         found[name] = np.array([train(order, seed, config) for seed in seeds])
         seconds = (time.process_time() - begun) / (config.seeds * config.epochs)
         last = " ".join(f"{100 * share:.2f}" for share in found[name][:, -1])
-        solved = " ".join(str(epochs_to(0.999, shares)) for shares in found[name])
-        rows.append([name, last, solved, f"{seconds:.1f}"])
+        reached = " ".join(str(epochs_to(0.999, shares)) for shares in found[name])
+        rows.append([name, last, reached, f"{seconds:.1f}"])
     headings = [">right, % (each seed)", ">epochs to 99.9 %", ">processor s per epoch"]
     print(table(["digits of the sum", *headings], rows))
     folder = Path(config.out)
     folder.mkdir(parents=True, exist_ok=True)
     epochs = np.arange(1, config.epochs + 1)
-    ends = {name: 100 * shares[:, -1].mean() for name, shares in found.items()}
+    solved = {name: epochs_to(0.999, shares.mean(axis=0)) for name, shares in found.items()}
     curves(
         {name: (epochs, 100 * shares.mean(axis=0)) for name, shares in found.items()},
-        title=f"Sums of {config.digits} digits that were not trained on: {ends['reversed']:.1f} % "
-        f"right\nwith digits reversed, {ends['in order']:.1f} % in order (mean of the seeds)",
+        title=f"99.9 % of new sums are right after {solved['reversed']} epochs with the digits "
+        f"reversed,\nafter {solved['in order']} in order (mean of the seeds)",
         xlabel="epoch",
         ylabel="sums that are right (%)",
         path=folder / "addition.png",

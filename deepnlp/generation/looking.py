@@ -46,7 +46,7 @@ def look(model: Any, text: str) -> tuple[list[str], HostArray]:
     (2, 4, 3, 3)
     """
     vocab = vocabulary_of(model)
-    blocks = [layer for layer in model.layers if isinstance(layer, TransformerBlock)]
+    blocks: list[Any] = [layer for layer in model.layers if isinstance(layer, TransformerBlock)]
     if not blocks:
         raise ValueError("this model has no heads of attention: train one with --model gpt")
     tokens = tokenize_prompt(vocab, text)
