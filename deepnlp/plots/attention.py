@@ -124,11 +124,12 @@ def attention_heads(
             axes.imshow(weights[block, head], cmap=COLOURS, vmin=0, vmax=1)
             axes.spines[:].set_color("#BBBBBB")
             axes.tick_params(labelsize=6.5, length=0)
+            axes.tick_params(axis="x", rotation=0 if max(map(len, names)) == 1 else 90)
             if block == 0:
                 axes.set_title(f"head {head + 1}", fontsize=9, color=GREY)
         row[0].set_ylabel(f"block {block + 1}", fontsize=9, color=GREY)
     panels[0, 0].set_yticks(range(T), names)
-    panels[-1, 0].set_xticks(range(T), names, rotation=0 if max(map(len, names)) == 1 else 90)
+    panels[-1, 0].set_xticks(range(T), names)
     _scale(figure, panels, 2 / height)
     return saved(figure, path)
 

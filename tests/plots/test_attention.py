@@ -83,8 +83,14 @@ def test_each_head_has_its_map(blocks: int, heads: int, T: int, tmp_path: Path) 
     figure.draw_without_rendering()
     rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert rows == [*"ab␣", "end", *"cdefghijklmnopqrstuv"][:T]
-    columns = figure.axes[-1 - heads].get_xticklabels()
-    assert not overlaps([label.get_window_extent() for label in columns])
+
+
+def test_words_below_the_maps_of_heads_do_not_overlap() -> None:
+    figure = attention_heads(["the", "incomprehensibilities", "of", "cats"], causal(2, 3, 4))
+    figure.draw_without_rendering()
+    lowest = [label for axes in figure.axes[3:6] for label in axes.get_xticklabels()]
+    assert len(lowest) == 12
+    assert not overlaps([label.get_window_extent() for label in lowest])
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 3, 4), (0, 2, 3, 3)])
