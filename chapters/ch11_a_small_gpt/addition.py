@@ -12,7 +12,7 @@ Data: sums, drawn at random.
 Time: about nine minutes on one core.
 Expect: at the end all sums are right, with three seeds and in both orders. 99.9 % are right after
 5, 6 and 9 epochs with the digits reversed, after 6, 8 and 7 in order. In order 74 to 85 % are right
-after 2 epochs already, and the rest comes slowly; reversed, hardly any for 1 to 5 epochs, and then
+after 2 epochs already, and the rest comes slowly; reversed, few for 1 to 5 epochs, and then
 most within one or two. That reversed digits need less training, as the paper reports, does not show
 here, where all numbers are padded to three digits.
 """
