@@ -107,9 +107,7 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
 
 def repairs_of(problem: Problem, steps: int = STEPS) -> list[Guess]:
     """Changes of the learner's backward that make wrong gradients right, looked for once."""
-    found: list[Guess] = problem.recall(
-        "repairs", lambda: list(_guesses(repairs(problem, steps)))
-    )
+    found: list[Guess] = problem.recall("repairs", lambda: list(_guesses(repairs(problem, steps))))
     return found
 
 
