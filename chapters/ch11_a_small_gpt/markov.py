@@ -7,7 +7,7 @@ one and of two blocks, with their distance from the better one.
     python chapters/ch11_a_small_gpt/markov.py
 
 Data: chains, drawn at random.
-Time: about ten minutes on one core.
+Time: about three minutes on one core.
 Expect: EXPECT
 """
 
@@ -31,7 +31,7 @@ class Config:
     symbols: int = 3
     length: int = 64
     D: int = 32
-    steps: int = 1000
+    steps: int = 600
     every: int = 20
     batch: int = 64
     lr: float = 0.006
