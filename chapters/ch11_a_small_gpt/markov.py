@@ -8,7 +8,8 @@ one and of two blocks, with their distance from the better one.
 
 Data: chains, drawn at random.
 Time: about three minutes on one core.
-Expect: EXPECT
+Expect: counting single symbols 1.0314 nats, counting pairs 0.9146. With two blocks 0.9234, 0.9246
+and 0.9209 (three seeds), about 1 % above the better one; with one block 1.015 to 1.018.
 """
 
 from dataclasses import dataclass
