@@ -8,7 +8,7 @@ its state. Losses are in bits per byte of the validation text.
     python chapters/ch11_a_small_gpt/gpt_against_lstm.py --corpora pydocs
 
 Data: pydocs, which is built in; with --corpora "pydocs tinyshakespeare wikitext-2" the others, too.
-Time: about 20 minutes for each corpus on one core.
+Time: about 12 minutes for each corpus on one core.
 Expect: see docs/results/gpt-against-lstm.md.
 """
 
@@ -62,19 +62,14 @@ def main(config: Config) -> dict[str, Any]:
         size = None if name == "tinyshakespeare" else config.vocab_size
         corpus = load_corpus(name, vocab_size=size, **options)
         print(corpus.describe(), flush=True)
-        log = {"config": asdict(config), "bytes": bytes_of(corpus, config), "runs": {}}
+        read = corpus.vocab.detokenize(corpus.vocab.decode(corpus.valid[1 : config.measured]))
+        log = {"config": asdict(config), "bytes": len(read.encode("utf-8")), "runs": {}}
         for kind in ("GPT", "LSTM"):
             log["runs"][kind] = [train(kind, corpus, seed, config) for seed in range(config.seeds)]
         (folder / f"{name}.json").write_text(json.dumps(log) + "\n", encoding="utf-8")
         report(name, log, folder)
         found[name] = log
     return found
-
-
-def bytes_of(corpus: Corpus, config: Config) -> int:
-    """The bytes of the measured part of the validation text."""
-    tokens = corpus.vocab.decode(corpus.valid[1 : config.measured])
-    return len(corpus.vocab.detokenize(tokens).encode("utf-8"))
 
 
 def fresh(kind: str, V: int, seed: int, config: Config) -> Any:
@@ -123,20 +118,27 @@ def bits(log: dict[str, Any], run: dict[str, Any]) -> np.ndarray:
     return np.array(run["nats"]) * (log["config"]["measured"] - 1) / log["bytes"] / np.log(2)
 
 
-def report(name: str, log: dict[str, Any], folder: Path) -> None:
-    """Print a table, and draw the losses against the seconds."""
-    runs = log["runs"]
+def rows(log: dict[str, Any]) -> list[list[str]]:
+    """Cells of the table: a row for each model."""
+    runs, found = log["runs"], []
     least = min(np.mean([run["seconds"][-1] for run in of]) for of in runs.values())
-    rows, lines = [], {}
     for kind, of in runs.items():
         ends = [bits(log, run)[-1] for run in of]
         then = [np.interp(least, run["seconds"], bits(log, run)) for run in of]
-        seconds = np.mean([run["seconds"] for run in of], axis=0)
         shown = [" ".join(f"{one:.3f}" for one in some) for some in (ends, then)]
-        rows.append([kind, f"{of[0]['parameters']:,}", *shown, f"{seconds[-1]:.0f}"])
-        lines[kind] = (seconds, np.mean([bits(log, run) for run in of], axis=0))
-    heads = ["model", ">parameters", ">bits per byte", f">after {least:.0f} s", ">s in all"]
-    print(table(heads, rows), flush=True)
+        seconds = np.mean([run["seconds"][-1] for run in of])
+        found.append([kind, f"{of[0]['parameters']:,}", *shown, f"{seconds:.0f}"])
+    return found
+
+
+def report(name: str, log: dict[str, Any], folder: Path) -> None:
+    """Print a table, and draw the losses against the seconds."""
+    heads = ["model", ">parameters", ">bits per byte", ">after as many seconds", ">s in all"]
+    print(table(heads, rows(log)), flush=True)
+    lines = {}
+    for kind, of in log["runs"].items():
+        both = [(run["seconds"], bits(log, run)) for run in of]
+        lines[kind] = tuple(np.mean(both, axis=0))
     title = f"{name}: {' and '.join(f'{k} {of[1][-1]:.3f}' for k, of in lines.items())} in the end"
     labels = {"xlabel": "processor seconds of training", "ylabel": "bits per byte (validation)"}
     curves(lines, title=title, path=folder / f"{name}.png", **labels)

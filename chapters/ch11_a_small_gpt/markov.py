@@ -7,8 +7,9 @@ one and of two blocks, with their distance from the better one.
     python chapters/ch11_a_small_gpt/markov.py
 
 Data: chains, drawn at random.
-Time: about ten minutes on one core.
-Expect: EXPECT
+Time: about three minutes on one core.
+Expect: counting single symbols 1.0314 nats, counting pairs 0.9146. With two blocks 0.9234, 0.9246
+and 0.9209 (three seeds), about 1 % above the better one; with one block 1.015 to 1.018.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Config:
     symbols: int = 3
     length: int = 64
     D: int = 32
-    steps: int = 1000
+    steps: int = 600
     every: int = 20
     batch: int = 64
     lr: float = 0.006
