@@ -229,10 +229,12 @@ class Problem:
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
-        """All names that fit a multiple, such as ``"2 = N"``."""
+        """All names that fit a multiple, such as ``"2 = N"``; the number itself is one."""
         size, sign = abs(factor), "-" if factor < 0 else ""
         names = [sign + name for name, value in self.factors if abs(value / size - 1) < 1e-5]
-        return " = ".join(names) if names else f"{factor:.6g}"
+        if not any(re.fullmatch(r"[-\d./]+", name) for name in names):
+            names.append(f"{factor:.6g}")
+        return " = ".join(names)
 
     def tolerance(self, name: str) -> float:
         """How close a prediction must come to what was found.

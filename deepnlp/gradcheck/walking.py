@@ -56,6 +56,10 @@ class Fields(MutableMapping[str, Any]):
             self._slots = [s for s in slots if hasattr(owner, s) and not s.startswith("__")]
             self._names = [*self._slots, *self._dict]
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Fields:
+        """Those of the copy; of a function or a class, which are not copied, the same."""
+        return Fields(copy.deepcopy(self.owner, memo))
+
     def __getitem__(self, name: str) -> Any:
         if name in self._cells:
             return self._cells[name].cell_contents

@@ -79,6 +79,7 @@ class TransformerTranslator(EncoderDecoder):
 
     Examples
     --------
+    >>> from deepnlp.backend import xp
     >>> model = TransformerTranslator(10, 8, embed_size=8, layers=1, heads=2)
     >>> source, inputs = xp.asarray([[1, 2, 3], [4, 5, 0]]), xp.asarray([[0, 1], [0, 3]])
     >>> loss = model.forward(source, [3, 2], inputs, targets=xp.asarray([[1, 7], [3, -1]]))

@@ -141,7 +141,7 @@ class RandomWindows:
     >>> windows = RandomWindows(np.arange(100), 2, 3, steps=5, rng=np.random.default_rng(0))
     >>> inputs, targets = windows[0]
     >>> inputs.tolist(), targets.tolist()
-    ([[81, 82, 83], [61, 62, 63]], [[82, 83, 84], [62, 63, 64]])
+    ([[82, 83, 84], [61, 62, 63]], [[83, 84, 85], [62, 63, 64]])
     """
 
     def __init__(

@@ -165,7 +165,8 @@ def test_a_pipe_in_place_of_a_part_or_the_lock(get, server):
     lock.unlink()
     get.file.unlink()
     os.mkfifo(get.file)
-    get(whole(BODY))
+    with pytest.raises(ValueError, match="it is a device or a pipe, and no file"):
+        get(whole(BODY))
 
 
 # --- Lies ----------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_a_missing_file_is_named(name, folder):
         ({"vocab_size": 10**12}, f"the tensors have {V}"),
         ({"n_inner": 8}, "n_inner = 8, the tensors have 16"),
         ({"n_head": None}, "heads should be a whole number"),
-        ({"n_head": 3}, "heads should divide"),
+        ({"n_head": 3}, "D a multiple of the number of heads"),
         ({"activation_function": []}, "unhashable"),
         ({"activation_function": "tanh"}, "'tanh', expected one of gelu_new"),
         ({"resid_pdrop": 2.0, "attn_pdrop": 2.0, "embd_pdrop": 2.0}, "dropout should be"),
