@@ -398,10 +398,12 @@ curves(
 # fast.) With roads more than half of $x$ still does<!--= min(apart[name][:, -1].min() for name in
 # ("norm first", "norm last")) > 0.5 -->.
 #
-# Norm first and norm last look alike here. They differ in training: with the norm last the
-# gradients of the upper blocks' weights are large at the start, and deep stacks are trained with a
+# Norm first and norm last look alike here. In training, the gradients of the upper blocks' weights
+# are large at the start where the norm comes last, and deep stacks of this kind are trained with a
 # learning rate that begins near zero, the *warm-up*; with the norm first they do without it (Xiong
-# et al. 2020). Since GPT-2 the norm usually comes first.
+# et al. 2020, for translation). Not everything deep needs this: the task of section 7 is learned
+# by 12 blocks of either kind, with and without warm-up (`chapters/ch10_the_transformer/norms.py`).
+# Since GPT-2 the norm usually comes first.
 #
 # ## 7 A network that reverses
 #

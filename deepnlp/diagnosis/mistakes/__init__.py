@@ -61,7 +61,7 @@ OF_ALL_ROWS = (
 EDITS = (
     _checked(terms.scaled_terms, slopes.wrong_slopes, slopes.wrong_maxima),
     _checked(terms.loss_gradients, terms.updated_weights, terms.forgotten_gradients),
-    _checked(terms.other_gradients, terms.other_factors),
+    _checked(terms.other_gradients, terms.other_factors, slopes.other_slopes),
     _checked(
         terms.some_runs,
         terms.one_user,
@@ -69,6 +69,7 @@ EDITS = (
         terms.other_places,
         terms.unused_conditions,
     ),
+    _checked(terms.some_entries),
     _checked(terms.moved_axes, terms.two_signs, terms.other_orders),
 )
 """Edits that are tried over all operations, in the same way."""

@@ -17,6 +17,7 @@ from deepnlp.diagnosis.mistakes.edges import (
     is_whole_statement,
     moves,
     name_of_operand,
+    name_of_ticket,
     values_of,
 )
 from deepnlp.diagnosis.mistakes.slopes import activations
@@ -27,10 +28,10 @@ from deepnlp.diagnosis.reverse import Edit, Joined, Run
 from deepnlp.gradcheck import causes as c
 
 _PARTS = {
-    "first": slice(0, 1),
-    "last": slice(-1, None),
-    "all but the first": slice(1, None),
-    "all but the last": slice(0, -1),
+    "first": (slice(0, 1), "0"),
+    "last": (slice(-1, None), "-1"),
+    "all but the first": (slice(1, None), "1:"),
+    "all but the last": (slice(0, -1), ":-1"),
 }
 _PRODUCTS = ("multiply", "divide", "matmul", "einsum")
 _FEWEST = 3  # entries that must agree with one factor that is free
@@ -143,7 +144,7 @@ def some_runs(problem: Problem) -> Iterator[Guess]:
     """
     for edge in edges(problem):
         n = edge.numbers
-        for part, kept in _PARTS.items() if len(n) > 1 and edge.j >= 0 else ():
+        for part, (kept, _) in _PARTS.items() if len(n) > 1 and edge.j >= 0 else ():
             cause = c.TIME_SHIFTED if "all but" in part and len(n) > 2 else c.ASSIGNED
             edit = edge.scaled(0.0, sorted(set(n) - set(n[kept])))
             yield say("some runs", edit, cause=cause, count=len(n), part=part, **edge.words)
@@ -153,7 +154,7 @@ def some_runs(problem: Problem) -> Iterator[Guess]:
 
 
 def one_user(problem: Problem) -> Iterator[Guess]:
-    """Of several uses of a value, only one counts.
+    """Of several uses of a value, only one counts, or two are missing.
 
     Wrong: three times ``dx = ...``. Right: ``dx = ...`` and two times ``dx += ...``.
     """
@@ -172,6 +173,10 @@ def one_user(problem: Problem) -> Iterator[Guess]:
             if len(set(numbers)) == len(numbers):
                 edit = Joined([edge.scaled(0.0) for edge in others])
                 yield say("one user", edit, count=count, **kept.words)
+        for one, other in itertools.combinations(several, 2) if 3 < count < 7 else ():
+            if not set(one.numbers) & set(other.numbers):
+                edit = Joined([one.scaled(0.0), other.scaled(0.0)])
+                yield say("two users", edit, second=other.line, **one.words)
 
 
 def constant_statistics(problem: Problem) -> Iterator[Guess]:
@@ -205,6 +210,10 @@ def _is_spread(edge: Edge) -> bool:
 
 def _always(g: HostArray, _: Run) -> HostArray:
     return g
+
+
+def _masked(mask: HostArray, run: Run) -> HostArray:
+    return run.g * mask
 
 
 def forgotten_gradients(problem: Problem) -> Iterator[Guess]:
@@ -265,6 +274,50 @@ def _between(problem: Problem, later: int, known: set[int]) -> str:
     if node.op == "multiply" and not all(node.carries):
         return c.MASK_MISSING if problem.is_random else c.TERM_MISSING
     return c.WRONG_VALUE
+
+
+def some_entries(problem: Problem) -> Iterator[Guess]:
+    """Of a gradient, only the first or the last entry along an axis counts, or one is left out.
+
+    Wrong: ``np.add.at(dE, ids, ds[:, :1] * O)``. Right: with all columns of ``ds``.
+    """
+    for edge in edges(problem):
+        node = edge.first
+        if edge.j >= 0 and node.op not in ("multiply", "sum", "einsum", "matmul"):
+            continue
+        for axis, size in enumerate(node.values.shape):
+            for part, (kept, index) in _PARTS.items() if size > 1 else ():
+                mask = numpy.zeros(node.values.shape)
+                mask[(slice(None),) * axis + (kept,)] = 1.0
+                cause = c.TIME_SHIFTED if "all but" in part and size > 2 else c.TERM_MISSING
+                if cause == c.TERM_MISSING and _is_weight_along(edge, axis):
+                    cause = c.NOT_SUMMED_T if axis else c.NOT_SUMMED_N
+                edit = edge.edit(incoming=partial(_masked, mask))
+                kind, name = _result(edge)
+                words = {"index": f"[{', '.join([':'] * axis + [index])}]", "incoming": name}
+                words |= {"count": str(size), "axis": str(axis), "part": part, "kind": kind}
+                yield say("some entries", edit, cause=cause, **words, **edge.words)
+
+
+def _is_weight_along(edge: Edge, axis: int) -> bool:
+    """Whether a weight serves all places along an axis of the result, so that they are summed."""
+    if edge.j < 0 or edge.first.op in ("sum", "einsum", "matmul"):
+        return False
+    name = name_of_ticket(edge.problem, int(edge.tickets().max(initial=0)))
+    if name is None or name in edge.problem.subject.input_names:
+        return False
+    shape = edge.tickets().shape
+    own = axis - (edge.first.values.ndim - len(shape))
+    return own < 0 or shape[own] == 1
+
+
+def _result(edge: Edge) -> tuple[str, str]:
+    """What the entries of a result are, and what backward calls the gradient with respect to it."""
+    own, target = edge.first.tickets, edge.first.site.target
+    for k, tickets in enumerate(edge.problem.followed.outputs):
+        if own.shape == tickets.shape and (target is None or (own == tickets).all()):
+            return "outputs", edge.problem.incoming(k)
+    return "entries of its result", f"d{target}" if target else edge.problem.incoming()
 
 
 # --- Another value beside it ----------------------------------------------------------------------
@@ -413,9 +466,9 @@ def _in_order(tickets: HostArray, run: Run) -> HostArray:
 
 
 def other_places(problem: Problem) -> Iterator[Guess]:
-    """A run of a loop writes where the next should, or the runs write in reversed order.
+    """A run of a loop writes where the next should, or uses the value of another inner run.
 
-    Wrong: ``dx[:, t + K - 1 - k] += dy[:, t] @ W[k].T``. Right: ``dx[:, t + k] += ...``.
+    Wrong: ``dx[:, t + k] += dy[:, t] @ W[K - 1 - k].T``. Right: with ``W[k]``.
     """
     for edge in edges(problem):
         runs = list(range(len(edge.numbers)))
@@ -425,6 +478,20 @@ def other_places(problem: Problem) -> Iterator[Guess]:
                 if key != "one step":
                     edit = edge.edit(to=[places[k] for k in order])
                     yield say(key, edit, subject="the place", word=word, line=edge.line)
+        period = _period(edge) if edge.has_partner else 0
+        if period:
+            inner = [m for k in runs[::period] for m in runs[k : k + period][::-1]]
+            edit = edge.edit(beside=[edge.partners()[m] for m in inner])
+            details = {"subject": edge.words["other"], "line": edge.line}
+            yield say("other order", edit, word="reversed in the inner loop", **details)
+
+
+def _period(edge: Edge) -> int:
+    """The length of an inner loop: after so many runs the other operand comes again; or 0."""
+    own = edge.partners()
+    n = len(own)
+    found = (p for p in range(2, n) if n % p == 0 and numpy.array_equal(own[0], own[p]))
+    return next(found, 0)
 
 
 def loss_gradients(problem: Problem) -> Iterator[Guess]:
