@@ -8,8 +8,8 @@ on, or rises to it. The share of letters that are right is measured on new texts
 
 Data: letters, drawn at random.
 Time: about 15 minutes on one core.
-Expect: with one seed all arrangements are right in the end, at depth 2 and at depth 12: on this task
-and at this width the norm may stand on either side, and nobody needs the warm-up.
+Expect: with one seed all arrangements are right in the end, at depth 2 and at 12: on this task and
+at this width the norm may stand on either side, with a warm-up or without one.
 """
 
 from dataclasses import dataclass

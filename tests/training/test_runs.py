@@ -11,7 +11,7 @@ import pytest
 from deepnlp import DeepNLPError
 from deepnlp.backend import asnumpy
 from deepnlp.datasets import load_corpus
-from deepnlp.models import CBOW, RNNLM, Seq2Seq, SkipGram, Tagger
+from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import KneserNey
 from deepnlp.optimizers import OPTIMIZERS, Optimizer
 from deepnlp.options import fill, options_of, values_of
