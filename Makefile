@@ -3,11 +3,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help train test rounding fuzz check format clean notebooks lessons bench
+.PHONY: help train test rounding fuzz check format clean notebooks slides lessons bench
 
 help:
 	@echo "make train      train the default model on the documentation inside every Python"
-	@echo "make notebooks  open JupyterLab on the lessons"
+	@echo "make notebooks  open JupyterLab on copies of the lessons, in lessons/"
+	@echo "make slides     write the lessons as slides, in slides/ (LESSON=06 for one)"
 	@echo "make lessons    run the lessons in full and keep their outputs (ARGS=01 for one)"
 	@echo "make test       run the tests: every gradient, and everything else"
 	@echo "make rounding   run the numerical tests with products that round as on another processor"
@@ -22,14 +23,22 @@ help:
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "deepnlp needs Python 3.11 or later: make PYTHON=python3.11 ..."; rm -rf .venv; exit 2; }
-	$(BIN)/python -m pip install --quiet --editable '.$(if $(filter-out run,$*),[$*])'
+	$(if $(filter notebooks,$*),@echo "installing JupyterLab into .venv takes a minute or two:")
+	$(BIN)/python -m pip install $(if $(filter notebooks,$*),,--quiet) --editable '.$(if $(filter-out run,$*),[$*])'
 	@touch $@
 
 train: .venv/run.stamp
 	$(BIN)/deepnlp train $(ARGS)
 
+# Copies to work in, without sources and solutions; a copy that is there is kept.
 notebooks: .venv/notebooks.stamp
-	$(BIN)/jupyter lab notebooks $(ARGS)
+	@mkdir -p lessons
+	@for lesson in notebooks/*.ipynb; do \
+	  test -e lessons/$${lesson##*/} || cp $$lesson lessons/; done
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/lessons $(ARGS)
+
+slides: .venv/notebooks.stamp
+	$(BIN)/jupyter nbconvert --to slides --output-dir slides notebooks/$(LESSON)*.ipynb
 
 lessons: .venv/notebooks.stamp
 	$(BIN)/python -m notebooks.build $(ARGS)

@@ -5,6 +5,7 @@ suites:
   layers      each layer, forward and backward
   generate    sampling, one text and 64 together
   seq2seq     a training step of encoder and decoder; a GRU beside an LSTM
+  gpt         a training step of a GPT, and text from it with keys and values kept
   translation a recipe for translation, in target tokens per second and BLEU
   scaling     time against T, N, H and V; memory against the length of the text
   bottleneck  the softmax behind a matrix L, against the size of the embedding
@@ -17,7 +18,7 @@ suites:
 Every contestant runs in its own process, all of them in turn. The results go to
 benchmarks/results/SUITE.json (SUITE-cupy.json of a GPU), or to --out. Times are of this machine, as
 busy as it is: let nothing else run. PyTorch takes part where it is installed
-(pip install 'deepnlp[bench]').
+(python -m pip install torch).
 
 examples:
   deepnlp bench
@@ -42,7 +43,7 @@ from deepnlp.errors import DeepNLPError
 from deepnlp.options import Option
 
 DEFAULT_OUT = "benchmarks/results"
-WITHOUT_TORCH = "PyTorch is left out: it is not installed; pip install 'deepnlp[bench]' brings it"
+WITHOUT_TORCH = "PyTorch is left out: it is not installed; python -m pip install torch brings it"
 
 
 def run(

@@ -66,8 +66,8 @@ def load(path: str | PathLike[str], into: Layer | None = None) -> Layer:
     Returns
     -------
     Layer
-        ``into``, or a new model in training mode, as every fresh one is, with hidden state zero.
-        Its ``vocab`` is the one in the file.
+        ``into``, or a new model in evaluation mode, ready to be used, with hidden state zero: say
+        ``.train()`` to go on training it. Its ``vocab`` is the one in the file.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def unpack_model(
         raise ValueError(f"{path}: {error}") from error
     for name, vocab in vocabs.items():
         setattr(model, name, vocab)
-    return model
+    return model.eval() if into is None else model
 
 
 def model_file(path: str | PathLike[str]) -> Path:

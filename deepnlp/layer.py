@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self, cast
 
-from deepnlp.backend import xp
-from deepnlp.backend.ownership import claimed
+from deepnlp.backend import Array, xp
+from deepnlp.backend.ownership import claim
 from deepnlp.backend.shapes import check_inputs, declared, expect
 from deepnlp.parameter import Parameter, View, as_parameter
 
@@ -226,9 +227,7 @@ class Layer:
 
     def zero_grad(self) -> None:
         """Forget the gradient of every Parameter."""
-        for layer in self._layers():
-            if layer._owner is not None:
-                layer._claim("zero_grad")
+        self._layers_of_this_thread("zero_grad")
         for parameter in self.parameters():
             parameter.zero_grad()
 
@@ -254,23 +253,53 @@ class Layer:
 
     # --- Modes ------------------------------------------------------------------------------
 
-    def train(self) -> Layer:
+    def train(self) -> Self:
         """Switch randomness (dropout) on, here and in the layers inside."""
-        for layer in self._layers():
+        for layer in self._layers_of_this_thread("train"):
             layer.training = True
         return self
 
-    def eval(self) -> Layer:
+    def eval(self) -> Self:
         """Switch randomness (dropout) off, here and in the layers inside; nothing else."""
-        for layer in self._layers():
+        for layer in self._layers_of_this_thread("eval"):
             layer.training = False
         return self
+
+    def twin(self) -> Self:
+        """A layer with the same Parameters, and a mode and a state of its own, which begin alike.
+
+        Evaluation and generation read through a twin, so that a model may be trained or read
+        elsewhere, in another thread too. Nothing that the layer saved or works in is shared.
+
+        Returns
+        -------
+        Layer
+            What it keeps in attributes other than layers is the same object as here.
+
+        Examples
+        --------
+        >>> from deepnlp.layers import Affine
+        >>> layer = Affine([[2.0]])
+        >>> twin = layer.twin().eval()
+        >>> twin.training, layer.training, twin.W is layer.W
+        (False, True, True)
+        """
+        twins = {id(layer): copy.copy(layer) for layer in self._layers()}
+        for twin in twins.values():
+            twin._kept, twin._workspaces = (), {}
+            for name, value in vars(twin).items():
+                items = value.values() if isinstance(value, dict) else value
+                inside = items if isinstance(value, list | tuple | dict) else ()
+                if any(id(item) in twins for item in inside):  # a copy that holds the twins
+                    value = copy.deepcopy(value, {id(item): item for item in inside} | twins)
+                vars(twin)[name] = twins.get(id(value), value)
+        return cast(Self, twins[id(self)])
 
     # --- State carried from call to call -----------------------------------------------------
 
     def reset_state(self) -> None:
         """Start the next forward from a hidden state of zeros, here and in the layers inside."""
-        for layer in self._layers():
+        for layer in self._layers_of_this_thread("reset_state"):
             layer._reset_own_state()
 
     def snapshot(self) -> dict[str, Any]:
@@ -299,6 +328,7 @@ class Layer:
         ValueError
             If it is the snapshot of another layer.
         """
+        self._layers_of_this_thread("restore")
         for layer, own in self.check_snapshot(snapshot):
             layer._set_own_state(own)
 
@@ -350,7 +380,7 @@ class Layer:
         :meth:`take_over`: in two threads at once, gradients would be those of neither.
         """
         if keeping():
-            self._claim("forward")
+            claim(self, "forward")
             self._kept = (*self._kept, values) if _stacking.get() else (values,)
 
     def _workspace(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -363,7 +393,7 @@ class Layer:
         """
         if not keeping():
             return xp.empty(shape, dtype=dtype)
-        self._claim("forward")
+        claim(self, "forward")
         if _stacking.get():  # memory of its own for each step
             name = f"{name} {len(self._kept)}"
         array = self._workspaces.get(name)
@@ -383,7 +413,7 @@ class Layer:
                 f"{type(self).__name__}.backward: no forward to go back through; call forward "
                 "first, outside of no_backward, and backward once for each forward"
             )
-        self._claim("backward")
+        claim(self, "backward")
         kept, self._kept = self._kept[-1], self._kept[:-1]
         return kept
 
@@ -395,9 +425,13 @@ class Layer:
         for layer in self._layers():
             layer._owner = None
 
-    def _claim(self, method: str) -> None:
-        """Note that the calling thread is at the layer; an error if another one is."""
-        self._owner = claimed(self._owner, f"{type(self).__name__}.{method}")
+    def _layers_of_this_thread(self, method: str) -> list[Layer]:
+        """This layer and those inside; an error if another thread is at one of them."""
+        layers = self._layers()
+        for layer in layers:
+            if layer._owner is not None:
+                claim(layer, method)
+        return layers
 
     def _weight(self, name: str, weight: Any, letters: str, **sizes: int) -> View:
         """A weight that the constructor was given, with its shape checked; see :func:`expect`."""
@@ -558,6 +592,22 @@ def check_layers(owner: str, **layers: Any) -> None:
     for name, layer in layers.items():
         if not isinstance(layer, Layer):
             raise TypeError(f"{owner}: {name} should be a layer, got a {type(layer).__name__}")
+
+
+def with_rows(rows: Array, array: Array, other: Array) -> Array:
+    """An array of a state with some of its rows, by number, replaced by those of another state.
+
+    Where a state grows with what was read, a younger one has fewer numbers in a row: the others
+    are zero.
+
+    >>> with_rows(xp.asarray([1]), xp.asarray([[1, 2], [3, 4]]), xp.asarray([[5]]))
+    array([[1, 2],
+           [5, 0]])
+    """
+    array = array.copy()
+    array[rows] = 0
+    array[(rows, *map(slice, other.shape[1:]))] = other
+    return array
 
 
 def map_state(function: Callable[..., Any], *states: Any) -> Any:

@@ -170,6 +170,7 @@ def _declared(function: Callable[..., Any]) -> tuple[Option, ...]:
             annotated = hints[argument].__origin__
             kinds = get_args(annotated) or (annotated,)
             default = None if parameter.default is parameter.empty else parameter.default
+            default = [*default] if isinstance(default, tuple) else default  # as TOML has it
             option = dataclasses.replace(
                 option,
                 help=option.help or texts.get(argument, ""),

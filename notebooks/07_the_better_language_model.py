@@ -26,9 +26,7 @@
 # outputs: `python -m notebooks.build 07`.
 
 # %%
-import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -509,13 +507,11 @@ check("7.7", soft_targets)
 # 50$):
 
 # %%
-folder = Path("../docs/results/glove")
-glove = {}
-for tie in ("untied", "tied"):
-    runs = {"random": "none", "GloVe, frozen": "frozen", "GloVe, trained": "trained"}
-    for name, start in runs.items():
-        result = json.loads((folder / f"{start}-{tie}-50-0" / "result.json").read_text())
-        glove.setdefault(name, {})[tie] = result["perplexity"]["valid"]
+glove = {  # validation perplexities, of docs/results/glove.md
+    "random": {"untied": 154.32, "tied": 167.44},
+    "GloVe, frozen": {"untied": 177.43, "tied": 275.13},
+    "GloVe, trained": {"untied": 148.41, "tied": 160.28},
+}
 bars(
     glove,
     title="Good vectors help as a start; frozen they do harm, most of all in a tied model",

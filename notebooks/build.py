@@ -76,6 +76,9 @@ def read(source: Path) -> Any:
     notebook.metadata["language_info"] = {"name": "python"}
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"  # the same every time, so that differences are small
+        if cell.cell_type == "markdown":  # a slide, with the code that follows
+            slide = "slide" if cell.source.startswith("#") else "subslide"
+            cell.metadata["slideshow"] = {"slide_type": slide}
     return notebook
 
 
@@ -206,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        print(f"error: {error}; pip install 'deepnlp[notebooks]'", file=sys.stderr)
+        print(f"error: {error}; python -m pip install {error.name}", file=sys.stderr)
         return 2
     return 0
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 END = "</details>"
+METADATA = {"tags": ["solution"], "slideshow": {"slide_type": "skip"}}
 
 
 def is_solution(cell: Any) -> bool:
@@ -35,7 +36,7 @@ def fold(notebook: Any) -> None:
         if is_solution(cell):
             if both := used.intersection(_defined(cell.source)):
                 raise UsedError(f"{', '.join(both)} of {cell.source[:14]} is used further down")
-            folded = new_markdown_cell(_details(cell), metadata={"tags": ["solution"]})
+            folded = new_markdown_cell(_details(cell), metadata=METADATA)
             folded["id"] = cell.id
             notebook.cells[place] = folded
             continue

@@ -54,7 +54,7 @@ def gpu_is_available() -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     required = os.environ.get("DEEPNLP_REQUIRE_PARITY") == "1"
-    for name in ("torch", "gensim"):
+    for name in ("torch", "gensim", "tokenizers", "transformers"):
         if required and importlib.util.find_spec(name) is None:
             raise pytest.UsageError(
                 f"DEEPNLP_REQUIRE_PARITY=1 but {name} is not installed: pip install -e '.[parity]'"

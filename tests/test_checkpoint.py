@@ -61,7 +61,7 @@ def test_a_model_comes_back_as_it_was(name: str, tmp_path: Path, array_backend: 
     assert twin.config() == model.config()
     assert [p.trainable for p in twin.parameters()] == [p.trainable for p in model.parameters()]
     assert twin.vocab == VOCAB
-    assert twin.training
+    assert not twin.training  # ready to be used: logits without dropout
     ids = asarray(np.array([[0, 3, 1, 4]]))
     assert np.array_equal(asnumpy(twin.eval().logits(ids)), asnumpy(model.eval().logits(ids)))
 

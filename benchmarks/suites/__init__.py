@@ -14,6 +14,7 @@ from benchmarks.suites import (
     bottleneck,
     drift,
     generate,
+    gpt,
     layers,
     lm,
     precision,
@@ -73,6 +74,10 @@ SUITES = {
     "translation": Suite(
         "a recipe for translation trained, in target tokens per second and BLEU",
         translation.entries, translation.tables, translation.goals,
+    ),
+    "gpt": Suite(
+        "a training step of a GPT, and text from it with keys and values kept", gpt.entries,
+        gpt.tables, gpt.goals,
     ),
     "bottleneck": Suite(
         "the softmax behind a matrix L, against the size of the embedding", bottleneck.entries,

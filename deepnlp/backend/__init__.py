@@ -12,6 +12,7 @@ from deepnlp.backend.arrays import (
     asarray,
     asnumpy,
     check_ids,
+    erf,
     float_type,
     name,
     use,
@@ -25,6 +26,7 @@ from deepnlp.backend.threads import cache_blocks
 
 __all__ = [
     "NAMES", "Array", "Generator", "HostArray", "Rng", "asarray", "asnumpy", "cache_blocks",
-    "check_ids", "check_memory", "check_number", "check_numbers", "check_shape", "float_type",
-    "host_generator", "name", "philox_uint16", "rng", "seed", "use", "use_module", "use_tf32", "xp",
+    "check_ids", "check_memory", "check_number", "check_numbers", "check_shape", "erf",
+    "float_type", "host_generator", "name", "philox_uint16", "rng", "seed", "use", "use_module",
+    "use_tf32", "xp",
 ]  # fmt: skip

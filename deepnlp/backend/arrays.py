@@ -93,8 +93,8 @@ def _import_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DeepNLPError(
-            "the cupy backend needs CuPy, which is not installed: "
-            "pip install 'deepnlp[gpu]' for CUDA 13, or 'deepnlp[gpu-cuda12]' for CUDA 12"
+            "the cupy backend needs CuPy, which is not installed: python -m pip install "
+            "'cupy-cuda13x[ctk]' for CUDA 13, or 'cupy-cuda12x[ctk]' for CUDA 12"
         ) from error
     # `import cupy` works on a machine without a GPU; only this says whether there is one.
     if not cupy.cuda.is_available():
@@ -182,7 +182,8 @@ def asarray(values: Any, dtype: Any = None) -> Array:
             f"expected numbers, with as many in each row: no array can be made of this {kind} "
             f"({error})"
         ) from error
-    check_numbers("asarray", "values", array)
+    is_masked = isinstance(values, numpy.ma.MaskedArray)  # what the mask hides would be read
+    check_numbers("asarray", "values", values if is_masked else array)
     return array
 
 
@@ -229,6 +230,23 @@ def asnumpy(array: Array) -> numpy.ndarray[Any, Any]:
     if isinstance(array, numpy.ndarray | numpy.generic):
         return numpy.asarray(array)
     return numpy.asarray(getattr(xp._module, "asnumpy", numpy.asarray)(array))
+
+
+def erf(x: Array) -> Array:
+    r"""The error function 2 / sqrt(pi) times the integral of exp(-u^2) from 0 to x, by SciPy.
+
+    >>> erf(asarray([0.0, 1e4]))
+    array([0., 1.])
+    """
+    if name() == "cupy":
+        from cupyx.scipy.special import erf as of_device
+
+        return of_device(x)
+    from scipy.special import erf as of_host  # takes long to import
+
+    if x.dtype.char == "g":  # SciPy has none for it
+        return erf(x.astype("float64")).astype(x.dtype)
+    return of_host(x) if name() == "numpy" else asarray(of_host(asnumpy(x)))
 
 
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:

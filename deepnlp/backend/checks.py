@@ -9,11 +9,15 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+import numpy
+
 from deepnlp.options import Option
 
 
 def check_numbers(owner: str, what: str, array: Any) -> None:
     """Raise a TypeError if an array is not made of numbers, but of text, dates or objects.
+
+    Nor may it be masked, or a matrix, in which operators mean something else.
 
     Parameters
     ----------
@@ -23,6 +27,11 @@ def check_numbers(owner: str, what: str, array: Any) -> None:
         What the array is called.
     array : array
     """
+    if isinstance(array, numpy.matrix | numpy.ma.MaskedArray):
+        raise TypeError(
+            f"{owner}: {what} should be a plain array, got a {type(array).__name__}: make one of "
+            "it with numpy.asarray, and of a masked one with .filled(value)"
+        )
     if array.dtype.kind not in "fiubc":
         raise TypeError(f"{owner}: {what} should be numbers, got an array of {array.dtype}")
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from typing import Any
 
 _claiming = threading.Lock()
 
 
-def claimed(owner: int | None, name: str) -> int:
-    """The calling thread as owner, after none or itself; a RuntimeError while another one is.
-
-    ``name`` is the layer and its method, as in ``"Affine.forward"``.
-    """
-    if owner == threading.get_ident():
-        return owner
+def claim(layer: Any, method: str) -> None:
+    """Make the calling thread the owner of a layer; a RuntimeError while another thread is."""
+    if layer._owner == threading.get_ident():
+        return
     with _claiming:
-        running = [thread.ident for thread in threading.enumerate()]
-        if owner in running:
+        if layer._owner in sys._current_frames():  # of all threads that there are
             raise RuntimeError(
-                f"{name}: another thread goes forward and back through "
+                f"{type(layer).__name__}.{method}: another thread goes forward and back through "
                 "this layer, and one layer holds what one thread saves: give each thread a copy "
-                "(copy.deepcopy) or, when the other is done, call take_over() first"
+                "(copy.deepcopy, or twin() to evaluate with the same weights) or, when the other "
+                "is done, call take_over() first"
             )
-        return threading.get_ident()
+        layer._owner = threading.get_ident()

@@ -37,17 +37,18 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     return out
 
 
-def batched_product(A: Array, B: Array) -> Array:
-    """A_n B_n for every n: (N, n, k) times (N, k, m) is (N, n, m).
+def batched_product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """A_n B_n for every n: (N, ..., n, k) times (N, ..., k, m), in ``out`` if given.
 
     >>> batched_product(xp.ones((2, 1, 3)), xp.ones((2, 3, 1))).tolist()
     [[[3.0]], [[3.0]]]
     """
-    (N, n, k), m = A.shape, B.shape[2]
+    N, m = len(A), B.shape[-1]
     with one_blas_thread():
-        if N * n * k * m < SMALLEST_SHARED or N < 2 or backend.name() != "numpy":
-            return xp.matmul(A, B)
-        out = xp.empty((N, n, m), dtype=xp.result_type(A.dtype, B.dtype))
+        if A.size * m < SMALLEST_SHARED or N < 2 or backend.name() != "numpy":
+            return xp.matmul(A, B, out=out)
+        if out is None:
+            out = xp.empty((*A.shape[:-1], m), dtype=xp.result_type(A.dtype, B.dtype))
         pieces = slices(N, -(-N // MOST_PIECES))
         in_parallel(lambda r: xp.matmul(A[r], B[r], out=out[r]), pieces)
     return out

@@ -10,7 +10,12 @@ from typing import Any
 from deepnlp.backend.arrays import xp
 from deepnlp.backend.checks import check_numbers
 
-KINDS = {"numbers": "fiubc", "floating-point numbers": "fc", "integers": "iu"}
+KINDS = {
+    "numbers": "fiubc",
+    "floating-point numbers": "fc",
+    "integers": "iu",
+    "truth values": "b",
+}
 
 
 @lru_cache(maxsize=64)

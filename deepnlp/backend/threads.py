@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from queue import SimpleQueue
+from types import FrameType
 from typing import Any
 
+import numpy
 from threadpoolctl import ThreadpoolController
 
 from deepnlp.backend.checks import check_number
@@ -38,6 +41,18 @@ def _number_from_environment() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _keep_freed_memory() -> None:
+    """Have GNU's C library keep up to 64 MB that were freed, for the arrays of the next step.
+
+    It keeps twice the largest block that was ever freed, of those up to 32 MB, and gives the rest
+    back to the system, from which every training step would ask for it again. So a block of that
+    size is freed once; it is never written, and so takes no memory.
+    """
+    numpy.empty((1 << 25) - (1 << 16), dtype="uint8")
+
+
+_keep_freed_memory()
+
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether what runs is a piece of work that was shared out."""
 
@@ -48,13 +63,16 @@ class _Round:
     """Pieces of work that the caller and its helpers take one after the other.
 
     Whatever interrupts the caller, no round is taken for another: a helper that comes late finds
-    its round closed, and the next round begins when nobody works on the one before.
+    its round closed, and the next round begins when nobody works on the one before. There is no
+    lock that an interrupted caller could leave locked.
     """
 
     def __init__(self, work: Callable[[Any], None], pieces: Sequence[Any]) -> None:
         self._work, self._left = work, iter(pieces)  # next() holds the interpreter's lock
-        self._changed = threading.Condition()
-        self._closed, self._helping = False, 0
+        self._closed = False
+        self._begun: list[None] = []  # an entry for each helper that has come
+        self._ended: list[None] = []  # and for each that has gone
+        self._gone: SimpleQueue[None] = SimpleQueue()  # wakes the caller
         self.error: BaseException | None = None
 
     def take(self) -> None:
@@ -69,30 +87,31 @@ class _Round:
 
     def help(self) -> None:
         """The same in a helper, unless the round is over."""
-        with self._changed:
-            if self._closed:
-                return
-            self._helping += 1
+        self._begun.append(None)  # from here on the caller waits
         try:
-            self.take()
+            if not self._closed:
+                self.take()
         except BaseException as error:  # raised again in the caller's thread
             self.error = error
-        with self._changed:
-            self._helping -= 1
-            self._changed.notify()
+        self._ended.append(None)
+        self._gone.put(None)
 
     def close(self) -> None:
         """Wait for the helpers that have begun; Ctrl-C meanwhile is raised afterwards."""
         interrupt = None
-        while not self._closed or self._helping:
+        while not self._closed or len(self._ended) < len(self._begun):
             try:
-                with self._changed:
-                    self._closed = True
-                    self._changed.wait_for(lambda: not self._helping)
+                self._closed = True
+                while len(self._ended) < len(self._begun):
+                    self._gone.get()
             except KeyboardInterrupt as error:
                 interrupt = error
         if interrupt is not None:
             raise interrupt
+
+    def after_fork(self) -> None:
+        """Go on alone: the helpers are not there."""
+        self._begun, self._ended = [], []
 
 
 class _Pool:
@@ -125,9 +144,8 @@ class _Pool:
             raise this.error
 
     def end(self) -> None:
-        """Let the helpers end once the work at hand is done."""
-        for _ in range(self._started):
-            self._jobs.put(None)
+        """Let the helpers end once the work at hand is done, and those that are started later."""
+        self._jobs.put(None)
 
     def _helpers(self, wanted: int) -> int:
         """How many helpers there are, ``wanted`` at most."""
@@ -143,6 +161,7 @@ class _Pool:
         while (job := self._jobs.get()) is not None:
             job()
             del job  # it holds the arrays of the caller
+        self._jobs.put(None)  # for the other helpers
 
 
 _pool = _Pool(_number_from_environment())
@@ -153,6 +172,8 @@ def _after_fork() -> None:
     global _pool
     _pool = _Pool(_pool.size)
     _one_blas_thread.after_fork()
+    if hasattr(_last, "round"):
+        _last.round.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -211,35 +232,52 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._depth = 0
         self._own = threading.local()  # the depth of each thread
+        self._inside: set[int] = set()  # the threads whose depth is not 0
         self._libraries: list[Any] | None = None
-        self._before: list[int] = []
+        self._before: list[int] = []  # how many threads BLAS had, while it has one
 
     def __enter__(self) -> None:
-        self._own.depth = getattr(self._own, "depth", 0) + 1
-        with self._lock:
-            self._depth += 1
-            if self._depth > 1:
-                return
-            if self._libraries is None:
-                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-            self._before = [library.get_num_threads() for library in self._libraries]
-            self._set([1] * len(self._before))
+        frame = sys._getframe(1)
+        depth: int = getattr(self._own, "depth", 0)
+        if depth and not _is_called_by(frame, self._own.outermost):
+            depth = 0  # Ctrl-C in the middle of an exit has left the depth as it was
+        if not depth:
+            self._own.outermost = frame
+        self._go(depth + 1)
 
     def __exit__(self, *_: object) -> None:
-        self._own.depth -= 1
+        self._go(max(self._own.depth - 1, 0))
+
+    def _go(self, depth: int) -> None:
+        """Let the calling thread be so deep inside."""
+        self._own.depth, me = depth, threading.get_ident()
+        if depth > 1:
+            return
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
-                self._set(self._before)
+            if depth:
+                self._inside.add(me)
+            else:
+                self._inside.discard(me)
+                self._own.outermost = None
+            self._settle()
+
+    def _settle(self) -> None:
+        """Give BLAS one thread, or as many as before once nobody is inside."""
+        if self._libraries is None:
+            self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        if self._inside and not self._before:
+            self._before = [library.get_num_threads() for library in self._libraries]
+            self._set([1] * len(self._before))
+        elif not self._inside and self._before:
+            self._set(self._before)
+            self._before = []
 
     def after_fork(self) -> None:
         """Go on without the threads of the parent, one of which may have been inside."""
         self._lock = threading.Lock()
-        inside, self._depth = self._depth, getattr(self._own, "depth", 0)
-        if inside and not self._depth:
-            self._set(self._before)
+        self._inside &= {threading.get_ident()}
+        self._settle()
 
     def _set(self, numbers: list[int]) -> None:
         for library, before, number in zip(self._libraries or (), self._before, numbers):
@@ -247,6 +285,13 @@ class _OneBlasThread:
                 # threadpoolctl 3.8 ignores all threads but the first that sets a number; here any
                 # thread may be the last to leave.
                 getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
+def _is_called_by(frame: FrameType | None, caller: FrameType | None) -> bool:
+    """Whether a frame is another, or was called from there."""
+    while frame is not None and frame is not caller:
+        frame = frame.f_back
+    return frame is not None
 
 
 _one_blas_thread = _OneBlasThread()

@@ -1,6 +1,7 @@
 """``deepnlp demo``: experiments on gradients and memory, each with a table and a figure.
 
-Without a name: a list. The figure is written to runs/demos/NAME.png, or into --out.
+Without a name: a list. The figure is written to runs/demos/NAME.png, or into --out; for slides
+say --format svg.
 
 examples:
   deepnlp demo
@@ -22,6 +23,7 @@ def run(
     name: Annotated[str | None, Option(choices=DEMOS)] = None,
     *,
     out: Annotated[str, Option(metavar="DIR")] = "runs/demos",
+    format: Annotated[str, Option(choices=("png", "svg", "pdf"))] = "png",
     seed: Annotated[int | None, Option(low=0, high=2**32 - 1)] = None,
 ) -> Answer:
     """Run one demonstration, or list them all.
@@ -32,6 +34,8 @@ def run(
         the demonstration to run.
     out : str
         folder of the figure, created if there is none.
+    format : str
+        of the figure; svg and pdf stay sharp on slides.
     seed : int, optional
         seed of the random numbers; by default that of the demonstration.
     """
@@ -45,7 +49,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)  # before the work begins
     demo = DEMOS[name]
     config = demo.config if seed is None else dataclasses.replace(demo.config, seed=seed)
-    result, figure = demo.run(config), folder / f"{name}.png"
+    result, figure = demo.run(config), folder / f"{name}.{format}"
     saved(result.figure(), figure)
     facts = {"name": name, **result.to_dict(), "figure": str(figure)}
     return Answer(facts, f"{result.table()}\n\nfigure: {figure}")

@@ -24,12 +24,12 @@ import numpy as np
 
 from deepnlp.cli.models import corpus_of, load_model, task_of
 from deepnlp.cli.shared import Answer, CorpusName, Count, Flag, Model, Split
+from deepnlp.datasets.options import Column, Encoding
 from deepnlp.evaluation import evaluating, perplexity
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.files.tables import table
 from deepnlp.generation import vocabulary_of
-from deepnlp.models import RNNLM
 from deepnlp.models.ngrams import baselines as levels_of
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
@@ -41,6 +41,8 @@ def run(
     *,
     corpus: CorpusName = None,
     split: Split = "test",
+    column: Column = None,
+    encoding: Encoding = None,
     batch_size: Count = None,
     baselines: Flag = False,
     beam: Annotated[int | None, Option(metavar="K", low=1, high=1000)] = None,
@@ -56,6 +58,10 @@ def run(
     ----------
     corpus : str, optional
         name of a corpus, or path of a text file or folder; by default the run's own.
+    column : str, optional
+        of a table: which column holds the text, or which two hold source and target.
+    encoding : str, optional
+        of the text; by default UTF-8, or UTF-16 where its first bytes say so.
     batch_size : int, optional
         language model: streams (default 1); others: rows at the same time.
     baselines : bool
@@ -74,11 +80,12 @@ def run(
         its lambda: how strongly weights are drawn back.
     """
     measured = [kind for task in TASKS.values() if task.is_measured() for kind in task.models()]
-    loaded = load_model(model, *measured)
-    if not isinstance(loaded, RNNLM):
-        return _other(loaded, model, corpus, split, baselines, batch_size=batch_size, beam=beam)
+    loaded, how = load_model(model, *measured), {"column": column, "encoding": encoding}
+    if type(loaded) not in TASKS["lm"].models():
+        changes: Any = {**how, "batch_size": batch_size, "beam": beam}
+        return _other(loaded, model, corpus, split, baselines, **changes)
     vocab = vocabulary_of(loaded)
-    text = corpus_of(model, vocab, corpus)
+    text = corpus_of(model, vocab, corpus, **how)
     ids = text.splits[split]
     targets, batch_size = loaded.targets(ids), batch_size or 1
     adaptive, simpler = {}, {}
@@ -99,11 +106,13 @@ def run(
         "targets": len(ids) - 1,
         "unknown": unknown,
         "perplexity": own,
+        **(bits := text.bits(split, own)),
         "adaptive": adaptive,
         "baselines": simpler,
     }
     shown = {"model": own, **simpler, **{f"model, {name}": adaptive[name] for name in adaptive}}
     rows = [[name, f"{value:.2f}"] for name, value in shown.items()]
+    rows += [[name.replace("_", " "), f"{value:.3f}"] for name, value in bits.items()]
     counted = f"{len(ids) - 1:,} targets in the {split} split, {unknown:,} of them unknown"
     return Answer(facts, f"{text.describe()}\n{counted}\n\n{table([split, '>perplexity'], rows)}")
 

@@ -1,14 +1,17 @@
-"""``deepnlp export``: write a trained model for PyTorch, for safetensors, or its vectors as text.
+"""``deepnlp export``: a trained model for PyTorch, safetensors or transformers, or its vectors.
 
-The numbers stay what they are, bit for bit. docs/exchange.md has the module in PyTorch that takes
-the file and computes the same scores. ``deepnlp import`` reads all three.
+The numbers stay what they are, bit for bit. Beside a file for PyTorch its tokens are written,
+in the order of the ids: book.vocab.json. docs/exchange.md has the module in PyTorch that takes
+the file and computes the same scores. ``deepnlp import`` reads all of them.
 
 examples:
   deepnlp export runs/book --out book.pt
   deepnlp export runs/book --out book.safetensors
   deepnlp export runs/book --out vectors.txt --side output
+  deepnlp export runs/gpt --out gpt --to gpt2
 """
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,10 +19,10 @@ from typing import Annotated, Any
 from deepnlp.checkpoint import load
 from deepnlp.cli.shared import Answer, Flag, Model, Out, Side, megabytes, refuse_to_replace
 from deepnlp.exchange import FORMATS, write_model
-from deepnlp.exchange.models import ENDINGS
+from deepnlp.exchange.models import format_for
 from deepnlp.exchange.places import constructor
+from deepnlp.files.writing import replacing
 from deepnlp.options import Option
-from deepnlp.vectors.formats import format_of
 
 
 def run(
@@ -37,24 +40,31 @@ def run(
     out : str
         the file to write.
     to : str, optional
-        by default the end of FILE says it: .pt or .pth, .safetensors, .txt.
+        by default the end of FILE says it: .pt or .pth, .safetensors, .txt. With gpt2 FILE is a
+        folder, and becomes a GPT-2 of Hugging Face.
     side : str, optional
         glove: the input's vectors (the default) or the output's.
     overwrite : bool
         replace FILE if it exists.
     """
     path = Path(out)
-    format = format_of(path, to, ENDINGS)
+    format = format_for(path, to)
     if side is not None and format != "glove":
         raise ValueError(f"--side goes with --to glove, this is --to {format}")
-    refuse_to_replace(path, overwrite)
+    words = path.with_suffix(".vocab.json") if format == "torch" else None
+    for file in filter(None, (path, words)):
+        refuse_to_replace(file, overwrite)
     loaded: Any = load(model)
     write_model(path, loaded, format, side or "input")
     if format == "glove" and loaded.parameters()[0].dtype != "float32":
         print("note: the vectors were rounded to float32", file=sys.stderr)
-    made = constructor(loaded) if format == "torch" else None
-    text = f"{out}: {megabytes(path.stat().st_size)}"
-    if made is not None:
-        text += f"\nin PyTorch, with the module of docs/exchange.md: {made}"
-    facts = {"out": str(path), "format": format, "module": made, "size": loaded.size()}
+    facts = {"out": str(path), "format": format, "module": None, "size": loaded.size()}
+    parts = path.iterdir() if path.is_dir() else [path]
+    text = f"{out}: {megabytes(sum(part.stat().st_size for part in parts))}"
+    if words is not None:
+        with replacing(words) as content:
+            content.write(json.dumps(loaded.vocab and loaded.vocab.to_dict()).encode())
+        facts |= {"module": constructor(loaded), "vocab": str(words)}
+        text += f"\nits tokens, in the order of the ids: {words}"
+        text += f"\nin PyTorch, with the module of docs/exchange.md: {facts['module']}"
     return Answer(facts, text)

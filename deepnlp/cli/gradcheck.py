@@ -9,19 +9,27 @@ examples:
   deepnlp gradcheck mylayer.py:MyLayer --input "N=3,D=4"
   deepnlp gradcheck layers.py:affine --input "N=3,D=4"      # affine_forward and affine_backward
   deepnlp gradcheck mylayer.py:MyLSTM --input "N=3,T=4,D=2" --weight "Wx=D,4H" --weight "Wh=H,4H"
+  deepnlp gradcheck hw.ipynb:my_lstm --call "my_lstm(x, h, {'mode': 'train'})"
+  deepnlp gradcheck exercise.py          # lines with dW for W, and so on
   deepnlp gradcheck --museum
 """
 
-from collections.abc import Sequence
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 
-from deepnlp.cli.shared import Answer, from_checkout
+from deepnlp.cli.shared import Answer, Flag, from_checkout
+from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES
-from deepnlp.gradcheck import SCHEMA, VERSION, check_gradients
-from deepnlp.gradcheck.own import build_own, failures_in_one_line, load_own
+from deepnlp.gradcheck import SCHEMA, VERSION, Report, check_gradients
+from deepnlp.gradcheck.loading import Own, call_of, failures_in_one_line, in_python, load_own
+from deepnlp.gradcheck.own import build_own
 from deepnlp.options import Option
 
 METHODS = ("auto", "complex", "central", "direction")
@@ -33,6 +41,10 @@ def run(
     input: Annotated[Sequence[str], Option(metavar="SIZES")] = (),
     weight: Annotated[Sequence[str], Option(metavar="NAME=SHAPE")] = (),
     constant: Annotated[Sequence[str], Option(metavar="NAME")] = (),
+    gradient: Annotated[Sequence[str], Option(metavar="W=DW")] = (),
+    call: Annotated[str | None, Option(metavar="CALL")] = None,
+    seconds: Annotated[int, Option(metavar="S", low=1)] = 300,
+    quiet: Flag = False,
     museum: Annotated[
         str | None, Option(metavar="DIR", details={"nargs": "?", "const": ""})
     ] = None,
@@ -48,11 +60,19 @@ def run(
     target : str, optional
         a class of yours with forward and backward, or functions NAME_forward, NAME_backward.
     input : sequence of str
-        shape of an input of its forward, such as N=3,D=4; once for each input.
+        shape of an input of its forward, such as N=3,D=4 or ids=3,5; once for each input.
     weight : sequence of str
         shape of what its constructor takes, such as Wx=D,4H; may be repeated.
     constant : sequence of str
         an array that is no weight and needs no gradient; may be repeated.
+    gradient : sequence of str
+        where a gradient is whose name does not say it, such as w=dLdw; may be repeated.
+    call : str, optional
+        a call of it, with arguments from its file and the block of __main__.
+    seconds : int
+        processor time after which a check ends, where the platform can tell it.
+    quiet : bool
+        print nothing if all is right, and one line if not.
     museum : str, optional
         score the diagnosis on layers with a mistake (default: those of a checkout).
     shapes : int
@@ -70,12 +90,84 @@ def run(
         return scored
     if target is None:
         return _check_examples(layer, method, seed)
-    rng, own = np.random.default_rng(seed), load_own(target)
-    with failures_in_one_line(own):
-        made, inputs, named = build_own(own, [*input], [*weight], rng)
-        report = check_gradients(made, *inputs, method=method, rng=rng, constants=constant, **named)
-    print(report)
+    with _time_limit(seconds):
+        report = _check(target, [*input], [*weight], call, dict(map(_read_gradient, gradient)),
+                        method, seed, constant)  # fmt: skip
+    if not quiet:
+        print(report)
+    elif not report.ok:
+        print(str(report.causes[0]) if report.causes else f"{report.subject}: wrong")
     return Answer(report.to_dict(), code=0 if report.ok else 1)
+
+
+def _check(
+    target: str,
+    inputs: list[str],
+    weights: list[str],
+    call: str | None,
+    gradients: dict[str, str],
+    method: str,
+    seed: int,
+    constant: Sequence[str],
+) -> Report:
+    """Load what is named, make what it takes, and check it."""
+    rng = np.random.default_rng(seed)
+    own = load_own(target)
+    options: dict[str, Any] = {"method": method, "rng": rng, "constants": constant}
+    options |= {"gradients": gradients, "quiet": True}
+    with failures_in_one_line(own), _lines_of_python(own):
+        if isinstance(own, Path):
+            return check_gradients(own, **options)
+        if call is None:
+            made, positional, named = build_own(own, inputs, weights, rng)
+        else:
+            made, positional, named = call_of(own, call, {"np": np, "rng": rng})
+        return check_gradients(made, *positional, **options, **named)
+
+
+@contextlib.contextmanager
+def _lines_of_python(own: Own) -> Iterator[None]:
+    """Context that prints the lines that would work in Python where the command line does not."""
+    try:
+        yield
+    except (Exception, SystemExit):
+        if not isinstance(own, Path):
+            print(in_python(own))
+        raise
+
+
+class _TimeUpError(BaseException):
+    """Not caught by a learner's ``except Exception``."""
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: int) -> Iterator[None]:
+    """Context that ends after so much processor time, where the platform can tell it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        raise _TimeUpError
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    except _TimeUpError:
+        told = f"the check took more than {seconds} s: does a loop of the checked code not end?"
+        raise DeepNLPError(told) from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _read_gradient(text: str) -> tuple[str, str]:
+    name, equals, source = text.partition("=")
+    if not (name and equals and source):
+        raise ValueError(f"--gradient should read like 'w=dLdw', got {text!r}")
+    return name.strip(), source.strip()
 
 
 def _check_examples(layers: Sequence[str], method: str, seed: int) -> Answer:

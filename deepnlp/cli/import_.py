@@ -3,7 +3,8 @@
 A file of ``deepnlp export`` holds the options and the vocabulary of its model. A state_dict that
 comes from elsewhere, with the names of docs/exchange.md, needs a vocabulary: that of a run, with
 all its options (--like), or a file of tokens (--vocab). Vectors go into a copy of the model that
---like names. Nothing in a file is executed.
+--like names. A folder is a GPT-2 of Hugging Face, with its config and tokeniser; you bring the
+files, nothing is downloaded. Nothing in a file is executed.
 
 examples:
   deepnlp import book.pt --out book.npz
@@ -11,6 +12,7 @@ examples:
   deepnlp import trained-in-torch.pt --like runs/book --out trained.npz
   deepnlp import theirs.pt --vocab tokens.txt --out theirs.npz
   deepnlp import vectors.txt --like runs/book --out book.npz
+  deepnlp import gpt2 --out gpt2.npz          a folder with config.json, vocab.json, merges.txt
 """
 
 from pathlib import Path
@@ -44,7 +46,7 @@ def run(
     out : str
         the checkpoint to write (.npz).
     format : str, optional
-        by default the end of FILE says it: .pt or .pth, .safetensors, .txt.
+        by default the end of FILE says it: .pt or .pth, .safetensors, .txt; a folder is gpt2.
     like : str, optional
         take the options and the vocabulary of this model, whatever the file says.
     vocab : str, optional

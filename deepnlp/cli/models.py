@@ -9,7 +9,6 @@ from deepnlp import checkpoint
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.reading import read_toml
-from deepnlp.models import RNNLM
 from deepnlp.tasks import TASKS, task_of_model
 from deepnlp.text import Vocabulary
 from deepnlp.training import Result, RunFolder, TrainConfig, configure
@@ -24,7 +23,7 @@ def load_model(path: str, *kinds: type[Any]) -> Any:
     FileNotFoundError: no checkpoint runs/none-of-that-name
     """
     model = checkpoint.load(path)
-    kinds = kinds or (RNNLM,)
+    kinds = kinds or TASKS["lm"].models()
     if not isinstance(model, kinds):
         expected = " or ".join(
             f"{_article(kind)} (deepnlp train --task {task_of_model(kind)})" for kind in kinds
@@ -48,8 +47,10 @@ def run_of(path: str) -> RunFolder | None:
     return run if run.config.is_file() else None
 
 
-def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus:
+def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None, **how: Any) -> Corpus:
     """The corpus that was asked for, or that of the run of a model, in the model's vocabulary.
+
+    ``how`` to read it: ``column`` and ``encoding``.
 
     >>> corpus_of("best.npz", Vocabulary.build(["cat"]))
     Traceback (most recent call last):
@@ -57,13 +58,15 @@ def corpus_of(path: str, vocab: Vocabulary, wanted: str | None = None) -> Corpus
     ValueError: best.npz lies in no run folder that would name its corpus: say which with --corpus
     """
     if wanted is not None:
-        return load_corpus(wanted, vocab=vocab)
+        return load_corpus(wanted, vocab=vocab, **how)
     run = _expected_run(path)
-    name = read_toml(run.config).get("corpus")
+    config = read_toml(run.config)
+    name = config.get("corpus")
     if not isinstance(name, str):
         raise ValueError(f"{run.config} names no corpus: say which with --corpus")
+    how = {n: how.get(n) or config.get(n) for n in ("column", "encoding")}
     try:
-        corpus = load_corpus(name, vocab=vocab)
+        corpus = load_corpus(name, vocab=vocab, **how)
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{error} ({run.config} names it; with --corpus say where it is now)"
@@ -81,8 +84,9 @@ def task_of(path: str, model: Any, wanted: str | None = None, **changes: Any) ->
     own = (
         configure(task=task_of_model(type(model))) if run is None else TrainConfig.load(run.config)
     )
-    given = {"corpus": wanted, **changes}
-    config = own.replace(**{name: value for name, value in given.items() if value is not None})
+    if wanted is not None:
+        own = own.replace(corpus=wanted, column=None, encoding=None)
+    config = own.replace(**{name: value for name, value in changes.items() if value is not None})
     task = TASKS[config.task].load(config, model)
     task.prepare(model)
     if run is not None and wanted is None:

@@ -7,20 +7,23 @@ examples:
   deepnlp score runs/book "the list is empty."
   deepnlp score runs/book --file letter.txt --json
   echo "the list is empty." | deepnlp score runs/book -
+  deepnlp score runs/gpt "the list is empty." --attention heads.png
 """
 
 from itertools import pairwise
 
 from deepnlp.cli.models import load_model
-from deepnlp.cli.shared import Answer, Model, Text, TextFile, text_of
+from deepnlp.cli.shared import Answer, Model, Picture, Text, TextFile, text_of
 from deepnlp.evaluation import Score, score
 from deepnlp.files.tables import table
-from deepnlp.generation import vocabulary_of
+from deepnlp.generation import look, vocabulary_of
 
 MARK = "not in the vocabulary"
 
 
-def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
+def run(
+    model: Model, text: Text = None, *, file: TextFile = None, attention: Picture = None
+) -> Answer:
     """Print a table of surprisals for each line of the text, and the figures of the whole.
 
     Parameters
@@ -29,11 +32,13 @@ def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
         the text, or - for standard input.
     file : str, optional
         a text file, a sentence a line.
+    attention : str, optional
+        draw what each head of a GPT looks at, of a text of at most 64 tokens; the suffix chooses
+        the format (.png, .pdf, .svg).
     """
-    loaded = load_model(model)
-    whole, vocab = score(loaded, text_of(text, file)), vocabulary_of(loaded)
-    eos = vocab.token(vocab.eos_id)
-    ends = [end for end, token in enumerate(whole.tokens, start=1) if token == eos]
+    loaded, given = load_model(model), text_of(text, file)
+    whole, vocab = score(loaded, given), vocabulary_of(loaded)
+    ends = [end for end, token in enumerate(whole.tokens, start=1) if vocab.ends_line(token)]
     lines, shown = [], []
     for start, end in pairwise([0, *ends]):
         if end - start == 1:  # an empty line
@@ -53,6 +58,11 @@ def run(model: Model, text: Text = None, *, file: TextFile = None) -> Answer:
     count, per_word = len(whole.tokens), whole.total / len(whole.tokens)
     bits = f"{whole.total:.2f} bits for {count} words, {per_word:.2f} a word"
     shown.append(f"total: {bits}, perplexity {whole.perplexity:.2f}")
+    if attention is not None:
+        from deepnlp.plots import attention_heads
+
+        attention_heads(*look(loaded, given.removesuffix("\n")), path=attention)
+        shown.append(f"attention: {attention}")
     facts = {
         "words": count,
         "unknown": sum(whole.unknown),

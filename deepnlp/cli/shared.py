@@ -83,7 +83,9 @@ def megabytes(count: float) -> str:
 
 
 def refuse_to_replace(path: Path, overwrite: bool) -> None:
-    """An error where a file would be replaced that nobody said may be."""
+    """An error where a file would be replaced that nobody said may be, or a link by a file."""
+    if path.is_symlink():
+        raise ValueError(f"{path} is a symbolic link: name the file itself")
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists: choose another name, or say --overwrite")
 

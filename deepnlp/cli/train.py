@@ -8,6 +8,8 @@ examples:
   deepnlp train --corpus book.txt --epochs 10 --out runs/book
   deepnlp train --out runs/book --resume --epochs 20    continue it
   deepnlp train --corpus ptb --recipe book-rnnlm --dry-run
+  deepnlp train --corpus letters.csv --column text --keep-case --out runs/letters
+  deepnlp train --task seq2seq --corpus talks.de,talks.en      a translation of your sentences
   deepnlp train --recipe multi30k-de-en --out runs/de-en       a translation
   deepnlp train --task tag --epochs 2                   restore capital letters
 """
@@ -24,13 +26,14 @@ from typing import Annotated, Any
 from deepnlp import training
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
-from deepnlp.cli.shared import Answer, Flag
+from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder, TrainConfig
 from deepnlp.training.config import all_options, option_groups
 from deepnlp.training.runs import build_run
 
+LARGE = 5_000_000  # bytes: some seconds of reading
 WATCH_EVERY = 50  # updates: a look costs about one, so a few percent
 RECIPES = f"{', '.join(training.recipe_names())}, or the path of a .toml file"
 
@@ -92,6 +95,8 @@ def run(
         Those of the training run.
     """
     config = _config(task, recipe, out, resume, options)
+    if (path := Path(config.corpus)).is_file() and path.stat().st_size >= LARGE:
+        print(f"reading {path}, {megabytes(path.stat().st_size)} ...", file=sys.stderr, flush=True)
     if dry_run:
         planned = training.plan(config)
         return Answer(vars(planned), planned.table())
@@ -153,17 +158,22 @@ def configure(parser: Parser, argv: Sequence[str]) -> None:
 
 
 def defaults_of(
-    *, task: Task = None, recipe: Recipe = None, out: Folder = None, resume: Flag = False
+    *,
+    task: Task = None,
+    recipe: Recipe = None,
+    out: Folder = None,
+    resume: Flag = False,
+    corpus: CorpusName = None,
 ) -> TrainConfig:
     """The options that hold before others are given: of the run to resume, the recipe or the task.
 
-    >>> defaults_of(recipe="book-rnnlm").lr
-    20.0
+    >>> defaults_of(recipe="book-rnnlm").lr, defaults_of(task="seq2seq", corpus="a.tsv").metric
+    (20.0, 'perplexity')
     """
     config = Path(out or "", "config.toml")
     if resume and out and config.is_file():
         return TrainConfig.load(config)
-    return training.configure(recipe, task=task)
+    return training.configure(recipe, {} if corpus is None else {"corpus": corpus}, task)
 
 
 def add_declared(group: Any, option: Option) -> None:

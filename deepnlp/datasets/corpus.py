@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,16 @@ SPLITS = ("train", "valid", "test")
 
 Item = TypeVar("Item")
 Tokens = Mapping[str, Sequence[str]]
+
+UNSPACED = 30  # bytes from space to space: more than words have in any language that writes spaces
+
+
+class Size(NamedTuple):
+    """How much text a split is, before it is cut into tokens, and how many different tokens."""
+
+    bytes: int  # in UTF-8
+    words: int  # with white space between
+    types: int
 
 
 class Splits:
@@ -42,6 +53,25 @@ class Splits:
         parts = [list(part) for part in self.splits.values()]
         text = json.dumps([tokens if len(tokens) > 1 else tokens[0], parts])
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """Name, fingerprint and sizes, for the log of a run.
+
+        Examples
+        --------
+        >>> ids = (vocab := Vocabulary.build(["a"])).encode(["a", "a"])
+        >>> Corpus("tiny", vocab, ids, ids, ids).facts()["vocabulary"]
+        3
+        """
+        V = [len(vocab) for vocab in self.vocabs]
+        facts = {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "note": vars(self).get("note"),
+            self.unit: {split: len(part) for split, part in self.splits.items()},
+            "vocabulary": V if len(V) > 1 else V[0],
+        }
+        return {name: fact for name, fact in facts.items() if fact is not None}
 
     def describe(self) -> str:
         """One line for a log: name, sizes, fingerprint.
@@ -80,6 +110,8 @@ class Corpus(Splits):
         int32 ids of shape (n,), on the host.
     note : str
         Anything else that the ids depend on, such as the Python version.
+    sizes : dict of str to Size
+        By split, the bytes and words of the text that the ids stand for, where they are known.
 
     Examples
     --------
@@ -96,6 +128,7 @@ class Corpus(Splits):
     valid: np.ndarray
     test: np.ndarray
     note: str = ""
+    sizes: Mapping[str, Size] = field(default_factory=dict)
 
     @property
     def tokens(self) -> dict[str, int]:
@@ -111,41 +144,87 @@ class Corpus(Splits):
             digest.update(ids.astype("<i4").tobytes())
         return digest.hexdigest()
 
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes, for the log of a run.
+    @cached_property
+    def unknown(self) -> dict[str, float]:
+        """The share of each split that is ``<unk>``."""
+        unk = self.vocab.unk_id
+        return {split: float((ids == unk).mean()) for split, ids in self.splits.items()}
 
-        Examples
-        --------
-        >>> ids = (vocab := Vocabulary.build(["a"])).encode(["a", "a"])
-        >>> Corpus("tiny", vocab, ids, ids, ids).facts()["vocabulary"]
-        3
+    def bits(self, split: str, perplexity: float) -> dict[str, float]:
+        r"""Bits per byte and per word of the text of a split, where its size is known.
+
+        A model of n tokens with perplexity P has :math:`(n - 1) \log_2 P` bits. Unlike perplexity,
+        these figures can be compared between tokenisers. An unknown word counts as ``<unk>`` alone.
+
+        >>> vocab = Vocabulary.build("ab", tokenizer="chars")
+        >>> ids = vocab.encode(["a", "b", "b"])
+        >>> Corpus("tiny", vocab, ids, ids, ids, sizes={"test": Size(3, 1, 2)}).bits("test", 8.0)
+        {'bits_per_byte': 2.0, 'bits_per_word': 6.0}
         """
-        return {
-            "name": self.name,
-            "fingerprint": self.fingerprint,
-            "note": self.note,
-            "tokens": self.tokens,
-            "vocabulary": len(self.vocab),
-        }
+        if split not in self.sizes:
+            return {}
+        size, bits = self.sizes[split], (len(self.splits[split]) - 1) * math.log2(perplexity)
+        return {"bits_per_byte": bits / size.bytes, "bits_per_word": bits / max(1, size.words)}
+
+    def describe_words(self) -> str:
+        """A line on unknown words and different tokens, and a hint for text without spaces."""
+        shares = ", ".join(f"{share:.1%} of {split}" for split, share in self.unknown.items())
+        text, size = f"unknown tokens: {shares}", self.sizes.get("train")
+        if size is not None:
+            text += f"; train has {size.types:,} different ones"
+            if self.vocab.tokenizer not in ("chars", "bpe") and size.bytes > UNSPACED * size.words:
+                text += (
+                    f"\nnote: {size.bytes / size.words:.0f} bytes from space to space; for text "
+                    "without spaces between words say --tokens character"
+                )
+        return text
 
 
-def encode_corpus(name: str, tokens: Tokens, vocab: Vocabulary, note: str = "") -> Corpus:
+def encode_corpus(
+    name: str, tokens: Tokens, vocab: Vocabulary, note: str, texts: Mapping[str, str]
+) -> Corpus:
     """A corpus from the tokens of its three splits, which need two or more each.
 
     >>> splits = {"train": ["a", "b"], "valid": ["b", "b"], "test": ["a", "z"]}
-    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"])).test.tolist()
+    >>> encode_corpus("tiny", splits, Vocabulary.build(splits["train"]), "", {}).test.tolist()
     [0, 3]
     """
     for split in SPLITS:
         check_enough(f"the {split} split of {name}", len(tokens[split]), "tokens", 2)
+    sizes = {
+        split: Size(len(text.encode("utf-8")), len(text.split()), len(set(tokens[split])))
+        for split, text in texts.items()
+    }
     train, valid, test = (vocab.encode(tokens[split]) for split in SPLITS)
-    return Corpus(name, vocab, train, valid, test, note)
+    return Corpus(name, vocab, train, valid, test, note, sizes)
 
 
 def check_enough(name: str, count: int, what: str, least: int) -> None:
     """An error if a text has too little to be learned from and divided into splits."""
     if count < least:
         raise ValueError(f"{name} has {count} {what}, expected at least {least}: give it more text")
+
+
+def divide_text(text: str, at_lines: bool = True) -> dict[str, str]:
+    r"""The splits of a text: as of a sequence, but cut at the end of a line nearby, or of a word.
+
+    The text is divided, not its tokens, so that all tokenisers have the same text in a split.
+
+    >>> divide_text("a cat\n" * 20)["valid"]
+    'a cat\n'
+    """
+
+    def near(place: int) -> int:
+        for mark in "\n " if at_lines else "":
+            ends = text.rfind(mark, 0, place) + 1, text.find(mark, place) + 1
+            nearest = min(ends, key=lambda end: abs(end - place))
+            if abs(nearest - place) <= len(text) // 100:
+                return nearest
+        return place
+
+    first = near(len(text) * 9 // 10)
+    second = near((first + len(text)) // 2)
+    return {"train": text[:first], "valid": text[first:second], "test": text[second:]}
 
 
 def divide(items: Sequence[Item]) -> dict[str, Sequence[Item]]:

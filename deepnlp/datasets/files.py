@@ -1,9 +1,11 @@
-"""Finding and reading the files of a corpus: UTF-8 text, gzip read in place."""
+"""Finding and reading the files of a corpus: text, gzip read in place."""
 
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,19 @@ from deepnlp.files.reading import decode, unpacked
 
 MOST_TIMES = 100  # what text becomes when it is unpacked, about 3 times its size
 LEAST_BOUND = 1 << 26  # bytes that are read of any file
+MOST_FILES = 200_000  # in a folder
+
+NameOrPath = str | os.PathLike[str]
+Folder = NameOrPath | None
 
 #: By kind and name, the files in the data folder and how they are read.
 SOURCES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
 )
+SPLIT_WORDS: dict[str, list[str]] = SOURCES.pop("splits")  # in a file's name say which split it is
 
 
-def data_folder(data: str | os.PathLike[str] | None = None) -> Path:
+def data_folder(data: Folder = None) -> Path:
     """Folder that holds the data sets.
 
     Parameters
@@ -71,18 +78,63 @@ def located(plain: Path) -> Path | None:
 
 
 def files_of(
-    name_or_path: str | os.PathLike[str], kind: str, what: str, data: str | os.PathLike[str] | None
+    name_or_path: NameOrPath, kind: str, what: str, data: Folder = None, ending: str | None = None
 ) -> tuple[str, dict[str, list[Path]]]:
-    """Name and files, by split, of a known source of a kind, or of the path of one file."""
+    """Name and files, by split, of a known source of a kind, or of what :func:`own_files` finds."""
     name = str(name_or_path)
-    if name in SOURCES[kind]:
-        folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
-        return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
-    path = path_of(name_or_path, SOURCES[kind], what)
-    return path.name, {"all": [path]}
+    if name not in SOURCES[kind]:
+        return own_files(name_or_path, SOURCES[kind], what, ending)
+    folder, splits = data_folder(data), SOURCES[kind][name]["files"].items()
+    return name, {split: [find_file(folder, file) for file in files] for split, files in splits}
 
 
-def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: str) -> Path:
+def own_files(
+    name_or_path: NameOrPath, known: Iterable[str], what: str, ending: str | None = None
+) -> tuple[str, dict[str, list[Path]]]:
+    """Name and files, by split, of one file; with an ending also of several, or of a folder.
+
+    Several have commas between. Where the names in a folder do not say which split they are, those
+    with the ending stand under ``all``.
+    """
+    path = Path(name_or_path)
+    if ending is not None and path.is_dir():
+        return path.resolve().name, _files_in(path, ending)
+    is_one = ending is None or path.exists()
+    names = [name_or_path] if is_one else str(name_or_path).split(",")
+    paths = [path_of(name, known, what) for name in names]
+    return ",".join(path.name for path in paths), {"all": paths}
+
+
+def _files_in(path: Path, ending: str) -> dict[str, list[Path]]:
+    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
+    found = [*islice(path.rglob("*"), MOST_FILES + 1)]
+    if len(found) > MOST_FILES:
+        limit = f"more than {MOST_FILES:,} files"
+        raise ValueError(f"the folder {path} holds {limit}: name a smaller one")
+    inside = {file: file.relative_to(path) for file in sorted(found) if file.is_file()}
+    files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
+    # Where a file is there both packed and unpacked, the unpacked one is read.
+    files = [f for f in files if not (f.suffix == ".gz" and f.with_suffix("") in inside)]
+
+    def named(file: Path) -> list[str]:
+        words = set(re.split("[^a-z]+", str(inside[file]).lower()))
+        return [split for split, marks in SPLIT_WORDS.items() if words.intersection(marks)]
+
+    splits = {split: [file for file in files if named(file) == [split]] for split in SPLIT_WORDS}
+    missing = [split for split in splits if not splits[split]]
+    if not missing:
+        return splits
+    if len(missing) < len(splits):
+        raise ValueError(
+            f"the folder {path} has no file for {' and '.join(missing)}: name all splits, or none"
+        )
+    texts = [file for file in files if file.name.endswith((ending, f"{ending}.gz"))]
+    if not texts:
+        raise FileNotFoundError(f"the folder {path} holds no {ending} file: expected text in it")
+    return {"all": texts}
+
+
+def path_of(name_or_path: NameOrPath, known: Iterable[str], what: str) -> Path:
     """The file that a path names, or an error that lists the known names; ``what`` it should be.
 
     >>> path_of("nothing", ["simlex"], "similarity set")
@@ -100,8 +152,8 @@ def path_of(name_or_path: str | os.PathLike[str], known: Iterable[str], what: st
     raise ValueError(f"unknown {what} {str(path)!r}: expected {', '.join(known)} or a path")
 
 
-def read_text(path: Path) -> str:
-    r"""Text of a UTF-8 file, unpacked where its name ends in ``.gz``; line breaks become ``\n``.
+def read_text(path: Path, encoding: str | None = None) -> str:
+    r"""Text of a file, unpacked where its name ends in ``.gz``, as :func:`decode` reads it.
 
     >>> "def read_text" in read_text(Path(__file__))
     True
@@ -115,7 +167,7 @@ def read_text(path: Path) -> str:
             )
     if not content.strip():
         raise ValueError(f"{path} is empty: expected UTF-8 text")
-    return decode(content, str(path))
+    return decode(content, str(path), encoding)
 
 
 def lines_of(text: str) -> list[str]:
@@ -130,10 +182,10 @@ def lines_of(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """Lines of a text file with their numbers, from 1.
 
     >>> next(numbered_lines(Path(__file__)))[0]
     1
     """
-    return iter(enumerate(lines_of(read_text(path)), start=1))
+    return iter(enumerate(lines_of(read_text(path, encoding)), start=1))

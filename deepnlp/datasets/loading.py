@@ -2,25 +2,19 @@
 
 import os
 import platform
-import re
-from pathlib import Path
 
 from deepnlp.datasets import options
-from deepnlp.datasets.corpus import SPLITS, Corpus, Tokens, check_enough, divide, encode_corpus
-from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
+from deepnlp.datasets.columns import text_in
+from deepnlp.datasets.corpus import Corpus, check_enough, divide_text, encode_corpus
+from deepnlp.datasets.files import SOURCES, files_of
 from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
-from deepnlp.text import UNK, Vocabulary, tokeniser
+from deepnlp.text import UNK, Tokeniser, Vocabulary
+from deepnlp.text.tokenisers import split_words
 
-#: Words in a file's name that say which split it is.
-SPLIT_WORDS = {
-    "train": {"train", "training"},
-    "valid": {"valid", "validation", "val", "dev"},
-    "test": {"test"},
-}
 #: The fewest tokens that can be split 90 : 5 : 5 with a target in each part.
 LEAST_TOKENS = 40
-PYDOCS_VOCABULARY = 5000
 CORPORA = tuple(SOURCES["corpora"])
+PYDOCS_VOCABULARY, OWN_VOCABULARY = 5000, 20_000
 
 
 def load_corpus(
@@ -29,34 +23,49 @@ def load_corpus(
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
     min_count: options.MinCount = 1,
-    tokenizer: options.Tokenizer = None,
+    tokens: options.Tokens = None,
+    keep_case: options.KeepCase = False,
+    column: options.Column = None,
+    encoding: options.Encoding = None,
     vocab: Vocabulary | None = None,
 ) -> Corpus:
     r"""Load a corpus by its name, or from a text file or a folder.
 
     Every line of a file ends in the end-of-line token, blank lines included. A single file (or a
-    folder whose files do not say which split they are) is divided by tokens, in order: 90 % train,
-    and the rest in halves valid and test. The vocabulary is made from the training split.
+    folder whose files do not say which split they are) is divided in order: 90 % train, and the
+    rest in halves valid and test, each to the end of a line. The vocabulary is made from the
+    training split.
 
     Parameters
     ----------
     name_or_path : str or path
         Name of a corpus, or path of a text file or folder. The corpora are ``pydocs`` (built in,
-        no download, vocabulary 5,000 by default), ``ptb``, ``wikitext-2`` and ``tinyshakespeare``
-        (characters). A file is UTF-8 text, plain or ``.gz``. In a folder, subfolders included,
-        files with train, valid (or val, dev) and test in their names are those splits; in any
-        other all ``.txt`` files are read, by name.
+        no download), ``ptb``, ``wikitext-2`` and ``tinyshakespeare`` (characters). A file is text,
+        plain or ``.gz``, or a table (``.csv``, ``.tsv``, ``.jsonl``), of which one column is read.
+        In a folder, subfolders included, files with train, valid (or val, dev) and test in their
+        names are those splits; in any other all ``.txt`` files are read, by name.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
     vocab_size : int, optional
-        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit.
-        ``<unk>`` and the end of a line are included.
+        V, largest size of the vocabulary; by default, and for 0, the corpus's own limit: for a path
+        what was seen more than once, so that ``<unk>`` is learned, and at most 20,000; 5,000 for
+        ``pydocs``, and none for others. ``<unk>`` and the end of a line are included.
     min_count : int
         Tokens seen less often become ``<unk>``.
-    tokenizer : str, optional
-        How text is cut into tokens; by default the corpus's own way. ``words`` (for paths the
-        default), ``chars`` or ``whitespace``.
+    tokens : str, optional
+        What text is cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
+        characters of tinyshakespeare, and words. Those of ``ptb`` and ``wikitext-2`` stand between
+        white space, as with ``whitespace`` those of any text. ``bpe`` learns byte pairs that occur
+        twice, or ``min_count`` times, in the training split (:class:`~deepnlp.text.BPE`), for a
+        vocabulary of 5,000 by default.
+    keep_case : bool
+        Words keep their capital letters.
+    column : str, optional
+        Column of a table that holds the text: its name, or its number where there is no heading.
+        Of pairs two, with a comma between.
+    encoding : str, optional
+        Of a file, such as ``cp1252``; by default UTF-8, or UTF-16 where its first bytes say so.
     vocab : Vocabulary, optional
         Encode with this vocabulary, such as that of a saved model, and its tokeniser; then none is
         built.
@@ -71,8 +80,8 @@ def load_corpus(
     FileNotFoundError
         If a file is not where it is expected.
     ValueError
-        If the name is unknown, a file is empty or not UTF-8, there is too little text, or ``vocab``
-        is given together with an option that it fixes.
+        If the name is unknown, a file is empty or in another encoding, there is too little text, or
+        ``vocab`` is given together with an option that it fixes.
 
     Examples
     --------
@@ -87,89 +96,52 @@ def load_corpus(
     {'train': 90, 'valid': 5, 'test': 5}
     """
     if vocab is not None:
-        for option, value in {"vocab_size": vocab_size, "tokenizer": tokenizer}.items():
-            if value not in (None, vocab.tokenizer):
+        for option, value in {"vocab_size": vocab_size, "tokens": tokens}.items():
+            if value is not None:
                 raise ValueError(f"{option}={value!r} was given beside vocab, which fixes it")
-        tokenizer = vocab.tokenizer
     name, note = str(name_or_path), ""
-    tokenizer = tokenizer or SOURCES["corpora"].get(name, {}).get("tokenizer", "words")
+    known = SOURCES["corpora"].get(name, {})
+    own = known.get("tokenizer", "words")
+    cut = vocab.cut if vocab else options.tokeniser_of(tokens, own, keep_case)
+    size, least = vocab_size or None, min_count
+    if not (size or known):
+        size, least = OWN_VOCABULARY, max(2, min_count)
     if name == "pydocs":
-        if vocab_size is None and tokenizer != "chars":
-            vocab_size = PYDOCS_VOCABULARY
         note = f"Python {platform.python_version()}"
-        tokens = _pydocs_tokens(tokenizer, vocab_size, min_count, vocab)
+        size = size or (None if cut.name == "chars" else PYDOCS_VOCABULARY)
+        texts, vocab = _pydocs_texts(cut, size, least, vocab)
     else:
-        path = Path(name_or_path)
-        if path.is_dir() and name not in CORPORA:
-            name, paths = path.resolve().name, _files_in(path)
-        else:
-            name, paths = files_of(name_or_path, "corpora", "corpus", data)
-        tokens = _file_tokens(paths, tokenizer, name)
+        name, paths = files_of(name_or_path, "corpora", "corpus", data, ending=".txt")
+        texts = {split: text_in(files, column, encoding) for split, files in paths.items()}
+    whole = texts.pop("all", "")
+    if whole:
+        texts = divide_text(whole, at_lines=not known)
     if vocab is None:
-        vocab = Vocabulary.build(tokens["train"], vocab_size, min_count, tokenizer)
-    return encode_corpus(name, tokens, vocab, note)
+        cut = cut.fitted(texts["train"], vocab_size, least)
+    cuts = {split: cut.split_lines(text) for split, text in texts.items()}
+    if whole:
+        check_enough(name, sum(map(len, cuts.values())), "tokens", LEAST_TOKENS)
+    if vocab is None:
+        vocab = Vocabulary.build(cuts["train"], size, least, cut)
+    return encode_corpus(name, cuts, vocab, note, texts)
 
 
-def _files_in(path: Path) -> dict[str, list[Path]]:
-    """Files of a folder by split, or under ``all`` where their names do not say which it is."""
-    inside = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
-    files = [file for file, name in inside.items() if not any(p[0] == "." for p in name.parts)]
-    # Where a file is there both packed and unpacked, the unpacked one is read.
-    files = [file for file in files if not (file.suffix == ".gz" and file.with_suffix("") in files)]
-    splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
-    for file in files:
-        words = set(re.split("[^a-z]+", str(inside[file]).lower()))
-        named = [split for split, marks in SPLIT_WORDS.items() if marks & words]
-        if len(named) == 1:
-            splits[named[0]].append(file)
-    missing = [split for split in SPLITS if not splits[split]]
-    if not missing:
-        return splits
-    if len(missing) < len(SPLITS):
-        raise ValueError(
-            f"the folder {path} has no file for {' and '.join(missing)}: name all splits, or none"
-        )
-    texts = [file for file in files if file.name.endswith((".txt", ".txt.gz"))]
-    if not texts:
-        raise FileNotFoundError(f"the folder {path} holds no .txt file: expected UTF-8 text in it")
-    return {"all": texts}
-
-
-def _file_tokens(paths: dict[str, list[Path]], tokenizer: str, name: str) -> Tokens:
-    """Tokens of the files, by split."""
-    cut = tokeniser(tokenizer)
-    tokens = {
-        split: cut.stream(line for file in files for line in lines_of(read_text(file)))
-        for split, files in paths.items()
-    }
-    if "all" not in tokens:
-        return tokens
-    check_enough(name, len(tokens["all"]), "tokens", LEAST_TOKENS)
-    return divide(tokens["all"])
-
-
-def _pydocs_tokens(
-    tokenizer: str, vocab_size: int | None, min_count: int, vocab: Vocabulary | None
-) -> Tokens:
-    """Tokens of the built-in corpus, by split, each longer sentence once.
+def _pydocs_texts(
+    cut: Tokeniser, size: int | None, least: int, vocab: Vocabulary | None
+) -> tuple[dict[str, str], Vocabulary | None]:
+    """Text of the built-in corpus by split, each longer sentence once, and its vocabulary.
 
     Two sentences that differ only in rare words are the same to a model, which reads these as
     ``<unk>``. So repeats are removed twice: as written, and as encoded.
     """
-    cut = tokeniser(tokenizer)
-    lines = pydocs_sentences().items()
-    splits = keep_once({split: [tuple(cut.split(line)) for line in part] for split, part in lines})
-    if vocab is None:
-        train = _in_a_row(splits["train"], cut.eos)
-        vocab = Vocabulary.build(train, vocab_size, min_count, tokenizer)
-    known = {token: token for token in vocab.tokens}
-    as_read = {
-        split: [tuple(known.get(token, UNK) for token in sentence) for sentence in part]
-        for split, part in splits.items()
-    }
-    return {split: _in_a_row(part, cut.eos) for split, part in keep_once(as_read).items()}
+    splits = keep_once(pydocs_sentences(), key=cut.split if cut.unk else split_words)
+    if cut.unk:
+        known = vocab or Vocabulary.build(cut.stream(splits["train"]), size, least, cut)
 
+        def read(line: str) -> list[str]:
+            return [token if token in known else UNK for token in cut.split(line)]
 
-def _in_a_row(sentences: list[tuple[str, ...]], eos: str) -> list[str]:
-    """Tokens of all sentences, each with its end."""
-    return [token for sentence in sentences for token in (*sentence, eos)]
+        splits = keep_once(splits, key=read)
+        train = Tokeniser(cut.name, read, cut.join, cut.eos).stream(splits["train"])
+        vocab = vocab or Vocabulary.build(train, size, least, cut)
+    return {split: "".join(f"{line}\n" for line in lines) for split, lines in splits.items()}, vocab

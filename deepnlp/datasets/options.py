@@ -4,12 +4,36 @@ import os
 from typing import Annotated
 
 from deepnlp.options import Option
-from deepnlp.text.tokenisers import TOKENISERS
+from deepnlp.text import BPE, Tokeniser, tokeniser
 
 NameOrPath = Annotated[
     str | os.PathLike[str], Option(name="corpus", metavar="NAME|PATH", resume="moved")
 ]
 VocabSize = Annotated[int | None, Option(low=0)]
 MinCount = Annotated[int, Option(low=1)]
-Tokenizer = Annotated[str | None, Option(choices=tuple(TOKENISERS))]
+TOKENS = ("word", "character", "whitespace", "bpe")
+Tokens = Annotated[str | None, Option(choices=TOKENS)]
+KeepCase = Annotated[bool, Option()]
+Column = Annotated[str | None, Option(metavar="NAME")]
+Encoding = Annotated[str | None, Option(metavar="NAME")]
 DataSeed = Annotated[int, Option(low=0)]
+
+
+def tokeniser_of(tokens: str | None, own: str, keep_case: bool) -> Tokeniser:
+    """The tokeniser for a choice of tokens, of a text that has a way of its own.
+
+    ``"word"`` is its own way too, unless that is characters. One that learns has not learned yet.
+
+    >>> tokeniser_of("word", "whitespace", keep_case=False).name
+    'whitespace'
+    >>> tokeniser_of(None, "words", keep_case=True).name
+    'cased'
+    """
+    if tokens == "bpe":
+        return BPE([])
+    words = "words" if own == "chars" else own
+    ways = {None: own, "word": words, "character": "chars", "whitespace": "whitespace"}
+    if tokens not in ways:
+        names = ", ".join(map(repr, TOKENS))
+        raise ValueError(f"tokens should be one of {names}, got {tokens!r}")
+    return tokeniser("cased" if keep_case and ways[tokens] == "words" else ways[tokens])

@@ -1,7 +1,7 @@
 """Pairs of texts to learn a translation from, by name or path."""
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +9,12 @@ from typing import Annotated
 import numpy as np
 
 from deepnlp.datasets import options
+from deepnlp.datasets.columns import JSON, is_table, rows, text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import SOURCES, files_of, numbered_lines
+from deepnlp.datasets.files import SOURCES, files_of, lines_of, read_text
 from deepnlp.datasets.made_up import Pair, addition, dates
 from deepnlp.options import Option
-from deepnlp.text import Vocabulary, tokeniser
+from deepnlp.text import Tokeniser, Vocabulary
 from deepnlp.text.tokenisers import split_words
 
 LEAST_PAIRS = 20
@@ -89,13 +90,16 @@ def load_pairs(
     data: str | os.PathLike[str] | None = None,
     vocab_size: options.VocabSize = None,
     min_count: options.MinCount = 1,
-    tokenizer: options.Tokenizer = None,
+    tokens: options.Tokens = None,
     examples: Annotated[int, Option(low=LEAST_PAIRS, high=10_000_000)] = 50000,
     digits: Annotated[int, Option(low=1, high=9)] = 3,
     data_seed: options.DataSeed = 0,
+    keep_case: options.KeepCase = False,
+    column: options.Column = None,
+    encoding: options.Encoding = None,
     vocabs: tuple[Vocabulary, Vocabulary] | None = None,
 ) -> Pairs:
-    r"""Load pairs of texts by name, or from a file.
+    r"""Load pairs of texts by name, or from files.
 
     Pairs that occur twice count once. What is not divided already is divided 90 : 5 : 5 into
     train, validation and test after a shuffle, so that nothing that decides the answer is on two
@@ -106,10 +110,12 @@ def load_pairs(
     ----------
     name_or_path : str or path
         ``addition``, ``dates``, ``book-addition``, ``book-dates``, ``tatoeba-en-es``,
-        ``multi30k-en-de``, ``multi30k-de-en``, ``multi30k-fr-en``, or path of a file with source
-        and target on a line, a tab between. The first two are made up, the next two are the files
-        of the book, and the others are translations. A file is UTF-8 text, plain or ``.gz``;
-        further columns are left out.
+        ``multi30k-en-de``, ``multi30k-de-en``, ``multi30k-fr-en``, or a path. The first two are
+        made up, the next two are the files of the book, and the others are translations. A path
+        is that of a file with source and target on a line, a tab between (further columns are left
+        out), or of a table (``.csv``, ``.jsonl``); two paths with a comma between are files whose
+        lines belong together, such as ``talks.de,talks.en``; and a folder has such files, of one
+        split each where their names say train, valid (or val, dev) and test.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
@@ -118,18 +124,25 @@ def load_pairs(
         of a line are included.
     min_count : int
         Tokens seen less often become ``<unk>``.
-    tokenizer : str, optional
-        How both texts are cut; by default chars for sums and dates, words for sentences. ``chars``,
-        ``words`` or ``whitespace``.
+    tokens : str, optional
+        What both texts are cut into, ``word``, ``character``, ``whitespace`` or ``bpe``; by default
+        characters for sums and dates, words for sentences. Of ``bpe`` each side learns its own.
     examples : int
         Number of pairs that are made up, for addition and dates.
     digits : int
         Addition: most digits of a number.
     data_seed : int
         Of pairs that are made up, and of the division into splits where a file is divided.
+    keep_case : bool
+        Words keep their capital letters.
+    column : str, optional
+        Source and target with a comma between: columns of a table, by name or by number where
+        there is no heading, or the ends of the names of files in a folder, such as ``de,en``.
+    encoding : str, optional
+        Of a file; by default UTF-8, or UTF-16 where its first bytes say so.
     vocabs : (Vocabulary, Vocabulary), optional
         Vocabularies of source and target, such as those of a trained model; ``vocab_size``,
-        ``min_count`` and ``tokenizer`` are then not used.
+        ``min_count`` and ``tokens`` are then not used.
 
     Raises
     ------
@@ -153,41 +166,65 @@ def load_pairs(
     elif name == "dates":
         parts = {"all": dates(examples, data_seed)}
     else:
-        name, paths = files_of(name_or_path, "pairs", "pairs", data)
-        parts = {split: _read(files, source["separator"]) for split, files in paths.items()}
+        name, paths = files_of(name_or_path, "pairs", "pairs", data, ending="")
+        how = source["separator"], column, encoding
+        parts = {split: _read(files, *how) for split, files in paths.items()}
     splits = _divide(parts["all"], source["key"], data_seed, name) if "all" in parts else parts
     if vocabs is None:
-        cut, limit = tokeniser(tokenizer or source["tokenizer"]), vocab_size or None
-        sides = ((t for text in side for t in cut.split(text)) for side in zip(*splits["train"]))
-        of_source, of_target = (Vocabulary.build(s, limit, min_count, cut.name) for s in sides)
+        cut = options.tokeniser_of(tokens, source["tokenizer"], keep_case)
+        limits = vocab_size or None, min_count
+        of_source, of_target = (_vocabulary(side, cut, *limits) for side in zip(*splits["train"]))
         vocabs = of_source, of_target
     return Pairs(name, *vocabs, *(splits[split] for split in SPLITS))
 
 
-def _read(paths: list[Path], separator: str) -> list[Pair]:
-    """Pairs from one file with both sides on each line, or from two whose lines belong together."""
+def _vocabulary(texts: Sequence[str], cut: Tokeniser, size: int | None, least: int) -> Vocabulary:
+    """The vocabulary of the texts of one side."""
+    cut = cut.fitted("\n".join(texts), size, least)
+    return Vocabulary.build((t for text in texts for t in cut.split(text)), size, least, cut)
+
+
+def _read(
+    paths: list[Path], separator: str, column: str | None, encoding: str | None
+) -> list[Pair]:
+    """Pairs from one file with both sides in each line, or from files whose lines belong together.
+
+    Of these ``column`` tells by the ends of their names which are on either side; two need none.
+    """
     if len(paths) == 1:
-        return _lines(paths[0], separator)
-    source, target = ([line.strip() for _, line in numbered_lines(path)] for path in paths)
-    if len(source) != len(target):
+        return list(_pairs_in(paths[0], separator, column, encoding))
+    names = [path.name.removesuffix(".gz") for path in paths]
+    ends = column.split(",") if column else names if len(names) == 2 else []
+    sides = [[p for p, name in zip(paths, names) if name.endswith(end)] for end in ends]
+    if len(sides) != 2 or not all(sides):
         raise ValueError(
-            f"{paths[0]} has {len(source):,} lines and {paths[1]} {len(target):,}: not aligned"
+            f"expected two files whose lines belong together, got {', '.join(map(str, paths))}: "
+            "say with column how their names end, such as --column de,en"
         )
+    source, target = ([x.strip() for x in lines_of(text_in(s, None, encoding))] for s in sides)
+    if len(source) != len(target):
+        lengths = f"has {len(source):,} lines and {sides[1][0]} {len(target):,}"
+        raise ValueError(f"{sides[0][0]} {lengths}: not aligned")
     return list(zip(source, target, strict=True))
 
 
-def _lines(path: Path, separator: str) -> list[Pair]:
-    """Pairs from a file that holds source and target on each line."""
-    pairs = []
-    for number, line in numbered_lines(path):
-        source, *others = line.split(separator)
-        if not others or not source.strip() or not others[0].strip():
+def _pairs_in(
+    path: Path, separator: str, column: str | None, encoding: str | None
+) -> Iterator[Pair]:
+    """Pairs from a file that holds source and target in each line, or row."""
+    if column or is_table(path, (".csv", *JSON)):
+        lines = rows(path, column, ("source", "target"), encoding)
+    else:
+        text = read_text(path, encoding).rstrip()  # blank lines at its end are no pairs
+        lines = ((n, line.split(separator)) for n, line in enumerate(lines_of(text), start=1))
+    for number, texts in lines:
+        source, *others = (text.replace("\n", " ").strip() for text in texts)
+        if not source or not any(others[:1]):
             raise ValueError(
                 f"{path}, line {number}: expected a source and a target with {separator!r} "
-                f"between, got {line!r}"
+                f"between, got {separator.join(texts)!r}"
             )
-        pairs.append((source.strip(), others[0].strip()))
-    return pairs
+        yield source, others[0]
 
 
 def _divide(pairs: Iterable[Pair], key: str, seed: int, name: str) -> dict[str, list[Pair]]:

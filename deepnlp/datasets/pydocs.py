@@ -11,14 +11,16 @@ import re
 import sysconfig
 import warnings
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from deepnlp.datasets.corpus import SPLITS
 from deepnlp.text import sentences
 from deepnlp.text.tokenisers import split_words
 
 Words = tuple[str, ...]
+Sentence = TypeVar("Sentence")
 
 #: Parts of a path that hold no documentation of the standard library: installed packages, tests,
 #: compiled files, and ``encodings``, whose docstrings are generated.
@@ -160,23 +162,23 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
 
 
 def keep_once(
-    splits: Mapping[str, Sequence[Words]], key: Callable[[Words], Hashable] = tuple
-) -> dict[str, list[Words]]:
+    splits: Mapping[str, Sequence[Sentence]], key: Callable[[Sentence], Iterable[str]]
+) -> dict[str, list[Sentence]]:
     """Keep each sentence of more than five tokens once, its first occurrence, across the splits.
 
     The test split comes first, then the validation split, then the training split: what they share
     is removed from the training split. Sentences with the same key are the same.
 
-    >>> long = tuple("abcdef")
-    >>> keep_once({"train": [long, ("a",), ("a",)], "valid": [long, long], "test": []})["train"]
-    [('a',), ('a',)]
+    >>> splits = {"train": ["a b c d e f", "a", "a"], "valid": ["a b c d e f"], "test": []}
+    >>> keep_once(splits, key=split_words)["train"]
+    ['a', 'a']
     """
-    seen: set[Hashable] = set()
+    seen: set[Words] = set()
 
-    def new(sentence: Words) -> bool:
-        before = len(seen)
-        seen.add(key(sentence))
-        return len(sentence) <= REPEATABLE or len(seen) > before
+    def new(sentence: Sentence) -> bool:
+        before, words = len(seen), tuple(key(sentence))
+        seen.add(words)
+        return len(words) <= REPEATABLE or len(seen) > before
 
     kept = {split: [s for s in splits[split] if new(s)] for split in ("test", "valid", "train")}
     return {split: kept[split] for split in SPLITS}

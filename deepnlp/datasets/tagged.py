@@ -2,19 +2,20 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from deepnlp.datasets import options
+from deepnlp.datasets.columns import text_in
 from deepnlp.datasets.corpus import SPLITS, Splits, check_enough, shuffle_and_divide
-from deepnlp.datasets.files import files_of, lines_of, path_of, read_text
+from deepnlp.datasets.files import files_of, lines_of, own_files
 from deepnlp.datasets.pairs import load_pairs
 from deepnlp.datasets.pydocs import Words, keep_once, pydocs_sentences
 from deepnlp.layers.losses import IGNORED
 from deepnlp.text import UNK, Vocabulary, sentences
-from deepnlp.text.tokenisers import WORD
+from deepnlp.text.tokenisers import written_words
 
 TAGS = ("lower", "capital", "upper", "mixed")
 LETTER = re.compile(r"[^\W\d_]")
@@ -94,6 +95,8 @@ def load_tagged(
     vocab_size: options.VocabSize = None,
     min_count: options.MinCount = 2,
     data_seed: options.DataSeed = 0,
+    column: options.Column = None,
+    encoding: options.Encoding = None,
     vocab: Vocabulary | None = None,
 ) -> TaggedText:
     r"""Load sentences whose words are tagged by how they are written.
@@ -103,9 +106,10 @@ def load_tagged(
     Parameters
     ----------
     name_or_path : str or path
-        ``pydocs``, ``wikitext-2``, ``tatoeba-en``, or path of a text file. The first is built in,
-        the second is cut into sentences, of the third the English side is taken. A file, UTF-8
-        text, is cut into sentences and divided 90 : 5 : 5 after a shuffle.
+        ``pydocs``, ``wikitext-2``, ``tatoeba-en``, or path of a text file, a table or a folder, as
+        for :func:`load_corpus`. The first is built in, the second is cut into sentences, of the
+        third the English side is taken. What is not in splits already is cut into sentences and
+        divided 90 : 5 : 5 after a shuffle.
     data : path, optional
         The data folder; by default the environment variable ``DEEPNLP_DATA``, else ``datasets``
         in the working directory.
@@ -116,6 +120,10 @@ def load_tagged(
         Words seen less often become ``<unk>``.
     data_seed : int
         Of the division into splits, where a text is divided.
+    column : str, optional
+        Column of a table that holds the text.
+    encoding : str, optional
+        Of a file; by default UTF-8, or UTF-16 where its first bytes say so.
     vocab : Vocabulary, optional
         That of a trained model; ``vocab_size`` and ``min_count`` are then not used.
 
@@ -124,7 +132,7 @@ def load_tagged(
     FileNotFoundError
         If a file is not where it is expected.
     ValueError
-        If the name is unknown, a file is not UTF-8, or there are too few sentences.
+        If the name is unknown, a file is in another encoding, or there are too few sentences.
 
     Examples
     --------
@@ -140,18 +148,20 @@ def load_tagged(
     name = str(name_or_path)
     splits: Mapping[str, Sequence[Words]]
     if name == "pydocs":
-        splits = {s: [*map(written_words, lines)] for s, lines in pydocs_sentences().items()}
+        splits = {s: _words(lines) for s, lines in pydocs_sentences().items()}
     elif name == "wikitext-2":
         _, files = files_of(name, "corpora", "corpus", data)
-        splits = {split: [*_wiki_sentences(read_text(path))] for split, (path,) in files.items()}
+        splits = {split: [*_wiki_sentences(text_in(paths))] for split, paths in files.items()}
     elif name == "tatoeba-en":
         pairs = load_pairs("tatoeba-en-es", data=data, data_seed=data_seed)
-        splits = {s: [written_words(line) for line in pairs.references(s)] for s in SPLITS}
+        splits = {s: _words(pairs.references(s)) for s in SPLITS}
     else:
-        path = path_of(name_or_path, TAGGED, "text")
-        name = path.name
-        splits = shuffle_and_divide([*map(written_words, sentences(read_text(path)))], data_seed)
-    splits = keep_once(splits, key=lambda words: tuple(map(str.lower, words)))
+        name, files = own_files(name_or_path, TAGGED, "text", ending=".txt")
+        texts = {split: text_in(paths, column, encoding) for split, paths in files.items()}
+        splits = {split: _words(sentences(text)) for split, text in texts.items()}
+        if "all" in splits:
+            splits = shuffle_and_divide(splits["all"], data_seed)
+    splits = keep_once(splits, key=lambda words: map(str.lower, words))
     count = sum(map(len, splits.values()))
     check_enough(name, count, "different sentences", LEAST_SENTENCES)
     if vocab is None:
@@ -160,16 +170,9 @@ def load_tagged(
     return TaggedText(name, vocab, *(splits[split] for split in SPLITS))
 
 
-def written_words(text: str) -> Words:
-    """Cut a text as the tokeniser ``words`` does, but keep the capital letters.
-
-    >>> written_words("DON'T ask NASA.")
-    ('DO', "N'T", 'ask', 'NASA', '.')
-    """
-    lower = text.lower()
-    if len(lower) != len(text):  # a rare letter becomes two in lower case
-        return tuple(WORD.findall(text))
-    return tuple(text[match.start() : match.end()] for match in WORD.finditer(lower))
+def _words(lines: Iterable[str]) -> list[Words]:
+    """Words of each line as they are written."""
+    return [tuple(written_words(line)) for line in lines]
 
 
 def _wiki_sentences(text: str) -> Iterator[Words]:

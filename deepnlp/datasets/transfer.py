@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
+import math
 import os
 import re
 import ssl
+import stat
 import time
 import urllib.request
 from http import HTTPStatus
@@ -19,7 +22,7 @@ from tqdm import tqdm
 
 from deepnlp.errors import DeepNLPError
 
-TIMEOUT = 30.0  # seconds without an answer, or over which the speed is measured
+TIMEOUT = 30.0  # seconds for the head of an answer, and over which the speed is measured
 LEAST_SPEED = 1000  # bytes a second
 TRIES = 4  # of an address that breaks off
 CHUNK = 1 << 16
@@ -57,6 +60,8 @@ def is_secure(address: str, *, loopback: bool = False) -> bool:
 
 def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None:
     """Fill a partial file up and check its sum; what broke off is kept for another call."""
+    if os.path.lexists(partial) and not _is_ours(partial):
+        partial.unlink()
     for remaining in reversed(range(TRIES)):
         had = _size(partial)
         try:
@@ -73,6 +78,12 @@ def download(source: Source, partial: Path, *, timeout: float = TIMEOUT) -> None
         # The two parts may be of two versions: once more, from the start.
         if not (had and remaining):
             raise TransferError("its bytes are not the published ones (SHA-256 differs)")
+
+
+def _is_ours(partial: Path) -> bool:
+    """Whether it is a plain file, and no link: what a link shares is not ours to write."""
+    found = partial.lstat()
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 def _size(partial: Path) -> int:
@@ -93,7 +104,7 @@ def _receive(source: Source, partial: Path, timeout: float) -> None:
     have = _size(partial)
     if have and have == source.bytes:
         return  # only the check is missing
-    if partial.is_symlink() or have >= source.limit:  # what it points to is not ours to write
+    if have >= source.limit:
         partial.unlink()
         have = 0
     with _answer(source.address, have, timeout) as response:
@@ -114,7 +125,7 @@ def _answer(address: str, have: int, timeout: float) -> Any:
     headers = {"User-Agent": "deepnlp", "Accept-Encoding": "identity"}
     headers |= {"Range": f"bytes={have}-"} if have else {}
     opener = urllib.request.build_opener(
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        _Connections(context=ssl.create_default_context()),
         urllib.request.ProxyHandler(None if is_secure(address) else {}),
         _Redirects,
     )
@@ -126,6 +137,63 @@ def _answer(address: str, have: int, timeout: float) -> Any:
         raise TransferError(_in_words(error, timeout)) from None
 
 
+class _Paced(io.RawIOBase):
+    """The bytes of an answer: its head within the timeout, then no slower than the least speed."""
+
+    def __init__(self, connection: Any, timeout: float) -> None:
+        self._connection, self._timeout = connection, timeout
+        self.expect(math.inf)
+
+    def expect(self, speed: float) -> None:
+        """From now on so many bytes a second, measured over the timeout."""
+        self._speed, self._since, self._came = speed, time.monotonic(), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What has arrived."""
+        count: int = self._connection.readinto(buffer)
+        self._came += count
+        if time.monotonic() - self._since > self._timeout:
+            if self._came < self._speed * self._timeout:
+                slow = f"{self._came:,} bytes in {self._timeout:g} seconds"
+                raise TransferError(f"is too slow: {slow}")
+            self.expect(self._speed)
+        return count
+
+    def close(self) -> None:
+        self._connection.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """A response whose bytes are paced."""
+
+    def __init__(self, sock: Any, *others: Any, **options: Any) -> None:
+        super().__init__(sock, *others, **options)
+        self._paced = _Paced(self.fp.detach(), sock.gettimeout())
+        self.fp = io.BufferedReader(self._paced)
+
+    def begin(self) -> None:
+        """Read the head."""
+        super().begin()
+        self._paced.expect(LEAST_SPEED)
+
+    def _read_and_discard_trailer(self) -> None:
+        """Leave what follows the last chunk: it is of no use, and may have no end."""
+
+
+class _Connections(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
+        def connection(*where: Any, **how: Any) -> Any:
+            made = http_class(*where, **how)
+            made.response_class = _Response
+            return made
+
+        return super().do_open(connection, req, **options)
+
+
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follow redirects, but never to an address that is not secure."""
 
@@ -135,6 +203,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         """The request to the new address."""
+        fp.length, fp.chunked = 0, False  # urllib would read its body, however long
         if not is_secure(newurl, loopback=not is_secure(req.full_url)):
             fp.close()
             raise TransferError(f"redirects to {newurl}, which is not https: refused")
@@ -164,9 +233,8 @@ def _begin(source: Source, response: Any, have: int) -> int:
 
 
 def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: float) -> None:
-    """Write what comes, no more than the limit and no slower than the least speed."""
+    """Write what comes, no more than the limit."""
     name = source.address.rpartition("/")[2]
-    since, bytes_then = time.monotonic(), have
     with tqdm(
         total=source.bytes, initial=have, desc=name, unit="B", unit_scale=True, disable=None,
         leave=False, dynamic_ncols=True,
@@ -179,11 +247,6 @@ def _copy(source: Source, response: Any, file: BinaryIO, have: int, timeout: flo
             file.write(block)
             file.flush()  # what has come is kept, even if the process is killed
             bar.update(len(block))
-            if time.monotonic() - since > timeout:
-                came = have - bytes_then
-                if came < LEAST_SPEED * timeout:
-                    raise TransferError(f"is too slow: {came:,} bytes in {timeout:g} seconds")
-                since, bytes_then = time.monotonic(), have
     if response.length or have < (source.bytes or 0):
         expected = f" of {source.bytes:,}" if source.bytes else ""
         raise BrokenOffError(f"broke off after {have:,}{expected} bytes")

@@ -8,13 +8,15 @@ explain single gradients follow. An unexplained gradient is reported as unknown,
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy
 
+from deepnlp.diagnosis.mistakes.table import phrase, say
 from deepnlp.diagnosis.naming import named, with_reasons
 from deepnlp.diagnosis.problem import Guess, Problem, distance
+from deepnlp.diagnosis.rewriting import located
 from deepnlp.diagnosis.searching import explain_in_groups, explain_together, specificity
-from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.causes import Cause
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
@@ -55,44 +57,34 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
         own = _causes(problem, single.get(row.name, []))
         row.causes = _each_once([*observed, *(own or assigned)])
         if not row.causes:
-            told = describe(problem, row)
-            row.causes = [Cause(c.EPSILON if row.error <= TRACE else c.UNKNOWN, told)]
+            guess = describe(problem, row)
+            row.causes = [Cause(guess.cause, f"{problem.owner}: {guess.evidence}")]
+    for row in bad:
+        first = row.causes[0]
+        if not first.place and row.error > TRACE:  # no line is quoted
+            row.causes[0] = replace(first, evidence=first.evidence + located(problem, row.name))
 
 
-def describe(problem: Problem, row: Row) -> str:
+def describe(problem: Problem, row: Row) -> Guess:
     """How a gradient differs, where no mistake that is known explains it."""
-    wrong, right = row.analytic, row.numeric
+    wrong, right, name = row.analytic, row.numeric, row.name
     if wrong.shape != right.shape:
-        return (
-            f"{problem.owner}: the gradient of {row.name} has shape {wrong.shape}, it should have "
-            f"{right.shape}"
-        )
-    least = min(1e-6, 0.1 * row.error)
-    off = numpy.abs(wrong - right) > least * numpy.abs(right).max(initial=0)
-    told = (
-        f"{problem.owner}: the gradient of {row.name} is wrong in {off.sum()} of {off.size} entries"
-    )
-    told += f", most at {list(row.index)}"
+        return say("shape", {}, name=name, shape=wrong.shape, wanted=right.shape)
+    off = numpy.abs(wrong - right) > min(1e-6, 0.1 * row.error) * numpy.abs(right).max(initial=0)
+    place = {"name": name, "count": off.sum(), "size": off.size, "where": list(row.index)}
     if row.error <= TRACE:
-        return (
-            f"{told}, but by no more than {row.error:.1e} of the largest: as where forward adds a "
-            "small constant, log(y + 1e-7), and backward leaves it out"
-        )
-    if problem.not_followed:
-        told += f"; few mistakes could be tried, since {problem.not_followed}"
+        return say("trace", {}, error=f"{row.error:.1e}", **place)
+    more = phrase("not_followed", reason=problem.not_followed) if problem.not_followed else ""
     for axis in range(off.ndim):
-        others = tuple(k for k in range(off.ndim) if k != axis)
-        lines = numpy.flatnonzero(off.any(axis=others))
+        lines = numpy.flatnonzero(off.any(axis=tuple(k for k in range(off.ndim) if k != axis)))
         if len(lines) < off.shape[axis]:
-            told += f"; along axis {axis} only at {lines.tolist()}"
+            more += phrase("only_at", axis=axis, places=lines.tolist())
     usable = off & (right != 0)
     if usable.any():
-        quotients = wrong[usable] / right[usable]
-        told += (
-            f"; wrong / right is {numpy.median(quotients):.4g} in the median, from "
-            f"{quotients.min():.4g} to {quotients.max():.4g}"
-        )
-    return told
+        q = wrong[usable] / right[usable]
+        middle, *ends = (f"{x:.4g}" for x in (numpy.median(q), q.min(), q.max()))
+        more += phrase("quotients", median=middle, least=ends[0], most=ends[1])
+    return say("unknown", {}, more=more, **place)
 
 
 def _named_in_groups(problem: Problem, found: dict[str, list[Guess]]) -> dict[str, list[Guess]]:
@@ -129,8 +121,5 @@ def _not_numbers(problem: Problem, row: Row) -> list[Guess]:
     if numpy.isfinite(row.analytic).all():
         return []
     where = numpy.argwhere(~numpy.isfinite(row.analytic))
-    told = (
-        f"{len(where)} of {row.analytic.size} entries of the gradient of "
-        f"{row.name} are not finite, the first at {where[0].tolist()}"
-    )
-    return [Guess(c.NOT_A_NUMBER, told, {row.name: row.analytic})]
+    place = {"count": len(where), "size": row.analytic.size, "where": where[0].tolist()}
+    return [say("not finite", {row.name: row.analytic}, name=row.name, **place)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from deepnlp.diagnosis.tape import TraceError
-from deepnlp.diagnosis.traced import FUNCTIONS, Traced, pair, record, strip
+from deepnlp.diagnosis.traced import FUNCTIONS, Traced, by_differences, pair, record, strip
 
 
 def _sum(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **options: Any) -> Any:
@@ -85,13 +85,17 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _einsum(f"{''.join(of_a)},{''.join(of_b)}->{out}", a, b)
 
 
-def _einsum(subscripts: str, *operands: Any, **options: Any) -> Any:
-    tape = next(one.tape for one in operands if isinstance(one, Traced))
-    subscripts = _explicit(subscripts.replace(" ", ""), [numpy.ndim(strip(o)) for o in operands])
-    if any(len(set(part)) < len(part) for part in subscripts.split("->")[0].split(",")):
-        raise TraceError("this form of numpy.einsum is not followed")
-    values = numpy.einsum(subscripts, *strip(operands))
-    return record(tape, "einsum", values, *operands, subscripts=subscripts)
+def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+    tape = next(one.tape for one in (subscripts, *operands) if isinstance(one, Traced))
+    if isinstance(subscripts, str):
+        dims = [numpy.ndim(strip(o)) for o in operands]
+        explicit = _explicit(subscripts.replace(" ", ""), dims)
+    if not isinstance(subscripts, str) or any(
+        len(set(part)) < len(part) for part in explicit.split("->")[0].split(",")
+    ):
+        return by_differences(tape, numpy.einsum, (subscripts, *operands), options)
+    values = numpy.einsum(explicit, *strip(operands))
+    return record(tape, "einsum", values, *operands, subscripts=explicit)
 
 
 def _explicit(subscripts: str, dims: list[int]) -> str:
@@ -142,19 +146,9 @@ def _pad(x: Any, width: Any, mode: Any = "constant", **options: Any) -> Any:
     return Traced(x.tape, values, numpy.pad(x.tickets, width, mode, **options))
 
 
-def _nan_to_num(x: Any, **options: Any) -> Any:
-    return _where(numpy.isfinite(x.values_), x, numpy.nan_to_num(x.values_, **options))
-
-
-def _average(x: Any, axis: Any = None, weights: Any = None, **options: Any) -> Any:
-    if weights is None:
-        return _mean(x, axis)
-    total = numpy.multiply(x, weights)
-    return _sum(total, axis) / _sum(numpy.multiply(weights, numpy.ones(x.shape)), axis)
-
-
 def _clip(x: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
-    low, high = options.get("a_min", low), options.get("a_max", high)
+    low = options.get("a_min", options.get("min", low))
+    high = options.get("a_max", options.get("max", high))
     x = x if low is None else numpy.maximum(x, low)
     return x if high is None else numpy.minimum(x, high)
 
@@ -163,7 +157,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     if ord == 1:
         return _sum(numpy.absolute(x), axis, keepdims=keepdims)
     if ord not in (None, 2, "fro"):
-        raise TraceError("this norm is not followed")
+        return by_differences(x.tape, numpy.linalg.norm, (x, ord, axis, keepdims), {})
     return numpy.sqrt(_sum(x * x, axis, keepdims=keepdims))
 
 
@@ -210,7 +204,7 @@ FUNCTIONS.update({
     "max": _extreme("max"), "amax": _extreme("max"),
     "min": _extreme("min"), "amin": _extreme("min"),
     "clip": _clip, "take": _take, "take_along_axis": _take_along_axis, "where": _where,
-    "copyto": _copyto, "pad": _pad, "nan_to_num": _nan_to_num, "average": _average,
+    "copyto": _copyto, "pad": _pad,
     "nansum": _sum, "nanmean": _mean,
     "zeros_like": _like(0.0), "ones_like": _like(1.0), "empty_like": _like(0.0),
     "full_like": lambda x, value, **options: _like(value)(x, **options),

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from deepnlp.diagnosis.hypotheses.linearity import not_linear
+from deepnlp.diagnosis.mistakes.linearity import not_linear
+from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.places import statement_at
 from deepnlp.diagnosis.problem import Guess, Problem
-from deepnlp.diagnosis.rewriting import SECONDS, SECONDS_BESIDE
+from deepnlp.diagnosis.rewriting import STEPS, STEPS_BESIDE
 from deepnlp.diagnosis.searching import repairs_of, specificity
 from deepnlp.gradcheck import causes as c
 
@@ -41,8 +42,8 @@ def named(problem: Problem, guesses: list[Guess], rows: set[str]) -> list[Guess]
     if not ranked or any(guess.place for guess in ranked):
         return ranked
     first = ranked[0]
-    seconds = SECONDS if first.is_edit or first.cause in VAGUE else SECONDS_BESIDE
-    repaired = [r for r in repairs_of(problem, seconds) if set(r.gradients) == rows]
+    steps = STEPS if first.is_edit or first.cause in VAGUE else STEPS_BESIDE
+    repaired = [r for r in repairs_of(problem, steps) if set(r.gradients) == rows]
     if not repaired:
         if first.cause in MISSING:
             first = replace(first, evidence=first.evidence + unused(problem))
@@ -124,4 +125,4 @@ def unused(problem: Problem) -> str:
     }
     told = [f"`{name}` (line {line})" for name, line in lines.items() if name not in read]
     them = "it" if len(told) == 1 else "them"
-    return f"; backward computes {' and '.join(told)} and does not use {them}" if told else ""
+    return phrase("unused", names=" and ".join(told), them=them) if told else ""

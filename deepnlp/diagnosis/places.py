@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 _OWN = str(Path(__file__).resolve().parent)
@@ -153,6 +154,53 @@ def source_of(file: str, node: ast.stmt | ast.expr) -> str:
     lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
     lines[0] = lines[0].encode()[node.col_offset :].decode()
     return " ".join(" ".join(lines).split())
+
+
+_SHAPES = re.compile(r"shape|dimension|broadcast|align|axis", re.IGNORECASE)
+
+
+def told_in_shapes(error: Exception) -> str:
+    """Where shapes do not fit, and which: what NumPy says of it, it says without names.
+
+    Returns
+    -------
+    str
+        Such as "in line 5, `x @ self.W`: x has shape (3, 4), self.W has shape (5, 6)"; empty if
+        the error is of another kind, or the names are not known.
+    """
+    if not isinstance(error, ValueError) or not _SHAPES.search(str(error)):
+        return ""
+    frames = [f for f in _frames(error) if not _is_library(f.tb_frame.f_code.co_filename)]
+    if not frames:
+        return ""
+    last = frames[-1]
+    span = _span(last.tb_frame.f_code, last.tb_lasti)
+    expression = None if span is None else expression_at(span)
+    if span is None or expression is None:
+        return ""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name | ast.Attribute):
+            value: Any = last.tb_frame.f_locals
+            for name in ast.unparse(node).split("."):
+                value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+            if isinstance(getattr(value, "shape", None), tuple):
+                shapes[ast.unparse(node)] = value.shape
+    inner = {name.removesuffix(".T") for name in shapes if name.endswith(".T")}
+    told = ", ".join(f"{n} has shape {shape}" for n, shape in shapes.items() if n not in inner)
+    return told and f"in line {span[1]}, `{shortened(source_of(span[0], expression))}`: {told}"
+
+
+def _frames(error: Exception) -> list[TracebackType]:
+    found, step = [], error.__traceback__
+    while step is not None:
+        found.append(step)
+        step = step.tb_next
+    return found
+
+
+def _is_library(file: str) -> bool:
+    return is_of_the_package(file) or "site-packages" in file or file.startswith("<")
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:

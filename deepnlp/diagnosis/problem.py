@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import numpy
 from deepnlp.diagnosis.reverse import Edit, Joined
 from deepnlp.diagnosis.trace import Trace, follow
 from deepnlp.gradcheck.causes import FACTOR
+from deepnlp.gradcheck.names import LABELS
 from deepnlp.gradcheck.numeric import HostArray
 from deepnlp.gradcheck.report import Row
 from deepnlp.gradcheck.subject import Subject
@@ -42,6 +44,12 @@ class Guess:
         Whether it was tried over all statements, and not expected: its name says less.
     removes : bool
         Whether it is a repair that takes an operation out of the learner's line.
+    key : tuple of str
+        Its row in the table of mistakes, and its place: the same on other numbers and sizes.
+    factor : str
+        The names of a multiple, where the sentence holds one.
+    hypothesis : callable, optional
+        What gave it.
     """
 
     cause: str
@@ -52,6 +60,9 @@ class Guess:
     place: str = ""
     is_edit: bool = False
     removes: bool = False
+    key: tuple[str, ...] = ()
+    factor: str = ""
+    hypothesis: Callable[..., Iterable[Guess]] | None = field(default=None, repr=False)
 
 
 class NotFollowedError(ValueError):
@@ -174,6 +185,19 @@ class Problem:
         return self.trace
 
     @cached_property
+    def targets(self) -> HostArray | None:
+        """The targets, where the subject is a loss."""
+        subject = self.subject
+        if len(subject.weights) != 1 or subject.weights[0].ndim:
+            return None
+        pairs = zip(subject.input_names, subject.inputs)
+        arrays = [(n, v) for n, v in pairs if isinstance(v, numpy.ndarray)]
+        named = [v for name, v in arrays if name in LABELS or name.startswith("target")]
+        others = [v for _, v in arrays[1:]]
+        found = named or [v for v in others if v.dtype.kind in "iu"] or others
+        return found[0] if found else None
+
+    @cached_property
     def sizes(self) -> dict[str, int]:
         """The sizes that the letters N, T, D, H and V stand for."""
         sizes: dict[str, int] = {}
@@ -192,29 +216,25 @@ class Problem:
     @cached_property
     def factors(self) -> list[tuple[str, float]]:
         """Multiples with a name, the likeliest first."""
-        s = self.sizes
-        products = {"N": s.get("N"), "T": s.get("T")}
-        if "N" in s and "T" in s:
-            products["N T"] = s["N"] * s["T"]
+        letters = ("N", "T", "N T", "D", "N D", "H", "N H")
+        known = {p: [self.sizes.get(letter, 0) for letter in p.split()] for p in letters}
+        sizes = {p: math.prod(found) for p, found in known.items() if math.prod(found) > 1}
         named = [("2", 2.0), ("1/2", 0.5)]
-        for letter in ("D", "H"):
-            products[letter] = s.get(letter)
-            if "N" in s and letter in s:
-                products[f"N {letter}"] = s["N"] * s[letter]
-        for name, size in products.items():
-            if size is not None and size > 1:
-                fraction = f"1/({name})" if " " in name else f"1/{name}"
-                named += [(name, float(size)), (fraction, 1 / size)]
-        for name, size in products.items():
-            if size is not None and size > 1:
-                named += [(f"sqrt({name})", size**0.5), (f"1/sqrt({name})", size**-0.5)]
+        for name, n in sizes.items():
+            named += [(name, float(n)), (f"1/({name})" if " " in name else f"1/{name}", 1 / n)]
+        for name, n in sizes.items():
+            named += [(f"sqrt({name})", n**0.5), (f"1/sqrt({name})", n**-0.5)]
+            named += [(f"({name} - 1)/{name}", 1 - 1 / n)]
+            named += [(f"{name}/({name} - 1)", n / (n - 1))]
         return [*named, ("3", 3.0), ("1/3", 1 / 3), ("4", 4.0), ("1/4", 0.25)]
 
     def name_factor(self, factor: float) -> str:
-        """All names that fit a multiple, such as ``"2 = N"``."""
+        """All names that fit a multiple, such as ``"2 = N"``; the number itself is one."""
         size, sign = abs(factor), "-" if factor < 0 else ""
-        names = [name for name, value in self.factors if abs(value / size - 1) < 1e-5]
-        return sign + (" = ".join(names[:3]) if names else f"{size:.6g}")
+        names = [sign + name for name, value in self.factors if abs(value / size - 1) < 1e-5]
+        if not any(re.fullmatch(r"[-\d./]+", name) for name in names):
+            names.append(f"{factor:.6g}")
+        return " = ".join(names)
 
     def tolerance(self, name: str) -> float:
         """How close a prediction must come to what was found.
@@ -245,7 +265,57 @@ class Problem:
                 return set()
         if guess.cause == FACTOR and all(numpy.count_nonzero(self.right[n]) < 2 for n in explained):
             return set()  # of a single number, anything is a multiple
-        return explained
+        return explained if self.holds(guess, explained) else set()
+
+    # --- On fresh numbers -------------------------------------------------------------------
+
+    @cached_property
+    def fresh(self) -> Problem | None:
+        """The same code on fresh numbers, of other sizes where it takes them."""
+        for axes in ("all", "N T", "N", ""):
+            subject = copy.deepcopy(self.subject)
+            try:
+                _other_numbers(subject, axes)
+                wrong = subject.analytic_gradients()
+                right = self._right_of(subject)
+                same = [(n, wrong[n].shape == right[n].shape) for n in self.wrong]
+            except Exception:  # whatever a forward does with arrays of other sizes
+                continue
+            if any(
+                (self.wrong[n].shape == self.right[n].shape) is not is_same for n, is_same in same
+            ):
+                continue  # backward counts on the old sizes
+            apart = {name: distance(wrong[name], right[name]) for name in right}
+            rows = [Row(n, a, (), a < 1e-5, wrong[n], right[n]) for n, a in apart.items()]
+            return Problem(subject, rows) if any(not row.ok for row in rows) else None
+        return None
+
+    def _right_of(self, subject: Subject) -> dict[str, HostArray]:
+        """The right gradients, by the tape where it was right before."""
+        if self.trace is not None:
+            return follow(subject).right
+        return {name: subject.numeric_gradient(name, "central") for name in self.right}
+
+    def holds(self, guess: Guess, explained: set[str], name: str | None = None) -> bool:
+        """Whether a guess explains the gradients on fresh numbers too, and is no coincidence.
+
+        Of the names of its multiple, those stay that fit both times.
+        """
+        if not explained or guess.hypothesis is None or self.base is not None:
+            return True
+        fresh = self.fresh
+        if fresh is None or not explained <= set(fresh.bad):
+            return True
+        tried = guess.hypothesis(fresh) if name is None else guess.hypothesis(fresh, name)
+        for other in fresh.resolved(one for one in tried if one.key == guess.key):
+            found = other.gradients
+            if all(n in found and fresh.fits(n, found[n]) for n in explained):
+                names = other.factor.split(" = ")
+                both = [name for name in guess.factor.split(" = ") if name in names]
+                if both:
+                    guess.evidence = guess.evidence.replace(guess.factor, " = ".join(both))
+                return bool(both)
+        return fresh.work < 0  # or it was not tried
 
     @cached_property
     def _right_first(self) -> list[str]:
@@ -311,6 +381,54 @@ def distance(a: HostArray, b: HostArray, least: float = 0.0) -> float:
     if not numpy.isfinite(apart):
         return float("inf")
     return apart / scale if scale > 0 else 0.0
+
+
+def _other_numbers(subject: Subject, axes: str) -> None:
+    """Give a subject fresh numbers of the same signs, and one entry more along some axes."""
+    letters = {"all": {0, 1, 2}, "N T": {0, 1}, "N": {0}, "": set[int]()}[axes]
+    rng = numpy.random.default_rng(1)
+    arrays = [v for v in subject.inputs if isinstance(v, numpy.ndarray) and v.ndim]
+    sizes = arrays[0].shape if arrays else ()
+    for place, value in enumerate(subject.inputs):
+        if not isinstance(value, numpy.ndarray) or not value.ndim:
+            continue
+        for axis in letters & set(range(min(value.ndim, len(sizes)))):
+            is_time = value.ndim > 2 or value.dtype.kind in "iu"
+            if value.shape[axis] == sizes[axis] and (axis == 0 or is_time or axes == "all"):
+                value = numpy.concatenate([value, value.take([0], axis)], axis)
+        if value.dtype.kind == "f":
+            value = value * numpy.exp(0.3 * rng.normal(size=value.shape))
+        subject.inputs[place] = value
+    subject.draw_weights(rng)
+
+
+def is_one(factor: float) -> bool:
+    """Whether a factor is so close to 1 that it does not count as a multiple.
+
+    Examples
+    --------
+    >>> is_one(1.000001), is_one(1.01)
+    (True, False)
+    """
+    return abs(factor - 1) <= 1.001e-5
+
+
+def ratio(wrong: HostArray, right: HostArray) -> float | None:
+    """The number by which one array is a multiple of another, None if it is none.
+
+    Examples
+    --------
+    >>> ratio(numpy.array([2.0, 4.0]), numpy.array([1.0, 2.0]))
+    2.0
+    """
+    if wrong.shape != right.shape or wrong.size == 0 or not numpy.isfinite(wrong).all():
+        return None
+    square = float((right * right).sum())
+    if square == 0:
+        return None
+    factor = float((wrong * right).sum()) / square
+    off = float(numpy.abs(wrong - factor * right).max())
+    return factor if off <= 3e-6 * float(numpy.abs(wrong).max()) else None
 
 
 def block_names(count: int) -> list[str]:

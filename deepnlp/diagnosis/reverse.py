@@ -18,12 +18,41 @@ import numpy
 from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials
 from deepnlp.diagnosis.tape import Adjoints, Node, Tape
 
-Mistake = Callable[[int, Node, HostArray], "Adjoints | None"]
-"""Takes the number of a node, the node, and the gradient with respect to its result; returns what
-is passed on to the operands, or None where the node is differentiated correctly."""
-
 _NUMBERS = 3_000_000
 """As many numbers as the adjoint of one batch may have."""
+
+
+@dataclass
+class Run:
+    """One operation as an edited pass meets it.
+
+    Attributes
+    ----------
+    number : int
+    node : Node
+    g : array
+        Gradient with respect to its result.
+    passed : dict of int to array
+        What it passes on, by number of the operand, for those that carry tickets.
+    adjoint : array (tickets,)
+        The gradient with respect to what comes later is complete here.
+    """
+
+    number: int
+    node: Node
+    g: HostArray
+    passed: dict[int, HostArray]
+    adjoint: HostArray
+
+    def vjp(self, g: HostArray, operands: list[HostArray] | None = None) -> dict[int, HostArray]:
+        """What it would pass on for another gradient, or with other operands."""
+        own = self.node.arrays if operands is None else operands
+        found = self.node.vjp(g, own, self.node.values)
+        return {j: found[j] for j in self.passed}
+
+
+Change = Callable[[Run], "dict[int, HostArray] | Adjoints | None"]
+"""What is passed on instead, to some operands, or to any tickets; None where nothing changes."""
 
 
 @dataclass
@@ -32,41 +61,31 @@ class Edit:
 
     Attributes
     ----------
-    mistake : callable, optional
+    change : callable, optional
         What the nodes in ``at`` pass on instead.
-    at : numbers of nodes, optional
-        All by default.
+    at : numbers of nodes
+    scaled : tuple (number of an operand, factor), optional
+        In place of ``change``: multiply what is passed on to this operand, or to all (-1).
+    partial : tuple (number of an operand, arrays by number of the node), optional
+        In its place: the derivative with respect to this operand that is used for the right one.
     weights : list of array, optional
         Other gradients with respect to the outputs.
-    scaled : tuple (number of an operand, factor), optional
-        In place of ``mistake``: multiply what is passed on to this operand, or to all (-1), by a
-        number or by an array of the shape of the result.
-    partial : tuple (number of an operand, arrays by number of the node), optional
-        The derivative with respect to this operand that is used in place of the right one.
-    instead : tuple (number of an operand, tickets by number of the node), optional
-        What is passed on to this operand, or to all (-1), is computed from the gradient with
-        respect to these numbers, in place of that with respect to the result.
     passes, between : int, callable
         How often to run, and what to do after each run, where an edit needs gradients of values
         that are reached only later.
     """
 
-    mistake: Mistake | None = None
-    at: Collection[int] | None = None
-    weights: list[HostArray] | None = None
-    scaled: tuple[int, Any] | None = None
+    change: Change | None = None
+    at: Collection[int] = ()
+    scaled: tuple[int, float] | None = None
     partial: tuple[int, dict[int, HostArray]] | None = None
-    instead: tuple[int, dict[int, HostArray]] | None = None
+    weights: list[HostArray] | None = None
     passes: int = 1
     between: Callable[[], None] | None = None
 
     def __add__(self, other: Edit | Joined) -> Joined:
         """Both."""
         return Joined([self, *_parts(other)])
-
-    def alters(self) -> bool:
-        """Whether it alters what nodes pass on."""
-        return not self.mistake is self.scaled is self.partial is self.instead is None
 
 
 @dataclass
@@ -188,20 +207,18 @@ class Reverse:
             place.add(
                 adjoint, numpy.stack([_weight(e, k, self.weights[k]) for e in edits], axis=-1)
             )
-        edited: dict[int, dict[int, list[Edit]]] = {}
+        edited: dict[int, list[tuple[int, Edit]]] = {}
         for column, one in enumerate(edits):
             for edit in _parts(one):
-                if edit.alters():
-                    for number in range(len(self.nodes)) if edit.at is None else edit.at:
-                        edited.setdefault(number, {}).setdefault(column, []).append(edit)
+                for number in edit.at:
+                    edited.setdefault(number, []).append((column, edit))
         for number in reversed(range(len(self.nodes))):
             g = self._results[number].take(adjoint)
             values = self._passed(number, g)
-            columns = edited.get(number)
-            if columns:
+            if number in edited:
                 values = [v.copy() if v is g or not v.flags.writeable else v for v in values]
-                for column, several in columns.items():
-                    self._edit(adjoint, number, g[..., column], values, column, several)
+                for column, edit in edited[number]:
+                    self._edit(adjoint[:, column], number, g[..., column], values, column, edit)
             for (_, place), value in zip(self._operands[number], values):
                 place.add(adjoint, value)
         return adjoint
@@ -224,41 +241,40 @@ class Reverse:
         g: HostArray,
         values: list[HostArray],
         column: int,
-        edits: list[Edit],
+        edit: Edit,
     ) -> None:
         """Alter one column of what a node passes on."""
-        node, operands = self.nodes[number], self._operands[number]
-        edit = next((e for e in reversed(edits) if e.scaled is None), edits[-1])
-        for scaled in (e.scaled for e in edits if e.scaled is not None):
-            j, factor = scaled
-            if j < 0:
-                g = g * factor
-            for (k, _), value in zip(operands, values):
-                if j in (-1, k):
-                    value[..., column] *= factor
-        if edit.partial is not None:
-            j, by_number = edit.partial
-            for (k, _), value in zip(operands, values):
-                if j == k:
-                    value[..., column] = g * by_number[number]
-        elif edit.instead is not None:
-            j, tickets = edit.instead
-            other = adjoint[tickets[number], column].reshape(g.shape)
-            passed = self._passed(number, numpy.array(other)[..., None])
-            for (k, _), value, new in zip(operands, values, passed):
-                if j in (-1, k):
-                    value[..., column] = new[..., 0]
-        elif edit.mistake is not None:
-            passed_on = edit.mistake(number, node, g)
-            if passed_on is None:
+        node = self.nodes[number]
+        passed = {j: v[..., column] for (j, _), v in zip(self._operands[number], values)}
+        altered: dict[int, HostArray] | Adjoints | None
+        if edit.scaled is not None:
+            altered = {
+                j: edit.scaled[1] * v for j, v in passed.items() if edit.scaled[0] in (-1, j)
+            }
+        elif edit.partial is not None:
+            altered = {edit.partial[0]: g * edit.partial[1][number]}
+        elif edit.change is not None:
+            try:
+                altered = edit.change(Run(number, node, g, passed, adjoint))
+            except ValueError:  # shapes that differ from run to run: it would not run
+                adjoint[:] = numpy.nan
                 return
-            for value in values:
-                value[..., column] = 0.0
-            own = adjoint[:, column]
-            for where, what in passed_on:
-                if where.shape != what.shape:
-                    where = numpy.broadcast_to(where, what.shape)
-                numpy.add.at(own, where, what)
+        if altered is None:
+            return
+        if not isinstance(altered, dict):
+            elsewhere, altered = altered, {j: numpy.zeros(()) for j in passed}
+            for tickets, what in elsewhere:
+                numpy.add.at(adjoint, numpy.broadcast_to(tickets, what.shape), what)
+        for j, what in altered.items():
+            if j not in passed:
+                continue
+            if what.shape == passed[j].shape or not what.any():
+                passed[j][...] = what
+            else:  # of the operand's shape, or of one that it was broadcast to
+                passed[j][...] = 0.0
+                shape = numpy.broadcast_shapes(what.shape, node.operands[j][1].shape)
+                tickets = numpy.broadcast_to(node.operands[j][1], shape)
+                numpy.add.at(adjoint, tickets, numpy.broadcast_to(what, shape))
 
 
 def _parts(edit: Edit | Joined) -> list[Edit]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deepnlp.diagnosis.edits import EDITS
-from deepnlp.diagnosis.hypotheses import OF_ALL_ROWS, OF_ONE_ROW
+from deepnlp.diagnosis.mistakes import EDITS, OF_ALL_ROWS, OF_ONE_ROW
 from deepnlp.diagnosis.problem import Guess, NotFollowedError, Problem
-from deepnlp.diagnosis.rewriting import SECONDS, repairs
+from deepnlp.diagnosis.rewriting import STEPS, repairs
 from deepnlp.gradcheck import causes as c
 
 SPECIFIC = (
@@ -15,7 +14,7 @@ SPECIFIC = (
     c.H_PATH, c.C_PATH,
     c.MASK_MISSING, c.MASK_SCALE, c.REPEATED_IDS, c.TIED_LOOKUP, c.TIED_OUTPUT,
     c.NOT_SUMMED_N, c.NOT_SUMMED_T, c.ASSIGNED, c.TIME_REVERSED,
-    c.WRONG_AXIS, c.TRANSPOSED, c.SIGN, c.GATES_SWAPPED, c.TIME_SHIFTED,
+    c.WRONG_AXIS, c.TRANSPOSED, c.SIGN, c.GATES_SWAPPED, c.EXCHANGED, c.TIME_SHIFTED,
     c.ZERO, c.DERIVATIVE_AT_INPUT, c.DERIVATIVE_MISSING,
     c.NOT_A_NUMBER, c.CACHE, c.FACTOR, c.TERM_MISSING, c.WRONG_VALUE,
 )  # fmt: skip
@@ -106,11 +105,9 @@ def explain_in_rows(problem: Problem) -> dict[str, list[Guess]]:
     return found
 
 
-def repairs_of(problem: Problem, seconds: float = SECONDS) -> list[Guess]:
+def repairs_of(problem: Problem, steps: int = STEPS) -> list[Guess]:
     """Changes of the learner's backward that make wrong gradients right, looked for once."""
-    found: list[Guess] = problem.recall(
-        "repairs", lambda: list(_guesses(repairs(problem, seconds)))
-    )
+    found: list[Guess] = problem.recall("repairs", lambda: list(_guesses(repairs(problem, steps))))
     return found
 
 

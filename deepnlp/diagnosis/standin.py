@@ -27,7 +27,7 @@ class TracingNumpy:
         self.lib = _Module(numpy.lib, stride_tricks=_Module(tricks, as_strided=_as_strided))
         for name in ("zeros", "ones", "empty"):
             setattr(self, name, self._new(name))
-        for name in ("asarray", "array", "ascontiguousarray"):
+        for name in ("asarray", "asanyarray", "array", "ascontiguousarray"):
             setattr(self, name, self._from(name))
 
     def __getattr__(self, name: str) -> Any:

@@ -11,13 +11,14 @@ The tape does not decide what is right: that comes from numerical gradients alon
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import LINEAR, HostArray, linear_vjp, partials
+from deepnlp.diagnosis.derivatives import LINEAR, HostArray, jacobian, linear_vjp, partials
 from deepnlp.diagnosis.places import Site, site_of_caller
 
 Adjoints = list[tuple[HostArray, HostArray]]
@@ -50,6 +51,8 @@ class Node:
         Of a ``sum`` or of a maximum.
     chosen : array, optional
         1 where a maximum stands, 0 elsewhere.
+    function : callable, optional
+        Of the operands, where the operation is a call of a function without a formula here.
     """
 
     op: str
@@ -60,11 +63,17 @@ class Node:
     subscripts: str = ""
     axes: tuple[int, ...] = ()
     chosen: HostArray | None = None
+    function: Callable[..., Any] | None = None
 
     @cached_property
     def carries(self) -> list[bool]:
         """Whether each operand carries tickets; the others are constants."""
         return [bool(t.any()) for _, t in self.operands]
+
+    @property
+    def arrays(self) -> list[HostArray]:
+        """The operands without their tickets."""
+        return [numpy.asarray(v, dtype="float64") for v, _ in self.operands]
 
     def vjp(self, g: HostArray, operands: list[HostArray], y: HostArray) -> list[HostArray]:
         """Gradient with respect to each operand, from values of the operands and of the result.
@@ -85,15 +94,18 @@ class Node:
             return [found[..., 0] for found in linear_vjp(self, g[..., None], operands)]
         return [g * partial for partial in partials(self.op, operands, y)]
 
-    def passed(self, g: HostArray, operands: list[HostArray], y: HostArray) -> Adjoints:
-        """The same, beside the tickets of each operand that has some."""
-        found = self.vjp(g, operands, y)
-        return self.beside(found)
+    @cached_property
+    def _jacobians(self) -> list[HostArray]:
+        assert self.function is not None
+        own = [v for v, _ in self.operands]
+        return [jacobian(self.function, own, j) for j in range(len(own))]
 
-    def beside(self, found: list[HostArray]) -> Adjoints:
-        """Gradients with respect to the operands, beside the tickets of those that have some."""
-        pairs = zip(self.operands, found, self.carries)
-        return [(t, v) for (_, t), v, carries in pairs if carries]
+    def jacobian(self, j: int, operands: list[HostArray]) -> HostArray:
+        """Derivatives of a call with respect to operand j; computed once for its own operands."""
+        if all(a is b for a, (b, _) in zip(operands, self.operands)):
+            return self._jacobians[j]
+        assert self.function is not None
+        return jacobian(self.function, operands, j)
 
 
 @dataclass

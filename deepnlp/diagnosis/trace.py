@@ -13,7 +13,7 @@ import numpy
 from deepnlp import backend
 from deepnlp.diagnosis.reverse import Edit, Reverse
 from deepnlp.diagnosis.standin import TracingNumpy, numpy_replaced
-from deepnlp.diagnosis.tape import Adjoints, Tape
+from deepnlp.diagnosis.tape import Tape
 from deepnlp.diagnosis.traced import Traced
 from deepnlp.diagnosis.traced import variable as variable_of
 from deepnlp.gradcheck.numeric import HostArray
@@ -84,63 +84,13 @@ class Trace:
         """Gradient of every variable under one edit."""
         return next(iter(self.reverse.run([edit or Edit()])))
 
-    def backward(self, number: int, g: HostArray) -> Adjoints:
-        """What a node passes on to its operands, by the chain rule.
-
-        Parameters
-        ----------
-        number : int
-        g : array
-            Gradient with respect to its result.
-        """
-        node, found = self.nodes[number], self.reverse.partials[number]
-        if found is None:
-            return node.passed(g, [v for v, _ in node.operands], node.values)
-        return [
-            (t, g * (p if isinstance(p, float) else p[..., 0]))
-            for (_, t), p, carries in zip(node.operands, found, node.carries)
-            if carries
-        ]
-
-    @cached_property
-    def users(self) -> list[list[int]]:
-        """By ticket, the numbers of the nodes that take it."""
-        found: list[list[int]] = [[] for _ in range(self.tape.size)]
-        for number, node in enumerate(self.nodes):
-            for _, tickets in node.operands:
-                for ticket in numpy.unique(tickets).tolist():
-                    if ticket and (not found[ticket] or found[ticket][-1] != number):
-                        found[ticket].append(number)
-        return found
-
     @cached_property
     def is_used(self) -> HostArray:
         """By ticket, whether an operation takes it or an output holds it."""
         used = numpy.zeros(self.tape.size, dtype=bool)
-        for node in self.nodes:
-            for _, tickets in node.operands:
-                used[tickets] = True
-        for tickets in self.outputs:
+        for tickets in [*self.outputs, *(t for node in self.nodes for _, t in node.operands)]:
             used[tickets] = True
         return used
-
-    def is_chosen_from(self, number: int) -> bool:
-        """Whether some entries of a result are used and others not, as ``np.where`` does."""
-        used = self.is_used[self.nodes[number].tickets]
-        return bool(used.any() and not used.all())
-
-    def is_piece(self, number: int) -> bool:
-        """Whether a result is used on one side of a threshold, as a piece of an activation is."""
-        if not self.is_chosen_from(number):
-            return False
-        node = self.nodes[number]
-        used = self.is_used[node.tickets]
-        for values, tickets in node.operands:
-            if tickets.any() and values.shape == used.shape and used.size > 3:
-                one, other = values[used], values[~used]
-                if one.max() <= other.min() or other.max() <= one.min():
-                    return True
-        return False
 
     def nodes_with(self, marked: HostArray) -> list[int]:
         """Numbers of the nodes that take or make one of the tickets that are marked."""
@@ -176,7 +126,7 @@ class Trace:
                 found = found.reshape(node.tickets.shape)
             elif node.op in ("sum", "extreme"):
                 found = parts[0].max(axis=node.axes) if node.axes else parts[0]
-            elif node.op == "einsum":
+            elif node.op in ("einsum", "call"):
                 found = numpy.full(node.tickets.shape, max(int(p.max()) for p in parts))
             else:
                 found = parts[0]
@@ -299,29 +249,17 @@ class Trace:
         node = self.nodes[number]
         return (node.site.key, node.op)
 
-    def line(self, number: int) -> str:
-        """The statement that made a node."""
-        return self.nodes[number].site.text
-
-
-def trace(subject: Subject) -> Trace | None:
-    """Run one forward on arrays that are followed.
-
-    Returns
-    -------
-    Trace or None
-        None where the forward cannot be followed.
-    """
-    try:
-        return follow(subject)
-    except Exception:
-        return None
-
 
 def follow(subject: Subject) -> Trace:
-    """The same; the error is raised."""
+    """Run one forward on arrays that are followed.
+
+    Raises
+    ------
+    TraceError
+        Where the forward cannot be followed; or whatever it raises on such arrays.
+    """
     subject.restore()  # generators of random numbers that are not the object's own
-    subject = copy.deepcopy(subject)
+    own, subject = subject, copy.deepcopy(subject)
     tape = Tape()
     stand_in = TracingNumpy(tape)
     originals = {name: v.get() for name, v in subject.variables.items()}
@@ -343,6 +281,8 @@ def follow(subject: Subject) -> Trace:
             outputs = [_output_tickets(y) for y in subject.raw_forward()]
     finally:
         backend.use_module(module)
+        for name, value in originals.items():  # closures and globals are not copied
+            own.variables[name].set(value)
     return Trace(tape, tickets, outputs, subject.weights, inputs)
 
 

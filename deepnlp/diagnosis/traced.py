@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.derivatives import BINARY, UNARY, HostArray
+from deepnlp.diagnosis.derivatives import LARGEST_CALL, HostArray
+from deepnlp.diagnosis.places import site_of_caller
 from deepnlp.diagnosis.tape import Tape, TraceError
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -58,10 +59,13 @@ class Traced:
         return (self[k] for k in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> HostArray:
-        raise TraceError("a number left the arrays that are followed")
+        raise _left("a function that cannot be followed takes an array")
 
     def __float__(self) -> float:
-        raise TraceError("a number was turned into a float")
+        raise _left("a number is turned into a float of Python")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
 
     def __repr__(self) -> str:
         return f"Traced({self.values_!r})"
@@ -89,7 +93,7 @@ class Traced:
         """As of an array."""
         if len(shape) == 1 and isinstance(shape[0], tuple | list):
             shape = tuple(shape[0])
-        return self._move(lambda a: a.reshape(shape))
+        return self._move(lambda a: a.reshape(shape, **options))
 
     def transpose(self, *axes: Any) -> Any:
         """As of an array."""
@@ -120,25 +124,28 @@ class Traced:
         return self.reshape(-1)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("shape", "ndim", "size", "dtype"):
+        found = getattr(numpy.ndarray, name, None)
+        if name.startswith("__") or found is None:
+            raise AttributeError(f"an array has no {name}")
+        if not callable(found):  # shape, dtype and the like
             return getattr(self.values_, name)
-        if name in MOVERS or name == "flatten":
-            function = getattr(numpy.ndarray, name, None)
-            if function is not None:
-                return lambda *args, **options: self._move(function, *args, **options)
-        if name in FUNCTIONS:
-            return lambda *args, **options: FUNCTIONS[name](self, *args, **options)
-        if name in PLAIN:
-            return lambda *args, **options: getattr(self.values_, name)(*args, **options)
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise TraceError(f"arrays that are followed have no {name}")
+        if name in ("sort", "partition"):
+            return lambda *args, **options: self.__setitem__(
+                ..., getattr(numpy, name)(self, *args, **options)
+            )
+        return lambda *args, **options: called(self.tape, found, (self, *args), options)
 
     # --- Computing ---------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         out = options.pop("out", None)
         options.pop("dtype", None)
+        if options.get("where", True) is not True:
+            if method != "__call__":
+                return by_differences(self.tape, getattr(ufunc, method), inputs, options)
+            where, old = options.pop("where"), numpy.nan if out is None else out[0]
+            result = FUNCTIONS["where"](where, ufunc(*inputs, **options), old)
+            return result if out is None else self._write(out, result)
         name = {"true_divide": "divide", "float_power": "power", "abs": "absolute"}.get(
             ufunc.__name__, ufunc.__name__
         )
@@ -150,36 +157,92 @@ class Traced:
             result = FUNCTIONS["outer"](*inputs)
         elif method == "at" and name in ("add", "subtract", "multiply"):
             return _at(getattr(numpy, name), *inputs)
-        elif method != "__call__":
-            raise TraceError(f"numpy.{ufunc.__name__}.{method} is not followed")
-        elif name in UNARY or name in BINARY or name == "matmul":
-            where = options.pop("where", True)
-            if where is not True or options:
-                raise TraceError(f"options of numpy.{name} are not followed")
-            result = record(self.tape, name, ufunc(*values), *inputs)
+        elif method != "__call__" or (ufunc.signature and name != "matmul"):
+            result = by_differences(self.tape, getattr(ufunc, method), inputs, options)
         elif name in ("positive", "conjugate"):
             result = inputs[0]
-        elif ufunc(*[numpy.ones(1)] * ufunc.nin).dtype.kind in "bi" or name in ("sign", "floor"):
+        elif ufunc.nout > 1 or ufunc(*values).dtype.kind != "f" or name in _FLAT:
             return ufunc(*values, **options)  # comparisons and the like have no gradient
         else:
-            raise TraceError(f"numpy.{name} is not followed")
-        if out is None:
-            return result
-        (target,) = out
+            result = record(self.tape, name, ufunc(*values), *inputs)
+        return result if out is None else self._write(out, result)
+
+    def _write(self, out: Any, result: Any) -> Traced:
+        (target,) = out if isinstance(out, tuple) else (out,)
         if not isinstance(target, Traced):
             raise TraceError("a result was written into an array that is not followed")
         target[...] = result
         return target
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        name = function.__name__
-        if name in FUNCTIONS:
-            return FUNCTIONS[name](*args, **options)
-        if name in MOVERS:
-            return _apply_to_both(self.tape, function, args, options)
-        if name in PLAIN or name in ("shape", "ndim", "size", "array_equal", "allclose"):
-            return function(*strip(args), **options)
-        raise TraceError(f"numpy.{name} is not followed")
+        out = options.pop("out", None)
+        result = called(self.tape, function, args, options)
+        return result if out is None else self._write(out, result)
+
+
+def _left(what: str) -> TraceError:
+    """An error that says where a number leaves the arrays that are followed."""
+    site = site_of_caller()
+    where = f" in `{site.text}` (line {site.number})" if site.text else ""
+    return TraceError(f"{what}{where}")
+
+
+def called(tape: Tape, function: Any, args: Any, options: Any) -> Any:
+    """What a function of NumPy gives: by its formula, by moving numbers, or by differences."""
+    name = function.__name__
+    if name in FUNCTIONS and (name == "copyto" or not {"where", "initial"} & set(options)):
+        return FUNCTIONS[name](*args, **options)
+    if name in MOVERS:
+        return _apply_to_both(tape, function, args, options)
+    return by_differences(tape, function, args, options)
+
+
+def by_differences(tape: Tape, function: Any, args: Any, options: Any) -> Any:
+    """The same for a function without a formula; what gives no numbers is called as it is."""
+    followed: list[Traced] = []
+    _collect([*args, *options.values()], followed)
+    values = [one.values_ for one in followed]
+
+    def compute(*arrays: Any) -> Any:
+        left = iter(arrays)
+        return function(*_put(args, left), **{k: _put(v, left) for k, v in options.items()})
+
+    result = compute(*values)
+    several = isinstance(result, list | tuple)
+    parts = [numpy.asarray(part) for part in (result if several else [result])]
+    if any(part.dtype.kind == "c" for part in parts):
+        raise _left(f"numpy.{function.__name__} gives complex numbers, which are not followed,")
+    if any(part.dtype.kind != "f" for part in parts):
+        return result
+    if max(one.size for one in (*values, *parts)) > LARGEST_CALL:
+        raise _left(
+            f"numpy.{function.__name__} of more than {LARGEST_CALL} numbers is not followed"
+        )
+    told = [
+        record(tape, "call", part, *followed, function=_part(compute, k if several else None))
+        for k, part in enumerate(parts)
+    ]
+    return told if several else told[0]
+
+
+def _part(compute: Callable[..., Any], k: int | None) -> Callable[..., Any]:
+    return lambda *arrays: numpy.asarray(compute(*arrays) if k is None else compute(*arrays)[k])
+
+
+def _collect(args: Any, found: list[Traced]) -> None:
+    """The arrays that are followed among arguments, in order."""
+    for one in args:
+        if isinstance(one, Traced):
+            found.append(one)
+        elif isinstance(one, list | tuple):
+            _collect(one, found)
+
+
+def _put(args: Any, arrays: Iterator[Any]) -> Any:
+    """Arguments with other arrays in the place of those that are followed, in the same order."""
+    if isinstance(args, Traced):
+        return next(arrays).copy()
+    return type(args)(_put(a, arrays) for a in args) if isinstance(args, list | tuple) else args
 
 
 def _operator(name: str, swapped: bool = False) -> Any:
@@ -197,7 +260,7 @@ def _in_place(name: str) -> Any:
 
 for _symbol, _name in {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
-    "matmul": "matmul",
+    "matmul": "matmul", "mod": "remainder", "floordiv": "floor_divide",
 }.items():  # fmt: skip
     setattr(Traced, f"__{_symbol}__", _operator(_name))
     setattr(Traced, f"__r{_symbol}__", _operator(_name, swapped=True))
@@ -215,20 +278,22 @@ MOVERS = {
     "rollaxis", "expand_dims", "squeeze", "ravel", "copy", "broadcast_to", "repeat", "tile",
     "flip", "fliplr", "flipud", "roll", "rot90", "atleast_1d", "atleast_2d", "atleast_3d",
     "diagonal", "tril", "triu", "append", "delete", "insert", "ascontiguousarray",
-    "broadcast_arrays",
+    "broadcast_arrays", "flatten", "matrix_transpose", "permute_dims", "concat", "unstack", "diag",
+    "meshgrid", "compress", "extract", "choose", "resize", "real", "fill_diagonal",
+    "put_along_axis", "putmask",
 }  # fmt: skip
 """Functions that move numbers and compute nothing."""
 
-PLAIN = {
-    "argmax", "argmin", "argsort", "any", "all", "isnan", "isfinite", "tolist", "searchsorted",
-}  # fmt: skip
-"""Functions whose result has no gradient."""
+_FLAT = ("sign", "floor", "ceil", "rint", "trunc", "floor_divide")
+"""Functions whose derivative is 0."""
 
 
 def _apply_to_both(tape: Tape, function: Any, args: Any, options: Any) -> Any:
     """Move numbers and tickets in the same way."""
     values = function(*strip(args), **options)
     tickets = function(*tickets_in(args), **options)
+    if values is None:  # it changed its first argument
+        return None
     if isinstance(values, list | tuple):
         return [Traced(tape, v, t) for v, t in zip(values, tickets)]
     return Traced(tape, values, tickets)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from deepnlp.backend import Array, HostArray, check_number, xp
-from deepnlp.evaluation.prediction import Ids, checked_ids, exponential, kept, windows
+from deepnlp.evaluation.prediction import Ids, checked_ids, exponential, windows
 from deepnlp.models import RNNLM
 from deepnlp.parameter import Parameter
 
@@ -33,8 +33,7 @@ def dynamic_perplexity(
     element by element. Segment s_i of the text is predicted with W_(i-1), which counts, and only
     then learnt from. g_k is the gradient of batch k of the training text at the trained weights
     W_0: a weight whose gradients are small there takes larger steps, and one whose gradients are
-    large is drawn back to W_0 more strongly. Dropout is off. Afterwards the weights are W_0 again,
-    and training mode and state are what they were; the gradients are zero.
+    large is drawn back to W_0 more strongly. Dropout is off. It is a copy of the model that learns.
 
     Parameters
     ----------
@@ -73,17 +72,19 @@ def dynamic_perplexity(
     check_number("decay", decay, low=0)
     check_number("eps", eps, above=0)
     ids, train = checked_ids(model, ids), checked_ids(model, train)
+    model = copy.deepcopy(model.twin()).eval()
     trained = [p for p in model.parameters() if p.trainable]
+    start = [p.value.copy() for p in trained]
+    model.reset_state()
+    rms = _root_mean_square(model, trained, train, segment)
+    mean = sum(float(xp.sum(R)) for R in rms) / sum(R.size for R in rms)
+    pull = [decay * xp.minimum(1 / decay, R / mean) if decay and mean else 0 * R for R in rms]
+    model.reset_state()
     total = 0.0
-    with _learning(model, trained) as start:
-        rms = _root_mean_square(model, trained, train, segment)
-        mean = sum(float(xp.sum(R)) for R in rms) / sum(R.size for R in rms)
-        pull = [decay * xp.minimum(1 / decay, R / mean) if decay and mean else 0 * R for R in rms]
-        model.reset_state()
-        for loss, targets in _losses(model, ids, 1, segment):
-            total += loss * targets
-            for p, W0, R, pulled in zip(trained, start, rms, pull, strict=True):
-                p.value += pulled * (W0 - p.value) - lr * p.grad / (R + eps)
+    for loss, targets in _losses(model, ids, 1, segment):
+        total += loss * targets
+        for p, W0, R, pulled in zip(trained, start, rms, pull, strict=True):
+            p.value += pulled * (W0 - p.value) - lr * p.grad / (R + eps)
     return exponential(total / (len(ids) - 1))
 
 
@@ -108,19 +109,3 @@ def _losses(
         model.zero_grad()
         model.backward()
         yield loss, count
-
-
-@contextmanager
-def _learning(model: RNNLM, trained: list[Parameter]) -> Iterator[list[Array]]:
-    """Context without dropout, from a state of zeros; gives copies of the weights.
-
-    Afterwards weights, state and mode are what they were.
-    """
-    start = [p.value.copy() for p in trained]
-    with kept(model):
-        try:
-            yield start
-        finally:
-            for p, W0 in zip(trained, start, strict=True):
-                p.value[...] = W0
-            model.zero_grad()

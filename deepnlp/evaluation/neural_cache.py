@@ -78,7 +78,7 @@ def cache_surprisal(
     targets = asarray(to_predict(model, ids)[1:])
     surprisals: list[HostArray] = []
     kept: Array | None = None  # the last states of the windows before, at most (n, H)
-    with evaluating(model), np.errstate(divide="ignore"):
+    with evaluating(model.twin()) as model, np.errstate(divide="ignore"):
         for x, t, T in windows(model, ids, 1, window):
             first, own = sum(map(len, surprisals)), t[0]
             h = model.hidden(x)

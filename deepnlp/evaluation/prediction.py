@@ -1,8 +1,9 @@
 """How well a language model predicts a text: perplexity and surprisal.
 
 A split of n tokens has n - 1 targets, the first token being context, and each target counts
-exactly once. The hidden state is carried from the first token to the last. The training mode of a
-model, its hidden state and its dropout counters are afterwards what they were.
+exactly once. The hidden state is carried from the first token to the last. What is evaluated is a
+twin of the model, which shares its weights alone: mode, hidden state and dropout counters of the
+model are not touched, and several threads may evaluate one model.
 """
 
 from __future__ import annotations
@@ -12,43 +13,34 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number
+from deepnlp.backend.ownership import claim
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
 from deepnlp.models.language_model import to_predict, token_ids
 
 Ids: TypeAlias = Sequence[int] | HostArray
+Kind = TypeVar("Kind", bound=Layer)
 Window: TypeAlias = tuple[Array, Array, int]  # inputs, targets, and how many of these count
 
 TOKENS_AT_ONCE = 512  # per window; bounds the hidden states in memory
 
 
 @contextmanager
-def kept(model: Layer) -> Iterator[None]:
-    """Context in evaluation mode, from a state of zeros; mode and state are then what they were."""
-    training, carried = model.training, model.snapshot()
-    model.eval()
-    model.reset_state()
-    try:
-        yield
-    finally:
-        model.restore(carried)
-        if training:
-            model.train()
-
-
-@contextmanager
-def evaluating(model: Layer) -> Iterator[None]:
+def evaluating(model: Kind) -> Iterator[Kind]:
     """Context in which a model evaluates from a state of zeros; afterwards it is as it was.
+
+    It belongs to the calling thread then. A :meth:`~deepnlp.Layer.twin` evaluates in any thread.
 
     Parameters
     ----------
     model : Layer
+        The context gives it.
 
     Examples
     --------
@@ -59,8 +51,18 @@ def evaluating(model: Layer) -> Iterator[None]:
     >>> model.training
     True
     """
-    with kept(model), no_backward():
-        yield
+    for layer in model._layers():
+        claim(layer, "evaluating")
+    training, carried = model.training, model.snapshot()
+    model.eval()
+    model.reset_state()
+    try:
+        with no_backward():
+            yield model
+    finally:
+        model.restore(carried)
+        if training:
+            model.train()
 
 
 def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None = None) -> float:
@@ -101,7 +103,7 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
     ids = checked_ids(model, ids)
     check_number("batch_size", batch_size, whole=True, low=1)
     total = 0.0
-    with evaluating(model):
+    with evaluating(model.twin()) as model:
         for x, t, count in windows(model, ids, batch_size, window):
             total += float(model.forward(x, t)) * count  # a mean over the targets that count
     return exponential(total / (len(ids) - 1))
@@ -179,7 +181,7 @@ def surprisal(model: RNNLM, ids: Ids, window: int | None = None) -> HostArray:
     """
     ids = checked_ids(model, ids)
     parts = []
-    with evaluating(model):
+    with evaluating(model.twin()) as model:
         for x, t, _ in windows(model, ids, 1, window):
             parts.append(asnumpy(model.losses(x, t))[0].astype(np.float64))
     return np.concatenate(parts)
@@ -249,8 +251,8 @@ def score(model: RNNLM, text: str) -> Score:
         raise ValueError("the model has no vocabulary: give it one, model.vocab = vocab")
     eos = vocab.tokens[vocab.eos_id]
     lines = text.removeprefix("\ufeff").strip("\n").split("\n")  # without a byte order mark
-    tokens = [token for line in lines for token in [*vocab.tokenize(line), eos]]
-    if all(token == eos for token in tokens):
+    tokens = vocab.cut.stream(lines)
+    if all(map(vocab.ends_line, tokens)):
         raise ValueError("the text to score holds no words")
     bits = surprisal(model, vocab.encode([eos, *tokens])) / math.log(2)
     return Score(tokens, bits.tolist(), [token not in vocab for token in tokens])
@@ -282,7 +284,8 @@ def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -
     batch_size : int
         N, as for :func:`streams`.
     window : int or None
-        T; by default so many that N x T is at most 512, or 1.
+        T; by default so many that N x T is at most 512, or 1. Of a model that carries no state,
+        which begins anew in each window, T is its ``context``, which is also the most.
 
     Returns
     -------
@@ -296,8 +299,10 @@ def windows(model: RNNLM, ids: HostArray, batch_size: int, window: int | None) -
     [[[0, 1, 2]], [[3, 4]]]
     """
     N = min(batch_size, len(ids) - 1)
-    window = max(1, TOKENS_AT_ONCE // N) if window is None else window
+    context = getattr(model, "context", None)
+    window = (context or max(1, TOKENS_AT_ONCE // N)) if window is None else window
     check_number("window", window, whole=True, low=1)
+    window = min(window, context or window)
     for start in range(0, -(-(len(ids) - 1) // N), window):
         inputs, targets = streams(ids, batch_size, start, start + window)
         count = int((targets != IGNORED).sum())

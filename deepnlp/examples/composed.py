@@ -11,15 +11,19 @@ from typing import Any
 from deepnlp import layers
 from deepnlp.layer import Layer, Sequential
 from deepnlp.layers import AttentionDecoder, BahdanauDecoder, InputFeedingDecoder
-from deepnlp.models import Seq2Seq, Tagger
+from deepnlp.models import GPT, Seq2Seq, Tagger, TransformerTranslator
 
 RNN, LSTM, GRU = layers.TimeRNN.init, layers.TimeLSTM.init, layers.TimeGRU.init
 Deep, Stacked = layers.TimeDeepTransition.init, layers.TimeStacked
 General, Concat = layers.GeneralAttention.init, layers.ConcatAttention.init
+Block, Norm = layers.TransformerBlock.init, layers.LayerNorm.init
+MODERN: Any = {"norms": "rms", "activation": "swiglu", "bias": False}
 Additive, Dot = layers.AdditiveAttention.init, layers.DotAttention
 
 X, WITH_LENGTHS = "N,T,D", "N,T,D; lengths T"
 READ_ALL, READ = "N,T,D; N,S,H", "N,T,D; N,S,H; lengths S"
+X2, X2_AND_MEMORY = "N,T,2D", "N,T,2D; N,S,2D; mask N,S"
+TEXT = "ids N,T; ids N,T"
 TRANSLATE, TAG = "ids N,S; lengths S; ids N,T; targets N,T", "ids N,T; lengths T; targets N,T"
 
 Row = tuple[str, Callable[[], Layer]]
@@ -49,7 +53,45 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
     def deep_output() -> Layer:
         return layers.deep_output(H, D, V, rng=r)
 
+    def block(kind: Any, **options: Any) -> Layer:
+        layer: Layer = kind(2 * D, 2, H, rng=r, **options)
+        return layer
+
+    def gpt(**options: Any) -> Row:
+        given: Any = {"layers": 1, "heads": 1, "context": sizes.T, "feed_size": H, **options}
+        return TEXT, lambda: GPT(V, 2 * D, **given, dtype="float64", rng=r)
+
+    def translator(**options: Any) -> Row:
+        given: Any = {"layers": 1, "heads": 2, "feed_size": H, "dtype": "float64", **options}
+        return TRANSLATE, lambda: TransformerTranslator(V + 2, V, 2 * D, **given, rng=r)
+
     return {
+        "SinusoidalPositions": (X, lambda: layers.SinusoidalPositions(D)),
+        "RotaryPositions": (X2, lambda: layers.RotaryPositions(2 * D)),
+        "Residual": (X, lambda: layers.Residual(layers.Affine.init(D, D, r), Norm(D))),
+        "Residual post dropout": (
+            X,
+            lambda: layers.Residual(layers.Affine.init(D, D, r), Norm(D), "post", 0.3, r),
+        ),
+        "TransformerBlock": ("N,T,2D; mask N,T", lambda: block(Block)),
+        "TransformerBlock post": (X2, lambda: block(Block, norm="post", causal=True)),
+        "TransformerBlock modern": (X2, lambda: block(Block, causal=True, dropout=0.3, **MODERN)),
+        "TransformerDecoderBlock": (
+            X2_AND_MEMORY,
+            lambda: block(layers.TransformerDecoderBlock.init, causal=True),
+        ),
+        "TransformerDecoderBlock post": (
+            "N,T,2D; N,S,2D",
+            lambda: block(layers.TransformerDecoderBlock.init, causal=True, norm="post"),
+        ),
+        "GPT": gpt(dropout=0.2),
+        "GPT post": gpt(norm="post", positions="sinusoidal", activation="gelu_tanh"),
+        "GPT modern": gpt(**MODERN, positions="rotary"),
+        "TransformerTranslator": translator(dropout=0.2),
+        "TransformerTranslator post": translator(norm="post", tie="none"),
+        "TransformerTranslator modern": translator(
+            **MODERN, tie="all", shared_ids=[*range(2, V), -1, 0]
+        ),
         "TimeDeepTransition": (X, lambda: Deep(D, H, r)),
         "TimeDeepTransition shortcut": (X, lambda: Deep(D, H, r, layers=3, shortcut=True)),
         "TimeDeepTransition stateful": (X, lambda: Deep(D, H, r, stateful=True)),

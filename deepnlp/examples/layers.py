@@ -95,7 +95,8 @@ def _inputs(rng: Generator, text: str, sizes: Sizes) -> Inputs:
 def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
     """Numbers for ``"N,T,D"``; integers for ``"ids N,T"``, ``"targets N,T"``, ``"labels N,D"``.
 
-    ``"lengths T"`` gives a length from 0 to T for each of N sequences, T for the first.
+    ``"mask N,S"`` gives truth values, the first of each row True, and ``"lengths T"`` a length from
+    0 to T for each of N sequences, T for the first.
     """
     kind, _, letters = text.rpartition(" ")
     axes = shape(letters, sizes._asdict())
@@ -104,6 +105,8 @@ def _input(rng: Generator, text: str, sizes: Sizes) -> Any:
     if kind == "lengths":
         others = rng.integers(0, axes[0] + 1, size=max(0, sizes.N - 1))
         return asarray(numpy.array([*axes, *others][: sizes.N], dtype=int))
+    if kind == "mask":
+        return asarray((rng.random(axes) < 0.5) | (numpy.arange(axes[-1]) == 0))
     values = rng.integers(0, 2 if kind == "labels" else sizes.V, size=axes)
     if kind == "ids" and values.size:
         values.flat[0] = values.flat[-1]  # one id occurs twice
@@ -246,8 +249,13 @@ def _rows() -> Iterator[Example]:
     yield from _layer("no bias", layers.Affine, "D,H", "N,D")
     yield from _layer("", layers.TimeAffine, "D,H H", "N,T,D")
     yield from _layer("no bias", layers.TimeAffine, "D,H", "N,T,D")
-    for activation in (layers.Sigmoid, layers.Tanh, layers.ReLU, layers.Softmax):
+    activations = layers.Sigmoid, layers.Tanh, layers.ReLU, layers.GELU, layers.SiLU, layers.Softmax
+    for activation in activations:
         yield from _layer("", activation, "", "N,D", any_shape=True)
+    yield from _layer("tanh", layers.GELU, "", "N,D", any_shape=True, form="tanh")
+    yield from _layer("", layers.SwiGLU, "", "N,2D", any_shape=True)
+    yield from _layer("", layers.LayerNorm, "D D", "N,T,D", any_shape=True)
+    yield from _layer("no bias", layers.LayerNorm, "D", "N,T,D", any_shape=True)
     yield from _layer("", layers.RMSNorm, "D", "N,T,D", any_shape=True)
     yield from _layer("", layers.Dropout, "", "N,D", any_shape=True, p=0.4)
     yield from _layer("", layers.TimeDropout, "", "N,T,D", p=0.4)
@@ -271,6 +279,20 @@ def _rows() -> Iterator[Example]:
     yield from _layer("of groups", sampled, "V,D", f"N,T,D; targets N,T; {noise}", negatives=2)
     pairs = f"N,T,D; targets N,H; {noise}; labels N,T,H"
     yield from _layer("of pairs", sampled, "V,D", pairs, negatives=2)
+    yield from _layer("", layers.PositionalEmbedding, "T,D", "N,T,D")
+    yield from _layer("", layers.FeedForward, "D,H H H,D D", "N,T,D", any_shape=True)
+    swiglu = layers.FeedForward, "D,2H - H,D -", "N,T,D"
+    yield from _layer("swiglu", *swiglu, any_shape=True, activation="swiglu")
+    own, cross = "4D,12D 12D 4D,4D 4D", "4D,4D 4D 4D,8D 8D 4D,4D 4D"
+    attention, masked = layers.MultiHeadAttention, "N,T,4D; mask N,T"
+    yield from _layer("", attention, own, "N,T,4D", heads=4, causal=True)
+    yield from _layer("mask", attention, own, masked, heads=2, scale=0.7)
+    yield from _layer("mask by query", attention, own, "N,T,4D; mask N,T,T", heads=2)
+    yield from _layer("causal", attention, "4D,12D - 4D,4D -", masked, heads=1, causal=True)
+    yield from _layer("rotary", attention, own, "N,T,4D", heads=2, causal=True, rotary=True)
+    yield from _layer("", layers.CrossAttention, cross, "N,T,4D; N,S,4D", heads=4)
+    memory = "N,T,4D; N,S,4D; mask N,S"
+    yield from _layer("mask", layers.CrossAttention, cross, memory, heads=2, dropout=0.3)
     rnn, lstm, gru = "D,H H,H H", "D,4H H,4H 4H", "D,3H H,3H 3H"
     yield from _recurrent("", layers.RNN, layers.TimeRNN, rnn)
     yield from _recurrent("relu", layers.RNN, layers.TimeRNN, rnn, activation="relu")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ import numpy as np
 from deepnlp.backend import HostArray
 from deepnlp.errors import DeepNLPError
 from deepnlp.files.writing import replacing
+
+Pattern = re.Pattern[str]
+NONE = re.compile(r"(?!)")  # no name
 
 KEY = FORMAT = "deepnlp"
 VERSION = 1
@@ -52,9 +56,9 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
+        package = name.partition(".")[0]
         raise DeepNLPError(
-            "files of PyTorch need PyTorch, pip install torch; files of safetensors need that "
-            "library, pip install 'deepnlp[safetensors]'"
+            f"this file needs {package}, which is not installed: python -m pip install {package}"
         ) from error
 
 
@@ -80,19 +84,21 @@ def write_torch(path: Path, tensors: dict[str, HostArray], text: str) -> None:
         file.write(content.getbuffer())
 
 
-def read_torch(path: Path) -> tuple[dict[str, HostArray], str | None]:
+def read_torch(path: Path, skipped: Pattern = NONE) -> tuple[dict[str, HostArray], str | None]:
     """The tensors of a ``state_dict``, and the text if there is one; nothing in it is executed."""
     torch, content = _library("torch"), path.read_bytes()
     with _reading(path, "state_dict of PyTorch"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    _check_sizes(path, state if isinstance(state, dict) and state else {"": state}, len(content))
-    arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.items()}
+    state = state if isinstance(state, dict) and state else {"": state}
     try:
-        text = state._metadata[""].get(KEY)
+        text = state._metadata[""].get(KEY)  # type: ignore[attr-defined]
     except (AttributeError, KeyError, TypeError):
         text = None
-    return arrays, text
+    state = {name: tensor for name, tensor in state.items() if not skipped.fullmatch(str(name))}
+    _check_sizes(path, state, len(content))
+    with _reading(path, "state_dict of PyTorch"):
+        return {k: x.detach().resolve_neg().contiguous().numpy() for k, x in state.items()}, text
 
 
 def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
@@ -100,7 +106,7 @@ def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
 
     A crafted tensor may repeat one stored number as often as it likes.
     """
-    torch, held = _library("torch"), 0
+    torch, held, seen = _library("torch"), 0, set()
     for name, tensor in state.items():
         if not isinstance(name, str) or not name or not isinstance(tensor, torch.Tensor):
             kind = type(tensor).__name__
@@ -112,21 +118,25 @@ def _check_sizes(path: Path, state: dict[Any, Any], room: int) -> None:
                 f"{path}: the tensor {name} should be dense and of float32 or float64, got "
                 f"{str(tensor.dtype).removeprefix('torch.')}: convert it with .float()"
             )
-        if name != "decoder.weight":  # that of a tied model is the encoder's
-            held += tensor.numel() * tensor.element_size()
-        if max(held, tensor.numel() * tensor.element_size()) > room:
+        size = tensor.numel() * tensor.element_size()
+        if not (tensor.is_contiguous() and tensor.data_ptr() in seen):  # the head of a tied model
+            held += size
+        seen.add(tensor.data_ptr())
+        if max(held, size) > room:
             raise DeepNLPError(f"{path} is damaged: its tensors are larger than the file")
 
 
-def write_safetensors(path: Path, tensors: dict[str, HostArray], text: str) -> None:
-    """Write tensors, and the text among the metadata."""
+def write_safetensors(path: Path, tensors: dict[str, HostArray], meta: dict[str, str]) -> None:
+    """Write tensors and metadata."""
     tensors = {name: np.ascontiguousarray(x) for name, x in tensors.items()}  # writes raw memory
-    content = _library("safetensors.numpy").save(tensors, {"format": KEY, KEY: text})
+    content = _library("safetensors.numpy").save(tensors, meta)
     with replacing(path) as file:
         file.write(content)
 
 
-def read_safetensors(path: Path) -> tuple[dict[str, HostArray], str | None]:
+def read_safetensors(
+    path: Path, skipped: Pattern = NONE
+) -> tuple[dict[str, HostArray], str | None]:
     """The tensors and, if there is one, the text."""
     library = _library("safetensors.numpy")
     with (
@@ -134,7 +144,8 @@ def read_safetensors(path: Path) -> tuple[dict[str, HostArray], str | None]:
         library.safe_open(path, framework="numpy") as file,
     ):
         text = (file.metadata() or {}).get(KEY)
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        names = [name for name in file.keys() if not skipped.fullmatch(name)]  # noqa: SIM118
+        tensors = {name: file.get_tensor(name) for name in names}
     for name, x in tensors.items():
         if x.dtype not in (np.float32, np.float64):
             raise DeepNLPError(

@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
-from deepnlp.checkpoint import load, pack_model, rebuild, unpack_model
+from deepnlp.checkpoint import check_vocabularies, load, pack_model, rebuild, unpack_model
 from deepnlp.errors import DeepNLPError
 from deepnlp.exchange import files
-from deepnlp.exchange.places import options_of_tensors, set_tensors, to_tensors
+from deepnlp.exchange.gpt2 import read_gpt2, write_gpt2
+from deepnlp.exchange.places import check_finite, options_of_tensors, set_tensors, to_tensors
 from deepnlp.models import RNNLM, Model
 from deepnlp.models.model import SIDES
 from deepnlp.text import Vocabulary
@@ -20,7 +21,7 @@ from deepnlp.vectors import WordVectors
 from deepnlp.vectors.formats import format_of
 
 ENDINGS = {".pt": "torch", ".pth": "torch", ".safetensors": "safetensors", ".txt": "glove"}
-FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
+FORMATS = (*dict.fromkeys(ENDINGS.values()), "gpt2")
 SIZES = ("vocab_size", "embed_size", "hidden_size", "layers", "cell")
 
 
@@ -37,20 +38,21 @@ def write_model(
         Its folder must exist.
     model : Model
         For ``"torch"`` a language model of which PyTorch has the layers, for ``"glove"`` one with
-        word vectors and a vocabulary.
-    format : {"torch", "safetensors", "glove"}, optional
+        word vectors and a vocabulary, for ``"gpt2"`` a :class:`~deepnlp.models.GPT` in its form.
+    format : {"torch", "safetensors", "glove", "gpt2"}, optional
         ``"torch"``: the ``state_dict`` of the module in ``docs/exchange.md``. ``"safetensors"``:
         the arrays of a checkpoint under their own names. Both hold the options and the vocabulary
         too, from which :func:`read_model` builds the model again. ``"glove"``: a word and its
-        vector a line. By default the end of the name says it: ``.pt`` or ``.pth``,
-        ``.safetensors``, ``.txt``.
+        vector a line. ``"gpt2"``: a folder with weights, config and tokeniser as Hugging Face has
+        them. By default the end of the name says it: ``.pt`` or ``.pth``, ``.safetensors``,
+        ``.txt``; a folder that is there already is GPT-2's.
     side : {"input", "output"}
         Whose vectors a ``"glove"`` file holds.
 
     Raises
     ------
     DeepNLPError
-        If PyTorch cannot hold the model, or a library is missing.
+        If PyTorch or GPT-2's files cannot hold the model, or a library is missing.
     ValueError
         If the format is not known, or the model has no vectors of this side to write.
 
@@ -68,15 +70,19 @@ def write_model(
     ...         [line.split()[0] for line in file]
     ['cat', 'the', '<eos>', '<unk>']
     """
-    path, format = Path(path), format_of(Path(path), format, ENDINGS)
+    path, format = Path(path), format_for(Path(path), format)
     if format == "glove":
         model.word_vectors(side).save(path, "glove")
+        return
+    if format == "gpt2":
+        write_gpt2(path, model)
         return
     arrays, meta = pack_model(model)
     if format == "torch":
         files.write_torch(path, to_tensors(model), files.to_text(meta))
     else:
-        files.write_safetensors(path, arrays, files.to_text(meta))
+        meta_text = {"format": files.KEY, files.KEY: files.to_text(meta)}
+        files.write_safetensors(path, arrays, meta_text)
 
 
 def read_model(
@@ -98,7 +104,8 @@ def read_model(
     Parameters
     ----------
     path : str or path
-    format : {"torch", "safetensors", "glove"}, optional
+        Of GPT-2 the folder, or the file of weights with the other files beside it.
+    format : {"torch", "safetensors", "glove", "gpt2"}, optional
         By default the end of the name says it, as for :func:`write_model`.
     like : str or path, optional
         A run folder or checkpoint, whose options and vocabulary the model gets. Needed with
@@ -114,7 +121,7 @@ def read_model(
     Returns
     -------
     Model
-        In training mode, its hidden state zero.
+        In evaluation mode, its hidden state zero.
 
     Raises
     ------
@@ -133,16 +140,19 @@ def read_model(
         ...
     FileNotFoundError: no file nowhere.pt: check the path
     """
-    path, format = Path(path), format_of(Path(path), format, ENDINGS)
-    if not path.is_file():
+    path = Path(path)
+    if not path.exists():
         raise FileNotFoundError(f"no file {path}: check the path")
+    format = format_for(path, format)
+    if path.is_dir() and format != "gpt2":
+        raise FileNotFoundError(f"{path} is a folder: only a GPT-2 is read from one")
     if format == "glove":
         return _with_vectors(path, like, side)
+    if format == "gpt2":
+        return _gpt2(path, like, vocab, options)
     tensors, text = files.read_torch(path) if format == "torch" else files.read_safetensors(path)
     try:
-        for name, x in tensors.items():
-            if not np.isfinite(x).all():
-                raise ValueError(f"the tensor {name} holds numbers that are not finite")
+        check_finite(tensors)
         meta = None if text is None or like is not None else files.from_text(text)
         if meta is not None and format == "safetensors":
             return cast(Model, unpack_model(path, tensors, meta))
@@ -153,8 +163,7 @@ def read_model(
         elif meta is not None:
             _check_options(meta.get("config"), inferred)
             model = rebuild(path, meta, sum(x.size for x in tensors.values()))
-            stated = meta.get("vocab")
-            model.vocab = None if stated is None else Vocabulary.from_dict(stated)
+            model.vocab = check_vocabularies(model, meta).get("vocab")
         else:
             model = RNNLM(**{"dropout": 0.0} | inferred | options)
             model.vocab = vocab
@@ -165,7 +174,28 @@ def read_model(
             raise ValueError(f"the vocabulary should have {V} tokens, as encoder.weight, got {n}")
     except ValueError as error:
         raise DeepNLPError(f"{path}: {error}") from error
-    return model
+    return cast(Model, model.eval())
+
+
+def format_for(path: Path, format: str | None) -> str:
+    """The format that was asked for, or that a path is of: a folder's is GPT-2's.
+
+    >>> format_for(Path("model.pt"), None)
+    'torch'
+    """
+    if format == "gpt2" or (format is None and path.is_dir()):
+        return "gpt2"
+    return format_of(path, format, ENDINGS)
+
+
+def _gpt2(path: Path, *others: Any) -> Model:
+    """The model of a folder that says all of it."""
+    if any(others):
+        raise ValueError("the files of GPT-2 say all of their model: leave out other options")
+    try:
+        return read_gpt2(path)
+    except (ValueError, TypeError) as error:  # of a value in the config, too
+        raise DeepNLPError(f"{path}: {error}") from error
 
 
 def _with_vectors(path: Path, like: Any, side: str) -> Model:

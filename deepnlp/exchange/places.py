@@ -109,6 +109,17 @@ def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
     if not any(name.startswith("rnn.bias_") for name in tensors):  # layers with bias=False
         biases = {name: np.zeros(shape) for name, shape in shapes.items() if "rnn.bias_" in name}
         tensors = biases | dict(tensors)
+    check_tensors(shapes, tensors)
+    tied = held["decoder.weight"] is held["encoder.weight"]
+    if tied and not np.array_equal(tensors["decoder.weight"], tensors["encoder.weight"]):
+        raise ValueError("the model is tied, but decoder.weight differs from encoder.weight")
+    sums = {a: tensors[a] + tensors[b] for b, a in second.items() if tensors[b].any()}
+    for name, weight in held.items():  # where b is zero, a sum would lose the sign of -0.0
+        weight.value[...] = asarray(sums.get(name, tensors[name]))
+
+
+def check_tensors(shapes: Mapping[str, tuple[int, ...]], tensors: Mapping[str, HostArray]) -> None:
+    """An error unless there are tensors of just these names and shapes."""
     for name, shape in shapes.items():
         if name not in tensors:
             raise ValueError(f"there is no tensor {name}")
@@ -119,12 +130,13 @@ def set_tensors(model: Model, tensors: Mapping[str, HostArray]) -> None:
     unknown = [name for name in tensors if name not in shapes]
     if unknown:
         raise ValueError(f"the model has no place for the tensor {unknown[0]}")
-    tied = held["decoder.weight"] is held["encoder.weight"]
-    if tied and not np.array_equal(tensors["decoder.weight"], tensors["encoder.weight"]):
-        raise ValueError("the model is tied, but decoder.weight differs from encoder.weight")
-    sums = {a: tensors[a] + tensors[b] for b, a in second.items() if tensors[b].any()}
-    for name, weight in held.items():  # where b is zero, a sum would lose the sign of -0.0
-        weight.value[...] = asarray(sums.get(name, tensors[name]))
+
+
+def check_finite(tensors: Mapping[str, HostArray]) -> None:
+    """An error that names a tensor with infinity or NaN."""
+    for name, x in tensors.items():
+        if not np.isfinite(x).all():
+            raise ValueError(f"the tensor {name} holds numbers that are not finite")
 
 
 # --- What the tensors tell -----------------------------------------------------------------------
@@ -140,8 +152,8 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
     >>> options["cell"], options["hidden_size"], options["tie"]
     ('lstm', 5, 'none')
     """
-    E, decoder = _matrix(tensors, "encoder.weight"), _matrix(tensors, "decoder.weight")
-    G, H = _matrix(tensors, "rnn.weight_hh_l0").shape
+    E, decoder = matrix(tensors, "encoder.weight"), matrix(tensors, "decoder.weight")
+    G, H = matrix(tensors, "rnn.weight_hh_l0").shape
     if not H or G % H or G // H not in CELL_OF_GATES:
         raise ValueError(
             f"rnn.weight_hh_l0 should have shape (4H, H) of an LSTM, (3H, H) of a GRU or (H, H) of "
@@ -161,7 +173,8 @@ def options_of_tensors(tensors: Mapping[str, HostArray]) -> dict[str, Any]:
     return options | ({"reset_after": True} if options["cell"] == "gru" else {})
 
 
-def _matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:
+def matrix(tensors: Mapping[str, HostArray], name: str) -> HostArray:
+    """A tensor with two axes, or an error."""
     if name not in tensors:
         raise ValueError(f"there is no tensor {name}: expected the names of docs/exchange.md")
     if tensors[name].ndim != 2:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ KINDS = "fiu"  # of arrays: floating-point and whole numbers
 # What zipfile, NumPy and json raise for bytes that are not what they should be.
 DAMAGE = (
     zipfile.BadZipFile, AttributeError, EOFError, LookupError, MemoryError, OSError, OverflowError,
-    RuntimeError, SyntaxError, TypeError, ValueError,
+    RuntimeError, SyntaxError, TokenError, TypeError, ValueError,
 )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
 import sys
 import tomllib
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from deepnlp.files.writing import naming
 
 BUFFER = 1 << 20  # bytes that are unpacked at a time
 MOST = 1 << 24  # bytes: more than a book, or the metrics of any run
+UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 def content_of(path: str | PathLike[str], most: int = MOST) -> bytes:
@@ -91,24 +94,28 @@ def unpacked(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         raise ValueError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
 
 
-def decode(content: bytes, name: str) -> str:
-    r"""The text of a file of that name, or an error if it is not UTF-8.
+def decode(content: bytes, name: str, encoding: str | None = None) -> str:
+    r"""The text of a file of that name, or an error if it is not in that encoding.
 
-    Line breaks become ``\n``, and a byte order mark is left out.
+    By default it is UTF-8, or UTF-16 where a byte order mark says so. Line breaks become ``\n``,
+    and letters with accents one character each (NFC), however they were written.
 
-    >>> decode(b"\xef\xbb\xbfa cat\r\n", "cats.txt")
-    'a cat\n'
+    >>> decode("\ufeffpre\u0300s\r\n".encode("utf-16"), "notes.txt")
+    'près\n'
     """
-
-    def wrong(position: int, advice: str) -> ValueError:
-        byte = f"byte 0x{content[position]:02x} at position {position}"
-        return ValueError(f"{name} is not UTF-8 text: {byte}{advice} to UTF-8")
-
+    kind = encoding or ("utf-16" if content.startswith(UTF16) else "utf-8")
+    text, bad, cause = "", -1, ""
     try:
-        text = content.decode("utf-8")
+        text = content.decode(kind)
     except UnicodeDecodeError as error:
-        raise wrong(error.start, "; convert the file") from None
-    if "\0" in text:  # of half the bytes of English in UTF-16
-        cause = ", as in UTF-16 or in a file that was not written to its end"
-        raise wrong(content.index(0), f"{cause}; convert it")
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        bad = error.start
+    except LookupError:
+        raise ValueError(f"unknown encoding {kind!r}: expected one such as cp1252") from None
+    if "\0" in text:
+        bad, cause = content.index(0), ", as in UTF-16 or in a file that was not written to its end"
+    if bad >= 0:
+        byte = f"byte 0x{content[bad]:02x} at position {bad}{cause}"
+        advice = "save it as UTF-8, or name its encoding (deepnlp train --encoding cp1252)"
+        raise ValueError(f"{name} is not {kind.upper()} text: {byte}; {advice}")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return unicodedata.normalize("NFC", text)

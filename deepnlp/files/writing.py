@@ -11,11 +11,11 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 
 @contextmanager
@@ -36,6 +36,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"cannot write {path}: it is a device or a pipe, and no file")
     with naming(path):
         file = beside.open("xb")
         try:
@@ -44,6 +46,12 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())  # on the disk before the name points to it
             beside.replace(path)
+            with suppress(OSError):  # the name too, where the system can
+                folder = os.open(path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
@@ -77,13 +85,18 @@ def locked(path: Path, patience: float) -> Iterator[bool]:
     True
     """
     end = time.monotonic() + patience
-    with path.open("a") as file:
+    with open(path, "ab", opener=_at_once) as file:
         while not (free := _lock(file)) and time.monotonic() <= end:
             time.sleep(0.05)
         yield free
 
 
-def _lock(file: TextIO) -> bool:
+def _at_once(path: str, flags: int) -> int:
+    """Open a file, and wait for nobody at the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def _lock(file: BinaryIO) -> bool:
     """Lock a file until it is closed; false if somebody else has locked it."""
     try:
         import fcntl

@@ -12,6 +12,7 @@ from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import evaluating
 from deepnlp.generation.decoding import beam_search, greedy_search
 from deepnlp.models import Seq2Seq
+from deepnlp.models.seq2seq import EncoderDecoder
 from deepnlp.text import Vocabulary, pad
 
 MAX_LENGTH = 100  # tokens of a translation, its end included
@@ -119,9 +120,10 @@ def translate(
     order = sorted((k for k, ids in enumerate(sources) if len(ids)), key=lambda k: len(sources[k]))
     eos = target_vocab.eos_id
     marks: dict[str, Any] = {"start_id": eos, "end_id": eos, "max_length": max_length}
-    marks["banned"] = () if allow_unknown else (target_vocab.unk_id,)
+    unknown = None if allow_unknown else target_vocab.unk_id
+    marks["banned"] = () if unknown is None else (unknown,)
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
-    with evaluating(model), one_blas_thread():
+    with evaluating(model.twin()) as model, one_blas_thread():
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             state = model.start(*map(asarray, pad([sources[k] for k in rows])))
@@ -170,7 +172,7 @@ def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
     if not source:
         raise ValueError("an empty text has nothing to look at")
     ids = [target_vocab.eos_id, *target_vocab.encode(tokens).tolist()]
-    with evaluating(model):
+    with evaluating(model.twin()) as model:
         encoded, lengths = map(asarray, pad([source_vocab.encode(source)]))
         model.logits(encoded, lengths, asarray(np.array([ids])))
     if model.attention_weights is None:
@@ -181,7 +183,7 @@ def align(model: Seq2Seq, text: str, tokens: Sequence[str]) -> Alignment:
 
 def vocabularies_of(model: Seq2Seq) -> tuple[Vocabulary, Vocabulary]:
     """The vocabularies of source and target, or an error that says what to do without them."""
-    if not isinstance(model, Seq2Seq):
+    if not isinstance(model, EncoderDecoder):
         raise TypeError(f"translate expects a Seq2Seq, got a {type(model).__name__}")
     if model.source_vocab is None or model.target_vocab is None:
         raise ValueError(

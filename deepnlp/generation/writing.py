@@ -4,6 +4,7 @@ One id of each text is fed at a time, and a state carries the past. The model is
 training mode and the state that it carries from forward to forward stay as they are.
 """
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypedDict, Unpack
@@ -13,13 +14,13 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from deepnlp import backend
-from deepnlp.backend import Array, asarray, asnumpy, check_number
+from deepnlp.backend import asarray, asnumpy, check_number
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import expect_language_model
 from deepnlp.generation.sampling import Sampler
-from deepnlp.layer import Layer, map_state
+from deepnlp.layer import map_state, with_rows
 from deepnlp.models import RNNLM
-from deepnlp.text import Vocabulary, tokeniser
+from deepnlp.text import Vocabulary
 
 Ids = NDArray[np.int_]
 
@@ -162,7 +163,7 @@ def generate_many(
     for ids in generate_batch(model, [*map(vocab.encode, texts)], length, **sampling):
         for row in sorted(unfinished):
             texts[row].append(vocab.token(ids[row]))
-            if stop_at_eos and ids[row] == vocab.eos_id:
+            if stop_at_eos and vocab.ends_line(texts[row][-1]):
                 unfinished.remove(row)
         if not unfinished:
             break
@@ -207,13 +208,13 @@ def generate_ids(
     5
     """
     sampler, rng = _sampler(model, length, **sampling)
-    last = vocabulary_of(model).eos_id if stop_at_eos else None
+    vocab = vocabulary_of(model) if stop_at_eos else None
     steps = _continuations(model, _prompts(model, [prompt_ids]), length, sampler, [rng])
 
     def ids() -> Iterator[int]:
         for (id_,) in steps:
             yield int(id_)
-            if id_ == last:
+            if vocab is not None and vocab.ends_line(vocab.token(id_)):
                 return
 
     return ids()
@@ -305,7 +306,7 @@ def tokenize_prompt(vocab: Vocabulary, prompt: str) -> list[str]:
     """
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt should be a text, got a {type(prompt).__name__}")
-    return tokeniser(vocab.tokenizer).stream(prompt.split("\n"))[:-1]
+    return vocab.cut.split_lines(prompt)
 
 
 def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) -> Iterator[str]:
@@ -330,16 +331,19 @@ def text_pieces(vocab: Vocabulary, tokens: Sequence[str], ids: Iterable[int]) ->
     >>> list(text_pieces(vocab, ["it"], vocab.encode(["'s", "so", "."]).tolist()))
     ['it', "'s", ' so', '.']
     """
+    yield vocab.detokenize(tokens)
+    letters = getincrementaldecoder("utf-8")("replace")  # byte pairs may hold parts of a letter
     line = list(tokens)
-    yield vocab.detokenize(line)
     for id_ in ids:
         # Spaces and quotes depend on the words before in the line; the last ones are enough.
         line = line[-LINE_MEMORY:]
-        before = vocab.detokenize(line)
+        before = vocab.cut.to_bytes(line)
         line.append(vocab.token(id_))
-        yield vocab.detokenize(line)[len(before) :]
-        if id_ == vocab.eos_id:
+        yield letters.decode(vocab.cut.to_bytes(line)[len(before) :])
+        if vocab.ends_line(line[-1]):
             line = []
+    if part := letters.decode(b"", final=True):
+        yield part
 
 
 def _sampler(
@@ -358,7 +362,8 @@ def _sampler(
     if seed is not None:
         check_number("seed", seed, whole=True, low=0)
         rng = np.random.default_rng(seed)
-    banned = () if allow_unknown or model.vocab is None else (model.vocab.unk_id,)
+    unknown = None if allow_unknown or model.vocab is None else model.vocab.unk_id
+    banned = () if unknown is None else (unknown,)
     return Sampler(**choice, banned=banned), rng or backend.rng()
 
 
@@ -385,40 +390,24 @@ def _continuations(
     begins = [longest - len(prompt) for prompt in prompts]
     # A row that has not begun reads id 0 without effect: it begins with a fresh state.
     padded = np.array([[0] * begin + prompt for begin, prompt in zip(begins, prompts)])
-    fresh = state = model.start(len(prompts))
-    layers = model._layers()
+    state = model.start(len(prompts))
+    model = model.twin().eval()
     for step in range(longest - 1 + length if length else 0):
         if step and step in begins:
-            beginning = asarray(np.array(begins) == step)
-            state = map_state(partial(_with_rows, beginning), state, fresh)
+            beginning = asarray(np.flatnonzero(np.array(begins) == step))
+            fresh = model.start(len(beginning))
+            state = map_state(partial(with_rows, beginning), state, fresh)
         if step < longest:
             ids = padded[:, step]
-        logits, state = _read(model, layers, ids, state)
+        logits, state = _read(model, ids, state)
         if step >= longest - 1:
             ids = np.array([sampler.choose(row, rng) for row, rng in zip(logits, rngs)])
             yield ids.copy()
 
 
-def _read(model: RNNLM, layers: list[Layer], ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
-    """Scores of the next words (B, V) on the host and the new state, after one id of each row.
-
-    The layers of the model are in evaluation mode meanwhile, and then as they were.
-    """
-    modes = [layer.training for layer in layers]
-    try:
-        for layer in layers:
-            layer.training = False
-        with one_blas_thread():
-            logits, state = model.step(asarray(ids), state)
-    finally:
-        for layer, training in zip(layers, modes):
-            layer.training = training
+def _read(model: RNNLM, ids: Ids, state: Any) -> tuple[NDArray[Any], Any]:
+    """Scores of the next words (B, V) on the host and the new state, after one id of each row."""
+    with one_blas_thread():
+        logits, state = model.step(asarray(ids), state)
     scores = asnumpy(logits)
     return model.scores_by_id(scores) if hasattr(model, "scores_by_id") else scores, state
-
-
-def _with_rows(rows: Array, array: Array, other: Array) -> Array:
-    """The array with those of its rows replaced that a mask (B,) tells."""
-    array = array.copy()
-    array[rows] = other[rows]
-    return array

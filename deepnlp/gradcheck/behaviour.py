@@ -63,6 +63,9 @@ def _all(
     yield _accumulation(subject, analytic), c.ASSIGNED
     yield _inputs(subject), c.INPUT_CHANGED
     yield _outputs(subject), c.CACHE
+    for told, cause in ((_stale(subject, analytic), c.CACHE), (_rebound(subject), c.ASSIGNED)):
+        if told is not None:
+            yield told, cause
     linear = check_linearity(subject, analytic, rng) if is_linear else None
     if linear is not None:
         yield linear, c.NOT_LINEAR
@@ -121,6 +124,29 @@ def _outputs(subject: Subject) -> Check:
     if not subject.earlier_output_is_kept():
         return Check("outputs", False, "an output is overwritten by the next forward")
     return Check("outputs", True, "left as they were")
+
+
+def _stale(subject: Subject, analytic: dict[str, HostArray]) -> Check | None:
+    """After forward(x') and forward(x), backward uses what the second one saved."""
+    stale = subject.stale_gradients(analytic)
+    told = (
+        f"after forward(x') and forward(x), the gradient of {', '.join(stale)} is not that for x: "
+        "backward reads what an earlier forward saved"
+    )
+    return Check("cache", False, told) if stale else None
+
+
+def _rebound(subject: Subject) -> Check | None:
+    """Gradients in a list are written into its arrays, all or none of them."""
+    kept, rebound = subject.kept_entries()
+    if not rebound:
+        return None
+    name = rebound[0]
+    told = f"backward puts another array at {', '.join(rebound)}"
+    if kept:
+        told += f", not at {', '.join(kept)}: who collected grads before sees the old one. Write "
+        return Check("grads", False, f"{told}{name}[...] = ...")
+    return Check("grads", True, f"{told}: collect grads anew after each backward")
 
 
 def _state(subject: Subject) -> Check | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
 
-from deepnlp.gradcheck.walking import Holder, entries_of, holders, items
+from deepnlp.gradcheck.walking import Holder, entries_of, items
 from deepnlp.parameter import View
 
 
@@ -24,28 +26,35 @@ class Carried:
 
     Parameters
     ----------
-    owner : object
+    reached : callable
+        Gives all that the object holds.
     forward : callable
         Runs one forward of it.
     """
 
-    def __init__(self, owner: Any, forward: Callable[[], Any]) -> None:
-        self._lists: list[tuple[list[Any], list[Any]]] = []
+    def __init__(self, reached: Callable[[], list[Holder]], forward: Callable[[], Any]) -> None:
+        self._lists: list[tuple[Any, list[Any]]] = []
         self._entries: list[tuple[Any, Any, Any, Any]] = []
-        before = _snapshot(owner)
+        self._made: list[tuple[Any, Any, Any, Any]] = []
+        before = _snapshot(reached())
         forward()
-        once = _snapshot(owner)
+        once = _snapshot(reached())
         forward()
         for number, (holder, values) in before.items():
             entries = holder.entries
-            if isinstance(entries, list) and len(entries) != len(values):
+            if isinstance(entries, list | deque) and len(entries) != len(values):
                 self._lists.append((entries, [kept for kept, _ in values.values()]))
-                entries[:] = self._lists[-1][1]
+                _refill(*self._lists[-1])
             after_one = once[number][1] if number in once else {}
             for key in [*values, *(key for key, _ in items(entries) if key not in values)]:
                 now, kept = _get(entries, key), values.get(key, (_Gone, None))
-                is_made = isinstance(now, numpy.ndarray) and (kept[0] is None or kept[0] is _Gone)
-                if _differs(now, kept) and not (is_made and not _differs(now, after_one.get(key))):
+                is_made = (kept[0] is None or kept[0] is _Gone) and _is_left_alone(now, once)
+                if not _differs(now, kept):
+                    continue
+                if is_made and not _differs(now, after_one.get(key)):
+                    if isinstance(now, numpy.ndarray):
+                        self._made.append((holder.owner, key, kept[0], now))
+                else:
                     self._entries.append((holder.owner, key, *kept))
         self.restore()
 
@@ -56,34 +65,63 @@ class Carried:
     def restore(self) -> None:
         """Put everything back."""
         for entries, kept in self._lists:
-            entries[:] = kept
+            _refill(entries, kept)
         for owner, key, kept, content in self._entries:
-            entries = entries_of(owner)
-            if kept is _Gone:
-                entries.pop(key, None)
-                continue
             if content is not None:
                 kept[...] = content
-            entries[key] = kept
+            _put(owner, key, kept)
+
+    @contextmanager
+    def as_at_first(self) -> Iterator[None]:
+        """Without the arrays that the first forward made."""
+        for owner, key, before, _ in self._made:
+            _put(owner, key, before)
+        try:
+            yield
+        finally:
+            for owner, key, _, made in self._made:
+                _put(owner, key, made)
 
 
-def _snapshot(owner: Any) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
+def _is_left_alone(value: Any, once: dict[int, tuple[Holder, dict[Any, Any]]]) -> bool:
+    """Whether it is an array, or an object whose attributes the second forward left alone."""
+    if isinstance(value, numpy.ndarray) or id(value) not in once:
+        return isinstance(value, numpy.ndarray)
+    holder, values = once[id(value)]
+    is_object = not isinstance(holder.owner, list | dict | deque)
+    return is_object and not any(_differs(v, values.get(k)) for k, v in items(holder.entries))
+
+
+def _put(owner: Any, key: Any, value: Any) -> None:
+    entries = entries_of(owner)
+    if value is _Gone:
+        entries.pop(key, None)
+    else:
+        entries[key] = value
+
+
+def _refill(entries: Any, kept: list[Any]) -> None:
+    entries.clear()
+    entries.extend(kept)
+
+
+def _snapshot(found: list[Holder]) -> dict[int, tuple[Holder, dict[Any, tuple[Any, Any]]]]:
     """All values as they are, each with a copy of it if it is an array."""
     return {
-        id(holder.entries): (
+        id(holder.owner): (
             holder,
             {
                 key: (value, value.copy() if isinstance(value, numpy.ndarray) else None)
                 for key, value in items(holder.entries)
             },
         )
-        for holder in holders(owner)
+        for holder in found
         if not isinstance(holder.owner, View) and not isinstance(holder.entries, tuple)
     }
 
 
 def _get(entries: Any, key: Any) -> Any:
-    return entries.get(key, _Gone) if isinstance(entries, dict) else entries[key]
+    return entries.get(key, _Gone) if hasattr(entries, "keys") else entries[key]
 
 
 def _differs(now: Any, before: tuple[Any, Any] | None) -> bool:

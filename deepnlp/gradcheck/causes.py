@@ -16,6 +16,7 @@ REPEATED_IDS = "repeated ids overwritten"
 TIED_LOOKUP = "tied use lost: lookup side"
 TIED_OUTPUT = "tied use lost: output side"
 GATES_SWAPPED = "gates swapped"
+EXCHANGED = "gradients exchanged"
 DERIVATIVE_AT_INPUT = "derivative taken at the input instead of the output"
 DERIVATIVE_MISSING = "derivative of the activation missing or of another function"
 H_PATH = "path through h_prev dropped"
@@ -53,6 +54,7 @@ CAUSES: dict[str, str] = {
     TIED_LOOKUP: "Of a tied weight, the gradient from its use as a look-up table is lost.",
     TIED_OUTPUT: "Of a tied weight, the gradient from its use in the output product is lost.",
     GATES_SWAPPED: "The blocks of two gates stand in each other's place.",
+    EXCHANGED: "Two gradients are stored, returned or used in each other's place.",
     DERIVATIVE_AT_INPUT: "1 - y^2 or y (1 - y) was written with x, or the like.",
     DERIVATIVE_MISSING: "The derivative of an activation is left out, or is another function's.",
     H_PATH: "The gradient that h_prev passes back, or one way it takes, is left out.",

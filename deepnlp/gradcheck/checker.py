@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext, redirect_stdout
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy
@@ -14,8 +17,9 @@ from deepnlp.backend import Generator
 from deepnlp.gradcheck import causes as c
 from deepnlp.gradcheck.behaviour import check_behaviour
 from deepnlp.gradcheck.causes import Cause
-from deepnlp.gradcheck.comparing import compare_all
+from deepnlp.gradcheck.comparing import accept_means, compare_all
 from deepnlp.gradcheck.direction import ALL, compare_directions
+from deepnlp.gradcheck.engines import doubles
 from deepnlp.gradcheck.linearity import ignores_dout
 from deepnlp.gradcheck.outputs import compare_forward, not_finite
 from deepnlp.gradcheck.randomness import private
@@ -36,12 +40,15 @@ _one_at_a_time = threading.RLock()  # the diagnosis exchanges the code of functi
 
 def check_gradients(
     layer: Any,
+    /,
     *inputs: Any,
     method: str = "auto",
     rng: Generator | None = None,
     tolerance: float | None = None,
     reference: Any = None,
     constants: Collection[str] = (),
+    gradients: Mapping[str, str] = MappingProxyType({}),
+    quiet: bool = False,
     **named: Any,
 ) -> Report:
     """Check every gradient that a backward gives: of inputs, parameters and initial states.
@@ -55,11 +62,13 @@ def check_gradients(
     ----------
     layer : Layer, model, or any object with ``forward`` and ``backward``
         Also a pair of functions ``(forward, backward)``, of which the first may give a cache
-        behind its outputs, a class whose forward and backward take a context ``ctx``, or a
-        function that gives a loss and its gradients. The gradient of a weight ``W`` is found in a
-        Parameter, in ``dW``, ``grad_W`` or ``W_grad``, in lists or dicts ``params`` and ``grads``,
-        or among what backward returns; a float array without one is reported as wrong.
-    *inputs : arrays
+        behind its outputs; a class whose forward and backward take a context ``ctx``; a function
+        or a net that gives a loss and its gradients, or an output and its backward; a function of
+        nodes that go backward by themselves, as in micrograd; or lines of code, as a text or the
+        ``Path`` of a file. The gradient of a weight ``W`` is found in a Parameter, in ``dW``,
+        ``grad_W`` or ``W_grad``, in lists or dicts ``params`` and ``grads``, or among what
+        backward returns; a float array without one is reported as wrong.
+    *inputs : arrays, or dicts, lists and tuples of arrays
         What forward takes. Integers (ids, targets) have no gradient, and neither do the
         arguments called ``targets``, ``labels`` or ``t``.
     method : {"auto", "complex", "central", "direction"}
@@ -75,6 +84,11 @@ def check_gradients(
         Gives the right outputs for the same inputs; forward is compared with it.
     constants : collection of str
         Names of float arrays that are no weights and need no gradient.
+    gradients : mapping of str to str
+        Where gradients are whose names do not say it: ``{"layer.W": "layer.dLdW"}``, or
+        ``{"W": "returned[1]"}`` for the second array that backward returns.
+    quiet : bool
+        Whether prints of the checked code are dropped.
     **named
         What forward takes by name, such as ``mask=mask``.
 
@@ -91,9 +105,9 @@ def check_gradients(
     Notes
     -----
     The code that is checked runs as it is, a few dozen times for the numbers of the complex step
-    or the differences. Where a gradient is wrong, its backward may run in changed forms as well, if
-    all that it calls only computes (:mod:`deepnlp.diagnosis.rewriting.purity`). One check runs at a
-    time; others, in other threads, wait for it.
+    or the differences. Where a gradient is wrong, changed forms of its backward are evaluated as
+    well, and never run (:mod:`deepnlp.diagnosis.rewriting`). One check runs at a time; others, in
+    other threads, wait for it.
 
     Examples
     --------
@@ -105,8 +119,9 @@ def check_gradients(
     if method not in METHODS:
         raise ValueError(f"check_gradients: method should be one of {METHODS}, got {method!r}")
     rng = private(rng)
-    with _one_at_a_time:
-        subject = Subject(layer, inputs, named, constants)
+    silence = redirect_stdout(io.StringIO()) if quiet else nullcontext()
+    with _one_at_a_time, doubles(), silence:
+        subject = Subject(layer, inputs, named, constants, gradients)
         try:
             subject.draw_states(rng)
             subject.draw_weights(rng)
@@ -118,7 +133,7 @@ def check_gradients(
             ended = f"its code ended the program with sys.exit({error.code!r})"
             raise RuntimeError(f"{subject.name}: {ended}") from error
         finally:
-            subject.restore()  # generators that are not the object's own are left as they were
+            subject.leave()  # what is not the object's own is left as it was
 
 
 def _check(subject: Subject, method: str, rng: Generator, tolerance: float | None) -> Report:
@@ -126,28 +141,60 @@ def _check(subject: Subject, method: str, rng: Generator, tolerance: float | Non
     analytic = subject.analytic_gradients()
     _expect_something(subject)
     remarks = []
+    lines = subject.caller.code.lines
     if ignores_dout(subject, analytic):
         subject.weights = [numpy.ones_like(w) for w in subject.weights]
         analytic = subject.analytic_gradients()
         remarks.append(Check("dout", True, "backward ignores dout: right only while dout is 1"))
     checks: list[Check] = []
     failed: list[Row] = []
-    if method != "direction":
+    if method != "direction" and lines is None:
         checks, failed = check_behaviour(subject, analytic, rng, is_linear=not remarks)
     used, rows = _compare(subject, analytic, method, rng, tolerance)
     kinks = _kinks(subject, rows, rng)
-    if kinks:
+    if lines is not None:
+        _forgive_kinks(subject, rows)
+        if named := lines.forgive(rows):
+            told = f"{', '.join(named)}, and what follows is right"
+            remarks.append(Check("on the way", True, told))
+    elif kinks:
         told = f"not differentiable at {', '.join(kinks)} (a kink or a tie): checked a little aside"
         remarks.append(Check("kinks", True, told))
         used, rows = _compare_aside(subject, method, rng, tolerance)
+    elif all(row.ok for row in rows) and method != "direction":
+        used, rows = _compare_elsewhere(subject, used, rows, rng, tolerance)
     tolerance = TOLERANCES[used] if tolerance is None else tolerance
+    if method != "direction" and any(w.ndim for w in subject.weights):
+        remarks += accept_means(subject, rows)
     _explain(subject, rows, failed, method)
     rows += [_missing(subject, held) for held in subject.missing] + failed
     if subject.not_checked:
         notes = [f"{name} ({reason})" for name, reason in subject.not_checked.items()]
         remarks.append(Check("not checked", True, ", ".join(notes)))
     shown = "direction" if method == "direction" else used
-    return Report(subject.name, shown, tolerance, rows, checks + remarks)
+    runs = dict(subject.caller.runs)
+    return Report(subject.name, shown, tolerance, rows, checks + remarks, subject.sources(), runs)
+
+
+def _compare_elsewhere(
+    subject: Subject, step: str, rows: list[Row], rng: Generator, tolerance: float | None
+) -> tuple[str, list[Row]]:
+    """The same for other weights where all entries of one are equal, as gamma is 1 at first."""
+    values, limit = subject.values(), TOLERANCES[step] if tolerance is None else tolerance
+    plain = [n for n, v in values.items() if v.size > 1 and numpy.ptp(v) == 0]
+    if not plain:
+        return step, rows
+    subject.move(
+        values, {n: numpy.asarray(30 * rng.normal(size=values[n].shape)) for n in plain}, 1
+    )
+    analytic = subject.analytic_gradients()
+    along = compare_directions(subject, analytic, step, limit, rng)
+    if not along[0].ok:
+        used, other = _compare(subject, analytic, step, rng, tolerance)
+        if not all(row.ok for row in other) and not _kinks(subject, other, rng):
+            return used, other
+    subject.move(values, {}, 1)
+    return step, rows
 
 
 def _expect_something(subject: Subject) -> None:
@@ -207,9 +254,16 @@ def _compare_aside(
         if (number % 2 and not is_wrong) or (is_wrong and not _kinks(subject, rows, rng)):
             break
     else:  # there is a kink wherever one looks
-        for row in rows if method != "direction" else []:
-            row.ok = row.ok or all(subject.has_kink_at(row.name, index) for index in _worst(row))
+        if method != "direction":
+            _forgive_kinks(subject, rows)
     return used, rows
+
+
+def _forgive_kinks(subject: Subject, rows: list[Row]) -> None:
+    """A gradient is not wrong where forward has none."""
+    for row in rows:
+        if not row.ok and row.analytic.shape == row.numeric.shape:
+            row.ok = all(subject.has_kink_at(row.name, index) for index in _worst(row))
 
 
 def _worst(row: Row) -> list[tuple[int, ...]]:
@@ -232,6 +286,7 @@ def _numeric_gradients(
                 raise _not_analytic(subject) from error
     if method == "complex":
         raise _not_analytic(subject)
+    subject.look_for_float32(rng)
     return "central", {n: subject.numeric_gradient(n, "central", g) for n, g in analytic.items()}
 
 
@@ -262,6 +317,12 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
     """Give wrong rows their causes."""
     bad = [row for row in rows if not row.ok]
     known = [row for row in rows if not (row.note and row.name in subject.input_names)]
+    if sorted(r.analytic.shape for r in bad) == sorted(r.numeric.shape for r in bad):
+        known = rows  # they may be in each other's place
+    lines = subject.caller.code.lines
+    if lines is not None and (first := lines.told(rows)) is not None:
+        next(row for row in rows if not row.ok).causes = [first]
+        return
     if method != "direction" and any(not row.ok for row in known):
         _diagnose(subject, known, failed)
     not_linear = [row.causes[0] for row in failed if row.name == "linear in dy"]

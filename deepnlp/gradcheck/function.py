@@ -15,10 +15,11 @@ from deepnlp.backend import Generator, asarray, asnumpy
 from deepnlp.gradcheck.calling import Caller
 from deepnlp.gradcheck.carried import Carried
 from deepnlp.gradcheck.conventions import Code
-from deepnlp.gradcheck.numeric import has_kink, numerical_gradient, typical_size
+from deepnlp.gradcheck.engines import is_box, plain
+from deepnlp.gradcheck.numeric import has_kink, noise_of, numerical_gradient, typical_size
 from deepnlp.gradcheck.randomness import GENERATORS, Generators
 from deepnlp.gradcheck.variables import Variable
-from deepnlp.gradcheck.walking import HostArray, containers, is_real, items
+from deepnlp.gradcheck.walking import Holder, HostArray, holders, is_real, items, leaves, mapped
 from deepnlp.layer import Layer, no_backward
 from deepnlp.parameter import Parameter
 
@@ -43,7 +44,9 @@ class Function:
     weights : list of array
         The scalar is the sum of all outputs times these.
     in_single : bool
-        Whether an output is in float32, whatever goes in.
+        Whether forward computes in float32, whatever goes in.
+    found : list of Holder
+        All that the code can reach.
     is_ours : bool
         Whether the object is a :class:`deepnlp.layer.Layer`.
     """
@@ -51,21 +54,35 @@ class Function:
     def __init__(self, code: Code, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         self.name, self.layer = code.name, code.layer
         self.functions = [f for f in (code.forward, code.backward) if f is not None]
-        self.caller = Caller(code, len(inputs), tuple(named))
+        self.caller = Caller(code, inputs, named)
         self.is_ours = isinstance(self.layer, Layer)
+        self.inputs = _as_doubles([*inputs, *named.values()])
+        self.input_names = self.caller.input_names
+        self.found = self._reached()
+        own = {id(holder.owner) for holder in holders(self.layer)}
+        self._borrowed = _contents([h for h in self.found if id(h.owner) not in own])
         if self.is_ours:
             self.layer.astype("float64")
         else:
-            _widen(self.layer)
-        self.inputs = _as_doubles([*inputs, *named.values()])
-        self.input_names = self.caller.input_names
+            _widen(self.found)
         self.variables: dict[str, Variable] = {}
         self.weights: list[Any] = []
         self.in_single = False
         self._is_updated = False  # whether a backward may have changed the weights
-        self._generators = Generators(self.layer, self.functions)
+        self._generators = Generators(self.found)
         self.snapshot = self.layer.snapshot() if self.is_ours else {}
-        self._carried = None if self.is_ours else Carried(self.layer, self._run)
+        self._carried = None
+        try:
+            self._carried = None if self.is_ours else Carried(self._reached, self._run)
+        except BaseException:
+            self._give_back()
+            raise
+        self.found = self._reached()  # with what the first forwards made
+
+    def _reached(self) -> list[Holder]:
+        """All that the code can reach."""
+        objects = [value for _, value in leaves(self.inputs)]
+        return holders(self.layer, *self.functions, *objects, shared=not self.is_ours)
 
     # --- Forwards ---------------------------------------------------------------------------
 
@@ -80,6 +97,17 @@ class Function:
         else:
             self._carried.restore()
         self._generators.restore()
+
+    def leave(self) -> None:
+        """Put back what is not the object's own: generators, globals, what closures hold."""
+        self.restore()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        for entries, key, value, content in self._borrowed:
+            value[...] = content
+            if not isinstance(entries, tuple):
+                entries[key] = value
 
     def forward(self) -> list[HostArray]:
         """Outputs on the host, from the state that was carried at the start."""
@@ -96,10 +124,7 @@ class Function:
 
     def fresh_inputs(self) -> list[Any]:
         """Copies, because a forward may change its arguments."""
-        return [
-            asarray(value.copy()) if isinstance(value, numpy.ndarray) else _copied(value)
-            for value in self.inputs
-        ]
+        return list(mapped(_copied, self.inputs))
 
     def draw_weights(self, rng: Generator) -> None:
         """Weight the outputs at random; all by 1 if backward takes no gradient."""
@@ -201,7 +226,7 @@ class Function:
         """Put every variable a small step aside of a value; upwards where else it is refused."""
         for way in (lambda step: sign * step, numpy.abs):
             for name, variable in self.variables.items():
-                variable.set(values[name] + way(_MOVE * steps[name]))
+                variable.set(values[name] + way(_MOVE * steps.get(name, 0.0)))
                 variable.remember()
             with warnings.catch_warnings(), contextlib.suppress(Exception):
                 warnings.simplefilter("ignore")
@@ -212,6 +237,21 @@ class Function:
     def rounding(self) -> float:
         """Relative error of the outputs."""
         return 1e-6 if self.in_single else 1e-15
+
+    def look_for_float32(self, rng: Generator) -> None:
+        """See whether forward computes in float32 inside: small steps then change it in jumps."""
+        if self.in_single or not self.variables:
+            return
+        originals, directions = self.values(), self.random_directions(rng)
+
+        def along(step: float) -> Any:
+            for name, direction in directions.items():
+                self.variables[name].set(originals[name] + step * direction)
+            return self.loss()
+
+        with self._in_numbers("central"):
+            size = max(self.scale(), sum(float(numpy.abs(w).sum()) for w in self.weights))
+            self.in_single = noise_of(along) > 1e-12 * size
 
     def scale(self) -> float:
         """Size of the numbers that the weighted sum adds up."""
@@ -256,10 +296,21 @@ class Function:
                     variable.set(originals[name])
 
 
-def _widen(layer: Any) -> None:
-    """Turn the float32 arrays of an object into float64, each array once."""
+def _contents(found: list[Holder]) -> list[tuple[Any, Any, HostArray, HostArray]]:
+    """The arrays that these hold, and copies of them."""
+    return [
+        (holder.entries, key, value, value.copy())
+        for holder in found
+        for key, value in items(holder.entries)
+        if is_real(value) and value.flags.writeable
+    ]
+
+
+def _widen(found: list[Holder]) -> None:
+    """Turn the float32 arrays of objects into float64, each array once."""
     wide: dict[int, tuple[Any, Any]] = {}
-    for entries in containers(layer):
+    for holder in found:
+        entries = holder.entries
         for key, value in list(items(entries)):
             if isinstance(value, Parameter):
                 value.astype("float64")
@@ -273,20 +324,29 @@ def _as_doubles(values: list[Any]) -> list[Any]:
 
     A single number is a variable only where there is no array of numbers.
     """
-    found = []
-    for value in values:
-        if isinstance(value, list):
-            with contextlib.suppress(ValueError):  # a list of arrays of several shapes
-                value = numpy.asarray(value)
-        if hasattr(value, "dtype"):
-            value = asnumpy(value)
-            value = numpy.array(value, dtype="float64" if value.dtype.kind == "f" else value.dtype)
-        found.append(value)
-    if not any(map(is_real, found)):
+    found = [_double(value) if isinstance(value, list) else value for value in values]
+    found = list(mapped(_double, found))
+    if not any(is_real(value) for _, value in leaves(found)):
         found = [numpy.array(value) if isinstance(value, float) else value for value in found]
     return found
 
 
+def _double(value: Any) -> Any:
+    """An array of numbers as one of float64; a list of numbers is one, too."""
+    if isinstance(value, list):
+        has_numbers = all(isinstance(one, int | float) for _, one in leaves(value))
+        with contextlib.suppress(ValueError):  # lists of several lengths
+            return _double(numpy.asarray(value)) if value and has_numbers else value
+        return value
+    value = numpy.asarray(plain(value)) if is_box(value) else value
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        value = asnumpy(value)
+        return numpy.array(value, dtype="float64" if value.dtype.kind == "f" else value.dtype)
+    return value
+
+
 def _copied(value: Any) -> Any:
-    """A copy of a dict of options or of a generator, which a forward may change."""
-    return copy.deepcopy(value) if isinstance(value, (dict, list, *GENERATORS)) else value
+    """A copy of an array or a generator, which a forward may change."""
+    if isinstance(value, numpy.ndarray):
+        return asarray(value.copy())
+    return copy.deepcopy(value) if isinstance(value, GENERATORS) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy
@@ -20,9 +19,11 @@ Gradients = dict[str, HostArray]
 
 
 def ignores_dout(subject: Subject, analytic: Gradients) -> bool:
-    """Whether the backward of a loss, with dout = 1 by default, gives the same for any dout."""
-    if subject.caller.default is inspect.Parameter.empty:
+    """Whether the backward of a loss gives the same for any dout."""
+    if not subject.caller.takes_gradients or subject.caller.code.has_context:
         return False
+    if all(value.size == 1 for value in subject.values().values()):
+        return False  # a function of numbers, and no loss
     if len(subject.weights) != 1 or subject.weights[0].size != 1:
         return False
     twice = subject.gradients_for([2.0 * subject.weights[0] + 1.0])
@@ -47,9 +48,9 @@ def check_linearity(subject: Subject, analytic: Gradients, rng: Generator) -> Ch
     if not off:
         return Check("linear in dy", True, "the gradient for a sum of two dy is the sum")
     told = (
-        f"the gradient of {', '.join(off)} for {a:g} dy + {b:g} dy' is not {a:g} times that for dy "
-        f"plus {b:g} times that for dy', a second random one. A right backward is linear in dy: is "
-        "dy left out, masked or clipped, or mistaken for x?"
+        f"the gradient of {', '.join(off)} does not grow in proportion to the gradient that comes "
+        "in: twice as large a dy must give twice as large a gradient, and -dy the opposite. Is dy "
+        "left out, squared or clipped, or is a mask taken from dy in place of x?"
     )
     return Check("linear in dy", False, told)
 

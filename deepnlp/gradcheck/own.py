@@ -1,23 +1,18 @@
-"""A user's class or functions from a file, with random weights and inputs to check them on."""
+"""Random weights and inputs for a user's class or functions, by their customary names."""
 
 from __future__ import annotations
 
-import importlib.util
+import ast
 import inspect
 import math
 import re
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator, asarray
 from deepnlp.backend.shapes import shape
-from deepnlp.errors import DeepNLPError
+from deepnlp.gradcheck.loading import Own
 
 DEFAULTS = {"N": 3, "T": 4, "D": 4, "H": 5, "V": 7}
 """Sizes of letters that are not given."""
@@ -45,66 +40,17 @@ STATES = {"h_prev": "N,H", "c_prev": "N,H", "h": "N,H", "c": "N,H", "h0": "N,H",
 
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
+OPTIONS: dict[str, Any] = {
+    "bn_param": {"mode": "train"}, "ln_param": {}, "gn_param": {"eps": 1e-5},
+    "dropout_param": {"mode": "train", "p": 0.6, "seed": 1},
+    "conv_param": {"stride": 1, "pad": 1},
+    "pool_param": {"pool_height": 2, "pool_width": 2, "stride": 2},
+    "hparameters": {"stride": 1, "pad": 1}, "reg": 0.1, "eps": 1e-5, "p": 0.6, "G": 1,
+}  # fmt: skip
+"""Options by their customary names in a function."""
+
 INTEGERS = ("ids", "idx", "xs_ids", "words", "targets", "target", "labels", "t", "ts")
 """Inputs with these names are integers below V."""
-
-
-Own = type | tuple[Callable[..., Any], Callable[..., Any]]
-"""A class with forward and backward, or a pair of functions."""
-
-
-def load_own(target: str) -> Own:
-    """What ``FILE.py:NAME`` names, or the only class or pair in ``FILE.py``.
-
-    A name may be that of a class, of two functions ``affine_forward`` and ``affine_backward``
-    without their ending, or of two functions, with a comma between them.
-    """
-    path, _, name = target.rpartition(":") if target.count(":") else (target, "", "")
-    file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"no file {path}: expected a target such as mylayer.py:MyLayer")
-    defined = _definitions(file)
-    first, comma, second = (part.strip() for part in name.partition(","))
-    if comma and callable(defined.get(first)) and callable(defined.get(second)):
-        return defined[first], defined[second]
-    found: dict[str, Own] = {
-        key: value
-        for key, value in defined.items()
-        if inspect.isclass(value) and hasattr(value, "forward") and hasattr(value, "backward")
-    }
-    for key, value in defined.items():
-        stem, _, end = key.rpartition("_")
-        if end == "forward" and callable(defined.get(f"{stem}_backward")):
-            found[stem] = (value, defined[f"{stem}_backward"])
-    name = name.removesuffix("_forward")
-    if name in found:
-        return found[name]
-    if not name and len(found) == 1:
-        return next(iter(found.values()))
-    known = ", ".join(found) or "none"
-    raise ValueError(
-        f"{path} has no class {name!r} with forward and backward, and no functions {name}_forward "
-        f"and {name}_backward; it has: {known}"
-    )
-
-
-def _definitions(file: Path) -> dict[str, Any]:
-    """The classes and functions that a file defines."""
-    spec = importlib.util.spec_from_file_location(f"own_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{file} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        told = f"{file} cannot be loaded: {type(error).__name__}: {error}"
-        raise ValueError(told) from error
-    return {
-        key: value
-        for key, value in vars(module).items()
-        if getattr(value, "__module__", None) == module.__name__ and callable(value)
-    }
 
 
 def build_own(
@@ -116,30 +62,41 @@ def build_own(
     is left out follows from its name. For an input of integers, V says how many ids there are and
     is no axis. ``weights`` are texts such as ``"Wx=D,4H"``; customary names and sizes need none.
     """
-    given_specs = [_read_sizes(text) for text in inputs]
+    named_specs = dict(filter(None, map(_read_named, inputs)))
+    given_specs = [_read_sizes(text) for text in inputs if _read_named(text) is None]
     specs, sizes = list(given_specs), dict(DEFAULTS)
     for given in specs:
         sizes.update(given)
     shapes = dict(_read_weight(text) for text in weights)
-    layer: Any
-    if isinstance(own, tuple):
-        layer, forward, known = own, own[0], WEIGHTS | shapes
-    elif isinstance(inspect.getattr_static(own, "forward"), staticmethod):
-        layer, known = own, WEIGHTS | shapes
-        forward = layer.forward
+    layer: Any = own
+    first = own[0] if isinstance(own, tuple) else own
+    gates = next((k for word, k in (("lstm", 4), ("gru", 3)) if word in first.__name__.lower()), 1)
+    usual = {name: re.sub("H$", f"{gates}H", letters) for name, letters in WEIGHTS.items()}
+    called: Any = getattr(first, "forward", first)
+    taken = inspect.signature(called).parameters
+    if set(taken) & set(INTEGERS):
+        usual["W"] = "V,D"  # a table
+    if not inspect.isclass(own):
+        forward, known = first, usual | shapes
+    elif isinstance(inspect.getattr_static(own, "forward", None), staticmethod):
+        forward, known = layer.forward, usual | shapes
     else:
-        layer, known = _construct(own, shapes, sizes, rng), shapes
-        forward = layer.forward
+        layer, known = _construct(own, usual, shapes, sizes, rng), shapes
+        forward = getattr(layer, "forward", getattr(layer, "loss", None))
     arrays: list[Any] = []
     named: dict[str, Any] = {}
     for parameter in inspect.signature(forward).parameters.values():
         name = parameter.name
-        is_given = bool(specs) or name in shapes
+        is_given = bool(specs) or name in shapes or name in named_specs
         if parameter.kind in _ANY or name in ("ctx", "context"):
             continue
         if parameter.default is not inspect.Parameter.empty and not is_given:
             continue
-        if name in known:
+        if name in named_specs:
+            value = _named_input(name, named_specs[name], sizes, rng)
+        elif name in OPTIONS:
+            value = OPTIONS[name]
+        elif name in known:
             size = shape(known[name], sizes)
             value = asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
         else:
@@ -152,21 +109,22 @@ def build_own(
     return layer, arrays, named
 
 
-@contextmanager
-def failures_in_one_line(own: Own) -> Iterator[None]:
-    """Context that turns an error in a user's code into a ValueError with its file and line."""
-    kind = own[0] if isinstance(own, tuple) else own
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        file = inspect.getfile(kind)
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == file]
-        if not lines and isinstance(error, ValueError | TypeError | DeepNLPError):
-            raise
-        place = f"{file}, line {lines[-1]}" if lines else file
-        told = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{place}: {kind.__name__} raised {told}") from error
+def _read_named(text: str) -> tuple[str, Any] | None:
+    """A name and a shape or a value: ``ids=3,5``, ``x=N,D``, ``p={'mode': 'train'}``."""
+    name, _, rest = text.partition("=")
+    is_shape = re.fullmatch(r"\w+(,\w+)+", rest) is not None
+    if name.isidentifier() and (is_shape or rest[:1] in ("{", "[", "(", "'")):
+        return name, rest if is_shape else ast.literal_eval(rest)
+    return None
+
+
+def _named_input(name: str, given: Any, sizes: dict[str, int], rng: Generator) -> Any:
+    if not isinstance(given, str):
+        return given
+    size = shape(given, sizes)
+    if name in INTEGERS:
+        return asarray(rng.integers(0, sizes["V"], size=size))
+    return asarray(rng.normal(size=size))
 
 
 def _read_sizes(text: str) -> dict[str, int]:
@@ -183,13 +141,19 @@ def _read_weight(text: str) -> tuple[str, str]:
     return name.strip(), letters.strip()
 
 
-def _construct(kind: type, shapes: dict[str, str], sizes: dict[str, int], rng: Generator) -> Any:
+def _construct(
+    kind: type,
+    usual: dict[str, str],
+    shapes: dict[str, str],
+    sizes: dict[str, int],
+    rng: Generator,
+) -> Any:
     arguments: dict[str, Any] = {}
     for parameter in inspect.signature(kind).parameters.values():
         name = parameter.name
         needed = parameter.default is inspect.Parameter.empty
-        if name in shapes or (name in WEIGHTS and needed):
-            size = shape(shapes.get(name, WEIGHTS.get(name, "")), sizes)
+        if name in shapes or (name in usual and needed):
+            size = shape(shapes.get(name, usual.get(name, "")), sizes)
             arguments[name] = asarray(rng.normal(size=size) / math.sqrt(max(size[0], 1)))
         elif not needed or parameter.kind in _ANY:
             continue

@@ -83,6 +83,18 @@ class Report:
         One for every gradient; behind them one for every check that failed.
     checks : list of Check
         What else was looked at, whether it failed or not.
+    sources : dict of str to str
+        The arrays that were checked, and where the gradient of each was found.
+    runs : dict of str to int
+        How often forward and backward ran as they are.
+
+    Examples
+    --------
+    In a test file, a wrong gradient is an AssertionError with its likely cause:
+
+    >>> report = Report("Affine", "complex", 1e-10, [])
+    >>> report.or_raise().ok
+    True
     """
 
     subject: str
@@ -90,6 +102,22 @@ class Report:
     tolerance: float
     rows: list[Row]
     checks: list[Check] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+
+    def or_raise(self) -> Report:
+        """The report itself if all is right.
+
+        Raises
+        ------
+        AssertionError
+            With the wrong gradients and their likely causes.
+        """
+        if not self.ok:
+            wrong = ", ".join(row.name for row in self.rows if not row.ok)
+            told = "; ".join(map(str, self.causes)) or "no likely cause"
+            raise AssertionError(f"{self.subject}: wrong: {wrong}. {told}")
+        return self
 
     @property
     def ok(self) -> bool:
@@ -134,6 +162,8 @@ class Report:
             "rows": [_row_to_dict(row, self._kind(row)) for row in self.rows],
             "checks": [{"name": c.name, "ok": c.ok, "note": c.note} for c in self.checks],
             "causes": [self._cause_to_dict(cause) for cause in self.causes],
+            "sources": self.sources,
+            "runs": self.runs,
         }
 
     def _kind(self, row: Row) -> str:
@@ -156,6 +186,8 @@ class Report:
                 else f"WRONG: {row.note}"
                 if row.note
                 else f"WRONG at {list(row.index)}"
+                if row.index
+                else "WRONG"
             )
             if row.ok and row.causes:
                 verdict = f"ok ({row.causes[0].name})"
@@ -163,6 +195,10 @@ class Report:
         for check in self.checks:
             verdict = "ok" if check.ok else "WRONG"
             lines.append(f"  {check.name:<{width}}  {'':>12}  {'':8}  {verdict}: {check.note}")
+        if self.sources:
+            arrays = ", ".join(f"{name} ({source})" for name, source in self.sources.items())
+            often = " and ".join(f"{name} {count} times" for name, count in self.runs.items())
+            lines.append(f"  gradients of {arrays}; ran {often}")
         told: list[str] = []
         for row in self.rows:
             if row.ok or not row.causes:

@@ -7,47 +7,39 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
-from deepnlp.gradcheck.gradients import gradient_names
+from deepnlp.gradcheck.names import belongs
 from deepnlp.gradcheck.variables import Attribute, Input
 
-Part = tuple[str, Any]
-"""A gradient, and the name it was returned under; an empty one if that is not known."""
+
+class Part(NamedTuple):
+    """A gradient that was returned; ``name`` is empty where it is not known, or a key of a dict."""
+
+    name: str
+    value: Any
+    is_key: bool = False
 
 
-def parts(
-    returned: Any, backward: Callable[..., Any] | None, shape: tuple[int, ...] | None
-) -> list[Part]:
+def parts(returned: Any, names: list[str], shape: tuple[int, ...] | None) -> list[Part]:
     """The gradients that backward returned, in order.
 
     Parameters
     ----------
     returned : object
-    backward : callable
-        Its source says under which names they are returned.
+    names : list of str
+        Under which they are returned, after the source of backward.
     shape : tuple of int, optional
         Of the only input: a list of that shape is one gradient.
     """
     if isinstance(returned, list) and shape is not None and _shape_of(returned) == shape:
-        return [("", returned)]
+        return [Part("", returned)]
     found = list(_flat(returned))
-    names = _names_returned(inspect.unwrap(backward)) if backward is not None else []
     if len(names) == len(found):
-        found = [(old or name, value) for name, (old, value) in zip(names, found, strict=True)]
+        found = [p if p.name else Part(n, p.value) for n, p in zip(names, found, strict=True)]
     return found
-
-
-def belongs(name: str, key: Any) -> bool:
-    """Whether a gradient of that name is that of a variable of this key.
-
-    >>> belongs("dW", "W"), belongs("W", "W"), belongs("dx", "W")
-    (True, True, False)
-    """
-    key = str(key)
-    return bool(name) and (name in (key, key.lower()) or name in gradient_names(key))
 
 
 def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[Attribute]) -> None:
@@ -61,40 +53,63 @@ def hand_over(given: list[Part], inputs: list[Input], count: int, weights: list[
     weights : list of Attribute
         Those whose gradient is nowhere else: it may be returned behind those of the inputs.
     """
-    variables: list[Input | Attribute] = [*inputs, *weights]
-    for variable in variables:
-        variable.returned = None
-    named = [next((v for v in variables if belongs(name, v.key)), None) for name, _ in given]
-    known = [v for v in named if v is not None]
+    both: list[Input | Attribute] = [*inputs, *weights]
+    for variable in both:
+        variable.returned, variable.is_returned = None, False
+    keyed = [(part, _owner(part, both)) for part in given if part.is_key]
+    if any(owner is not None for _, owner in keyed):
+        given = [part for part in given if not part.is_key]
+        for part, owner in keyed:
+            if owner is not None:
+                _give(owner, part)
+    inputs = [v for v in inputs if not v.is_returned]
+    weights = [v for v in weights if not v.is_returned]
+    owners = [_owner(part, [*inputs, *weights]) for part in given]
+    known = [v for v in owners if v is not None]
     of_weights = any(isinstance(v, Attribute) for v in known)
     if len({id(v) for v in known}) == len(given) and (of_weights or len(given) < len(inputs)):
-        for variable, (_, value) in zip(known, given, strict=True):
-            variable.returned = value
+        for variable, part in zip(known, given, strict=True):
+            _give(variable, part)
         return
     # One for each input, such as (None, dx) for (ids, x); or one for each that has a gradient.
-    by_place = [(v, given[v.position][1]) for v in inputs] if len(given) >= count else []
-    in_order = [(v, value) for v, (_, value) in zip(inputs, given, strict=False)]
+    by_place = [(v, given[v.position]) for v in inputs] if len(given) >= count else []
+    in_order = list(zip(inputs, given, strict=False))
     rest = given[len(inputs) :]
     if _fit(by_place) or (len(given) == count and not _fit(in_order)):
         in_order, rest = by_place, given[count:]
-    for variable, value in in_order:
-        variable.returned = value
-    _hand_to_weights(rest, weights)
+    elif len(given) < len(inputs) and not _fit(in_order):
+        in_order = _by_shape(inputs, given) or in_order
+    for variable, part in in_order:
+        _give(variable, part)
+    for part in rest:
+        left = [v for v in weights if not v.is_returned and part.value is not None]
+        alike = [v for v in left if numpy.shape(part.value) == v.get().shape]
+        if owner := _owner(part, left) or next(iter(alike), None):
+            _give(owner, part)
 
 
-def _hand_to_weights(rest: list[Part], weights: list[Attribute]) -> None:
-    left = list(weights)
-    for name, value in rest:
-        chosen = [v for v in left if belongs(name, v.key)]
-        chosen += [v for v in left if numpy.shape(value) == v.get().shape]
-        if chosen and value is not None:
-            chosen[0].returned = value
-            left.remove(chosen[0])
+def _by_shape(inputs: list[Input], given: list[Part]) -> list[tuple[Input, Part]]:
+    """Each part and the next input of its shape; nothing if there is one without."""
+    left = iter(inputs)
+    alike = [
+        next((v for v in left if _shape_of(part.value) == v.get().shape), None) for part in given
+    ]
+    pairs = zip(alike, given, strict=True)
+    return [(v, part) for v, part in pairs if v is not None] if None not in alike else []
 
 
-def _fit(pairs: Sequence[tuple[Input, Any]]) -> bool:
+def _owner(part: Part, variables: Sequence[Input | Attribute]) -> Input | Attribute | None:
+    """The variable that a part belongs to by its name."""
+    return next((v for v in variables if belongs(part.name, v.key)), None)
+
+
+def _give(variable: Input | Attribute, part: Part) -> None:
+    variable.returned, variable.is_returned = part.value, True
+
+
+def _fit(pairs: Sequence[tuple[Input, Part]]) -> bool:
     """Whether every gradient has the shape of its input."""
-    return bool(pairs) and all(_shape_of(value) == v.get().shape for v, value in pairs)
+    return bool(pairs) and all(_shape_of(part.value) == v.get().shape for v, part in pairs)
 
 
 def _flat(value: Any, name: str = "") -> Iterator[Part]:
@@ -105,7 +120,7 @@ def _flat(value: Any, name: str = "") -> Iterator[Part]:
         for one in value:
             yield from _flat(one)
     else:
-        yield name, value
+        yield Part(name, value, bool(name))
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:
@@ -115,23 +130,40 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return None
 
 
-def _names_returned(function: Callable[..., Any]) -> list[str]:
-    """Names in the last ``return a, b, self.c`` or ``return a``; empty ones for expressions."""
-    function = getattr(function, "__func__", function)
+def names_returned(function: Callable[..., Any], nested: bool = True) -> list[str]:
+    """Names in the last ``return a, (b, self.c)`` or ``return a``; empty ones for expressions.
+
+    Where they are not nested, one for each thing that is returned, though it be a tuple.
+    """
+    function = inspect.unwrap(getattr(function, "__func__", function))
     if not inspect.isfunction(function):
         return []
-    return _names_in(function)
+    return _names_in(function, nested)
 
 
 @cache
-def _names_in(function: Callable[..., Any]) -> list[str]:
+def _names_in(function: Callable[..., Any], nested: bool) -> list[str]:
     try:
         source = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(source)
     except (OSError, TypeError, SyntaxError, ValueError):
         return []
-    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    return list(map(_name_of, _leaves(returns[-1]))) if returns and returns[-1] else []
+    outer = tree.body[0]
+    returns = [node.value for node in _own_nodes(outer) if isinstance(node, ast.Return)]
+    if not returns or returns[-1] is None:
+        return []
+    last = returns[-1]
+    if isinstance(last, ast.Tuple | ast.List) and not nested:
+        return list(map(_name_of, last.elts))
+    return list(map(_name_of, _leaves(last)))
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All in the body of a function but not in functions inside."""
+    for one in ast.iter_child_nodes(node):
+        if not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            yield one
+            yield from _own_nodes(one)
 
 
 def _leaves(node: ast.expr) -> Iterator[ast.expr]:

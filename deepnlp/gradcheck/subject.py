@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy
 
 from deepnlp.backend import Generator, asarray, asnumpy
-from deepnlp.gradcheck.conventions import read_code
+from deepnlp.gradcheck.conventions import code_of_lines, read_code
+from deepnlp.gradcheck.engines import is_box
 from deepnlp.gradcheck.function import Function
-from deepnlp.gradcheck.gradients import Held, held_arrays, held_views, kept_gradient
-from deepnlp.gradcheck.returned import hand_over, parts
+from deepnlp.gradcheck.gradients import (
+    Held,
+    held_arrays,
+    held_views,
+    kept_gradient,
+    local_names,
+    path_of,
+)  # fmt: skip
+from deepnlp.gradcheck.lines import Lines
+from deepnlp.gradcheck.names import GIVEN, LABELS, WEIGHT, belongs, gradient_names
+from deepnlp.gradcheck.returned import Part, hand_over, parts
 from deepnlp.gradcheck.states import draw_states
 from deepnlp.gradcheck.variables import Attribute, Input, Weight
-from deepnlp.gradcheck.walking import HostArray, is_real
-
-LABELS = ("targets", "target", "labels", "label", "t", "ts", "y_true", "one_hot", "onehot")
-"""Names of inputs that have no gradient."""
+from deepnlp.gradcheck.walking import HostArray, holders, is_real, items, leaves, mapped
 
 
 class Subject(Function):
@@ -34,6 +44,8 @@ class Subject(Function):
         What it takes by name.
     constants : collection of str
         Names of arrays that have no gradient.
+    table : mapping of str to str
+        Where the gradients of some arrays are, where names do not say it.
 
     Attributes
     ----------
@@ -53,8 +65,16 @@ class Subject(Function):
         inputs: tuple[Any, ...],
         named: dict[str, Any] | None = None,
         constants: Collection[str] = (),
+        table: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        super().__init__(read_code(layer), inputs, named or {})
+        named = named or {}
+        if isinstance(layer, str | Path):
+            lines = Lines(layer, named, table)
+            code = code_of_lines(lines)
+            inputs, named, table = tuple(lines.values.values()), {}, {}
+        else:
+            code = read_code(layer, [*inputs, *named.values()])
+        super().__init__(code, inputs, named)
         self.constants = constants
         self.missing: list[Held] = []
         self.not_checked: dict[str, str] = {}
@@ -62,11 +82,14 @@ class Subject(Function):
         self.returns_nothing = self._is_sorted = False
         self._returnable: list[Attribute] = []  # weights whose gradient backward returns
         self._without: list[Held] = []  # arrays that have none
-        self._held = [h for h in held_arrays(self.layer) if not self._is_carried(h)]
-        self._parameters = {name: Weight(base) for name, base in held_views(self.layer)}
+        self._held = [h for h in held_arrays(self.found) if not self._is_carried(h)]
+        self._parameters = {n: Weight(base) for n, base in held_views(self.layer, self.found)}
         self._expect_constants()
-        for position, (name, value) in enumerate(zip(self.input_names, self.inputs, strict=True)):
-            self._add_input(position, name, value)
+        paths = list(leaves(self.inputs))
+        self._count = len(paths)
+        for position, (path, value) in enumerate(paths):
+            self._add_input(position, path, value)
+        self._table = {_without_root(k): _without_root(v) for k, v in table.items()}
 
     def _is_carried(self, held: Held) -> bool:
         is_input = held.name in self.input_names
@@ -75,18 +98,26 @@ class Subject(Function):
     def _expect_constants(self) -> None:
         known = [*self.input_names, *(held.name for held in self._held)]
         keys = [*known, *(str(held.key) for held in self._held)]
+        keys += [str(path[-1]) for path, _ in leaves(self.inputs)]
         if strange := [name for name in self.constants if name not in keys]:
             raise ValueError(
                 f"check_gradients: constants should be names of arrays, got {strange[0]!r}; there "
                 f"are {', '.join(known)}"
             )
 
-    def _add_input(self, position: int, name: str, value: Any) -> None:
-        if is_real(value) and name not in LABELS and name not in self.constants:
-            self.variables[name] = Input(self.inputs, position, name)
+    def _add_input(self, position: int, path: tuple[Any, ...], value: Any) -> None:
+        name = self.input_names[path[0]]
+        if len(path) > 1:  # in a dict or a list
+            inside = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path[1:])
+            is_known = str(path[-1]) in (*self.variables, *self.input_names)
+            name = name + inside if is_known or isinstance(path[-1], int) else str(path[-1])
+        is_constant = name in self.constants
+        is_label = name in LABELS and self.caller.code.lines is None
+        if is_real(value) and not is_label and not is_constant:
+            self.variables[name] = Input(self.inputs, path, name, position)
         elif isinstance(value, numpy.ndarray):
             kinds = {"i": "integers", "u": "integers", "b": "truth values"}
-            of_floats = "a constant" if name in self.constants else "labels"
+            of_floats = "a constant" if is_constant else "labels"
             self.not_checked[name] = kinds.get(value.dtype.kind, of_floats)
 
     # --- Backwards --------------------------------------------------------------------------
@@ -101,6 +132,7 @@ class Subject(Function):
         if self._is_sorted:
             self._hand_over(self._pass())
             return self.read_gradients()
+        self._held = [h for h in self._held if not h.holder.is_shared or self._influences(h)]
         self._sort(self._first_pass())
         found = self.read_gradients()
         for held in self._without:  # forwards, which may touch gradients, so after the reading
@@ -114,6 +146,13 @@ class Subject(Function):
             return self.analytic_gradients()
         finally:
             self.weights = own
+
+    def rounding_of_backward(self, name: str, analytic: dict[str, HostArray]) -> float:
+        """Relative rounding of a gradient: a third of dy gives not quite a third of it."""
+        if not self.caller.takes_gradients or self.caller.is_engine:
+            return 0.0
+        one, third = analytic[name], self.gradients_for([w / 3 for w in self.weights])[name]
+        return float(abs(one - 3 * third).max(initial=0) / (abs(one).max(initial=0) or 1))
 
     def read_gradients(self) -> dict[str, HostArray]:
         """The gradients as they stand now, copied."""
@@ -192,6 +231,51 @@ class Subject(Function):
         same = zip(outputs, kept, strict=True)
         return all(numpy.array_equal(asnumpy(y), k, equal_nan=True) for y, k in same)
 
+    def stale_gradients(self, analytic: dict[str, HostArray]) -> list[str]:
+        """Names of the gradients that a forward with other inputs, run before, changes.
+
+        Empty where the outputs change, too: then it is a state that is carried on purpose.
+        """
+        self.restore()
+        other = list(mapped(_another, self.inputs))
+        at_first = self._carried.as_at_first() if self._carried else contextlib.nullcontext()
+        try:
+            with at_first, numpy.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                self.caller.forward(other)
+                self._generators.restore()
+                again = [numpy.array(asnumpy(y)) for y in self.caller.forward(self.fresh_inputs())]
+                self.zero_grad()
+                self._hand_over(self._backward(self._output_gradients()))
+                found = self.read_gradients()
+        except Exception:  # an object may allow one forward only
+            return []
+        is_same = zip(again, self.forward(), strict=True)
+        if not all(a.shape == b.shape and numpy.allclose(a, b, equal_nan=True) for a, b in is_same):
+            return []
+        return [
+            name
+            for name, gradient in found.items()
+            if gradient.shape != analytic[name].shape
+            or not numpy.allclose(gradient, analytic[name], rtol=1e-6, atol=1e-9, equal_nan=True)
+        ]
+
+    def kept_entries(self) -> tuple[list[str], list[str]]:
+        """Places of gradients in lists whose array stays in a backward, and those of others."""
+        self.restore()
+        before = [(h, h.source()) for h in self._held]
+        listed = [(h, *s, s[0][s[1]]) for h, s in before if s and isinstance(s[0], list)]
+        listed = [one for one in listed if isinstance(one[3], numpy.ndarray)]
+        self._pass()
+        kept = [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is old]
+        return kept, [f"grads[{k}]" for _, entries, k, old in listed if entries[k] is not old]
+
+    def sources(self) -> dict[str, str]:
+        """Where the gradient of each variable was found."""
+        lines = self.caller.code.lines
+        if lines is not None:
+            return lines.sources
+        return {name: variable.source() for name, variable in self.variables.items()}
+
     def zero_grad(self) -> None:
         """Set all gradients to zero, in whatever form they are held."""
         if self.is_ours:
@@ -200,9 +284,14 @@ class Subject(Function):
         for weight in self._parameters.values():
             weight.parameter.zero_grad()
         for held in self._held:
-            gradient = held.gradient()
+            entries, key = held.source() or ({"": None}, "")
+            gradient = entries[key]
             if isinstance(gradient, numpy.ndarray) and gradient.flags.writeable:
                 gradient[...] = 0
+            elif isinstance(gradient, float) and not isinstance(entries, tuple):
+                entries[key] = 0.0
+            elif is_box(gradient):
+                entries[key] = None
 
     def _note_changes(self, now: Any, before: Any, names: list[str], by: str) -> None:
         for value, original, name in zip(now, before, names, strict=False):
@@ -224,39 +313,87 @@ class Subject(Function):
         for held in self._held:
             own = held.gradient() is not None
             if own and held.is_float and not self._is_constant(held):
-                self.variables[held.name] = Attribute(self.layer, held)
+                self.variables[held.name] = Attribute(self.found, held)
         without = [h for h in self._held if h.is_array and h.name not in self.variables]
-        self._returnable = [Attribute(self.layer, h) for h in without if h.is_float]
+        self._returnable = [Attribute(self.found, h) for h in without if h.is_float]
+        for path, value in leaves(self.inputs):  # a number is a variable if it has a gradient
+            names = [part.name for part in parts(returned, self.caller.names_of_gradients, None)]
+            key = self.input_names[path[0]] if len(path) == 1 else str(path[-1])
+            if isinstance(value, float) and any(belongs(name, key) for name in names):
+                position = [other for other, _ in leaves(self.inputs)].index(path)
+                self.variables[key] = Input(self.inputs, path, key, position)
+                self.variables[key].set(numpy.array(value))
         self._hand_over(returned)
-        self._returnable = [v for v in self._returnable if v.returned is not None]
+        self._returnable = [
+            v for v in self._returnable if v.returned is not None or v.forced is not None
+        ]
         self.variables |= {v.held.name: v for v in self._returnable}
         self._without = [h for h in without if h.name not in self.variables]
         for name, variable in list(self.variables.items()):
             if isinstance(variable, Input) and variable.returned is None:
-                is_label = name == "y" and all(w.ndim == 0 for w in self.weights)
-                if is_label or "mask" in name.lower():
-                    self.not_checked[name] = "labels" if is_label else "a constant"
+                reason = self._reason_for_none(variable)
+                if reason:
+                    self.not_checked[name] = reason
                     del self.variables[name]
+
+    def _reason_for_none(self, variable: Input) -> str:
+        """Why an input may have no gradient; empty if it should have one."""
+        key = variable.key
+        if key.lower() == "y" and all(w.ndim == 0 for w in self.weights):
+            return "labels"
+        if GIVEN.search(key) or not self.caller.needs_gradient(variable.path):
+            return "a constant, without a gradient"
+        group = [v for v in self.variables.values() if v.grad() is not None]
+        has_siblings = len(variable.path) > 1 and any(
+            v.path[:-1] == variable.path[:-1] for v in group if isinstance(v, Input)
+        )
+        is_local = bool(local_names(self.caller.code.backward) & set(gradient_names(key)))
+        is_loss = self.caller.is_loss or not self.caller.takes_gradients
+        has_weights = any(not isinstance(v, Input) or WEIGHT.search(v.key) for v in group)
+        is_data = is_loss and has_weights and not WEIGHT.search(key)
+        if not is_data or has_siblings or is_local:
+            return ""
+        return (
+            "without a gradient: right for data; if it is a weight, return its gradient; "
+            f"else say constants=[{key!r}]"
+        )
 
     def _hand_over(self, returned: Any) -> None:
         """What backward returned, to the inputs and weights it belongs to."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
         shape = inputs[0].get().shape if len(inputs) == 1 else None
-        given = parts(returned, self.caller.code.backward, shape)
-        hand_over(given, inputs, len(self.inputs), self._returnable)
-        self.returns_nothing = all(value is None for _, value in given)
+        given = parts(returned, self.caller.names_of_gradients, shape)
+        hand_over(given, inputs, self._count, self._returnable)
+        self.returns_nothing = all(part.value is None for part in given)
         for variable in inputs:
             if variable.returned is None:
                 variable.returned = kept_gradient(self.layer, variable.key)
+        if self._table:
+            self._hand_over_by_table(given)
+
+    def _hand_over_by_table(self, given: list[Part]) -> None:
+        """The gradients whose places the caller named."""
+        held = {path_of(h, k): v for h in holders(self.layer) for k, v in items(h.entries)}
+        held |= {f"returned[{k}]": part.value for k, part in enumerate(given)}
+        held |= {part.name: part.value for part in given if part.name}
+        variables = {v.name: v for v in (*self.variables.values(), *self._returnable)
+                     if isinstance(v, Input | Attribute)}  # fmt: skip
+        for name, source in self._table.items():
+            for what, known in ((name, variables), (source, held)):
+                if what not in known:
+                    raise ValueError(
+                        f"check_gradients: gradients names {what!r}; there are {', '.join(known)}"
+                    )
+            variables[name].forced = held[source]
 
     def _fits(self, returned: Any) -> bool:
         """Whether what backward returned can be gradients, the first one of the first input."""
         inputs = [v for v in self.variables.values() if isinstance(v, Input)]
-        given = parts(returned, None, None)
-        if not inputs or not given:
+        given = parts(returned, [], None)
+        if not inputs or not given or given[0].is_key:
             return True
-        as_many = len(given) <= len(self.inputs) + len(self._held)
-        return as_many and numpy.shape(given[0][1]) == inputs[0].get().shape
+        as_many = len(given) <= self._count + len(self._held)
+        return as_many and numpy.shape(given[0].value) == inputs[0].get().shape
 
     def _is_constant(self, held: Held) -> bool:
         return held.name in self.constants or str(held.key) in self.constants
@@ -278,7 +415,9 @@ class Subject(Function):
         if not array.flags.writeable:
             return held.is_float
         before, original = self.forward(), array.copy()
-        array[...] = 1.25 * array + 0.125 if held.is_float else array + 1
+        # Not the same change everywhere: a softmax would not show it.
+        step = 0.125 * numpy.cos(numpy.arange(array.size)).reshape(array.shape)
+        array[...] = 1.25 * array + step if held.is_float else array + 1
         try:
             with numpy.errstate(all="ignore"):
                 after = self.forward()
@@ -301,3 +440,15 @@ class Subject(Function):
                 f"check_gradients: {self.caller.title('backward')} gave a {type(grad).__name__} "
                 f"for the gradient of {name}; d{name} should be an array of shape {like.shape}"
             ) from error
+
+
+def _another(value: Any) -> Any:
+    """Other numbers of the same kind."""
+    if is_real(value):
+        return 1.5 * value + 0.25
+    return numpy.flip(value) if isinstance(value, numpy.ndarray) else value
+
+
+def _without_root(path: str) -> str:
+    """A path such as ``"layer.W"`` as the report names it: ``"W"``."""
+    return path.removeprefix("layer.").removeprefix("self.")

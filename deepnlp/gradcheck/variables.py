@@ -7,14 +7,17 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.gradcheck.engines import plain
 from deepnlp.gradcheck.gradients import Held
-from deepnlp.gradcheck.walking import HostArray, replace
+from deepnlp.gradcheck.walking import Holder, HostArray, replace
 from deepnlp.layers.recurrent import TimeRecurrent
 from deepnlp.parameter import Parameter
 
 
 class Variable:
     """Something the outputs depend on: its value can be set, its analytic gradient read."""
+
+    forced: Any = None  # the gradient that the caller named
 
     def get(self) -> HostArray:
         """Value on the host, in float64."""
@@ -28,6 +31,10 @@ class Variable:
         """Gradient after backward; None where there is none."""
         raise TypeError(f"{type(self).__name__} has no grad")
 
+    def source(self) -> str:
+        """Where the gradient is, in words."""
+        return "grad"
+
     def remember(self) -> None:
         """Take the value it has now for the one that is put back."""
 
@@ -36,33 +43,54 @@ class Variable:
 
 
 class Input(Variable):
-    """An array that forward takes.
+    """An array that forward takes, by itself or in a dict, a list or a tuple.
 
     Parameters
     ----------
     inputs : list
         All that forward takes.
+    path : tuple
+        Its position among them, and the keys that lead to it there.
+    name : str
     position : int
-        Which of them.
-    key : str
-        Its name.
+        Its place among all that stands in the inputs.
     """
 
-    def __init__(self, inputs: list[Any], position: int, key: str) -> None:
-        self.inputs, self.position, self.key = inputs, position, key
+    def __init__(self, inputs: list[Any], path: tuple[Any, ...], name: str, position: int) -> None:
+        self.inputs, self.path, self.name, self.position = inputs, path, name, position
+        self.key = str(path[-1]) if len(path) > 1 else name
         self.returned: Any = None  # by backward
+        self.is_returned = False  # though perhaps as None
 
     def get(self) -> HostArray:
         """Value on the host."""
-        return numpy.array(self.inputs[self.position])
+        value: Any = self.inputs
+        for key in self.path:
+            value = value[key]
+        return numpy.array(value)
 
     def set(self, value: Any) -> None:
         """Put another value in place."""
-        self.inputs[self.position] = value
+        _put(self.inputs, self.path, value)
 
     def grad(self) -> Any:
         """What backward returned for it."""
-        return self.returned
+        return self.returned if self.forced is None else self.forced
+
+    def source(self) -> str:
+        """Where the gradient is, in words."""
+        return "given" if self.forced is not None else "returned"
+
+
+def _put(owner: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A nested structure with another value in one place; tuples are made anew."""
+    key, *rest = path
+    new = _put(owner[key], tuple(rest), value) if rest else value
+    if isinstance(owner, tuple):
+        given = [new if k == key else one for k, one in enumerate(owner)]
+        return type(owner)(*given) if hasattr(owner, "_fields") else tuple(given)
+    owner[key] = new
+    return owner
 
 
 class State(Variable):
@@ -89,7 +117,11 @@ class State(Variable):
 
     def grad(self) -> Any:
         """``layer.dh0`` or ``layer.dc0``."""
-        return getattr(self.layer, f"d{self.key.rpartition('.')[2]}0")
+        return getattr(self.layer, self.source())
+
+    def source(self) -> str:
+        """Its name."""
+        return f"d{self.key.rpartition('.')[2]}0"
 
 
 class Weight(Variable):
@@ -128,14 +160,15 @@ class Attribute(Variable):
 
     Parameters
     ----------
-    layer : object
-        The object under test.
+    found : list of Holder
+        All that may hold it.
     held : Held
     """
 
-    def __init__(self, layer: Any, held: Held) -> None:
-        self.layer, self.held, self.key = layer, held, str(held.key)
+    def __init__(self, found: list[Holder], held: Held) -> None:
+        self.found, self.held, self.key, self.name = found, held, str(held.key), held.name
         self.returned: Any = None  # by backward, beside dx
+        self.is_returned = False
         self._now = held.value  # what stands in its place
         self._content = held.content
 
@@ -158,13 +191,22 @@ class Attribute(Variable):
             self.held.value[...] = value
             value = self.held.value
         if self._now is not value:
-            replace(self.layer, self._now, value)
+            replace(self.found, self._now, value)
             self._now = value
+        if self.held.holder.is_shared:  # a copy of the check shares it with the check
+            self.held.holder.entries[self.held.key] = value
 
     def grad(self) -> Any:
         """The array beside it, or the one that backward returned."""
-        found = self.held.gradient()
-        return self.returned if found is None else found
+        found = self.held.gradient() if self.forced is None else self.forced
+        return self.returned if found is None else plain(found)
+
+    def source(self) -> str:
+        """Where the gradient is, in words."""
+        found = self.held.source()
+        if self.forced is not None or found is None:
+            return "returned" if self.forced is None else "given"
+        return f"[{found[1]}]" if isinstance(found[1], int) else str(found[1])
 
     def remember(self) -> None:
         """Take the value it has now for the one that is put back."""

@@ -1,10 +1,16 @@
-"""The attributes and lists of an object and of the objects inside."""
+"""Everything that code can reach: attributes, lists, classes, closures, and globals it names."""
 
 from __future__ import annotations
 
+import copy
+import dis
 import inspect
 import random
-from collections.abc import Iterator
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy
@@ -13,24 +19,96 @@ from deepnlp.backend import Generator
 
 HostArray = numpy.ndarray[Any, Any]
 
-_CLOSED = (type, numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, random.Random)
+_CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, random.Random)
+_LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
+_LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
+_OPEN = ("builtins", "collections", "types")  # of whose objects one looks inside
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
+
+
+class Fields(MutableMapping[str, Any]):
+    """Named values that stand in no dict of their own: slots, cells of a closure, globals.
+
+    Parameters
+    ----------
+    owner : object
+        A function, a class, or an object with slots.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self._slots: list[str] = []
+        self._dict = getattr(owner, "__dict__", {})
+        self._cells: dict[str, Any] = {}
+        if isinstance(owner, types.FunctionType):
+            cells = zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True)
+            self._cells = {name: cell for name, cell in cells if _is_set(cell)}
+            self._dict = owner.__globals__
+            named = [n for n in globals_of(owner.__code__) if n in self._dict]
+            named = [n for n in named if not _is_large(self._dict[n])]
+            self._names = [*self._cells, *_defaults(owner), *named]
+        elif isinstance(owner, type):
+            self._dict = vars(owner)
+            self._names = [n for n in self._dict if not n.startswith("__")]
+        else:
+            kinds = type(owner).__mro__
+            slots = [s for k in kinds for s in _names(vars(k).get("__slots__", ()))]
+            self._slots = [s for s in slots if hasattr(owner, s) and not s.startswith("__")]
+            self._names = [*self._slots, *self._dict]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Fields:
+        """Those of the copy; of a function or a class, which are not copied, the same."""
+        return Fields(copy.deepcopy(self.owner, memo))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._cells:
+            return self._cells[name].cell_contents
+        if isinstance(self.owner, types.FunctionType) and name in _defaults(self.owner):
+            return _defaults(self.owner)[name]
+        return getattr(self.owner, name) if name in self._slots else self._dict[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self._cells:
+            self._cells[name].cell_contents = value
+        elif isinstance(self.owner, types.FunctionType):
+            named = self.owner.__kwdefaults__ or {}
+            if name in named:
+                named[name] = value
+            elif name in _defaults(self.owner):
+                given = {n: v for n, v in _defaults(self.owner).items() if n not in named}
+                self.owner.__defaults__ = tuple({**given, name: value}.values())
+            else:
+                self._dict[name] = value
+        else:
+            setattr(self.owner, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        delattr(self.owner, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class Holder(NamedTuple):
-    """An object with attributes, a list, a tuple or a dict.
+    """An object with attributes, a list, a tuple, a dict, a class or a function.
 
     Attributes
     ----------
     path : str
         Such as ``"layers.0."``; empty for the object itself.
     owner : object
-    parent, key : object, str or int
-        What it stands in, and where; None for the object itself.
+    up : Holder
+        What it stands in; None for the object itself.
+    key : str or int
+        Where it stands there; None for a class or a function that belongs to ``up``.
     """
 
     path: str
     owner: Any
-    parent: Any = None
+    up: Holder | None = None
     key: Any = None
 
     @property
@@ -39,44 +117,76 @@ class Holder(NamedTuple):
         # Not kept: the attributes of a copied object are not the copied dict of its attributes.
         return entries_of(self.owner)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is no part of a copied object: a class, a closure, globals."""
+        return isinstance(self.owner, type | types.FunctionType)
+
 
 def entries_of(owner: Any) -> Any:
     """The attributes of an object, as a dict; a list, tuple or dict itself; None of others."""
-    if isinstance(owner, list | dict | tuple):
+    if isinstance(owner, list | dict | tuple | deque):
         return owner
+    if isinstance(owner, set | frozenset):
+        return tuple(owner)
+    if isinstance(owner, _LEAVES):
+        return None
+    has_slots = any("__slots__" in vars(kind) for kind in type(owner).__mro__[:-1])
+    if has_slots or isinstance(owner, type | types.FunctionType):
+        return Fields(owner)
     return getattr(owner, "__dict__", None)
 
 
-def holders(owner: Any, depth: int = 4) -> list[Holder]:
-    """All of an object, the outer ones first."""
+def holders(*owners: Any, shared: bool = False) -> list[Holder]:
+    """All of some objects, the outer ones first.
+
+    Parameters
+    ----------
+    *owners : object
+    shared : bool
+        Whether their classes, functions, closures and globals belong to it.
+    """
     found: dict[int, Holder] = {}
-
-    def walk(holder: Holder, depth: int) -> None:
-        value, entries = holder.owner, holder.entries
-        closed = isinstance(value, _CLOSED) or inspect.isroutine(value) or inspect.ismodule(value)
-        if entries is None or closed or id(entries) in found or depth == 0:
-            return
-        found[id(entries)] = holder
-        for key, one in list(items(entries)):
-            walk(Holder(f"{holder.path}{key}.", one, value, key), depth - 1)
-
-    walk(Holder("", owner), depth)
+    waiting = deque(Holder("", owner) for owner in owners)
+    while waiting:
+        holder = waiting.popleft()
+        value = holder.owner
+        if id(value) in found or isinstance(value, _CLOSED + _LEAVES):
+            continue
+        if inspect.isroutine(value) or isinstance(value, type):
+            if not shared:
+                continue
+            waiting.append(holder._replace(owner=getattr(value, "__self__", None)))
+            value = inspect.unwrap(getattr(value, "__func__", value))
+            if not _is_written(value) or id(value) in found:
+                continue
+            holder = holder._replace(owner=value)
+        room = type(value).__module__.split(".")[0]
+        entries = None if room in sys.stdlib_module_names.difference(_OPEN) else holder.entries
+        if entries is None:
+            continue
+        found[id(value)] = holder
+        inside = [(key, one) for key, one in list(items(entries)) if not isinstance(one, _LEAVES)]
+        waiting += [Holder(f"{holder.path}{key}.", one, holder, key) for key, one in inside]
+        if shared and not isinstance(value, type):
+            kinds = [kind for kind in type(value).__mro__ if _is_written(kind)]
+            waiting += [Holder(holder.path, kind, holder) for kind in kinds]
     return list(found.values())
 
 
-def containers(owner: Any, depth: int = 4) -> list[Any]:
+def containers(owner: Any) -> list[Any]:
     """The attribute dictionaries and lists of an object and of the objects inside."""
-    return [holder.entries for holder in holders(owner, depth)]
+    return [holder.entries for holder in holders(owner)]
 
 
-def items(entries: Any) -> Iterator[tuple[Any, Any]]:
+def items(entries: Any) -> Iterable[tuple[Any, Any]]:
     """Keys and values of a dictionary, positions and values of a list."""
-    yield from entries.items() if isinstance(entries, dict) else enumerate(entries)
+    return entries.items() if hasattr(entries, "items") else enumerate(entries)
 
 
-def replace(owner: Any, old: Any, new: Any) -> None:
-    """Put a value in the place of another, wherever an object holds it."""
-    for holder in holders(owner):
+def replace(found: list[Holder], old: Any, new: Any) -> None:
+    """Put a value in the place of another, wherever one of these holds it."""
+    for holder in found:
         for key, held in list(items(holder.entries)):
             if held is old and not isinstance(holder.entries, tuple):
                 holder.entries[key] = new
@@ -87,3 +197,64 @@ def replace(owner: Any, old: Any, new: Any) -> None:
 def is_real(value: Any) -> bool:
     """Whether it is an array of floating-point numbers."""
     return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """What stands in nested dicts, lists and tuples, each with the keys that lead to it."""
+    if isinstance(value, dict | list | tuple):
+        for key, one in items(value):
+            yield from leaves(one, (*path, key))
+    else:
+        yield path, value
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same nested dicts, lists and tuples, with a function of everything in them."""
+    if isinstance(value, dict):
+        new = copy.copy(value)  # of its own kind
+        for key, one in value.items():
+            new[key] = mapped(function, one)
+        return new
+    if isinstance(value, list | tuple):
+        given = [mapped(function, one) for one in value]
+        return type(value)(*given) if hasattr(value, "_fields") else type(value)(given)
+    return function(value)
+
+
+@cache
+def globals_of(code: types.CodeType) -> tuple[str, ...]:
+    """Names of globals that a function reads or writes."""
+    names = [i.argval for i in dis.get_instructions(code) if i.opname.endswith("_GLOBAL")]
+    inner = [name for c in code.co_consts if inspect.iscode(c) for name in globals_of(c)]
+    return tuple(dict.fromkeys(names + inner))
+
+
+def _defaults(function: types.FunctionType) -> dict[str, Any]:
+    """What a function takes where nothing is given, by name."""
+    given = function.__defaults__ or ()
+    positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+    named = dict(zip(positional[len(positional) - len(given) :], given, strict=True))
+    return named | (function.__kwdefaults__ or {})
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) and value.size > _LARGEST
+
+
+def _is_written(value: Any) -> bool:
+    """Whether a function or a class is somebody's own, and of no library."""
+    module = getattr(value, "__module__", None) or ""
+    is_kind = isinstance(value, type | types.FunctionType)
+    return is_kind and module.split(".")[0] not in _LIBRARIES
+
+
+def _names(slots: Any) -> tuple[str, ...]:
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _is_set(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

@@ -17,13 +17,16 @@ from functools import lru_cache, partial
 from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
-from deepnlp.backend.functions import split_gates
+from deepnlp.backend.functions import column_sums, masked_softmax, split_gates
+from deepnlp.backend.products import batched_product
 from deepnlp.backend.threads import in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
-    "add_rows", "affine_nll", "at_every_place", "lstm_steps", "rows_to_score", "softmax_nll",
-    "softmax_nll_backward", "sum_by_id", "update_all",
+    "add_rows", "affine_nll", "at_every_place", "attention_scores_grad", "attention_weights",
+    "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm",
+    "layer_norm_backward", "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward",
+    "sum_by_id", "update_all",
 ]  # fmt: skip
 
 BLOCK = 1 << 19  # scores of a block: 2 MB of float32, about what a core's own cache holds
@@ -199,6 +202,173 @@ def affine_nll(x: Array, W: Array, b: Array | None, t: Array) -> Array:
 def rows_to_score(counts: Array) -> Any:
     """Only the rows that count; all as a slice, so that nothing is copied."""
     return slice(None) if counts.all() else xp.flatnonzero(counts)
+
+
+# --- Transformer -------------------------------------------------------------------------------
+
+# 1 - erf(u) = (p1 w + ... + p5 w^5) exp(-u^2) up to 1.5e-7, with w = 1 / (1 + p0 u) and u >= 0:
+# Abramowitz and Stegun 1964, 7.1.26
+_P0 = 0.3275911
+_P = 0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429
+
+
+def gelu(x: Array) -> tuple[Array, Array]:
+    """y and its slope, from one exponential that serves erf and the density of a normal number."""
+    if x.dtype.char != "f":
+        return NotImplemented
+    y, slope = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
+
+    def some_rows(rows: Any) -> None:
+        a, e = x[rows], slope[rows]
+        xp.multiply(a, a, out=e)
+        e *= -0.5
+        xp.exp(e, out=e)
+        w = abs(a)
+        w *= _P0 * math.sqrt(0.5)
+        w += 1
+        xp.divide(1, w, out=w)
+        Phi = -0.5 * _P[4] * w
+        for p in _P[3::-1]:
+            Phi -= 0.5 * p
+            Phi *= w
+        Phi *= e  # (erf(|x| / sqrt 2) - 1) / 2
+        Phi += 0.5
+        xp.copysign(Phi, a, out=Phi)
+        Phi += 0.5
+        xp.multiply(a, Phi, out=y[rows])
+        e *= 1 / math.sqrt(2 * math.pi)
+        e *= a
+        e += Phi
+
+    in_parallel(some_rows, cache_blocks(x.shape, arrays=2))
+    return y, slope
+
+
+def gelu_backward(dy: Array, saved: Any) -> Array:
+    """dx = dy times the slope, which is what the quick form saves."""
+    return NotImplemented if isinstance(saved, tuple) else dy * saved
+
+
+def gelu_tanh(x: Array) -> tuple[Array, Array]:
+    """y and its slope, a block at a time."""
+    if x.dtype.char not in "fd":
+        return NotImplemented
+    y, slope = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
+    A, B = math.sqrt(2 / math.pi), 0.044715
+
+    def some_rows(rows: Any) -> None:
+        a = x[rows]
+        square = a * a
+        t = (A * B) * square
+        t += A
+        t *= a
+        xp.tanh(t, out=t)
+        half = 0.5 * t
+        half += 0.5
+        xp.multiply(a, half, out=y[rows])
+        square *= 1.5 * A * B
+        square += 0.5 * A
+        square *= a  # x u' / 2
+        t *= t
+        xp.subtract(1, t, out=t)
+        square *= t
+        xp.add(half, square, out=slope[rows])
+
+    in_parallel(some_rows, cache_blocks(x.shape, arrays=2))
+    return y, slope
+
+
+gelu_tanh_backward = gelu_backward
+
+
+def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, Any]:
+    """Means as products with a vector, the rest in place."""
+    D = x.shape[-1]
+    if x.dtype.char not in "fd" or x.dtype != g.dtype or not x.size:
+        return NotImplemented
+    average = xp.full(D, 1 / D, x.dtype)
+    n, y = xp.empty(x.shape, x.dtype), xp.empty(x.shape, x.dtype)
+    r = xp.empty((*x.shape[:-1], 1), x.dtype)
+
+    def some_rows(rows: Any) -> None:
+        a, c = x[rows], n[rows]
+        xp.subtract(a, (a @ average)[..., None], out=c)
+        variance = xp.multiply(c, c, out=y[rows]) @ average
+        variance += eps
+        xp.sqrt(variance, out=variance)
+        xp.divide(1, variance[..., None], out=r[rows])
+        c *= r[rows]
+        xp.multiply(c, g, out=y[rows])
+        if b is not None:
+            y[rows] += b
+
+    in_parallel(some_rows, cache_blocks(x.shape, arrays=3))
+    return y, (n, r)
+
+
+def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
+    """The same, with dg as a product too."""
+    n, r = saved
+    D = n.shape[-1]
+    if n.dtype.char not in "fd" or dy.dtype != n.dtype or not n.size or n.dtype != g.dtype:
+        return NotImplemented
+    average = xp.full(D, 1 / D, n.dtype)
+    dx, dy_n = xp.empty(n.shape, n.dtype), xp.empty(n.shape, n.dtype)
+
+    def some_rows(rows: Any) -> None:
+        d, product, a = dx[rows], dy_n[rows], n[rows]
+        xp.multiply(dy[rows], a, out=product)
+        slope = product @ (g * average)  # mean(dn n), with dn = g dy
+        xp.multiply(dy[rows], g, out=d)
+        d -= (d @ average)[..., None]
+        d -= a * slope[..., None]
+        d *= r[rows]
+
+    in_parallel(some_rows, cache_blocks(n.shape, arrays=4))
+    return dx, column_sums(dy_n.reshape(-1, D))
+
+
+def attention_weights(q: Array, k: Array, hidden: Array | None, scale: float) -> Array:
+    """The softmax in place, without a look for the largest score where all are ordinary."""
+    if q.dtype.char != "f" or not q.size or not k.size:
+        return NotImplemented
+    z = batched_product(q, k.swapaxes(-1, -2))
+    seen = None if hidden is None else xp.asarray(~hidden, z.dtype)
+    limit = ORDINARY / max(abs(scale), 1e-30)
+    ones = xp.ones(z.shape[-1], z.dtype)
+
+    def some_rows(n: Any) -> None:
+        s = z[n]
+        if not (abs(s.max()) < limit and abs(s.min()) < limit):
+            s *= scale
+            unseen = None if hidden is None else hidden[n] if hidden.ndim == 4 else hidden
+            s[...] = masked_softmax(s, unseen)
+            return
+        s *= scale
+        xp.exp(s, out=s)
+        if seen is not None:
+            s *= seen[n] if seen.ndim == 4 else seen
+        total = s @ ones
+        total[total == 0] = 1  # a row that may look nowhere
+        s /= total[..., None]
+
+    in_parallel(some_rows, cache_blocks(z.shape, arrays=2))
+    return z
+
+
+def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
+    """In place of da, which nobody else holds."""
+    if da.dtype.char not in "fd" or da.dtype != a.dtype:
+        return NotImplemented
+
+    def some_rows(n: Any) -> None:
+        d = da[n]
+        d -= xp.einsum("...ts,...ts->...t", d, a[n])[..., None]
+        d *= a[n]
+        d *= scale
+
+    in_parallel(some_rows, cache_blocks(da.shape, arrays=2))
+    return da
 
 
 # --- Weights -----------------------------------------------------------------------------------

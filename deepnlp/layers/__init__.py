@@ -3,7 +3,7 @@
 import warnings
 
 from deepnlp.layer import Layer, Sequential
-from deepnlp.layers.activations import ReLU, Sigmoid, Softmax, Tanh
+from deepnlp.layers.activations import GELU, ReLU, Sigmoid, SiLU, Softmax, SwiGLU, Tanh
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
 from deepnlp.layers.augmented_loss import AugmentedLoss
@@ -19,11 +19,19 @@ from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
+from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
-from deepnlp.layers.norm import RMSNorm
+from deepnlp.layers.norm import LayerNorm, RMSNorm
+from deepnlp.layers.positions import PositionalEmbedding, RotaryPositions, SinusoidalPositions
 from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import RNN, TimeRNN
 from deepnlp.layers.stacked import TimeStacked
+from deepnlp.layers.transformer import (
+    FeedForward,
+    Residual,
+    TransformerBlock,
+    TransformerDecoderBlock,
+)
 from deepnlp.layers.unrolled import Unrolled
 from deepnlp.layers.weight_drop import WeightDrop
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from deepnlp.backend import Array, Rng, asarray, check_number, host_generator, xp
+from deepnlp.backend.ownership import claim
 from deepnlp.backend.random import philox_uint16
 from deepnlp.kernels import kernel
 from deepnlp.layer import Layer
@@ -84,6 +85,7 @@ class Dropout(Layer):
         if not self.training or self.p == 0:
             self.save_for_backward(None)
             return x
+        claim(self, "forward")  # it counts its masks
         y, mask = dropout(x, self._mask_shape(x), self._key, self._calls, self.p)
         self._calls += 1
         self.save_for_backward(mask)
@@ -109,6 +111,7 @@ class Dropout(Layer):
         """
         if not self.training or self.p == 0:
             return None
+        claim(self, "forward")
         mask, _ = dropout(xp.ones(shape, dtype=dtype), shape, self._key, self._calls, self.p)
         self._calls += 1
         return mask

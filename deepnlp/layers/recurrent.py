@@ -13,6 +13,7 @@ from typing import Any, Self
 from deepnlp.backend import Array, Rng, asarray, asnumpy, check_shape, xp
 from deepnlp.backend.functions import column_sums
 from deepnlp.backend.initialisers import fan_in_bound, uniform
+from deepnlp.backend.ownership import claim
 from deepnlp.backend.products import affine, product
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.kernels.steps import States, Steps
@@ -260,14 +261,11 @@ class TimeRecurrent(Recurrent):
 
     def _general_step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The step of a class with a forward of its own: that forward, for one step of time."""
-        carried = self._own_state()
-        self.set_state(*(self.start(len(x)) if state is None else state))
-        try:
-            with no_backward():
-                y = self.forward(x[:, None])
-            return y[:, 0], tuple(getattr(self, name) for name in self._states)
-        finally:
-            self._set_own_state(carried)
+        twin = self.twin()
+        twin.set_state(*(self.start(len(x)) if state is None else state))
+        with no_backward():
+            y = twin.forward(x[:, None])
+        return y[:, 0], twin.state
 
     def _final_gradients(self, N: int, dtype: Any, dh: Array | None, dc: Array | None) -> States:
         """Gradients with respect to the final state: zeros where none are given."""
@@ -332,6 +330,7 @@ class TimeRecurrent(Recurrent):
 
     def _start(self, N: int, dtype: Any) -> States:
         """The states a forward over a batch of N starts from."""
+        claim(self, "forward")  # it ends in a state that it carries
         if self.h is None or not (self.stateful or self._given):
             return tuple(xp.zeros((N, self.H), dtype=dtype) for _ in self._states)
         for name, state in zip(self._states, self.state, strict=True):

@@ -1,5 +1,6 @@
 """Models: layers plugged together, with a loss; and the n-gram models they are measured by."""
 
+from deepnlp.models.gpt import GPT
 from deepnlp.models.language_model import LanguageModel
 from deepnlp.models.model import Model
 from deepnlp.models.ngrams import KneserNey, Unigram
@@ -7,9 +8,10 @@ from deepnlp.models.rnnlm import RNNLM
 from deepnlp.models.seq2seq import Seq2Seq
 from deepnlp.models.simple_rnnlm import SimpleRNNLM
 from deepnlp.models.tagger import Tagger
+from deepnlp.models.transformer import TransformerTranslator
 from deepnlp.models.word2vec import CBOW, SkipGram
 
 __all__ = [
-    "CBOW", "RNNLM", "KneserNey", "LanguageModel", "Model", "Seq2Seq", "SimpleRNNLM", "SkipGram",
-    "Tagger", "Unigram",
+    "CBOW", "GPT", "RNNLM", "KneserNey", "LanguageModel", "Model", "Seq2Seq", "SimpleRNNLM",
+    "SkipGram", "Tagger", "TransformerTranslator", "Unigram",
 ]  # fmt: skip

@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_ids, xp
-from deepnlp.layers import SoftmaxWithLoss
+from deepnlp.backend.checks import check_numbers
+from deepnlp.layer import Layer, Sequential, no_backward
+from deepnlp.layers import AffineSoftmaxWithLoss, SoftmaxWithLoss
 from deepnlp.models.model import Model
 
 
@@ -64,16 +66,47 @@ class LanguageModel(Model):
         state = self.start(len(ids)) if state is None else state.copy()
         for n, id_ in enumerate(asnumpy(ids).tolist()):
             state[n] = (*state[n], id_)
-        carried = self.snapshot()
-        try:
-            return xp.stack([self._last_scores(text) for text in state]), state
-        finally:
-            self.restore(carried)
+        twin = self.twin()
+        return xp.stack([twin._last_scores(text) for text in state]), state
 
     def _last_scores(self, text: tuple[int, ...]) -> Array:
         """Scores (V,) of what follows a text, read from its beginning."""
         self.reset_state()
         return self.logits(asarray([text]))[0, -1]
+
+
+class LayeredModel(LanguageModel):
+    """A language model of layers one after the other, with one output behind them.
+
+    Attributes
+    ----------
+    layers : list of Layer
+        From ids (N, T) to what the output is computed from.
+    output : AffineSoftmaxWithLoss
+    """
+
+    layers: list[Layer]
+    output: AffineSoftmaxWithLoss
+
+    def hidden(self, ids: Array) -> Array:
+        """What the output is computed from, (N, T, D), with nothing saved for a backward."""
+        with no_backward():
+            return self._features(ids)
+
+    def losses(self, ids: Array, targets: Array) -> Array:
+        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
+        with no_backward():
+            return self.output.losses(self.hidden(ids), targets)
+
+    def logits(self, ids: Array) -> Array:
+        """Scores of the next words (N, T, V), with nothing saved for a backward."""
+        with no_backward():
+            return self.output.scores(self.hidden(ids))
+
+    def _features(self, ids: Array) -> Array:
+        """What the output is computed from, for a backward too."""
+        self._expect("ids", ids, "N T")
+        return Sequential(*self.layers).forward(ids)
 
 
 def to_predict(model: Any, ids: HostArray) -> HostArray:
@@ -91,11 +124,12 @@ def token_ids(
         ...
     ValueError: a text: ids should be from 0 to 4, got 5
     """
-    array = numpy.asarray(ids)
+    array = numpy.asanyarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         found = f"shape {array.shape} of {array.dtype}"
         raise ValueError(f"expected a vector of integer ids, got {found}")
     if len(array) < least:
         raise ValueError(f"expected at least {least} tokens{note}, got {len(array)}")
+    check_numbers("a text", "ids", array)
     check_ids("a text", array, vocab_size)
     return array.astype(numpy.int64)

@@ -163,7 +163,7 @@ class Model(Layer):
         """Number of parameters, a tied weight counted once."""
         return sum(parameter.value.size for parameter in self.parameters())
 
-    def recurrent_numbers(self) -> int:
+    def numbers_for_backward(self) -> int:
         """How many numbers a step of all recurrent layers needs for backward, by token: about.
 
         Of each layer the input, its dropout and mask, hidden state, memory cell and gates; all

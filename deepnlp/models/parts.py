@@ -9,7 +9,16 @@ from typing import Any
 from deepnlp.backend import Array, Rng
 from deepnlp.backend.initialisers import normal, uniform
 from deepnlp.layer import Layer
-from deepnlp.layers import Affine, Tanh, TimeBidirectional, TimeGRU, TimeLSTM, TimeRNN, TimeStacked
+from deepnlp.layers import (
+    Affine,
+    Residual,
+    Tanh,
+    TimeBidirectional,
+    TimeGRU,
+    TimeLSTM,
+    TimeRNN,
+    TimeStacked,
+)
 from deepnlp.layers.additive_attention import AdditiveAttention, ConcatAttention
 from deepnlp.layers.attention import DotAttention, GeneralAttention
 from deepnlp.layers.recurrent import States, TimeRecurrent
@@ -102,6 +111,35 @@ def draw_as_in_the_book(model: Layer, embeddings: Sequence[Parameter], rng: Rng)
             is_table = any(parameter is table for table in embeddings)
             std = 0.01 if is_table else 1 / math.sqrt(parameter.shape[0])
             parameter.value = normal(parameter.shape, std, rng, parameter.dtype)
+
+
+def draw_by_depth(blocks: Sequence[Layer], rng: Rng, std: float = 0.02) -> None:
+    """Matrices from N(0, std^2), and those that add to a road at std / sqrt(number of roads)."""
+    roads = [layer for block in blocks for layer in block._layers() if isinstance(layer, Residual)]
+    for road in roads:
+        *others, last = [p for p in road.layer.parameters() if len(p.shape) == 2]
+        for parameter in others:
+            parameter.value = normal(parameter.shape, std, rng, parameter.dtype)
+        last.value = normal(last.shape, std / math.sqrt(len(roads)), rng, last.dtype)
+
+
+class Scale(Layer):
+    """y = c x, as for the embeddings of a Transformer, with c = sqrt(D)."""
+
+    axes = "..."
+
+    def __init__(self, c: float) -> None:
+        self.c = c
+
+    def forward(self, x: Array) -> Array:
+        """y = c x."""
+        self.save_for_backward()
+        return self.c * x
+
+    def backward(self, dy: Array) -> Array:
+        """dx = c dy."""
+        self.saved()
+        return self.c * dy
 
 
 class Bridge(Layer):

@@ -7,21 +7,21 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, HostArray, Rng, asarray, xp
-from deepnlp.layer import Layer, Sequential, expect, no_backward
+from deepnlp.layer import Layer, Sequential, expect
 from deepnlp.layers import AffineSoftmaxWithLoss, AugmentedLoss, TimeAffine, TimeDropout, WeightDrop
 from deepnlp.layers.embedding import Embedding, EmbeddingDropout
 from deepnlp.layers.lstm import LARGEST_BIAS
 from deepnlp.layers.regularisation import ActivationRegularisation, TemporalActivationRegularisation
 from deepnlp.layers.rnn import ACTIVATIONS
 from deepnlp.models import options
-from deepnlp.models.language_model import LanguageModel
+from deepnlp.models.language_model import LayeredModel
 from deepnlp.models.parts import Draw, fresh_recurrent
 from deepnlp.models.word_rows import OutputWords, frozen_in_part
 from deepnlp.options import Option
 from deepnlp.parameter import Parameter, View
 
 
-class RNNLM(LanguageModel):
+class RNNLM(LayeredModel):
     r"""Recurrent language model.
 
     .. math::
@@ -200,7 +200,7 @@ class RNNLM(LanguageModel):
         if trained_ids is not None:
             E = frozen_in_part(table, trained_ids)
         embed = EmbeddingDropout(E, embed_dropout, rng) if embed_dropout else Embedding(E)
-        self.layers: list[Layer] = [embed, *noise(input_dropout)]
+        self.layers = [embed, *noise(input_dropout)]
         *before_last, last = pairwise([D, *sizes])
         for below, size in before_last:
             self.layers += [recurrent(below, size), *noise(dropout)]
@@ -255,29 +255,14 @@ class RNNLM(LanguageModel):
                 gradient = gradient + term.backward(dloss)  # its input is this layer's output
             gradient = layer.backward(gradient)
 
-    def hidden(self, ids: Array) -> Array:
-        """What the output is computed from, (N, T, H) or with L (N, T, D), nothing saved."""
-        self._expect("ids", ids, "N T")
-        with no_backward():
-            return Sequential(*self.layers).forward(ids)
-
-    def losses(self, ids: Array, targets: Array) -> Array:
-        """Cross-entropy of each next word (N, T), with nothing saved for a backward."""
-        with no_backward():
-            return self.output.losses(self.hidden(ids), targets)
-
-    def logits(self, ids: Array) -> Array:
-        """Scores of the next words (N, T, V), with nothing saved for a backward."""
-        with no_backward():
-            return self.output.scores(self.hidden(ids))
-
     def targets(self, ids: HostArray) -> HostArray:
         """Ids of the words to predict, from those of a text: words it cannot predict are <unk>."""
         if self._output is None:
             return ids
-        if self.vocab is None:
+        unk_id = None if self.vocab is None else self.vocab.unk_id
+        if unk_id is None:
             raise ValueError("RNNLM: with output_ids, model.vocab must say which id <unk> has")
-        return self._output.targets(ids, self.vocab.unk_id)
+        return self._output.targets(ids, unk_id)
 
     @property
     def output_size(self) -> int:

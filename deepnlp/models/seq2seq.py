@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp
@@ -22,7 +22,58 @@ from deepnlp.text import Vocabulary
 from deepnlp.views import SharedRows
 
 
-class Seq2Seq(Model):
+class EncoderDecoder(Model):
+    """What models share that read a source and write a target, but the layers between.
+
+    A subclass offers ``_features(source, lengths, inputs)``, what its ``output`` is computed from,
+    with ``backward``, ``start`` and ``step``.
+
+    Attributes
+    ----------
+    attention_weights : array or None
+        After a forward (N, T, S), after a step (N, S): zero in the padding, rows sum to one.
+    source_vocab, target_vocab : Vocabulary or None
+        What the ids stand for. A task sets them, a checkpoint keeps them.
+    """
+
+    vocab_names = ("source_vocab", "target_vocab")
+    source_vocab: Vocabulary | None = None
+    target_vocab: Vocabulary | None = None
+    source_vocab_size: int
+    target_vocab_size: int
+    attention_weights: Array | None = None
+    output: AffineSoftmaxWithLoss
+
+    def forward(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
+        """Mean cross-entropy of the targets that count: a number."""
+        return self.output.forward(self._features(source, lengths, inputs), targets)
+
+    def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
+        """Cross-entropy of each target (N, T), zero where it does not count, nothing saved."""
+        with no_backward():
+            return self.output.losses(self._features(source, lengths, inputs), targets)
+
+    def logits(self, source: Array, lengths: Any, inputs: Array) -> Array:
+        """Scores (N, T, V) of the words after each input, nothing saved for a backward."""
+        with no_backward():
+            return self.output.scores(self._features(source, lengths, inputs))
+
+    def _features(self, source: Array, lengths: Any, inputs: Array) -> Array:
+        """What the output is computed from, (N, T, ...)."""
+        raise NotImplementedError
+
+    def _embeddings(self, tie: str, draw: Callable[[int], Array]) -> tuple[View, View]:
+        """The embeddings of source and target; ``draw(V)`` gives V fresh rows."""
+        E = Parameter(draw(self.source_vocab_size), "E")
+        ids = self._config["shared_ids"]
+        if tie == "all" and ids is None:
+            return E, E
+        own = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
+        F = Parameter(draw(own), "F")
+        return E, (F if ids is None else SharedRows(E, ids, F if own else None))
+
+
+class Seq2Seq(EncoderDecoder):
     r"""Encoder and decoder, with or without attention.
 
     .. math::
@@ -84,13 +135,6 @@ class Seq2Seq(Model):
         Number type of the weights.
     rng : numpy.random.Generator, optional
 
-    Attributes
-    ----------
-    attention_weights : array or None
-        After a forward (N, T, S), after a step (N, S): zero in the padding, rows sum to one.
-    source_vocab, target_vocab : Vocabulary or None
-        What the ids stand for. A task sets them, a checkpoint keeps them.
-
     Notes
     -----
     ``forward(source, lengths, inputs, targets)`` takes ids (N, S) with any id as padding, their
@@ -117,13 +161,6 @@ class Seq2Seq(Model):
     >>> scores.shape
     (2, 8)
     """
-
-    vocab_names = ("source_vocab", "target_vocab")
-    source_vocab: Vocabulary | None = None
-    target_vocab: Vocabulary | None = None
-    source_vocab_size: int
-    target_vocab_size: int
-    attention_weights: Array | None = None
 
     def __init__(
         self,
@@ -160,7 +197,7 @@ class Seq2Seq(Model):
         def stack(D: int, bidirectional: bool = False) -> Any:
             return stack_of(cell, D, *sizes, bidirectional, bias, reset_after)
 
-        E, F = self._embeddings(tie, D, dtype, rng)
+        E, F = self._embeddings(tie, lambda V: uniform((V, D), 0.1, rng, dtype))
         self.source, self.encoder = dropped(Embedding(E)), stack(D, bidirectional)
         states = 2 if cell == "lstm" else 1
         self.bridge = Bridge(layers, states, width, H, rng, dtype) if bidirectional else None
@@ -192,21 +229,7 @@ class Seq2Seq(Model):
         if init == "book":
             draw_as_in_the_book(self, [*E.bases, *F.bases], rng)
 
-    def _embeddings(self, tie: str, D: int, dtype: Any, rng: Rng) -> tuple[View, View]:
-        """The embeddings of source and target."""
-        E = Parameter(uniform((self.source_vocab_size, D), 0.1, rng, dtype), "E")
-        ids = self._config["shared_ids"]
-        if tie == "all" and ids is None:
-            return E, E
-        own = self.target_vocab_size if ids is None else sum(id_ < 0 for id_ in ids)
-        F = Parameter(uniform((own, D), 0.1, rng, dtype), "F")
-        return E, (F if ids is None else SharedRows(E, ids, F if own else None))
-
     # --- Training -----------------------------------------------------------------------------
-
-    def forward(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
-        """Mean cross-entropy of the targets that count: a number."""
-        return self.output.forward(self._features(source, lengths, inputs), targets)
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through decoder and encoder; what the decoder read has its gradient from there."""
@@ -226,16 +249,6 @@ class Seq2Seq(Model):
         elif self._reads == "states":
             dhs = self._turned(dread, lengths)
         self.source.backward(self.encoder.backward(dhs, *dstate))
-
-    def losses(self, source: Array, lengths: Any, inputs: Array, targets: Array) -> Array:
-        """Cross-entropy of each target (N, T), zero where it does not count, nothing saved."""
-        with no_backward():
-            return self.output.losses(self._features(source, lengths, inputs), targets)
-
-    def logits(self, source: Array, lengths: Any, inputs: Array) -> Array:
-        """Scores (N, T, V) of the words after each input, nothing saved for a backward."""
-        with no_backward():
-            return self.output.scores(self._features(source, lengths, inputs))
 
     # --- Writing, step by step ----------------------------------------------------------------
 
@@ -297,8 +310,7 @@ class Seq2Seq(Model):
 
 def _check_together(given: Mapping[str, Any]) -> None:
     """An error where options do not fit each other."""
-    attention, tie, ids = given["attention"], given["tie"], given["shared_ids"]
-    source, target = given["source_vocab_size"], given["target_vocab_size"]
+    attention = given["attention"]
     broken = {
         "context='every' is for attention='none'; with attention each step reads the whole "
         "source": attention != "none" and given["context"] == "every",
@@ -310,6 +322,16 @@ def _check_together(given: Mapping[str, Any]) -> None:
         "encoder has 2H; attention='general' has a matrix between": (
             attention == "dot" and given["bidirectional"]
         ),
+    }
+    options.check_cell("Seq2Seq", given["cell"], given["reset_after"])
+    options.refuse("Seq2Seq", {**broken, **broken_ties(given)})
+
+
+def broken_ties(given: Mapping[str, Any]) -> dict[str, bool]:
+    """What may be wrong with the tying of two embeddings, for :func:`options.refuse`."""
+    tie, ids = given["tie"], given["shared_ids"]
+    source, target = given["source_vocab_size"], given["target_vocab_size"]
+    return {
         f"shared_ids belong to tie='all' and hold an id for each of the {target} target words, "
         f"got tie={tie!r} and {len(ids or ())} ids": (
             ids is not None and (tie != "all" or len(ids) != target)
@@ -317,5 +339,3 @@ def _check_together(given: Mapping[str, Any]) -> None:
         f"tie='all' needs one vocabulary, got {source} and {target} words; for two, shared_ids "
         "says which words they share": tie == "all" and ids is None and source != target,
     }
-    options.check_cell("Seq2Seq", given["cell"], given["reset_after"])
-    options.refuse("Seq2Seq", broken)

@@ -8,8 +8,13 @@ from typing import Annotated
 
 from deepnlp.backend import Array, xp
 from deepnlp.optimizers.optimizer import LearningRate, Optimizer, WeightDecay, decayed
-from deepnlp.options import Option
-from deepnlp.parameter import Parameter
+from deepnlp.options import Option, check_options
+from deepnlp.parameter import Parameter, as_bases
+
+Betas = Annotated[
+    tuple[float, float] | float | list[float],
+    Option("decay of the moments, beta1 and beta2", low=0, below=1),
+]
 
 
 class AdaGrad(Optimizer):
@@ -154,7 +159,7 @@ class Adam(Optimizer):
         self,
         parameters: Iterable[Parameter],
         lr: LearningRate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: WeightDecay = 0.0,
         lazy: Annotated[
@@ -224,11 +229,16 @@ class AdamW(Adam):
     eps : float
     weight_decay : float
         lambda.
+    decay : {"all", "matrices"}
+        Which weights decay: all, or those with two axes or more, so that gains and biases keep
+        their size.
+    undecayed : iterable of Parameter
+        Others that do not decay, such as embeddings.
 
     Raises
     ------
     TypeError, ValueError
-        As :class:`Adam`.
+        As :class:`Adam`; also if ``decay`` is neither.
 
     Examples
     --------
@@ -239,11 +249,21 @@ class AdamW(Adam):
         self,
         parameters: Iterable[Parameter],
         lr: LearningRate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: WeightDecay = 0.01,
+        decay: Annotated[str, Option(choices=("all", "matrices"))] = "all",
+        undecayed: Iterable[Parameter] = (),
     ) -> None:
         super().__init__(parameters, lr, betas, eps, weight_decay)
+        check_options(AdamW, {"decay": decay})
+        self.decay = decay
+        vectors = [p for p in self.parameters if decay == "matrices" and len(p.shape) < 2]
+        self._undecayed = {*vectors, *as_bases(undecayed)}
+
+    def _scalars_of(self, parameter: Parameter, t: int) -> dict[str, float]:
+        shrink = {"shrink": 1.0} if parameter in self._undecayed else {}
+        return {**self._scalars(t), **shrink}
 
     def _scalars(self, t: int) -> dict[str, float]:
         shrink = 1 - self.lr * self.weight_decay

@@ -11,6 +11,7 @@ from deepnlp.kernels import kernel
 from deepnlp.parameter import Parameter, as_bases
 
 SMALLEST_NORM = 1e-15  # of which the squares are still whole in float32
+SMALLEST_SCALE = 1e-37  # that float32 holds with all its digits
 NEVER_REACHED = 1e300  # a larger max_norm clips nothing; its quotient might overflow
 
 
@@ -53,9 +54,11 @@ def _norm(gradients: Sequence[Array]) -> Array:
 
 
 def _multiply(g: Array, scale: Array) -> None:
-    """Scale an array in place; of float16, by a factor that float16 need not hold."""
+    """Scale an array in place, by a factor that its own type need not hold."""
     if g.dtype == "float16":
         g[...] = g.astype("float32") * scale.astype("float32")
+    elif backend.name() == "numpy" and scale < SMALLEST_SCALE:
+        g[...] = g * scale
     else:
         g *= scale.astype(g.dtype)
 

@@ -89,12 +89,13 @@ class Optimizer:
                 self._kept[parameter] = zeros
             W, kept = parameter.value, self._kept.get(parameter, {})
             if parameter.sparse_grad is None or self.weight_decay or not self._row_by_row:
-                updates.append(Update(W, parameter.grad, kept, self._scalars(t)))
+                updates.append(Update(W, parameter.grad, kept, self._scalars_of(parameter, t)))
                 continue
             ids, rows = parameter.sparse_grad
             some = {slot: xp.take(array, ids, axis=0) for slot, array in kept.items()}
             g = at_every_place(ids, rows)  # so that copies of a row are updated alike
-            updates.append(Update(xp.take(W, ids, axis=0), g, some, self._scalars(t)))
+            scalars = self._scalars_of(parameter, t)
+            updates.append(Update(xp.take(W, ids, axis=0), g, some, scalars))
             written_back.append((ids, {"W": W, **kept}, {"W": updates[-1].W, **some}))
         update_all(self._formula, updates)
         for ids, arrays, some in written_back:
@@ -165,6 +166,10 @@ class Optimizer:
             self.parameters[n]: {slot: asarray(state[f"{n}.{slot}"]).copy() for slot in self._slots}
             for n in steps
         }
+
+    def _scalars_of(self, parameter: Parameter, t: int) -> dict[str, float]:
+        """The same for one parameter, where its rule differs from that of the others."""
+        return self._scalars(t)
 
     def _scalars(self, t: int) -> dict[str, float]:
         """The numbers of the formula at update t of a parameter, by their names in it."""

@@ -5,7 +5,7 @@ notebook, changed, or saved. Colours are those of Okabe and Ito (2008), which re
 colour vision tell apart; lines differ in style and marker as well, for print without colour.
 """
 
-from deepnlp.plots.attention import attention_map
+from deepnlp.plots.attention import attention_heads, attention_map
 from deepnlp.plots.bars import bars
 from deepnlp.plots.curves import curves
 from deepnlp.plots.display import show_figures_in_notebooks
@@ -15,8 +15,8 @@ from deepnlp.plots.learning import learning_curve
 from deepnlp.plots.surprisal import surprisal_text
 
 __all__ = [
-    "attention_map", "bars", "curves", "embeddings", "gradient_flow", "gradient_heat_map",
-    "learning_curve", "surprisal_text",
+    "attention_heads", "attention_map", "bars", "curves", "embeddings", "gradient_flow",
+    "gradient_heat_map", "learning_curve", "surprisal_text",
 ]  # fmt: skip
 
 show_figures_in_notebooks()

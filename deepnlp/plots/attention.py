@@ -1,4 +1,4 @@
-"""What a decoder looks at: attention weights as a heat map."""
+"""What a decoder or each head of a GPT looks at: attention weights as heat maps."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from deepnlp.plots.style import GREY, cell_borders, headed, saved
 COLOURS = "Blues"
 CELL = 0.3  # inches
 LETTER = 0.095  # inches, about the width of a letter of a label
+MOST_TOKENS = 64  # of a text whose heads are drawn
 SHOWN_AS = {"\n": "end", "<eos>": "end", " ": "␣"}
 
 
@@ -22,6 +23,7 @@ def attention_map(
     target: Sequence[str],
     weights: np.ndarray[Any, Any],
     *,
+    labels: tuple[str, str] = ("source", "written"),
     title: str = "Where the decoder looked, for each token it wrote",
     path: str | PathLike[str] | None = None,
 ) -> Figure:
@@ -35,6 +37,8 @@ def attention_map(
         T tokens; the mark of the end is shown as such.
     weights : numpy.ndarray, shape (T, S)
         From 0, white, to 1, dark.
+    labels : tuple of str
+        What the columns and the rows are.
     title : str
     path : str or path, optional
         Where to save the figure.
@@ -62,17 +66,81 @@ def attention_map(
     height = 1.05 + (0.1 if upright else LETTER * max(map(len, columns))) + CELL * len(rows)
     figure = headed(max(width, 0.105 * len(title)), height, title)
     axes = figure.add_subplot()
-    image = axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1)
+    axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1)
     axes.set_xticks(range(len(columns)), columns, rotation=0 if upright else 90)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(labelsize=10, top=True, labeltop=True, bottom=False, labelbottom=False)
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("source", fontsize=9, color=GREY, loc="left")
-    axes.set_ylabel("written", fontsize=9, color=GREY, loc="top")
+    axes.set_xlabel(labels[0], fontsize=9, color=GREY, loc="left")
+    axes.set_ylabel(labels[1], fontsize=9, color=GREY, loc="top")
     cell_borders(axes)
     axes.spines[:].set_color("#BBBBBB")
-    scale = figure.colorbar(image, ticks=[0, 0.5, 1], shrink=min(1, 1.2 / height), anchor=(0, 1))
+    _scale(figure, axes, 1.2 / height, anchor=(0, 1))
+    return saved(figure, path)
+
+
+def attention_heads(
+    tokens: Sequence[str],
+    weights: np.ndarray[Any, Any],
+    path: str | PathLike[str] | None = None,
+) -> Figure:
+    """Draw the attention of every head of a text to itself, a row of maps for each block.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        T tokens, at most 64.
+    weights : numpy.ndarray, shape (blocks, heads, T, T)
+        From 0, white, to 1, dark.
+    path : str or path, optional
+        Where to save the figure.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not (blocks, heads, T, T), there are none, or there are too many tokens.
+
+    Examples
+    --------
+    >>> weights = np.tril(np.ones((2, 3, 4, 4))) / np.arange(1, 5)[:, None]
+    >>> figure = attention_heads([*"abab"], weights)
+    >>> [axes.get_title() for axes in figure.axes[:3]]
+    ['head 1', 'head 2', 'head 3']
+    """
+    weights, T = np.asarray(weights), len(tokens)
+    if weights.ndim != 4 or weights.shape[2:] != (T, T) or not weights.size:
+        raise ValueError(
+            f"attention_heads: weights should have shape (blocks, heads, T, T) with T = {T} "
+            f"tokens, each of 1 or more, got {weights.shape}"
+        )
+    if T > MOST_TOKENS:
+        raise ValueError(f"attention_heads: at most {MOST_TOKENS} tokens can be read, got {T}")
+    names = [SHOWN_AS.get(token, token) for token in tokens]
+    blocks, heads = weights.shape[:2]
+    longest = LETTER * max(map(len, names))
+    side = max(1.0, 0.11 * T)  # inches of a map
+    width, height = 1.3 + longest + heads * (side + 0.12), blocks * (side + 0.12) + 0.9 + longest
+    figure = headed(max(width, 4.9), height, "Where each head looks, from every token (rows)")
+    panels = figure.subplots(blocks, heads, squeeze=False, sharex=True, sharey=True)
+    for block, row in enumerate(panels):
+        for head, axes in enumerate(row):
+            axes.imshow(weights[block, head], cmap=COLOURS, vmin=0, vmax=1)
+            axes.spines[:].set_color("#BBBBBB")
+            axes.tick_params(labelsize=6.5, length=0)
+            axes.tick_params(axis="x", rotation=0 if max(map(len, names)) == 1 else 90)
+            if block == 0:
+                axes.set_title(f"head {head + 1}", fontsize=9, color=GREY)
+        row[0].set_ylabel(f"block {block + 1}", fontsize=9, color=GREY)
+    panels[0, 0].set_yticks(range(T), names)
+    panels[-1, 0].set_xticks(range(T), names)
+    _scale(figure, panels, 2 / height)
+    return saved(figure, path)
+
+
+def _scale(figure: Figure, axes: Any, shrink: float, **place: Any) -> None:
+    """The scale of the weights beside the maps."""
+    image = np.ravel(axes)[0].images[0]
+    scale = figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=min(1, shrink), **place)
     scale.ax.tick_params(length=0, labelsize=8.5, labelcolor=GREY)
     scale.outline.set_visible(False)
     scale.ax.set_title("weight", fontsize=9, color=GREY, loc="left", pad=8)
-    return saved(figure, path)

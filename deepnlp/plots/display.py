@@ -32,4 +32,22 @@ def _as_png(figure: Figure) -> tuple[bytes, dict[str, Any]]:
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=PIXELS_PER_INCH)
     width, height = figure.get_size_inches()
-    return buffer.getvalue(), {"width": round(96 * width), "height": round(96 * height)}
+    sizes = {"width": round(96 * width), "height": round(96 * height)}
+    return buffer.getvalue(), {**sizes, "alt": described(figure)}
+
+
+def described(figure: Figure) -> str:
+    """A figure in words, for those who do not see it: its titles, and what is over what.
+
+    >>> figure = Figure()
+    >>> axes = figure.subplots()
+    >>> _ = axes.set(title="It falls", xlabel="epoch", ylabel="perplexity")
+    >>> described(figure)
+    'Figure: It falls: perplexity over epoch.'
+    """
+    parts = ["Figure", figure.get_suptitle()]
+    for axes in figure.axes:
+        titles = (axes.get_title(loc) for loc in ("left", "center", "right"))
+        labels = " over ".join(filter(None, (axes.get_ylabel(), axes.get_xlabel())))
+        parts += [*titles, labels]
+    return f"{': '.join(dict.fromkeys(filter(None, parts)))}."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ from deepnlp.files.writing import replacing
 from deepnlp.studies.study import Study
 from deepnlp.tasks import TASKS
 from deepnlp.training import Result, RunFolder, TrainConfig
+from deepnlp.training.result import DIVERGED, FINISHED, OUT_OF_MEMORY, PRUNED, is_figure
+from deepnlp.training.runfolder import PLACES
 
 LOG_FILES = ("config.toml", "metrics.jsonl", "result.json")
-PLACES = ("folder", "files")  # keys of result.json that say where the run was made
-FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
 ENDED = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY)  # again they would end in the same way
+SLACK = 1e-4  # by which another processor may evaluate the best weights otherwise
 NOT_RUN, NOT_ENDED, CHANGED = "not run", "not ended", "run with other options"
 
 
@@ -62,6 +65,34 @@ class Run:
         """The epoch of the best validation."""
         return None if self.best is None else 1 + self.curve.index(self.best)
 
+    def contradictions(self) -> Iterator[str]:
+        """What the logs of a run that has ended say against each other."""
+        result, rows = Result.from_dict(self.result), self.history
+        for name, value in (cell for row in rows for cell in row.items()):
+            measured = name.startswith(("train_", "valid_")) and not isinstance(value, dict)
+            if measured and not is_figure(name, value):
+                yield f"its metrics.jsonl says {name} {value!r}"
+        if [row["epoch"] for row in rows] != [k for k, _ in enumerate(rows, 1)]:
+            yield "the epochs of its metrics.jsonl are not 1, 2, 3 and so on"
+        if result.epochs != len(rows):
+            yield f"its metrics.jsonl does not end with epoch {result.epochs}"
+        if result.status in (FINISHED, PRUNED) and not self._agrees(result):
+            yield "its result.json is not of the last and the best epoch of its metrics.jsonl"
+        if result.digest not in (None, self.folder.digest(self.result)):
+            yield "its result.json is of other options or metrics (its digest differs)"
+
+    def _agrees(self, result: Result) -> bool:
+        """Whether steps, best epoch and a figure of the result are those of the metrics."""
+        if not self.best_epoch or self.best_epoch != result.best_epoch:
+            return False
+        row = self.history[self.best_epoch - 1]
+        stated = [value for name, value in row.items() if name.startswith("valid_")]
+        tables = [figure for figure in result.figures.values() if isinstance(figure, dict)]
+        reached = [table.get("valid") for table in tables]
+        numbers = [[x for x in some if isinstance(x, int | float)] for some in (stated, reached)]
+        same = (math.isclose(a, b, rel_tol=SLACK) for a, b in product(*numbers))
+        return any(same) and result.steps == self.history[-1].get("step")
+
 
 def judged_by(config: TrainConfig) -> tuple[str, bool]:
     """The validation figure that decides, and whether more of it is better."""
@@ -87,7 +118,7 @@ class Logs:
 
     def state(self, name: str) -> str:
         """FINISHED, if with the options that the study states today; NOT_RUN; CHANGED."""
-        if not self.of(name).result.exists():
+        if not self.has_ended(name):
             return NOT_RUN
         return CHANGED if self.changes(name) else FINISHED
 
@@ -132,23 +163,24 @@ class Logs:
     def read(self, name: str) -> Run | None:
         """A run, None where it has not ended; an error unless it is whole and of the study."""
         folder = self.of(name)
+        Result.of(folder)  # an error for a value of another kind
         if not self.has_ended(name):
             return None
-        Result.of(folder)  # an error for a value of another kind
         self.refuse_changes(name)
-        run, epochs = self.begun(name), (folder.read_result() or {})["epochs"]
-        if run is None or (run.history[-1]["epoch"] if run.history else 0) != epochs:
-            raise DeepNLPError(
-                f"{folder.path} is damaged: it has no config.toml, or its metrics.jsonl does not "
-                f"end with epoch {epochs}"
-            )
+        run = self.begun(name)
+        for said in ["it has no config.toml"] if run is None else run.contradictions():
+            raise DeepNLPError(f"{folder.path} is damaged: {said}")
         return run
 
     def read_all(self) -> list[Run]:
         """All runs that have ended; an error if those of one task had different texts."""
         runs = [run for run in map(self.read, self.study.run_names) if run is not None]
         first: dict[str, tuple[str, Any]] = {}
+        by_digest = {run.result.get("digest", run.name): run.name for run in runs}
         for run in runs:
+            copy = by_digest[run.result.get("digest", run.name)]
+            if copy != run.name:
+                raise DeepNLPError(f"{run.folder.path} is {copy} once more: remove one of them")
             corpus = run.result.get("corpus", {})
             # the vocabulary may be what is searched, and then the fingerprint differs with it
             key = json.dumps([run.config.task, corpus.get("name"), corpus.get("vocabulary")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +16,7 @@ from deepnlp.training.config import all_options
 
 KEYS = ("choices", "low", "high", "step", "log")  # of its table in the TOML file
 SYNTAX = "OPTION=LOW:HIGH, OPTION=LOW:HIGH:STEP, OPTION=LOW:HIGH:log or OPTION=VALUE,VALUE,..."
+MOST_POINTS = 100_000  # of a range with steps
 DIGITS = 4  # of a number that is drawn, so that it can be read and typed again
 
 
@@ -117,10 +119,14 @@ def _range(name: str, table: Mapping[str, Any], options: Sequence[Option]) -> Pa
         raise ValueError(f"{name} is on a logarithmic scale: it has no step, and is above 0")
     if step is not None:
         step = Option(kind=kind, above=0).check(step, f"the step of {name}")
-        if (Decimal(repr(high)) - Decimal(repr(low))) % Decimal(repr(step)):
-            raise ValueError(
-                f"steps of {text(step)} do not lead from {text(low)} to {text(high)} in {name}"
-            )
+    gap = step or (1 if kind is int and not log else math.inf)
+    if high - low > MOST_POINTS * gap:
+        advice = "choices, a larger step or a logarithmic scale"
+        raise ValueError(f"{name} has more than {MOST_POINTS:,} values: expected {advice}")
+    if step and (Decimal(repr(high)) - Decimal(repr(low))) % Decimal(repr(step)):
+        raise ValueError(
+            f"steps of {text(step)} do not lead from {text(low)} to {text(high)} in {name}"
+        )
     return Parameter(name, kind, low=low, high=high, step=step, log=bool(log))
 
 

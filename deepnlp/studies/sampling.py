@@ -26,7 +26,7 @@ def require_optuna() -> Any:
         import optuna
     except ImportError:
         raise DeepNLPError(
-            "a search needs Optuna, which is not installed: pip install 'deepnlp[search]'"
+            "a search needs Optuna, which is not installed: python -m pip install optuna"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

@@ -40,6 +40,8 @@ def as_task(task: Task | Corpus, **options: Any) -> Task:
     """
     if isinstance(task, Corpus):
         return LanguageModelling(task, **options)
+    if not isinstance(task, Task):
+        raise TypeError(f"expected a task or a corpus to train on, got a {type(task).__name__}")
     if options:
         names = ", ".join(options)
         raise TypeError(f"{names}: give these to the constructor of {type(task).__name__}")

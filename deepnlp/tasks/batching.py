@@ -110,3 +110,59 @@ class BPTTBatches:
 
     def __iter__(self) -> Iterator[tuple[HostIds, HostIds]]:
         return (self[k] for k in range(len(self)))
+
+
+class RandomWindows:
+    r"""Windows of T tokens that begin anywhere in the stream, N side by side.
+
+    .. math:: \mathrm{inputs}_{n, t} = \mathrm{ids}_{s_n + t}, \qquad
+        \mathrm{targets}_{n, t} = \mathrm{ids}_{s_n + t + 1}, \qquad
+        s_n \sim U\{0, \dots, n_{ids} - T - 1\}
+
+    For a model that carries no state, each window is a text of its own.
+
+    Parameters
+    ----------
+    ids : numpy.ndarray of int, shape (n_ids,)
+    batch_size, time_size : int
+        N and T.
+    steps : int
+        How many batches there are.
+    rng : numpy.random.Generator
+        Draws all beginnings.
+
+    Raises
+    ------
+    ValueError
+        If the stream is too short for a window.
+
+    Examples
+    --------
+    >>> windows = RandomWindows(np.arange(100), 2, 3, steps=5, rng=np.random.default_rng(0))
+    >>> inputs, targets = windows[0]
+    >>> inputs.tolist(), targets.tolist()
+    ([[82, 83, 84], [61, 62, 63]], [[83, 84, 85], [62, 63, 64]])
+    """
+
+    def __init__(
+        self,
+        ids: HostIds,
+        batch_size: int,
+        time_size: int,
+        steps: int,
+        rng: np.random.Generator,
+    ) -> None:
+        if len(ids) <= time_size:
+            raise ValueError(f"{len(ids)} tokens are too few for windows of {time_size}")
+        self._ids, self._places = np.asarray(ids), np.arange(time_size)
+        self._starts = rng.integers(0, len(ids) - time_size, size=(steps, batch_size, 1))
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, k: int) -> tuple[HostIds, HostIds]:
+        """Batch k: inputs and targets, each (N, T)."""
+        if not 0 <= k < len(self):
+            raise IndexError(f"windows are 0 to {len(self) - 1}, got {k}")
+        places = self._starts[k] + self._places
+        return self._ids[places], self._ids[places + 1]

@@ -9,7 +9,7 @@ from typing import Any
 from deepnlp.errors import DeepNLPError
 
 MISSING = (
-    "BLEU is computed by sacrebleu, which is not installed: pip install 'deepnlp[translation]', "
+    "BLEU is computed by sacrebleu, which is not installed: python -m pip install sacrebleu, "
     "or take another metric"
 )
 

@@ -27,13 +27,12 @@ class CorpusTask(Task):
         self.expect_size("words", model.vocab_size, len(self.corpus.vocab))
         model.vocab = self.corpus.vocab
 
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the corpus."""
-        return self.corpus.facts()
+    def describe(self) -> str:
+        """The corpus in one line, and its unknown words in another."""
+        return f"{super().describe()}\n{self.corpus.describe_words()}"
 
     @classmethod
     def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
         """The task on the corpus that options name; of a trained model, in its vocabulary."""
-        vocab = None if model is None else model.vocab
-        size = options["vocab_size"] or None
-        return fill(cls, options, fill(load_corpus, options, vocab_size=size, vocab=vocab))
+        fixed = {} if model is None else {"vocab": model.vocab, "vocab_size": None, "tokens": None}
+        return fill(cls, options, fill(load_corpus, options, **fixed))

@@ -1,4 +1,4 @@
-"""A fresh RNNLM for a corpus: from word vectors, with fewer output words, from word frequencies."""
+"""A fresh language model for a corpus: from word vectors, word frequencies, or another run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_vectors
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.vectors import rows_for
-from deepnlp.models import RNNLM
+from deepnlp.models import GPT, RNNLM, LanguageModel
 from deepnlp.options import Option, fill
 from deepnlp.vectors import WordVectors
 
@@ -96,6 +96,8 @@ def output_ids(
         return None
     if output_words < 3:
         raise ValueError(f"output_words should be 3 or more, or 0 for all, got {output_words}")
+    if vocab.unk_id is None:
+        raise ValueError("output_words stands <unk> for other words, which byte pairs do not have")
     special = [vocab.unk_id, vocab.eos_id]
     counts = np.bincount(corpus.train, minlength=len(vocab))
     frequent = [int(id_) for id_ in np.argsort(-counts, kind="stable") if id_ not in special]
@@ -121,26 +123,20 @@ def start_from_unigram(
 
 
 def start_from_run(
-    model: RNNLM,
-    corpus: Corpus,
+    model: LanguageModel,
     *,
     start_from: Annotated[str | None, Option(metavar="PATH", resume="moved")] = None,
 ) -> None:
-    """Take all weights from the best model of a run, of the same sizes and vocabulary.
+    """Take all weights from the best model of a run, of the same sizes.
 
     Parameters
     ----------
     start_from : str, optional
-        Run folder, or checkpoint, whose best weights the model starts from (finetuning).
+        Run folder, or checkpoint, whose vocabulary is taken, and whose best weights the model
+        starts from (finetuning, or more text).
     """
-    if not start_from:
-        return
-    load(start_from, into=model)
-    if model.vocab is None or model.vocab.tokens != corpus.vocab.tokens:
-        raise ValueError(
-            f"the model in {start_from} has another vocabulary than the corpus {corpus.name}: "
-            "start from a run on the same text"
-        )
+    if start_from:
+        load(start_from, into=model)
 
 
 STARTS = pretrained, output_ids, start_from_unigram, start_from_run  # which declare options
@@ -157,5 +153,16 @@ def fresh_rnnlm(corpus: Corpus, vectors: Pretrained | None, options: Mapping[str
     model = fill(RNNLM, options, len(corpus.vocab), **start)
     model.vocab = corpus.vocab
     fill(start_from_unigram, options, model, corpus)
-    fill(start_from_run, options, model, corpus)
+    fill(start_from_run, options, model)
+    return model
+
+
+def fresh_gpt(corpus: Corpus, options: Mapping[str, Any]) -> GPT:
+    """The GPT that options describe, started from another run or from random numbers."""
+    for name in ("vectors", "output_words"):
+        if options[name]:
+            raise ValueError(f"{name} belongs to model='rnnlm', got {options[name]!r} for a gpt")
+    model = fill(GPT, options, len(corpus.vocab))
+    model.vocab = corpus.vocab
+    fill(start_from_run, options, model)
     return model

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from deepnlp.backend import Array
+from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
 from deepnlp.generation import generate
-from deepnlp.models import RNNLM, ngrams
+from deepnlp.models import GPT, RNNLM, ngrams
 from deepnlp.models.language_model import to_predict
-from deepnlp.options import Option, check_options, fill
-from deepnlp.tasks.batching import BPTTBatches
+from deepnlp.options import Choice, Option, check_options, fill
+from deepnlp.tasks.batching import BPTTBatches, RandomWindows
 from deepnlp.tasks.corpus_task import CorpusTask
-from deepnlp.tasks.fresh_model import STARTS, Pretrained, fresh_rnnlm, pretrained
+from deepnlp.tasks.fresh_model import STARTS, Pretrained, fresh_gpt, fresh_rnnlm, pretrained
 from deepnlp.tasks.similarity import SetNames, load_sets, similarities
-from deepnlp.tasks.task import Measured
+from deepnlp.tasks.task import Batches, Measured
 
 SENTENCE_WORDS = 8
 
@@ -42,8 +43,14 @@ class LanguageModelling(CorpusTask):
         Draw the length of each window around T, and scale its learning rate by length / T. So it is
         in each epoch (:class:`BPTTBatches`; Merity, Keskar and Socher 2018, section 5): otherwise
         the words of a short window would count more than those of a long one.
+    windows : {"contiguous", "random"}
+        Contiguous: each window goes on where the one before ended, as a hidden state needs it.
+        Random: windows from anywhere in the text (:class:`RandomWindows`), for a model that
+        carries nothing.
+    epoch_steps : int
+        Random: windows of N rows in an epoch; 0 for as many as hold the text once.
     data_seed : int
-        Seed of these lengths; they depend on nothing else.
+        Seed of these lengths, or of the random windows; they depend on nothing else.
     similarity : str
         Similarity sets, names or paths with commas between, on which the input and the output
         vectors of the trained model are evaluated.
@@ -66,7 +73,8 @@ class LanguageModelling(CorpusTask):
     metric = "perplexity"
     parts: ClassVar = {
         "corpus": (load_corpus,),
-        "model": (RNNLM, *STARTS),
+        "model": Choice("what kind of language model", RNNLM, GPT),
+        "start": STARTS,
     }
     recipe = "default"
     undrawn = ("unigram",)  # its level would flatten the others
@@ -79,6 +87,8 @@ class LanguageModelling(CorpusTask):
         eval_batch_size: Annotated[int, Option(low=1)] = 10,
         baselines: Annotated[bool, Option(resume="any")] = True,
         vary_time: Annotated[bool, Option()] = False,
+        windows: Annotated[str, Option(choices=("contiguous", "random"))] = "contiguous",
+        epoch_steps: Annotated[int, Option(low=0)] = 0,
         data_seed: Annotated[int, Option(low=0)] = 0,
         similarity: SetNames = "",
     ) -> None:
@@ -88,6 +98,9 @@ class LanguageModelling(CorpusTask):
         self.eval_batch_size = eval_batch_size
         self.baselines = baselines
         self.vary_time, self.data_seed = vary_time, data_seed
+        self.windows, self.epoch_steps = windows, epoch_steps
+        if windows == "random" and vary_time:
+            raise ValueError("vary_time is for windows='contiguous': random ones begin anywhere")
         self.similarity, self._sets = similarity, load_sets(similarity)
         self.vectors: Pretrained | None = None  # that a model of this task was started from
         self._batches = BPTTBatches(corpus.train, batch_size, time_size)
@@ -95,15 +108,22 @@ class LanguageModelling(CorpusTask):
     def prepare(self, model: Any) -> None:
         """Check that it is a language model for the corpus, and set its vocabulary."""
         expect_language_model("Trainer", model)
+        context = getattr(model, "context", self.time_size)
+        if self.time_size > context:
+            limit = f"at most the model's context, {context}"
+            raise ValueError(f"time_size should be {limit}, got {self.time_size}")
         self.set_vocabulary(model)
         self._to_predict = partial(to_predict, model)
         self._output_size = getattr(model, "output_size", model.vocab_size)
 
-    def batches(self, epoch: int) -> BPTTBatches:
-        """Windows of the text, in its order: inputs and targets (N, T)."""
+    def batches(self, epoch: int) -> Batches:
+        """Windows of the text, in its order or from anywhere: inputs and targets (N, T)."""
+        rng = np.random.default_rng((self.data_seed, epoch))
+        if self.windows == "random":
+            steps = self.epoch_steps or len(self._batches)
+            return RandomWindows(self.corpus.train, self.batch_size, self.time_size, steps, rng)
         if not self.vary_time:
             return self._batches
-        rng = np.random.default_rng((self.data_seed, epoch))
         return BPTTBatches(self.corpus.train, self.batch_size, self.time_size, rng)
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
@@ -132,8 +152,9 @@ class LanguageModelling(CorpusTask):
         return {"perplexity": perplexity(model, self.corpus.valid, self.eval_batch_size)}
 
     def measure(self, model: Any, split: str) -> Measured:
-        """Perplexity of a split, at batch 1."""
-        return {"perplexity": perplexity(model, self.corpus.splits[split], 1)}, {}
+        """Perplexity of a split, at batch 1, and the bits that it means for a byte and a word."""
+        value = perplexity(model, self.corpus.splits[split], 1)
+        return {"perplexity": value, **self.corpus.bits(split, value)}, {}
 
     def final(self, model: Any) -> dict[str, Any]:
         """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
@@ -174,22 +195,30 @@ class LanguageModelling(CorpusTask):
         return {**super().facts(), **({"vectors": self.vectors.coverage} if self.vectors else {})}
 
     def describe(self) -> str:
-        """The corpus in one line, and its vectors in another."""
+        """The corpus, its unknown words and its vectors, each in a line."""
         return "\n".join([super().describe(), *([self.vectors.describe()] if self.vectors else [])])
 
     def watched(self) -> tuple[Any, int]:
         """The validation text, and the steps of truncated backpropagation."""
         return self.corpus.valid, self.time_size
 
-    def build_model(self, options: Mapping[str, Any]) -> RNNLM:
-        """A fresh RNNLM, started from word frequencies and vectors as the options say."""
+    @classmethod
+    def load(cls, options: Mapping[str, Any], model: Any = None) -> Self:
+        """The task on the corpus that options name; in the vocabulary of a model to start from."""
+        start = options["start_from"]
+        return super().load(options, load(start) if start and model is None else model)
+
+    def build_model(self, options: Mapping[str, Any]) -> RNNLM | GPT:
+        """A fresh model, started from word frequencies, vectors or a run as the options say."""
+        if options["model"] == "gpt":
+            return fresh_gpt(self.corpus, options)
         self.vectors = fill(pretrained, options, self.corpus, options["embed_size"])
         return fresh_rnnlm(self.corpus, self.vectors, options)
 
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in hidden states and scores of a window, with what backward needs of them."""
         tokens = self.batch_size * self.time_size
-        numbers = 3 * model.config()["embed_size"] + model.recurrent_numbers()
+        numbers = 3 * model.config()["embed_size"] + model.numbers_for_backward()
         return {
             "hidden states of a window": tokens * numbers,
             "scores of a window": 3 * tokens * model.output_size,

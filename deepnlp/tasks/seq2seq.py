@@ -9,12 +9,14 @@ import numpy as np
 
 from deepnlp.backend import Array, asarray, xp
 from deepnlp.datasets import Pairs, load_pairs
+from deepnlp.datasets.files import SOURCES
 from deepnlp.evaluation import exponential
 from deepnlp.generation import translate
 from deepnlp.layer import no_backward
 from deepnlp.layers import SoftmaxWithLoss
-from deepnlp.models import Seq2Seq
-from deepnlp.options import Option, check_options, fill
+from deepnlp.models import Seq2Seq, TransformerTranslator
+from deepnlp.models.seq2seq import EncoderDecoder
+from deepnlp.options import Choice, Option, check_options, fill
 from deepnlp.tasks.bleu import bleu, require_sacrebleu
 from deepnlp.tasks.bucketing import HostIds
 from deepnlp.tasks.sequence_task import Batch, Pair, SequenceTask
@@ -79,7 +81,10 @@ class SequenceToSequence(SequenceTask):
 
     recipe = "dates"
     higher_is_better = True
-    parts: ClassVar = {"pairs": (load_pairs,), "model": (Seq2Seq,)}
+    parts: ClassVar = {
+        "pairs": (load_pairs,),
+        "model": Choice("what kind of encoder and decoder", Seq2Seq, TransformerTranslator),
+    }
     words = "pair", "tokens"
 
     def __init__(
@@ -109,7 +114,7 @@ class SequenceToSequence(SequenceTask):
     # --- Training --------------------------------------------------------------------------------
 
     def prepare(self, model: Any) -> None:
-        """Check that it is a Seq2Seq for these vocabularies, and set them."""
+        """Check that it is a translator for these vocabularies, and set them."""
         super().prepare(model)
         source, target = self.pairs.source_vocab, self.pairs.target_vocab
         self.expect_size("source tokens", model.source_vocab_size, len(source))
@@ -148,7 +153,7 @@ class SequenceToSequence(SequenceTask):
         self, model: Any, source: Array, lengths: Array, inputs: Array, forced: Array
     ) -> Array:
         """Inputs (N, T) in which the model's choice stands wherever ``forced`` is false."""
-        model.eval()
+        model = model.twin().eval()
         with no_backward():
             state = model.start(source, lengths)
             read = [inputs[:, 0]]
@@ -156,7 +161,6 @@ class SequenceToSequence(SequenceTask):
                 scores, state = model.step(read[-1], state)
                 own = xp.argmax(scores, axis=1).astype(inputs.dtype)
                 read.append(xp.where(forced[:, t], inputs[:, t], own))
-        model.train()
         return xp.stack(read, axis=1)
 
     # --- Evaluation ------------------------------------------------------------------------------
@@ -209,14 +213,13 @@ class SequenceToSequence(SequenceTask):
             total += self.count(batch)
         return {"perplexity": exponential(loss / total), "accuracy": 100 * right / total}
 
-    # --- The data --------------------------------------------------------------------------------
-
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the pairs."""
-        vocabs = self.pairs.source_vocab, self.pairs.target_vocab
-        return {**super().facts(), "vocabulary": [*map(len, vocabs)]}
-
     # --- The command line ------------------------------------------------------------------------
+
+    @classmethod
+    def recipe_for(cls, options: Mapping[str, Any]) -> str:
+        """That of dates for what is written in characters, else that of sentences."""
+        source = SOURCES["pairs"].get(str(options.get("corpus", "dates")), {})
+        return "dates" if source.get("tokenizer") == "chars" else "translation"
 
     @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:
@@ -229,16 +232,17 @@ class SequenceToSequence(SequenceTask):
         vocabs = None if model is None else (model.source_vocab, model.target_vocab)
         return fill(load_pairs, options, vocabs=vocabs)
 
-    def build_model(self, options: Mapping[str, Any]) -> Seq2Seq:
-        """A fresh Seq2Seq; tied embeddings share the words that both vocabularies have."""
+    def build_model(self, options: Mapping[str, Any]) -> EncoderDecoder:
+        """A fresh model; tied embeddings share the words that both vocabularies have."""
         source, target = self.pairs.source_vocab, self.pairs.target_vocab
         shared = shared_ids(source, target) if options["tie"] == "all" else None
-        return fill(Seq2Seq, options, len(source), len(target), shared_ids=shared)
+        kind = self.model_kind(options)
+        return fill(kind, options, len(source), len(target), shared_ids=shared)
 
     def memory(self, model: Any) -> dict[str, int]:
         """Numbers in hidden states and scores of the longest batch, with what backward needs."""
         S, T = (int(n) for n in self._lengths.max(axis=0))
-        cells = model.recurrent_numbers() // 2  # half of them read the source
+        cells = model.numbers_for_backward() // 2  # half of them read the source
         return {
             "hidden states of a batch": self.batch_size * (S + T) * cells,
             "scores of a batch": 3 * self.batch_size * T * model.target_vocab_size,

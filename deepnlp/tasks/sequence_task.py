@@ -79,9 +79,3 @@ class SequenceTask(Task):
     def training_figure(self, loss: float) -> tuple[str, float]:
         """Perplexity: exp of the mean loss."""
         return "perplexity", exponential(loss)
-
-    def facts(self) -> dict[str, Any]:
-        """Name and fingerprint of the data, and the sizes of its splits."""
-        sizes = {split: len(part) for split, part in self.data.splits.items()}
-        fingerprint = self.data.fingerprint
-        return {"name": self.name, "fingerprint": fingerprint, f"{self.words[0]}s": sizes}

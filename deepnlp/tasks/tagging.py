@@ -123,12 +123,6 @@ class Tagging(SequenceTask):
         words = next((s for s in self.text.valid if len(s) >= SAMPLE_WORDS), None)
         return None if words is None else restore(model, [words])[0]
 
-    # --- The data --------------------------------------------------------------------------------
-
-    def facts(self) -> dict[str, Any]:
-        """Name, fingerprint and sizes of the text."""
-        return {**super().facts(), "vocabulary": len(self.text.vocab)}
-
     # --- The command line ------------------------------------------------------------------------
 
     @classmethod

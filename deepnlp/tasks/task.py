@@ -27,9 +27,9 @@ class Task:
     """What a model is trained to do: its batches, the loss of each, and how the model is judged.
 
     A subclass offers at least :meth:`batches`, :meth:`measure` (or, for figures of the validation
-    data alone, :meth:`evaluate`) and :meth:`facts`; for the command line :meth:`load` and
-    :meth:`build_model` too. Options in the signature of its constructor must be attributes of the
-    same names; a resumed run must have the same ones.
+    data alone, :meth:`evaluate`) and ``data`` or :meth:`facts`; for the command line :meth:`load`
+    and :meth:`build_model` too. Options in the signature of its constructor must be attributes of
+    the same names; a resumed run must have the same ones.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Task:
 
     def facts(self) -> dict[str, Any]:
         """What is known of the data; ``fingerprint`` must be the same for a run to be resumed."""
-        raise NotImplementedError
+        return dict(self.data.facts())
 
     def describe(self) -> str:
         """One line on the data, for a log."""
@@ -192,6 +192,11 @@ class Task:
     def is_measured(cls) -> bool:
         """Whether a model of the task can be measured on any split, as ``evaluate`` does."""
         return cls.measure is not Task.measure
+
+    @classmethod
+    def recipe_for(cls, options: Mapping[str, Any]) -> str | None:
+        """The recipe that counts where none is named, for the data that options name."""
+        return cls.recipe
 
     @classmethod
     def judged_by(cls, options: Mapping[str, Any]) -> tuple[str, bool]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import Any
 
 UNK = "<unk>"
 EOS = "<eos>"
@@ -25,6 +25,7 @@ WORD = re.compile(
 NO_SPACE_BEFORE = frozenset([*",.;:!?)]}%", "...", "()", "n't", "n’t"])
 NO_SPACE_AFTER = frozenset("([{$#@¿¡")
 QUOTES = frozenset("\"'`")
+ELIDED = frozenset([*"cdjlmnst", "qu"])  # l'été, in French
 
 # An end mark, closing quotes or brackets, white space, and then something that can begin a
 # sentence: a capital, a digit, an underscore, perhaps inside quotes or brackets.
@@ -45,11 +46,25 @@ def split_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def written_words(text: str) -> list[str]:
+    """Cut a text as :func:`split_words` does, but keep the capital letters.
+
+    >>> written_words("DON'T ask NASA.")
+    ['DO', "N'T", 'ask', 'NASA', '.']
+    """
+    lower = text.lower()
+    if len(lower) != len(text):  # a rare letter becomes two in lower case
+        return WORD.findall(text)
+    return [text[match.start() : match.end()] for match in WORD.finditer(lower)]
+
+
 def join_words(tokens: Iterable[str]) -> str:
     r"""Join words with spaces where English has them; ``<eos>`` ends a line.
 
     >>> join_words(["it", "does", "n't", "(", "yet", ")", "say", '"', "no", '"', ".", "<eos>"])
     'it doesn\'t (yet) say "no".\n'
+    >>> join_words(["l", "'", "homme", "d", "'", "ici"])
+    "l'homme d'ici"
     """
     pieces: list[str] = []
     glue = True  # the next token follows without a space
@@ -60,13 +75,14 @@ def join_words(tokens: Iterable[str]) -> str:
             glue = True
             open_quotes.clear()
             continue
+        elided = token in "'’" and pieces[-1:] and pieces[-1].lower() in ELIDED
         closes = token in open_quotes
-        contraction = len(token) > 1 and token[0] in "'’"
+        contraction = elided or (len(token) > 1 and token[0] in "'’")
         if not (glue or closes or contraction or token in NO_SPACE_BEFORE):
             pieces.append(" ")
         pieces.append(token)
-        open_quotes ^= QUOTES & {token}
-        glue = token in open_quotes or token in NO_SPACE_AFTER
+        open_quotes ^= set() if elided else QUOTES & {token}
+        glue = elided or token in open_quotes or token in NO_SPACE_AFTER
     return "".join(pieces)
 
 
@@ -80,7 +96,6 @@ def join_whitespace(tokens: Iterable[str]) -> str:
     return re.sub(" ?\n ?", "\n", text)
 
 
-@dataclass(frozen=True)
 class Tokeniser:
     """A way to cut one line of text, the way back, and the token that ends a line.
 
@@ -95,16 +110,52 @@ class Tokeniser:
     eos : str
         The token that stands for the end of a line.
 
+    Attributes
+    ----------
+    unk : str or None
+        The token for what a vocabulary lacks; None where it lacks nothing.
+    needs : tuple of str
+        The tokens that its vocabulary must have.
+    learned : dict
+        What it has learned from a text, ready for JSON; a checkpoint keeps it.
+
     Examples
     --------
     >>> TOKENISERS["chars"].split("ab c")
     ['a', 'b', ' ', 'c']
     """
 
-    name: str
-    split: Callable[[str], list[str]]
-    join: Callable[[Iterable[str]], str]
-    eos: str = EOS
+    unk: str | None = UNK
+
+    def __init__(
+        self,
+        name: str,
+        split: Callable[[str], list[str]],
+        join: Callable[[Iterable[str]], str],
+        eos: str = EOS,
+    ) -> None:
+        self.name, self.split, self.join, self.eos = name, split, join, eos
+        self.needs: tuple[str, ...] = (UNK, eos)
+        self.learned: dict[str, Any] = {}
+
+    def split_lines(self, text: str) -> list[str]:
+        r"""Tokens of a text of any number of lines, with the end-of-line token for a line break.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> TOKENISERS["whitespace"].split_lines("a b\n\nc")
+        ['a', 'b', '<eos>', '<eos>', 'c']
+        """
+        lines = text.split("\n")
+        return [token for line in lines for token in (*self.split(line), self.eos)][:-1]
 
     def stream(self, lines: Iterable[str]) -> list[str]:
         """Tokens of all lines in a row, the end-of-line token after each line.
@@ -124,25 +175,67 @@ class Tokeniser:
         >>> TOKENISERS["whitespace"].stream(["a b", "c"])
         ['a', 'b', '<eos>', 'c', '<eos>']
         """
-        return [token for line in lines for token in (*self.split(line), self.eos)]
+        return self.split_lines("".join(f"{line}\n" for line in lines))
+
+    def to_bytes(self, tokens: Iterable[str]) -> bytes:
+        r"""The text of tokens in UTF-8.
+
+        Parameters
+        ----------
+        tokens : iterable of str
+
+        Returns
+        -------
+        bytes
+
+        Examples
+        --------
+        >>> TOKENISERS["chars"].to_bytes("né")
+        b'n\xc3\xa9'
+        """
+        return self.join(tokens).encode("utf-8", "surrogatepass")
+
+    def fitted(self, text: str, vocab_size: int | None = None, min_count: int = 1) -> "Tokeniser":
+        """The tokeniser for a training text: itself, unless it is one that learns.
+
+        Parameters
+        ----------
+        text : str
+        vocab_size : int, optional
+            How many tokens it may learn.
+        min_count : int
+            How often what it learns must occur.
+
+        Returns
+        -------
+        Tokeniser
+
+        Examples
+        --------
+        >>> TOKENISERS["words"].fitted("a cat").name
+        'words'
+        """
+        return self
 
 
-#: ``words`` for raw English, ``chars`` for characters (with the line break in place of ``<eos>``),
-#: ``whitespace`` for corpora that were cut beforehand, such as PTB.
+#: ``words`` for raw English in lower case, ``cased`` for words as they are written, ``chars`` for
+#: characters (with the line break in place of ``<eos>``), ``whitespace`` for corpora that were cut
+#: beforehand, such as PTB.
 TOKENISERS: dict[str, Tokeniser] = {
     "words": Tokeniser("words", split_words, join_words),
+    "cased": Tokeniser("cased", written_words, join_words),
     "chars": Tokeniser("chars", list, "".join, eos="\n"),
     "whitespace": Tokeniser("whitespace", str.split, join_whitespace),
 }
 
 
-def tokeniser(name: str) -> Tokeniser:
+def tokeniser(name: str | Tokeniser) -> Tokeniser:
     """Look a tokeniser up by name.
 
     Parameters
     ----------
-    name : str
-        A key of :data:`TOKENISERS`.
+    name : str or Tokeniser
+        A key of :data:`TOKENISERS`; a tokeniser is given back as it is.
 
     Returns
     -------
@@ -159,6 +252,8 @@ def tokeniser(name: str) -> Tokeniser:
     >>> tokeniser("words").split("Hello, world!")
     ['hello', ',', 'world', '!']
     """
+    if isinstance(name, Tokeniser):
+        return name
     if name not in TOKENISERS:
         raise ValueError(f"unknown tokenizer {name!r}: expected one of {', '.join(TOKENISERS)}")
     return TOKENISERS[name]

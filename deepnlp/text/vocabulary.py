@@ -1,5 +1,6 @@
 """The vocabulary: the tokens that a model knows, and the id of each."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from deepnlp.backend import check_number
-from deepnlp.text.tokenisers import UNK, tokeniser
+from deepnlp.text.bpe import BPE
+from deepnlp.text.tokenisers import UNK, Tokeniser, tokeniser
 
 
 class Vocabulary:
@@ -23,8 +25,10 @@ class Vocabulary:
         The token of each id; no token twice, the two special ones among them.
     counts : sequence of int, optional
         How often each token was seen, in the same order; zeros by default.
-    tokenizer : str
-        Name of the tokeniser that cuts text into these tokens, see ``deepnlp.text.TOKENISERS``.
+    tokenizer : str or Tokeniser
+        What cuts text into these tokens: a name of ``deepnlp.text.TOKENISERS``, or a
+        :class:`~deepnlp.text.BPE`, all whose tokens have to be there and whose texts need no
+        ``<unk>``.
 
     Attributes
     ----------
@@ -32,6 +36,10 @@ class Vocabulary:
         The token of each id.
     counts : ndarray (V,)
         How often each token was seen, int64.
+    cut : Tokeniser
+        What cuts text into these tokens, and joins them.
+    tokenizer : str
+        Its name.
 
     Raises
     ------
@@ -51,10 +59,10 @@ class Vocabulary:
         self,
         tokens: Sequence[str],
         counts: Sequence[int] | np.ndarray | None = None,
-        tokenizer: str = "words",
+        tokenizer: str | Tokeniser = "words",
     ) -> None:
-        self._tokeniser = tokeniser(tokenizer)
-        self.tokenizer, self.tokens = tokenizer, tuple(tokens)
+        self.cut = tokeniser(tokenizer)
+        self.tokenizer, self.tokens = self.cut.name, tuple(tokens)
         zeros = [0] * len(self.tokens)
         self.counts = np.asarray(zeros if counts is None else counts, dtype=np.int64)
         self._ids = {token: number for number, token in enumerate(self.tokens)}
@@ -66,7 +74,7 @@ class Vocabulary:
                 f"a vocabulary of {len(self.tokens)} tokens needs as many counts,"
                 f" got shape {self.counts.shape}"
             )
-        for special in (UNK, self._tokeniser.eos):
+        for special in self.cut.needs:
             if special not in self._ids:
                 raise ValueError(
                     f"a vocabulary needs the token {special!r}: add it, or use Vocabulary.build"
@@ -78,7 +86,7 @@ class Vocabulary:
         tokens: Iterable[str],
         max_size: int | None = None,
         min_count: int = 1,
-        tokenizer: str = "words",
+        tokenizer: str | Tokeniser = "words",
     ) -> "Vocabulary":
         """Count tokens and number them, the most frequent first, ties in alphabetical order.
 
@@ -90,8 +98,8 @@ class Vocabulary:
             Size of the vocabulary, the two special tokens included.
         min_count : int
             Tokens seen less often are left out.
-        tokenizer : str
-            Name of the tokeniser the tokens come from.
+        tokenizer : str or Tokeniser
+            What the tokens come from. Those of a byte pair encoding are all kept, as it has them.
 
         Returns
         -------
@@ -112,8 +120,10 @@ class Vocabulary:
         if max_size is not None:  # <unk>, the end of a line, and one token
             check_number("max_size", max_size, whole=True, low=3)
         check_number("min_count", min_count, whole=True, low=1)
-        seen = Counter(tokens)
-        specials = {token: seen.pop(token, 0) for token in (UNK, tokeniser(tokenizer).eos)}
+        seen, cut = Counter(tokens), tokeniser(tokenizer)
+        if cut.unk is None:
+            return cls(cut.needs, [seen[token] for token in cut.needs], cut)
+        specials = {token: seen.pop(token, 0) for token in cut.needs}
         ranked = sorted(seen.items(), key=_by_frequency)
         if ranked and ranked[0][1] < min_count:
             raise ValueError(
@@ -124,7 +134,7 @@ class Vocabulary:
         kept = {token: count for token, count in ranked[:room] if count >= min_count}
         specials[UNK] += seen.total() - sum(kept.values())
         table = dict(sorted((specials | kept).items(), key=_by_frequency))
-        return cls([*table], [*table.values()], tokenizer)
+        return cls([*table], [*table.values()], cut)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -139,14 +149,33 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} tokens, tokenizer={self.tokenizer!r})"
 
     @property
-    def unk_id(self) -> int:
-        """Id of ``<unk>``."""
-        return self._ids[UNK]
+    def unk_id(self) -> int | None:
+        """Id of ``<unk>``; None with byte pair encoding, to which nothing is unknown."""
+        return self._ids[UNK] if self.cut.unk else None
 
     @property
     def eos_id(self) -> int:
         """Id of the token that ends a line: ``<eos>``, or the line break for characters."""
-        return self._ids[self._tokeniser.eos]
+        return self._ids[self.cut.eos]
+
+    def ends_line(self, token: str) -> bool:
+        r"""Whether a line ends in a token: the end-of-line token, or one that holds a line break.
+
+        Parameters
+        ----------
+        token : str
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> vocab = Vocabulary.build(["a"])
+        >>> vocab.ends_line("<eos>"), vocab.ends_line("a")
+        (True, False)
+        """
+        return "\n" in self.detokenize([token])
 
     def id(self, token: str) -> int:
         """Id of a token, that of ``<unk>`` for one outside the vocabulary.
@@ -167,7 +196,7 @@ class Vocabulary:
         >>> vocab.id("a"), vocab.id("z") == vocab.unk_id
         (0, True)
         """
-        return self._ids.get(token, self.unk_id)
+        return int(self.encode([token])[0])
 
     def token(self, id: int) -> str:
         """Token of an id.
@@ -211,6 +240,8 @@ class Vocabulary:
         ------
         TypeError
             If the tokens are one string, which would be read letter by letter.
+        ValueError
+            If a token is outside a vocabulary that has no ``<unk>``.
 
         Examples
         --------
@@ -223,7 +254,12 @@ class Vocabulary:
                 "encode expects a list of tokens, got one string: write encode(tokenize(text))"
             )
         ids, unk_id = self._ids, self.unk_id
-        return np.fromiter((ids.get(token, unk_id) for token in tokens), dtype=np.int32)
+        try:
+            return np.fromiter((ids.get(token, unk_id) for token in tokens), dtype=np.int32)
+        except TypeError:  # a None among them
+            raise ValueError(
+                "expected tokens of the vocabulary, which has no <unk>: cut the text with tokenize"
+            ) from None
 
     def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
         """Tokens of ids.
@@ -266,14 +302,14 @@ class Vocabulary:
         Returns
         -------
         list of str
-            Tokens, known or not; no end-of-line token is added.
+            Tokens, known or not, their accents as in a file; no end-of-line token is added.
 
         Examples
         --------
         >>> Vocabulary.build([]).tokenize("A cat.")
         ['a', 'cat', '.']
         """
-        return self._tokeniser.split(text)
+        return self.cut.split(unicodedata.normalize("NFC", text))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """Join tokens to readable text.
@@ -293,7 +329,7 @@ class Vocabulary:
         >>> Vocabulary.build([]).detokenize(["a", "cat", "(", "it", "'s", "grey", ")", "."])
         "a cat (it's grey)."
         """
-        return self._tokeniser.join(tokens)
+        return self.cut.join(tokens)
 
     def to_dict(self) -> dict[str, Any]:
         """All of the vocabulary as plain lists and strings, fit for JSON.
@@ -301,7 +337,7 @@ class Vocabulary:
         Returns
         -------
         dict
-            Keys ``tokens``, ``counts``, ``tokenizer``.
+            Keys ``tokens``, ``counts``, ``tokenizer``; of a :class:`BPE` also ``merges``, ``eos``.
 
         Examples
         --------
@@ -309,7 +345,8 @@ class Vocabulary:
         {'tokens': ['a', '<eos>', '<unk>'], 'counts': [1, 0, 0], 'tokenizer': 'words'}
         """
         counts = self.counts.tolist()
-        return {"tokens": list(self.tokens), "counts": counts, "tokenizer": self.tokenizer}
+        state = {"tokens": list(self.tokens), "counts": counts, "tokenizer": self.tokenizer}
+        return state | self.cut.learned
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Vocabulary":
@@ -318,7 +355,7 @@ class Vocabulary:
         Parameters
         ----------
         state : dict
-            Keys ``tokens``, ``counts``, ``tokenizer``.
+            With the keys that it has there.
 
         Returns
         -------
@@ -331,7 +368,11 @@ class Vocabulary:
         >>> Vocabulary.from_dict(vocab.to_dict()) == vocab
         True
         """
-        return cls(state["tokens"], state["counts"], state["tokenizer"])
+        cut = state["tokenizer"]
+        if cut == "bpe":
+            learned = {"merges": None, "eos": None, **state}
+            cut = BPE(learned["merges"], learned["eos"])
+        return cls(state["tokens"], state["counts"], cut)
 
 
 def _by_frequency(item: tuple[str, int]) -> tuple[int, str]:

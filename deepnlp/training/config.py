@@ -154,7 +154,8 @@ def configure(
     Parameters
     ----------
     recipe_name : str, optional
-        A name from :func:`recipe_names`, or the path of a TOML file; by default the task's.
+        A name from :func:`recipe_names`, or the path of a TOML file; by default the task's for
+        this kind of data.
     explicit : dict, optional
         Options by name.
     task : str, optional
@@ -166,7 +167,7 @@ def configure(
     >>> config.lr, config.epochs
     (20.0, 1)
     """
-    name = recipe_name or _task(task or DEFAULT_TASK).recipe
+    name = recipe_name or _task(task or DEFAULT_TASK).recipe_for(explicit or {})
     base = TrainConfig(task or DEFAULT_TASK) if name is None else recipe(name)
     if task not in (None, base.task):
         raise ValueError(f"recipe {name} is for task {base.task!r}, got {task!r}")

@@ -11,6 +11,7 @@ from typing import Any
 import tqdm
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+EVERY = 60.0  # seconds from line to line where there is no terminal
 LOOK: dict[str, Any] = {"bar_format": BAR, "dynamic_ncols": True, "leave": False}
 
 
@@ -27,7 +28,7 @@ BAR_KIND: Any = tqdm.notebook.tqdm if _has_widgets() else tqdm.tqdm
 
 
 class Progress(BAR_KIND):
-    """A bar over all steps of a run, on standard error; without a terminal only the lines.
+    """A bar over all steps of a run, on standard error; without a terminal a line each minute.
 
     ``done`` steps were made before, in a run that is resumed.
 
@@ -40,13 +41,21 @@ class Progress(BAR_KIND):
         self.enabled = enabled
         shown = enabled and (_has_widgets() or sys.stderr.isatty())
         super().__init__(total=total, initial=done, disable=not shown, **LOOK)
+        self._done = self._first = done
+        self._begun = self._shown = time.monotonic()
 
     def step(self, title: str, figures: str) -> None:
         """One step further, in the epoch of the title; figures such as speed and perplexity."""
+        self._done += 1
         if not self.disable:
             self.set_description_str(title, refresh=False)
             self.set_postfix_str(figures, refresh=False)
             self.update()
+        elif (now := time.monotonic()) - self._shown >= EVERY:
+            self._shown = now
+            each = (now - self._begun) / (self._done - self._first)
+            left = self.format_interval(each * (self.total - self._done))
+            self.line(f"{title}  step {self._done:,} of {self.total:,}, {left} left, {figures}")
 
     def line(self, text: str) -> None:
         """A line of its own, above the bar."""

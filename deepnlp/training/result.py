@@ -18,7 +18,9 @@ from deepnlp.files.writing import finite
 from deepnlp.tasks import Task
 from deepnlp.training.runfolder import RunFolder
 
-NUMBERS = (int, float, type(None))
+FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY = "finished", "pruned", "diverged", "out of memory"
+LEAST_PERPLEXITY = 0.999  # 1, but for rounding
+STATUSES = (FINISHED, PRUNED, DIVERGED, OUT_OF_MEMORY, "interrupted")
 
 
 @dataclass
@@ -60,6 +62,8 @@ class Result:
     folder : str or None
     files : list of str
         The files of the run in that folder.
+    digest : str or None
+        Of the options, the metrics and this result (:meth:`RunFolder.digest`).
 
     Examples
     --------
@@ -88,6 +92,7 @@ class Result:
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     folder: str | None = None
     files: list[str] = dataclasses.field(default_factory=list)
+    digest: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -104,6 +109,7 @@ class Result:
         if folder is not None:
             there = {*folder.files(), folder.result.name}
             self.folder, self.files = str(folder.path), [n for n in folder.FILES if n in there]
+            self.digest = folder.digest(self.to_dict())
             folder.write_result(self.to_dict())
         return Result.from_dict(finite(self.to_dict()))
 
@@ -136,16 +142,21 @@ class Result:
         if missing := {"status", "epochs"} - table.keys():
             raise ValueError(f"it has no {min(missing)!r}")
         for name in own.keys() & table.keys():  # "float | None" may be an int too
-            expected = own[name].replace("float", "int | float").replace("None", "NoneType")
+            expected = re.sub(r"\[.*", "", own[name])
+            expected = expected.replace("float", "int | float").replace("None", "NoneType")
             if type(table[name]).__name__ not in re.findall(r"\w+", expected):
                 raise ValueError(f"its {name!r} is {table[name]!r}")
         known = {name: value for name, value in table.items() if name in own}
         figures = {name: value for name, value in table.items() if name not in own}
+        if table["status"] not in STATUSES:
+            raise ValueError(f"its 'status' is {table['status']!r}")
         baselines = known.get("baselines", {})
+        metric = next(iter(figures), "")  # that of the baselines too
         for name, value in [*baselines.items(), *figures.items()]:
             is_table = isinstance(value, dict)
             splits = [value.get(split) for split in ("valid", "test")] if is_table else []
-            if (name in baselines and not is_table) or any(type(x) not in NUMBERS for x in splits):
+            of = metric if name in baselines else name
+            if (name in baselines and not is_table) or not all(is_figure(of, x) for x in splits):
                 raise ValueError(f"its {name!r} is {value!r}")
         return cls(figures=figures, **{"steps": 0, "best_epoch": None, **known})
 
@@ -162,7 +173,8 @@ class Result:
         main, streams = next(iter(splits), ""), self.figures.get("eval_batch_size", 1)
         for name, figures in splits.items():
             if name != f"{main}_batched":
-                rows.append(("model" if name == main else f"  {name}", figures))
+                short = f"  {name.replace('bits_per_', 'bits/')}"
+                rows.append(("model" if name == main else short, figures))
             elif streams != 1:
                 rows.append((f"  in {streams} streams", figures))
         lines = [f"{'':14}{'valid':>11}{'test':>10}"]
@@ -183,6 +195,17 @@ class Result:
         }
         known = [text.format(cost) for text, cost in costs.items() if cost is not None]
         return "\n".join([*lines, ", ".join(known)]).rstrip()
+
+
+def is_figure(name: str, value: Any) -> bool:
+    """Whether a value is a finite number, or None for one that was not; a perplexity is 1 or more.
+
+    >>> is_figure("bleu", 0), is_figure("valid_perplexity", -3), is_figure("f1", float("nan"))
+    (True, False, False)
+    """
+    is_number = type(value) in (int, float) and abs(value) <= sys.float_info.max
+    least = LEAST_PERPLEXITY if "perplexity" in name else -sys.float_info.max
+    return value is None or (is_number and value >= least)
 
 
 def peak_memory_mb() -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -88,7 +89,9 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
         raise DeepNLPError(f"{path} holds a model but no training run: choose another folder")
     with wrong_pieces_of(path):
         check_pieces(training)
-    _check_data(training["corpus"], trainer.task.facts())
+    can_start = "start_from" in (trainer.config or {})
+    from_it = f" from its weights (--start-from {folder.path})" if can_start else ""
+    _check_data(training["corpus"], trainer.task.facts(), from_it)
     for name, settings in settings_of(trainer).items():
         _check_same(training[name], settings)
     written = [*folder.read_metrics(), *[{}] * len(training["history"])]  # it may have been lost
@@ -119,12 +122,13 @@ def wrong_pieces_of(path: Path) -> Iterator[None]:
         raise DeepNLPError(f"{path} cannot be resumed: {said}; {advice}") from error
 
 
-def _check_data(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def _check_data(then: Mapping[str, Any], now: Mapping[str, Any], from_it: str) -> None:
     if now["fingerprint"] == then["fingerprint"]:
         return
     keys = sorted(now, key="fingerprint".__eq__)  # what follows from others comes last
     changes = [f"{k} was {then.get(k)}, is {now[k]}" for k in keys if then.get(k) != now[k]]
-    other, advice = "; ".join(changes), "bring back the old one, or begin a new run"
+    other = re.sub("(?<=[0-9a-f]{12})[0-9a-f]{52}", "", "; ".join(changes))  # of a fingerprint
+    advice = f"bring back the old one, or begin a new run{from_it}"
     raise ValueError(f"the corpus is not the one the run began with ({other}): {advice}")
 
 

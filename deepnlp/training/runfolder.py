@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import tomllib
@@ -20,6 +21,7 @@ from deepnlp.files.writing import left_by_writers, locked, replacing, to_json
 from deepnlp.tasks import TASKS
 
 MARK = "# Options of a run of deepnlp"
+PLACES = ("folder", "files")  # keys of result.json that say where the run was made
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -272,6 +274,20 @@ class RunFolder:
         result : dict
         """
         _write(self.result, to_json(result, indent=2) + "\n")
+
+    def digest(self, result: Mapping[str, Any]) -> str:
+        """SHA-256 of the options, the metrics and a result, which belong to one run.
+
+        Where the run was made (:data:`PLACES`) is left out.
+
+        Parameters
+        ----------
+        result : dict
+        """
+        own = {key: result[key] for key in sorted(result) if key not in (*PLACES, "digest")}
+        logs = [content_of(path) for path in (self.config, self.metrics) if path.exists()]
+        text = b"".join([*logs, to_json(own).encode()]).replace(b"\r\n", b"\n")
+        return hashlib.sha256(text).hexdigest()
 
     def read_result(self) -> dict[str, Any] | None:
         """What ``result.json`` says, or None where there is none."""

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
+from timeit import repeat
 from typing import Any
 
 from deepnlp import backend
@@ -18,6 +19,8 @@ from deepnlp.training.result import Result
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
 from deepnlp.training.trainer import Trainer
+
+MOST_TIMED = 4096  # MB of a run of which a plan makes a few steps
 
 
 def train(
@@ -190,24 +193,30 @@ def build_schedule(config: TrainConfig, steps: int) -> Schedule:
 
 @dataclass
 class Plan:
-    """What a run would do, without doing it: memory is an estimate, in MB (2**20 bytes)."""
+    """What a run would do, without doing it: memory in MB (2**20 bytes) and time are estimates."""
 
     corpus: str
     model: str
     parameters: int
     steps: int
     memory_mb: dict[str, float]
+    seconds: float | None
 
     def table(self) -> str:
         """Everything as text."""
         parts = {**self.memory_mb, "together, beside the interpreter": sum(self.memory_mb.values())}
         memory = [f"  {part:<34}{mb:>8,.0f} MB" for part, mb in parts.items()]
         lines = [self.corpus, "", self.model, "", "memory (estimate)", *memory]
-        return "\n".join([*lines, "", f"{self.steps:,} steps in all"])
+        time = ""
+        if self.seconds is not None:
+            time = f", about {Progress.format_interval(self.seconds)} of training on this machine"
+        return "\n".join([*lines, "", f"{self.steps:,} steps in all{time}"])
 
 
 def plan(config: TrainConfig) -> Plan:
-    """Build the model, say how large it is and what memory training would take, and stop.
+    """Build the model, say how large it is and what training would take, and stop.
+
+    A few steps are made, to know how long one takes, unless their memory may not be there.
 
     Parameters
     ----------
@@ -223,5 +232,10 @@ def plan(config: TrainConfig) -> Plan:
     }
     bytes_each = trainer.parameters[0].dtype.itemsize
     memory = {part: count * bytes_each / 2**20 for part, count in numbers.items()}
-    steps = trainer.epochs * len(trainer.batches)
-    return Plan(trainer.task.describe(), trainer.model.summary(), size, steps, memory)
+    steps, batch = trainer.epochs * len(trainer.batches), trainer.batches[len(trainer.batches) // 2]
+    described = trainer.task.describe(), trainer.model.summary(), size, steps, memory
+    seconds = None
+    if sum(memory.values()) < MOST_TIMED:
+        trainer.task.begin_epoch(trainer.model)
+        seconds = steps * min(repeat(lambda: trainer.train_step(*batch), number=1, repeat=3))
+    return Plan(*described, seconds)

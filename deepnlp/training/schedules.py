@@ -165,9 +165,10 @@ class Step(Schedule):
     --------
     >>> schedule = Step(factor=0.5, hold=4)
     >>> for epoch in range(6):
-    ...     print(schedule.scale(step=0), end=" ")
+    ...     scale = schedule.scale(step=0)
     ...     schedule.epoch_end(100.0)
-    1.0 1.0 1.0 1.0 0.5 0.25
+    >>> scale
+    0.25
     """
 
     every: Annotated[int, Option(low=1, name="lr_every")] = 1

@@ -82,10 +82,14 @@ class State:
         self.norm_sum += norm
 
     def judge(self, valid: float, higher_is_better: bool = False) -> bool:
-        """Count an epoch; true if its validation is the best so far."""
+        """Count an epoch; true if its validation is the best so far.
+
+        As long as nothing is right, none of several shares of 0 is better: the latest counts.
+        """
         self.epoch += 1
         best = self.best
         is_best = best is None or (valid > best if higher_is_better else valid < best)
+        is_best = is_best or (higher_is_better and valid == best == 0)
         if is_best:
             self.best, self.best_epoch = valid, self.epoch
         self.epochs_without = self.epoch - (self.best_epoch or 0)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from deepnlp import backend
+from deepnlp.backend.threads import slices
 from deepnlp.checkpoint import get_parameters, pack_model, set_parameters
 from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
@@ -22,6 +23,7 @@ from deepnlp.files.archives import write_npz
 from deepnlp.files.writing import finite
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
+from deepnlp.parameter import Parameter
 from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
@@ -49,6 +51,9 @@ class Trainer:
         Passes over the data.
     max_norm : float or None
         Clip the norm of the whole gradient here; 0 for no clipping.
+    accumulate : int
+        Parts into which the rows of a batch are cut: each goes forward and back alone, and their
+        gradients are added up for one update. It takes less memory, and the gradient is the same.
     schedule : Schedule, optional
         A constant learning rate by default.
     early_stop : int, optional
@@ -115,6 +120,7 @@ class Trainer:
         *,
         epochs: Annotated[int, Option(low=1, resume="larger")] = 4,
         max_norm: Annotated[float | None, Option(low=0)] = 0.25,
+        accumulate: Annotated[int, Option(low=1)] = 1,
         schedule: Schedule | None = None,
         early_stop: Annotated[int | None, Option(low=0)] = None,
         checkpoint_every: Annotated[int, Option(low=0, resume="any")] = 500,
@@ -141,6 +147,11 @@ class Trainer:
         self.schedule = Constant() if schedule is None else schedule
         self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
         self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
+        self.accumulate = accumulate
+        carried = {name.split(".")[-1] for name in model.snapshot()} - {"key", "calls"}
+        if accumulate > 1 and carried:
+            kind = f"a {type(model).__name__} carries a state from batch to batch"
+            raise ValueError(f"accumulate should be 1: {kind}, in which a part has no rows")
         self.out, self.overwrite, self.name = out, overwrite, name or self.task.name
         self.progress, self.config = progress, config
         self.hooks, self.test = list(hooks), test
@@ -256,7 +267,7 @@ class Trainer:
             state.add(loss, norm, targets)
             clock.tokens += targets
             name, figure = self.task.training_figure(state.mean_loss)
-            figures = f", {name} {figure_text(figure)}, norm {norm:.2f}, "
+            figures = f"{name} {figure_text(figure)}, norm {norm:.2f}, "
             speed = f"{clock.tokens_per_second:,.0f} tokens/s"
             progress.step(f"epoch {state.epoch + 1}/{self.epochs}", figures + speed)
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
@@ -285,7 +296,7 @@ class Trainer:
         DivergedError
             If either is not finite; the weights are not updated then.
         """
-        loss = self.task.learn(self.model, batch)
+        loss = self._learn(batch)
         for hook in self.hooks:
             hook.after_backward(self.model, self.state.step)
         norm = clip_gradients(self.parameters, self.max_norm or math.inf)
@@ -297,6 +308,22 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.lr = lr
         return loss, norm
+
+    def _learn(self, batch: tuple[Any, ...]) -> Any:
+        """The mean loss of a batch; its gradient, of all its parts, is left in the parameters."""
+        if self.accumulate == 1:
+            return self.task.learn(self.model, batch)
+        loss: Any = 0.0
+        sums: dict[Parameter, Any] = {}
+        for rows in slices(len(batch[0]), -(-len(batch[0]) // self.accumulate)):
+            part = tuple(array[rows] for array in batch)
+            share = self.task.count(part) / max(1, self.task.count(batch))
+            loss = loss + share * self.task.learn(self.model, part)
+            for p in self.parameters:  # the loss is a mean over the targets, so parts are weighted
+                sums[p] = sums[p] + share * p.grad if p in sums else share * p.grad
+        for p, total in sums.items():
+            p.grad = total
+        return loss
 
     def diverged(self, what: str) -> DivergedError:
         """The error that says what is not finite, and what may help.

@@ -69,7 +69,7 @@ def is_number(field: str | bytes) -> bool:
         float(field)
     except ValueError:
         return False
-    return True
+    return "_" not in str(field)  # which stands between digits in Python
 
 
 def read_file(
@@ -206,7 +206,8 @@ def read_text(file: BinaryIO, header: bool | None, notes: list[str]) -> Iterator
         fields = line.split(b" ")
         D = D or sum(1 for _ in takewhile(is_number, reversed(fields[1:])))
         # A word may hold spaces, but nothing like a number after one.
-        if not D or len(fields) <= D or any(map(is_number, fields[1:-D])):
+        is_odd = b"_" in line and not all(map(is_number, fields[-D:]))
+        if not D or len(fields) <= D or is_odd or any(map(is_number, fields[1:-D])):
             numbers = f"{D:,} numbers ({D + 1:,} fields)" if D else "one or more numbers"
             got = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
             raise ValueError(f"line {number}: expected a word and {numbers}, got {got}")
@@ -285,7 +286,7 @@ def read_arrays(
         if not file.is_file():
             raise FileNotFoundError(f"no file {file}: vectors in .npy need both files")
     try:
-        matrix: HostArray = np.lib.format.open_memmap(path, mode="r")
+        matrix: HostArray = np.atleast_1d(np.lib.format.open_memmap(path, mode="r"))
     except Exception as error:  # whatever NumPy makes of the bytes
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is damaged, or no array of NumPy ({reason})") from None

@@ -13,6 +13,9 @@ import deepnlp
 from deepnlp import backend
 from deepnlp.backend import asarray, asnumpy, xp
 from deepnlp.errors import DeepNLPError
+from deepnlp.evaluation import perplexity
+from deepnlp.layers import Affine, Softmax, SoftmaxWithLoss
+from deepnlp.models import RNNLM
 from tests.cases import together
 from tests.strict_backend import MISSING, REFUSED_KEYWORDS, strict
 
@@ -275,3 +278,24 @@ def test_the_stand_in_offers_no_more_than_cupy():
         assert hasattr(cupy.ndarray, name), name
     for name, keywords in REFUSED_KEYWORDS.items():
         assert not keywords & inspect.signature(getattr(cupy, name)).parameters.keys(), name
+
+
+MASKED = np.ma.masked_array(np.ones((2, 3)), mask=[[1, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: asarray(MASKED),
+        lambda: Softmax().forward(MASKED),
+        lambda: [layer := Softmax(), layer.forward(np.ones((2, 3))), layer.backward(MASKED)],
+        lambda: Affine(MASKED),
+        lambda: Affine(np.ones((3, 2))).forward(np.asmatrix(np.ones((2, 3)))),
+        lambda: SoftmaxWithLoss().forward(np.ones((2, 3)), np.ma.masked_array([0, 1])),
+        lambda: perplexity(RNNLM(5, 4, 4), np.ma.masked_array([0, 1, 2], mask=[0, 1, 0])),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_arrays_whose_operators_mean_something_else_are_refused(call):
+    with pytest.raises(TypeError, match=r"should be a plain array, got a (MaskedArray|matrix)"):
+        call()

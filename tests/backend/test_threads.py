@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -175,6 +176,47 @@ def test_an_interrupt_at_any_line_leaves_the_next_results_right():
     threads.use(3)
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
+def test_interrupts_at_random_change_no_later_result(monkeypatch):
+    """Ctrl-C at 500 moments of a training loop by hand: the next gradients have the same bits."""
+    monkeypatch.setattr(products, "SMALLEST_SHARED", 1 << 10)
+    monkeypatch.setattr(products, "ALIGNED", 8)
+    monkeypatch.setattr(products, "WIDTH", 16)
+    threads.use(2)
+    model = RNNLM(50, 16, 16, dropout=0.0)
+    ids = np.random.default_rng(0).integers(0, 50, size=(4, 7))
+
+    def step():
+        model.reset_state()
+        model.forward(ids[:, :-1], ids[:, 1:])
+        model.zero_grad()
+        model.backward()
+        return [parameter.grad.copy() for parameter in model.parameters()]
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    expected, rng, interrupted = step(), random.Random(0), 0
+    earlier = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(500):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3))
+                while True:
+                    step()
+            except KeyboardInterrupt:
+                interrupted += 1
+            for ours, theirs in zip(step(), expected, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+            assert not threads._one_blas_thread._before  # BLAS has its threads back
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
+    assert interrupted == 500
+    time.sleep(0.1)  # the helper may still be on its way to a round that is over
+    in_parallel(Meeting(2), range(2))
+
+
 def test_helpers_that_are_at_work_are_waited_for_before_the_next_round():
     threads.use(2)
     order = []
@@ -197,6 +239,25 @@ def test_another_number_of_threads_from_inside_work():
     threads.use(2)
     in_parallel(lambda _: threads.use(3), range(4))
     assert threads.number() == 3
+
+
+def test_helpers_of_a_pool_that_is_given_up_end_whenever_they_begin():
+    def helpers():
+        return sum(thread.name == "deepnlp" for thread in threading.enumerate())
+
+    threads.use(3)
+    in_parallel(Meeting(3), range(3))
+    given_up = threads._pool
+    threads.use(1)
+    done = []
+    for _ in range(20):  # by a caller that is at work in another thread meanwhile
+        given_up._started = 0
+        given_up.share(done.append, range(5))
+    assert sorted(done) == sorted([*range(5)] * 20)
+    end = time.monotonic() + 20
+    while helpers() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert helpers() == 0
 
 
 def test_where_no_thread_can_be_started_the_caller_works_alone(monkeypatch):
@@ -268,6 +329,19 @@ def test_helpers_see_what_the_caller_set():
 def test_a_child_process_has_helpers_of_its_own():
     threads.use(2)
     in_parallel(Meeting(2), range(2))
+
+    def check():
+        in_parallel(meeting := Meeting(2), range(6))
+        A = np.ones((256, 256), "float32")
+        right = bool((products.product(A, A) == 256).all())
+        return len(meeting.begun) == 2 and right and threads.number() == 2
+
+    assert in_child(check)
+    in_parallel(Meeting(2), range(2))
+
+
+def in_child(check):
+    """Whether a check holds in a process that is forked here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of forking a program with threads
         child = os.fork()
@@ -275,15 +349,63 @@ def test_a_child_process_has_helpers_of_its_own():
         code = 1
         try:
             signal.alarm(30)
-            meeting = Meeting(2)
-            in_parallel(meeting, range(6))
-            A = np.ones((256, 256), "float32")
-            right = bool((products.product(A, A) == 256).all())
-            code = 0 if len(meeting.begun) == 2 and right and threads.number() == 2 else 2
+            code = 0 if check() else 2
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    in_parallel(Meeting(2), range(2))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_fork_while_another_thread_is_inside(setting):
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay():
+        with one_blas_thread():
+            inside.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait(30)
+    assert blas_threads() == {1}
+
+    def check():
+        free = blas_threads() == setting
+        with one_blas_thread():
+            held = blas_threads() == {1}
+        return free and held and blas_threads() == setting
+
+    assert in_child(check)
+    with one_blas_thread():  # by the thread that forks: it is inside in the child too
+        assert in_child(lambda: blas_threads() == {1})
+    leave.set()
+    thread.join()
+    assert blas_threads() == setting
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_fork_inside_work_that_is_shared_out():
+    threads.use(2)
+    meeting, parent, children = Meeting(2), os.getpid(), []
+
+    def fork(piece):
+        meeting(piece)
+        if os.getpid() == parent and not in_helper():
+            children.append(os.fork())
+            if children[-1] == 0:
+                signal.alarm(30)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        in_parallel(fork, range(2))
+    if children[-1] == 0:  # its helper is not there, and nobody waits for it
+        code = 1
+        try:
+            in_parallel(again := Meeting(2), range(4))
+            code = 0 if again.begun.total() == 4 else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[-1], 0)[1]) == 0
 
 
 # --- How many --------------------------------------------------------------------------------
@@ -384,6 +506,37 @@ def test_many_threads_enter_and_leave(setting):
     for thread in several:
         thread.join(timeout=60)
     assert found == {1}
+    assert blas_threads() == setting
+
+
+def test_an_exit_that_an_interrupt_has_skipped_is_made_good_by_the_next_one(setting):
+    def interrupted():
+        one_blas_thread().__enter__()
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        with one_blas_thread(), one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == setting
+
+
+def test_an_iterator_that_stops_inside_holds_nobody_up(setting):
+    def inside():
+        with one_blas_thread():
+            yield
+
+    waiting = inside()
+    next(waiting)
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert next(waiting, None) is None
+    assert blas_threads() == setting
+    with one_blas_thread():
+        assert blas_threads() == {1}
     assert blas_threads() == setting
 
 

@@ -19,7 +19,7 @@ from benchmarks.harness import Entry, race, start, starting_order
 from benchmarks.memory import Growth, host_peak_mb
 from benchmarks.records import Goal, Ratio, Record, ratio
 from benchmarks.settings import Settings, Spec
-from benchmarks.suites import SUITES, scaling
+from benchmarks.suites import SUITES, gpt, scaling
 from benchmarks.suites.profile import costs
 from benchmarks.timing import interleaved_ms
 from deepnlp import kernels
@@ -167,3 +167,8 @@ def test_rounding_to_tf32_is_what_half_an_eleventh_bit_is():
     error = np.abs(rounded.astype(np.float64) / x - 1)
     assert 2**-12 < error.max() <= 2**-11
     np.testing.assert_array_equal(to_tf32(rounded), rounded)
+
+
+def test_keeping_keys_and_values_is_compared_round_by_round():
+    times = {"kept_ms": [2.0, 1.0, 4.0], "anew_ms": [6.0, 4.0, 6.0], "train_ms": [5.0, 5.0, 5.0]}
+    assert str(gpt.by_keeping(Record("deepnlp", "step", {}, times))) == "3.00 (1.50 to 4.00)"

@@ -34,6 +34,8 @@ def answer(entry, settings):
         return {name: {**both(slower, 2 * slower), "parameters": 100.0} for name in names}
     if entry.work in ("generation", "torch_generation"):
         return {"step": {"token_ms": slower * 4 * H / 1000}}
+    if entry.work in ("gpt", "torch_gpt"):
+        return {"step": {**step, "kept_ms": slower, "anew_ms": 9 * slower}}
     if entry.work in ("word2vec", "gensim_word2vec"):
         return {"training": {"words_per_s": 2e5 / slower, "men": 0.2, "wordsim353": 0.1}}
     if entry.work in ("seq2seq", "torch_seq2seq"):

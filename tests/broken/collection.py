@@ -7,6 +7,7 @@ is such a layer with an ``example``, the text that draws its arguments and input
 """
 
 import importlib.util
+import os
 import sys
 import tempfile
 import tomllib
@@ -25,7 +26,7 @@ from deepnlp.examples import Sizes
 from deepnlp.gradcheck import CAUSES
 
 CASES = Path(__file__).parent / "cases"
-SETS = ("first", "second", "museum", "repaired", "unseen")
+SETS = ("first", "second", "third", "museum", "repaired", "unseen")
 SHAPES = 5
 SMALL = (3, 4, 5, 6)
 Arguments = tuple[Any, ...]
@@ -206,8 +207,8 @@ def repeated(rng: np.random.Generator, high: int, *shape: int) -> np.ndarray:
 def load(layer: Layer, edits: tuple[tuple[str, str], ...] = ()) -> Any:
     """A layer with its edits, from a file of its own as a learner's is.
 
-    That is a class, a function that gives a loss and its gradients, or the pair of the functions
-    NAME_forward and NAME_backward.
+    That is a class, a function that gives a loss and its gradients, or its outputs and a function
+    for the backward, or the pair of the functions NAME_forward and NAME_backward.
     """
     source = layer.source
     for right, wrong in edits:
@@ -222,6 +223,16 @@ def load(layer: Layer, edits: tuple[tuple[str, str], ...] = ()) -> Any:
     return getattr(module, f"{layer.name}_forward"), getattr(module, f"{layer.name}_backward")
 
 
+def altered_lines(case: Broken) -> set[int]:
+    """The numbers of the lines of the learner's module that a mistake has changed."""
+    layer = case.family.layer
+    before = layer.module[: layer.module.index(layer.source)]
+    before += layer.source[: layer.source.index(case.right)] if case.right else ""
+    first, kept = before.count("\n") + 1, case.right.splitlines()
+    lines = dict(enumerate(case.wrong.splitlines() or [""], first))
+    return {number for number, line in lines.items() if line not in kept} or set(lines)
+
+
 def make(layer: Layer, arguments: Arguments, edits: tuple[tuple[str, str], ...] = ()) -> Any:
     """The same, a class called with the arguments; functions and a class with ctx take none."""
     made = load(layer, edits)
@@ -232,7 +243,7 @@ def make(layer: Layer, arguments: Arguments, edits: tuple[tuple[str, str], ...] 
 
 def _import(source: str) -> ModuleType:
     """A module of this source, written to a temporary file."""
-    name = f"learner_{next(_number)}"
+    name = f"learner_{os.getpid()}_{next(_number)}"  # processes share the folder
     path = Path(_folder.name) / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from deepnlp.gradcheck import CAUSES
-from tests.broken.collection import Broken, Pair
+from tests.broken.collection import Broken, Pair, altered_lines
 
 Verdict = Literal["right", "weak", "misleading", "unknown", "undetected", "failed"]
 VERDICTS: tuple[Verdict, ...] = ("right", "weak", "misleading", "unknown", "undetected", "failed")
@@ -14,7 +14,7 @@ _WORST_FIRST: tuple[Verdict, ...] = ("misleading", "undetected", "failed", "unkn
 GENERAL = {"term of a sum or product missing", "another value in its place"}
 """These names say what happened but not where: the sentence has to say that."""
 
-LATER = {"not linear in dy", "forward is wrong"}
+LATER = {"gradients exchanged", "not linear in dy", "forward is wrong"}
 """Causes that the checker has learned to name since the sets were frozen."""
 
 
@@ -43,6 +43,32 @@ def points(evidence: str, broken: Broken) -> bool:
     rest = re.sub(r"\[[\d, :]+\]", " ", rest)
     rest = re.sub(r"for -\d+ dy \+ .*", " ", rest)
     return any(re.search(rf"(?<![\w']){re.escape(word)}(?!\w)", rest) for word in broken.place)
+
+
+def located(report: Any, broken: Broken) -> bool:
+    """Whether the report leads to the altered line: it quotes the line, or gives its number.
+
+    Of a statement of several lines each line counts.
+    """
+    right, wrong = set(broken.right.splitlines()), set(broken.wrong.splitlines())
+    return leads_to(told(report), right ^ wrong, altered_lines(broken))
+
+
+def told(report: Any) -> str:
+    """What a report says of its wrong rows: evidence and place of each cause, and the notes."""
+    wrong = [row for row in report.rows if not row.ok]
+    causes = [cause for row in wrong for cause in row.causes] + list(report.causes)
+    texts = [f"{cause.evidence} {cause.place}" for cause in causes]
+    return " ".join([*texts, *(str(row.note) for row in wrong)])
+
+
+def leads_to(text: str, lines: set[str], numbers: set[int]) -> bool:
+    """Whether a text quotes one of the lines of code, or gives one of their numbers."""
+    quoted = [" ".join(line.split()) for line in lines]
+    text = " ".join(text.split())
+    if any(len(line) > 6 and line in text for line in quoted):
+        return True
+    return any(int(n) in numbers for n in re.findall(r"(?:\blines? |:)(\d+)\b", text))
 
 
 def verdict_of_cause(name: str, evidence: str, broken: Broken) -> Verdict:

@@ -15,7 +15,7 @@ from deepnlp.cli.shared import Answer
 from deepnlp.errors import DeepNLPError
 from deepnlp.examples import EXAMPLES, SIZES, Example, Sizes
 from deepnlp.gradcheck import Report, check_gradients
-from deepnlp.gradcheck.own import failures_in_one_line
+from deepnlp.gradcheck.loading import failures_in_one_line
 from tests.broken.collection import (
     CASES,
     Broken,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.broken.collection import Broken, Family, Layer, Pair
-from tests.broken.judge import Verdict, named_of_pair, points, score, verdict
+from tests.broken.judge import Verdict, leads_to, named_of_pair, points, score, verdict
 
 CASE = Broken(
     name="example",
@@ -115,3 +115,9 @@ def test_pair() -> None:
 )
 def test_score_of_five_shapes(verdicts: list[Verdict], expected: Verdict) -> None:
     assert score(verdicts) == expected
+
+
+def test_a_line_is_located_by_its_text_or_its_number():
+    assert leads_to("in line 7, there", {"db = dy"}, {7})
+    assert leads_to("`db = dy.sum()` should be", {"db = dy.sum()"}, {7})
+    assert not leads_to("in line 8, `db = dy` is", {"db = dy.sum()"}, {7})

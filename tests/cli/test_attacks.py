@@ -4,6 +4,8 @@ import gzip
 import json
 import math
 import os
+import subprocess
+import sys
 
 import pytest
 from matplotlib.figure import Figure
@@ -353,3 +355,49 @@ def test_an_archive_that_fills_the_memory(deepnlp, workplace):
 def test_more_memory_than_there_is():
     with pytest.raises(MemoryError, match=r"takes .* GB, and there are|Unable to allocate"):
         uniform((10**9, 10**9), 0.1)
+
+
+RESULTS = ["{}", "[]", "null", '{"status": 3}', '{"status": "finished"}', '{"epochs": 1}', "7", ""]
+RESULTS += ['{"status": "running", "epochs": 1}', '{"status": "finished", "epochs": NaN}']
+
+
+@pytest.mark.parametrize("content", RESULTS)
+def test_a_result_that_says_nothing(deepnlp, workplace, content):
+    (workplace / "run" / "result.json").write_text(content, encoding="utf-8")
+    for command in (
+        ["info", "run"],
+        ["train", "--resume", "run"],
+        ["evaluate", "run"],
+        ["generate", "run", "--length", "2"],
+        ["vectors", "run", "--like", "cat"],
+    ):
+        done = deepnlp(*command)
+        assert done.code in (0, 2)
+        assert done.code == 0 or done.err.count("\n") == 1, done.err
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize("name", ["out.txt", "out.npz"])
+def test_what_is_no_file_is_not_replaced(deepnlp, workplace, kind, name):
+    mine, out = workplace / "mine", workplace / name
+    mine.write_text("mine", encoding="utf-8")
+    if kind == "link":
+        out.symlink_to(mine)
+    else:
+        os.mkfifo(out)
+    before = out.lstat()
+    command = ["export", "run"] if name == "out.txt" else ["import", "v.txt", "--like", "run"]
+    assert deepnlp("export", "run", "--out", "v.txt").code == 0
+    done = deepnlp(*command, "--out", name, "--overwrite")
+    assert done.code == 2
+    assert ("is a symbolic link" if kind == "link" else "it is a device or a pipe") in done.err
+    assert (out.lstat().st_ino, out.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert mine.read_text(encoding="utf-8") == "mine"
+
+
+def test_no_file_is_opened_in_the_encoding_of_the_system(workplace):
+    command = [sys.executable, "-X", "warn_default_encoding", "-m", "deepnlp", *TRAIN]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    warned = [line for line in done.stderr.splitlines() if "EncodingWarning" in line]
+    assert not [line for line in warned if f"deepnlp{os.sep}" in line]

@@ -7,11 +7,13 @@ import shutil
 import numpy as np
 import pytest
 
+from deepnlp import checkpoint
 from deepnlp.datasets import load_corpus
 from deepnlp.evaluation import perplexity, score
 from deepnlp.evaluation.dynamic_evaluation import dynamic_perplexity
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate
+from deepnlp.models import GPT
 from deepnlp.models.ngrams import baselines
 from deepnlp.training import load
 
@@ -149,6 +151,19 @@ def test_score_is_score(deepnlp, run_folder, model):
     assert found["unknown"] == 2
     assert found["words"] == 6
     assert math.log2(found["perplexity"]) == pytest.approx(found["bits_per_word"])
+
+
+def test_score_draws_what_the_heads_of_a_gpt_look_at(deepnlp, run_folder, model, tmp_path):
+    gpt = GPT(len(model.vocab), 8, layers=1, heads=2, context=8)
+    checkpoint.save(tmp_path / "gpt.npz", gpt, model.vocab)
+    picture = tmp_path / "heads.png"
+    arguments = ["the cat saw", "--attention", picture]
+    done = deepnlp("score", tmp_path / "gpt.npz", *arguments)
+    assert done.out.endswith(f"attention: {picture}\n")
+    assert picture.stat().st_size > 0
+    refused = deepnlp("score", run_folder, *arguments)
+    assert refused.code != 0
+    assert "no heads of attention" in refused.err
 
 
 def test_score_shows_a_table_and_marks_unknown_words(deepnlp, run_folder, model):

@@ -28,7 +28,7 @@ def workplace(tmp_path, run_folder, text_file, monkeypatch):
     (tmp_path / "short.txt").write_text("too short", encoding="utf-8")
     (tmp_path / "nul.txt").write_bytes(b"a cat sat\n" * 30 + bytes(4096))
     (tmp_path / "wide.txt").write_bytes("a cat sat\n".encode("utf-16-le") * 30)
-    (tmp_path / "marked.txt").write_bytes("a cat sat\n".encode("utf-16") * 30)
+    (tmp_path / "marked.txt").write_bytes(("a cat sat\n" * 30).encode("utf-16")[:-1])
     (tmp_path / "latin.txt").write_bytes("naïve\n".encode("latin-1") * 30)
     whole = (run_folder / "best.npz").read_bytes()
     (tmp_path / "alone.npz").write_bytes(whole)
@@ -54,7 +54,7 @@ TRAIN = ["train", "--corpus", "cats.txt", "--out", "new", *TINY]
         ([*TRAIN, "--corpus", "latin.txt"], "UTF-8"),
         ([*TRAIN, "--corpus", "nul.txt"], "nul.txt is not UTF-8 text: byte 0x00 at position 300"),
         ([*TRAIN, "--corpus", "wide.txt"], "wide.txt is not UTF-8 text: byte 0x00 at position 1"),
-        ([*TRAIN, "--corpus", "marked.txt"], "marked.txt is not UTF-8 text: byte 0xff"),
+        ([*TRAIN, "--corpus", "marked.txt"], "marked.txt is not UTF-16 text: byte 0x0a"),
         ([*TRAIN, "--min-count", "1000000000"], "min_count is 1000000000, which leaves out every"),
         ([*TRAIN, "--forget-bias", "1e39"], "--forget-bias: should be a number, -1000 or more and"),
         ([*TRAIN, "--lr", "inf"], "--lr: should be a number, above 0"),
@@ -153,7 +153,7 @@ def test_a_backend_that_is_not_installed(deepnlp, workplace, monkeypatch):
     for arguments in (["--backend", "cupy", "info", "run"], ["info", "run", "--backend", "cupy"]):
         done = deepnlp(*arguments)
         assert done.code == 2
-        assert "pip install 'deepnlp[gpu]'" in done.err
+        assert "python -m pip install 'cupy-cuda13x[ctk]'" in done.err
         assert done.err.count("\n") == 1
 
 

@@ -1,7 +1,10 @@
 """``export`` and ``import``: a run written for other programs and read again."""
 
+import json
+
 import pytest
 
+from deepnlp.checkpoint import load
 from tests.cli.conftest import contents
 
 ENDINGS = {"torch": "pt", "safetensors": "safetensors"}
@@ -47,8 +50,6 @@ def test_a_state_dict_from_elsewhere_needs_a_vocabulary(deepnlp, run_folder, tmp
     assert done.code == 2
     assert "names no tokens" in done.err
     assert not back.exists()
-    from deepnlp.checkpoint import load
-
     tokens = load(run_folder).vocab.tokens
     (tmp_path / "tokens.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
     given = (["--like", run_folder], ["--vocab", tmp_path / "tokens.txt", "--tokenizer", "words"])
@@ -57,6 +58,18 @@ def test_a_state_dict_from_elsewhere_needs_a_vocabulary(deepnlp, run_folder, tmp
         out = tmp_path / f"{k}.npz"
         assert deepnlp("import", file, "--out", out, *options).code == 0
         assert deepnlp("score", out, "The cat sat.").out == expected
+
+
+def test_the_tokens_are_a_file_beside_that_for_pytorch(deepnlp, run_folder, tmp_path):
+    pytest.importorskip("torch")
+    done = deepnlp("export", run_folder, "--out", tmp_path / "cats.pt")
+    beside = tmp_path / "cats.vocab.json"
+    assert f"its tokens, in the order of the ids: {beside}" in done.out
+    table = json.loads(beside.read_text(encoding="utf-8"))
+    assert tuple(table["tokens"]) == load(run_folder).vocab.tokens
+    (tmp_path / "cats.pt").unlink()
+    refused = deepnlp("export", run_folder, "--out", tmp_path / "cats.pt")
+    assert f"{beside} exists" in refused.err
 
 
 def test_json(deepnlp, run_folder, tmp_path):

@@ -47,6 +47,7 @@ def test_demonstrations_are_listed(deepnlp):
         "phase",
         "cells",
         "clipping",
+        "depth",
         "memory",
         "tying",
         "skipgram-tying",

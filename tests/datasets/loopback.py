@@ -156,6 +156,31 @@ def dripping(body: bytes, seconds: float) -> Answer:
     return answer
 
 
+def dripped(text: bytes, before=b"", seconds=0.05) -> Answer:
+    """Some bytes as they are, then others by a byte now and then, for ever."""
+
+    def answer(handler):
+        handler.wfile.write(before)
+        while not handler.server.release.is_set():
+            for k in range(len(text)):
+                handler.wfile.write(text[k : k + 1])
+                if handler.server.release.wait(seconds):
+                    return
+
+    return answer
+
+
+def poured(text: bytes, before=b"") -> Answer:
+    """Some bytes, then others again and again, as fast as they are read, for ever."""
+
+    def answer(handler):
+        handler.wfile.write(before)
+        while not handler.server.release.is_set():
+            handler.wfile.write(text)
+
+    return answer
+
+
 # --- Data sets -----------------------------------------------------------------------------------
 
 

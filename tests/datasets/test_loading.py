@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.datasets import Corpus, data_folder, load_corpus
+from deepnlp.datasets import Corpus, data_folder, files, load_corpus
 from deepnlp.text import Vocabulary
 from tests.datasets.conditions import needs
 
@@ -26,11 +26,11 @@ def write_ptb(folder: Path) -> Path:
     return folder
 
 
-def test_a_file_is_words_with_an_end_on_every_line_divided_by_tokens(tmp_path: Path) -> None:
+def test_a_file_is_words_with_an_end_on_every_line_divided_in_order(tmp_path: Path) -> None:
     corpus = load_corpus(write(tmp_path / "cats.txt", LINES * 10))
     words = " ".join(["the cat sat . <eos> <eos> it 's gone , they said . <eos>"] * 10)
     assert " ".join(corpus.vocab.decode(np.concatenate([*corpus.splits.values()]))) == words
-    assert corpus.tokens == {"train": 126, "valid": 7, "test": 7}
+    assert corpus.tokens == {"train": 126, "valid": 8, "test": 6}  # the second cut is behind "It's"
     assert corpus.name == "cats.txt"
     assert all(type(ids) is np.ndarray and ids.dtype == np.int32 for ids in corpus.splits.values())
 
@@ -53,7 +53,7 @@ def test_line_ends_marks_and_missing_last_breaks_change_nothing(tmp_path: Path) 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     text = "a\u2028b\x0cc\x85d\n" * 20
-    corpus = load_corpus(write(tmp_path / "a.txt", text), tokenizer="chars")
+    corpus = load_corpus(write(tmp_path / "a.txt", text), tokens="character")
     assert "".join(corpus.vocab.decode(corpus.train[:8])) == "a\u2028b\x0cc\x85d\n"
 
 
@@ -69,7 +69,7 @@ def test_a_folder_with_named_splits(tmp_path: Path) -> None:
     (tmp_path / "TEST-1.txt.gz").write_bytes(gzip.compress(b"c\n", mtime=0))
     write(tmp_path / "TEST-2.txt", "d\n")
     write(tmp_path / "notes.md", "not this")
-    corpus = load_corpus(tmp_path)
+    corpus = load_corpus(tmp_path, vocab_size=99)
     said = {name: corpus.vocab.decode(ids) for name, ids in corpus.splits.items()}
     assert said == {
         "train": ["a", "b", "c", "<eos>"],
@@ -82,7 +82,7 @@ def test_a_file_that_is_there_packed_and_unpacked_counts_once(tmp_path: Path) ->
     for split in ("train", "dev", "test"):
         write(tmp_path / f"x.{split}.txt", "a b\n")
         (tmp_path / f"x.{split}.txt.gz").write_bytes(gzip.compress(b"c\n", mtime=0))
-    assert load_corpus(tmp_path).tokens == {"train": 3, "valid": 3, "test": 3}
+    assert load_corpus(tmp_path, vocab_size=99).tokens == {"train": 3, "valid": 3, "test": 3}
 
 
 def test_a_folder_of_texts_is_read_in_the_order_of_names(tmp_path: Path) -> None:
@@ -107,8 +107,9 @@ def test_limits_of_the_vocabulary(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", "a a a b b c\n" * 20)
     assert len(load_corpus(path, vocab_size=4).vocab) == 4
     assert "c" not in load_corpus(path, min_count=30).vocab
-    with pytest.raises(ValueError, match="max_size should be 3 or more, got 0"):
-        load_corpus(path, vocab_size=0)
+    assert load_corpus(path, vocab_size=0).vocab == load_corpus(path).vocab
+    with pytest.raises(ValueError, match="max_size should be 3 or more, got 2"):
+        load_corpus(path, vocab_size=2)
 
 
 def test_a_given_vocabulary_encodes_with_its_tokenizer(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_given_vocabulary_encodes_with_its_tokenizer(tmp_path: Path) -> None:
     assert corpus.train[:3].tolist() == [vocab.unk_id, vocab.id("b"), vocab.eos_id]
 
 
-@pytest.mark.parametrize("option", [{"vocab_size": 9}, {"tokenizer": "words"}])
+@pytest.mark.parametrize("option", [{"vocab_size": 9}, {"tokens": "word"}])
 def test_a_given_vocabulary_allows_no_other(tmp_path: Path, option: dict) -> None:
     path = write(tmp_path / "a.txt", "ab\n" * 20)
     vocab = Vocabulary.build("b\n", tokenizer="chars")
@@ -224,7 +225,7 @@ def test_a_split_without_a_target_is_an_error(tmp_path: Path) -> None:
     for name, text in [("train.txt", "a b\n"), ("valid.txt", "a\n"), ("test.txt", "\x1f\n")]:
         write(tmp_path / name, text)
     with pytest.raises(ValueError, match=r"the test split of .* has 1 tokens, expected at least 2"):
-        load_corpus(tmp_path, tokenizer="whitespace")
+        load_corpus(tmp_path, tokens="whitespace", vocab_size=99)
 
 
 @needs("ptb/ptb.train.txt")
@@ -249,3 +250,15 @@ def test_tinyshakespeare_has_the_usual_counts() -> None:
     kinds = set(corpus.vocab.tokens) - {"<unk>"}
     assert len(kinds) == 65
     assert corpus.vocab.detokenize(corpus.vocab.decode(corpus.train[:15])) == "First Citizen:\n"
+
+
+def test_a_folder_with_too_many_files_is_not_read_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_FILES", 3)
+    for k in range(4):
+        (tmp_path / f"{k}.txt").write_text("a cat sat on a mat\n" * 9, encoding="utf-8")
+    with pytest.raises(ValueError, match="holds more than 3 files: name a smaller one"):
+        load_corpus(tmp_path)
+    (tmp_path / "3.txt").unlink()
+    assert sum(load_corpus(tmp_path).tokens.values()) == 27 * 7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -229,3 +230,80 @@ def test_multi30k_keeps_its_splits(name: str, tmp_path: Path) -> None:
     assert [len(part) for part in pairs.splits.values()] == [2000, 1014, 1000]
     english = pairs.train[0][name.split("-")[1:].index("en")]
     assert english == "Two young, White males are outside near many bushes."
+
+
+# --- Files of one's own ------------------------------------------------------------------------
+
+OWN = [(f"Wir haben {k} Katzen.", f'We have {k} "cats", he says.') for k in range(40)]
+
+
+def write_sides(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
+    folder.mkdir(exist_ok=True)
+    for end, side in zip(("de", "en"), zip(*pairs)):
+        write(folder / f"{name}.{end}", "".join(f"{text}\n" for text in side))
+
+
+def test_two_files_whose_lines_belong_together(tmp_path: Path) -> None:
+    plain = load_pairs(write(tmp_path / "a.tsv", "".join(f"{a}\t{b}\n" for a, b in OWN)))
+    write_sides(tmp_path, "talks", OWN)
+    both = load_pairs(f"{tmp_path / 'talks.de'},{tmp_path / 'talks.en'}")
+    assert both.fingerprint == plain.fingerprint
+    turned = load_pairs(f"{tmp_path / 'talks.en'},{tmp_path / 'talks.de'}")
+    assert turned.train[0][::-1] in OWN
+
+
+def test_a_folder_of_pairs(tmp_path: Path) -> None:
+    parts = {"train": OWN[:30], "val": OWN[30:35], "test": OWN[35:]}
+    for split, pairs in parts.items():
+        write_sides(tmp_path / "mt", split, pairs)
+    found = load_pairs(tmp_path / "mt")
+    assert [list(part) for part in found.splits.values()] == list(parts.values())
+    turned = load_pairs(tmp_path / "mt", column="en,de")
+    assert turned.train == [(b, a) for a, b in parts["train"]]
+    for split in parts:
+        write(tmp_path / "mt" / f"{split}.fr", "Un chat.\n" * len(parts[split]))
+    with pytest.raises(ValueError, match=r"train\.de, .*train\.en, .*: say .* --column de,en"):
+        load_pairs(tmp_path / "mt")
+    assert load_pairs(tmp_path / "mt", column="de,en").fingerprint == found.fingerprint
+    with pytest.raises(ValueError, match="expected two files whose lines belong together"):
+        load_pairs(tmp_path / "mt", column="de,es")
+
+
+def test_a_table_of_pairs(tmp_path: Path) -> None:
+    plain = load_pairs(write(tmp_path / "a.tsv", "".join(f"{a}\t{b}\n" for a, b in OWN)))
+    escaped = "".join('"{}","{}"\n'.format(a, b.replace('"', '""')) for a, b in OWN)
+    path = write(tmp_path / "a.csv", f"de,en\n{escaped}")
+    assert load_pairs(path, column="de,en").fingerprint == plain.fingerprint
+    with pytest.raises(ValueError, match=r"columns de, en: .*source and target.*--column de,en"):
+        load_pairs(path)
+    lines = "".join(json.dumps({"id": 1, "en": b, "de": a}) + "\n" for a, b in OWN)
+    path = write(tmp_path / "a.jsonl", lines)
+    assert load_pairs(path, column="de,en").fingerprint == plain.fingerprint
+
+
+def test_pairs_can_keep_their_capital_letters(tmp_path: Path) -> None:
+    pairs = load_pairs(write(tmp_path / "cats.tsv", lines(40)), keep_case=True)
+    assert "We" in pairs.source_vocab
+    assert pairs.target_vocab.tokenizer == "cased"
+
+
+def test_each_side_learns_its_own_byte_pairs() -> None:
+    pairs = load_pairs("dates", examples=400, tokens="bpe", vocab_size=300)
+    assert [len(vocab) for vocab in pairs.vocabs] == [300, 300]
+    assert pairs.source_vocab.tokens != pairs.target_vocab.tokens
+    (source, target), (_, date) = pairs.encoded("valid")[0], pairs.valid[0]
+    assert pairs.target_vocab.detokenize(pairs.target_vocab.decode(target)) == date
+    assert len(target) < len(date)
+    assert pairs.target_vocab.eos_id not in target
+    again = load_pairs("dates", examples=400, vocabs=pairs.vocabs)
+    assert [a.tolist() for a in again.encoded("valid")[0]] == [source.tolist(), target.tolist()]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \t \n\n"])
+def test_blank_lines_at_the_end_of_a_file_are_no_pairs(tmp_path, end):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(f"a{k}\tb{k}" for k in range(40)) + end, encoding="utf-8")
+    assert sum(map(len, load_pairs(path).splits.values())) == 40
+    path.write_text("a\tb\n\nc\td\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 2: expected a source and a target"):
+        load_pairs(path)

@@ -62,7 +62,7 @@ def test_it_is_mostly_plain_english(corpus: Corpus) -> None:
 
 def test_other_sizes_and_characters(part: Corpus) -> None:
     assert len(load_corpus("pydocs", vocab_size=300).vocab) == 300
-    letters = load_corpus("pydocs", tokenizer="chars")
+    letters = load_corpus("pydocs", tokens="character")
     assert letters.vocab.token(letters.vocab.eos_id) == "\n"
     assert letters.tokens["train"] > 3 * part.tokens["train"]
 
@@ -135,6 +135,7 @@ def test_markup_and_code_are_left_out(text: str, expected: list[str]) -> None:
 def test_what_splits_share_stays_in_the_test_split() -> None:
     shared, only = tuple("abcdef"), tuple("ghijkl")
     kept = keep_once(
-        {"train": [shared, only, only], "valid": [shared, ("a",)], "test": [shared, ("a",)]}
+        {"train": [shared, only, only], "valid": [shared, ("a",)], "test": [shared, ("a",)]},
+        key=tuple,
     )
     assert kept == {"train": [only], "valid": [("a",)], "test": [shared, ("a",)]}

@@ -1,6 +1,8 @@
 """Fetching from servers that are slow, break off, lie, redirect or change their files."""
 
 import hashlib
+import os
+import re
 import socket
 import time
 
@@ -13,9 +15,11 @@ from tests.datasets.fixtures import BODY, PATH, names_in
 from tests.datasets.loopback import (
     CERTIFICATE,
     broken,
+    dripped,
     dripping,
     endless,
     plain_set,
+    poured,
     redirect,
     stalled,
     status,
@@ -137,6 +141,32 @@ def test_a_link_in_place_of_a_part_is_not_followed(get, tmp_path_factory):
     get.partial.symlink_to(secret)
     get(whole(BODY))
     assert secret.read_bytes() == b"mine"
+
+
+def test_what_a_part_shares_by_a_hard_link_is_not_written(get, tmp_path_factory):
+    mine = tmp_path_factory.mktemp("elsewhere") / "mine"
+    mine.write_bytes(BODY[:HALF])
+    get.partial.hardlink_to(mine)
+    get(whole(BODY))
+    assert mine.read_bytes() == BODY[:HALF]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+def test_a_pipe_in_place_of_a_part_or_the_lock(get, server):
+    os.mkfifo(get.partial)
+    get(whole(BODY))
+    lock = get.folder / ".fetch.lock"
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(
+        DeepNLPError, match=r"cannot fetch made into .*\.fetch\.lock: No such device"
+    ):
+        get(whole(BODY))
+    lock.unlink()
+    get.file.unlink()
+    os.mkfifo(get.file)
+    with pytest.raises(ValueError, match="it is a device or a pipe, and no file"):
+        get(whole(BODY))
 
 
 # --- Lies ----------------------------------------------------------------------------------------
@@ -267,6 +297,76 @@ def test_a_server_that_never_answers(get, server):
 def test_a_server_that_drips(get):
     with pytest.raises(DeepNLPError, match=r"is too slow: \d+ bytes in 0.3 seconds"):
         get(dripping(BODY, 0.02), timeout=SOON)
+
+
+STATUS = b"HTTP/1.1 200 OK\r\n"
+CHUNKS = STATUS + b"Transfer-Encoding: chunked\r\n\r\n"
+LAST = b"%x\r\n%s\r\n0\r\n" % (len(BODY), BODY)  # all the bytes, and the last chunk
+FOREVER = {
+    "status line": (b"HTTP/1.1 200 OK", b""),
+    "header": (b"a", STATUS + b"X: "),
+    "headers": (b"a: b\r\n", STATUS),
+    "continue": (b"HTTP/1.1 100 Continue\r\n\r\n", b""),
+    "chunk size": (b"0", CHUNKS),
+    "chunk extension": (b"a", CHUNKS + b"5;"),
+    "chunks": (b"1\r\na\r\n", CHUNKS),
+}
+
+
+@pytest.mark.parametrize("way", [dripped, poured])
+@pytest.mark.parametrize("where", FOREVER)
+def test_no_part_of_an_answer_lasts_for_ever(get, where, way):
+    """Neither a byte now and then nor what never ends."""
+    start = time.monotonic()
+    why = r"is too slow|sends more than|no whole HTTP"
+    with pytest.raises(DeepNLPError, match=why):
+        get(way(*FOREVER[where]), timeout=SOON)
+    assert time.monotonic() - start < 5  # some tries, each of 0.3 s
+
+
+@pytest.mark.parametrize("where", ["status line", "continue", "chunk size"])
+def test_what_stands_beside_the_bytes_counts_too(get, where):
+    said = refused(get, dripped(*FOREVER[where]), timeout=SOON)
+    assert re.search(r"is too slow: \d+ bytes in 0.3 seconds", said)
+
+
+@pytest.mark.parametrize("way", [dripped, poured])
+def test_what_follows_the_bytes_is_left(get, way):
+    get(way(b"a: b\r\n", CHUNKS + LAST), timeout=SOON)
+
+
+def test_a_good_file_in_chunks(get):
+    chunks = [BODY[k : k + 100] for k in range(0, len(BODY), 100)]
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+    get(lambda handler: handler.wfile.write(CHUNKS + body + b"0\r\nSeen: all\r\n\r\n"))
+
+
+@pytest.mark.parametrize("head", [b"", b"Content-Length: 1000000000000\r\n", CHUNKS[len(STATUS) :]])
+def test_the_body_of_a_redirect_is_not_read(get, server, head):
+    server.serve("/there", whole(BODY))
+    there = f"HTTP/1.1 302 Found\r\nLocation: {server.address}/there\r\n".encode()
+    get(poured(b"1\r\na\r\n", there + head + b"\r\n"))
+
+
+def test_a_redirect_of_this_machine_to_https(get, server, secure, monkeypatch):
+    secure.serve("/there", whole(BODY))
+    there = redirect(f"{secure.address}/there")
+    assert "its certificate is not valid" in refused(get, there)
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    get(there)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://127.0.0.1:1/", "https://[::1/", "https://127.0.0.1:x/"]
+)
+def test_a_redirect_to_https_that_leads_to_nothing(get, address):
+    refused(get, redirect(address))
+
+
+def test_a_server_that_drips_after_a_quick_start(get):
+    quick = b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY[:5000]
+    with pytest.raises(DeepNLPError, match=r"is too slow: \d+ bytes in 0.3 seconds"):
+        get(dripped(b"a", STATUS + quick), timeout=SOON)
 
 
 def test_a_slow_server_that_is_quick_enough(get):

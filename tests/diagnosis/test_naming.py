@@ -19,6 +19,7 @@ MUSEUM = {case.name: case for case in read("museum").cases}
 BESIDES = {
     "another value in its place",
     "forward is wrong",
+    "gradients exchanged",
     "not a number",
     "not linear in dy",
     "second backward not refused",
@@ -103,7 +104,7 @@ def test_a_cause_that_coincides_counts_only_in_such_a_shape():
         ("GRUForgetsShortcut", ["h_prev", "z * h_prev"]),
         ("TimeRNNStopsEarly", ["step 0"]),
         ("AffineMeanWeight", ["params[0]", "1/N"]),
-        ("TanhOfX", ["np.tanh(x)", "1 - x^2"]),
+        ("TanhOfX", ["np.tanh(x)", "1 - x**2"]),
         ("TiedForgetsLookup", ["gradient of E", "np.tanh(self.E[ids])"]),
         ("LSTMSigmoidEverywhere", ["np.tanh(g)", "sigmoid"]),
     ],

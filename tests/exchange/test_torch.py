@@ -1,5 +1,6 @@
 """The file of PyTorch in PyTorch: the module of the page, its scores, and files from elsewhere."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -264,3 +265,53 @@ def test_safetensors_with_the_names_of_pytorch(tmp_path):
     safetensors.save_file(module.state_dict(), tmp_path / "theirs.safetensors")
     read = read_model(tmp_path / "theirs.safetensors", vocab=VOCAB)
     np.testing.assert_allclose(ours(read), scores(module), rtol=0, atol=1e-11)
+
+
+def rewritten(path, **tensors):
+    """The file of a small model with other tensors in place of its own."""
+    model = model_of("lstm tied")
+    write_model(path, model)
+    state = torch.load(path, weights_only=True)
+    for name, change in tensors.items():
+        state[name.replace("__", ".")] = change(state[name.replace("__", ".")])
+    torch.save(state, path)
+    return model
+
+
+def test_a_tensor_with_its_negative_bit_is_read(tmp_path):
+    model = rewritten(tmp_path / "m.pt", decoder__bias=lambda b: (-b)._neg_view())
+    assert torch.load(tmp_path / "m.pt", weights_only=True)["decoder.bias"].is_neg()
+    read = read_model(tmp_path / "m.pt")
+    np.testing.assert_array_equal(read.output.b.value, model.output.b.value)
+
+
+def test_a_tensor_without_numbers_is_named(tmp_path):
+    rewritten(tmp_path / "m.pt", decoder__bias=lambda b: b.to("meta"))
+    with pytest.raises(DeepNLPError, match=r"m\.pt is damaged, or no state_dict of PyTorch"):
+        read_model(tmp_path / "m.pt")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"counts": [-1] * V},
+        {"counts": [1.5] * V},
+        {"counts": [2**63] * V},
+        {"counts": {}},
+        {"tokens": None},
+        {"tokens": [1] * V},
+        {"tokenizer": []},
+        None,
+    ],
+    ids=str,
+)
+def test_a_vocabulary_that_a_checkpoint_could_not_hold_is_refused(wrong, tmp_path):
+    path = tmp_path / "m.pt"
+    write_model(path, model_of("lstm tied"))
+    state = torch.load(path, weights_only=True)
+    meta = json.loads(state._metadata[""]["deepnlp"])
+    meta["vocab"] = 7 if wrong is None else meta["vocab"] | wrong
+    state._metadata[""]["deepnlp"] = json.dumps(meta)
+    torch.save(state, path)
+    with pytest.raises(DeepNLPError, match=r"m\.pt: vocab should have tokens, as many counts"):
+        read_model(path)

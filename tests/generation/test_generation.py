@@ -27,7 +27,7 @@ from deepnlp.generation.sampling import BLOCK, FIRST_NUCLEUS
 from deepnlp.layers import Embedding, TimeAffine, TimeGRU, TimeLSTM
 from deepnlp.models import RNNLM, SimpleRNNLM
 from deepnlp.models.language_model import LanguageModel
-from deepnlp.text import Vocabulary
+from deepnlp.text import BPE, Vocabulary
 from tests.cases import together
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", '"']
@@ -692,6 +692,27 @@ def test_pieces_of_a_line_longer_than_what_is_kept():
     vocab = Vocabulary.build(["a", "."])
     ids = vocab.encode(["a"] * (3 * LINE_MEMORY) + ["."]).tolist()
     assert "".join(text_pieces(vocab, [], ids)) == "a " * (3 * LINE_MEMORY - 1) + "a."
+
+
+def test_a_letter_of_several_tokens_is_a_piece_when_it_is_whole():
+    bpe = BPE([("Ã", "©")])  # é is one token, and the others are a byte each
+    vocab = Vocabulary.build([], tokenizer=bpe)
+    ids = vocab.encode(bpe.split("é→é\n貓!")).tolist()
+    pieces = list(text_pieces(vocab, ["a"], ids))
+    assert pieces == ["a", "é", "", "", "→", "é", "\n", "", "", "貓", "!"]
+    assert "".join(text_pieces(vocab, ["a"], ids[:-2])) == "aé→é\n\ufffd"
+    broken = vocab.encode([*bpe.split("貓")[:2], "a", "ÿ", *bpe.split("→")]).tolist()
+    assert "".join(text_pieces(vocab, [], broken)) == "\ufffda\ufffd→"
+
+
+def test_a_line_of_byte_pairs_ends_with_any_token_that_holds_a_line_break():
+    vocab = Vocabulary.build([], tokenizer=BPE([("Ċ", "Ċ")]))
+    model = RNNLM(len(vocab), 4, 4)
+    model.vocab = vocab
+    model.output.b.value[vocab.id("ĊĊ")] = 100
+    assert list(generate_ids(model, [1], 5, stop_at_eos=True, seed=0)) == [vocab.id("ĊĊ")]
+    assert generate_many(model, ["a", "b"], 5, stop_at_eos=True) == ["a\n\n", "b\n\n"]
+    assert generate(model, "a", 5, stop_at_eos=True) == "a\n\n"
 
 
 def test_lines_of_a_prompt_end_with_eos():

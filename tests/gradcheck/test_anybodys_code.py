@@ -1,5 +1,7 @@
 """The conventions of books and courses."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -411,3 +413,19 @@ def test_a_right_gradient_of_a_wrong_forward_is_told():
     report = check_gradients(BookAffine(W, b), x, reference=lambda x: (x @ W + b).T)
     assert "shape (5, 3)" in str(report)
     assert not report.ok
+
+
+def test_an_object_that_cannot_be_copied_is_told_why():
+    class Locked:
+        def __init__(self):
+            self.W, self.guard = np.ones(3), threading.Lock()
+
+        def forward(self, x):
+            return x * self.W
+
+        def backward(self, dy):
+            return dy * self.W
+
+    expected = r"the attribute guard of this Locked cannot be copied \(cannot pickle '_thread.lock'"
+    with pytest.raises(TypeError, match=expected):
+        check_gradients(Locked(), np.ones((2, 3)))

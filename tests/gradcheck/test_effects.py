@@ -1,5 +1,6 @@
 """A check does nothing but what the learner's own code does, and not much more often."""
 
+import ast
 import os
 import random
 import shutil
@@ -9,16 +10,11 @@ import threading
 import numpy as np
 import pytest
 
-from deepnlp.diagnosis import naming
+from deepnlp.diagnosis.rewriting.evaluator import Evaluated, Evaluator, Frame
+from deepnlp.diagnosis.rewriting.guard import LimitError
 from deepnlp.gradcheck import check_gradients
 
 LOG = []
-
-
-@pytest.fixture(autouse=True)
-def long_search(monkeypatch):
-    """Time enough to find the line, also beside a busy process."""
-    monkeypatch.setattr(naming, "SECONDS_BESIDE", 10.0)
 
 
 class Affine:
@@ -90,6 +86,7 @@ class Maps(Affine):
 
 
 EFFECTS = [Removes, Saves, Writes, Appends, Draws, Maps]
+ON_COPIES = [Appends]  # a changed form appends to a copy
 
 
 def count_runs(call):
@@ -117,12 +114,14 @@ def test_what_has_effects_runs_as_it_is_and_few_times(tmp_path, kind):
     layer.backward(np.ones((3, 5)))
     before = sorted(path.name for path in tmp_path.iterdir())
     reports = []
+    logged = len(LOG)
     runs = count_runs(lambda: reports.append(check_gradients(layer, x)))
+    assert len(LOG) - logged in (0, runs)
     assert not reports[0].ok
     assert runs <= 12
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert (tmp_path / "thesis.npy").read_bytes() == b"four years of work"
-    assert not by_line(reports[0])  # no other form was run
+    assert by_line(reports[0]) is (kind in ON_COPIES)  # no other form was run
 
 
 def test_what_only_computes_is_told_by_its_line():
@@ -158,6 +157,66 @@ def test_a_loop_that_a_change_makes_endless_ends():
             return dout @ W.T
 
     assert by_line(check_gradients(Unbroadcast(), np.ones((3, 4))))
+
+
+class Fills(Affine):
+    """A change of a size could ask for more memory than there is."""
+
+    def effect(self, dout):
+        n = len(dout)
+        self.total = np.zeros((n, 10**5)).sum() + len([0] * n**3) + (2**n) ** n
+
+
+class Strides(Affine):
+    """A change of a stride could reach beyond the array."""
+
+    def effect(self, dout):
+        rows = np.lib.stride_tricks.as_strided(dout, (3, 5), dout.strides)
+        self.total = float(rows.sum())
+
+
+class Recurses(Affine):
+    def effect(self, dout, depth=3):
+        if depth > 0:
+            self.effect(dout, depth - 1)
+
+
+@pytest.mark.parametrize("kind", [Fills, Strides, Recurses])
+def test_changed_forms_have_limits(kind):
+    assert by_line(check_gradients(kind(), np.ones((3, 4))))
+
+
+def test_what_a_view_by_strides_must_not_reach_is_refused():
+    x = np.ones((3, 4))
+    guard = Evaluator().guard
+    as_strided = np.lib.stride_tricks.as_strided
+    assert guard.call(as_strided, [x, (2, 4), x.strides], {}).shape == (2, 4)
+    for shape, strides in (((4, 4), x.strides), ((3, 4), (64, 8)), ((3, 4), (-32, 8))):
+        with pytest.raises(LimitError):
+            guard.call(as_strided, [x, shape, strides], {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.zeros((10**6, 10**6))", "np.eye(10**6)", "np.arange(0, 1e12)", "np.arange(0, 1, 1e-12)",
+        "[0] * 10**12", "10 ** 10**9", "1 << 10**12", "np.tile(x, 10**9)", "np.outer(y, y)",
+        "y[:, None] * y", "np.bincount([10**12])", "list(range(10**12))", "np.repeat(x, 10**10)",
+        "np.pad(x, 10**6)", "x.repeat(10**10)", "np.einsum('i,j->ij', y, y)",
+        "y[:, None] @ y[None]", "np.linspace(0, 1, 10**10)",
+        "np.zeros_like(x, shape=(10**6, 10**6))", "np.fft.fft(y, 10**10)", "pow(10, 10**9)",
+        "np.add.outer(y, y)", "'a' * 10**12",
+    ],
+)  # fmt: skip
+def test_what_takes_too_much_memory_is_refused(text):
+    function = eval(f"lambda x, y: {text}", {"np": np})
+    evaluator = Evaluator()
+    tree = ast.parse(text, mode="eval").body
+    frame = Frame(Evaluated(evaluator, ast.parse("lambda: 0").body[0].value, function), {})
+    frame.names.update(x=np.ones((3, 4)), y=np.ones(100_000))
+    evaluator.guard.most = 1_000_000
+    with pytest.raises(LimitError):
+        evaluator.value(tree, frame)
 
 
 def test_an_exit_is_an_error_of_the_checked_code():

@@ -1,4 +1,4 @@
-"""Which backwards do nothing but compute: cases written before the judge was run on them."""
+"""Which backwards are evaluated: those that do nothing but compute, or write to copies."""
 
 import functools
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.diagnosis.rewriting.functions import codes_run
-from deepnlp.diagnosis.rewriting.purity import only_compute
+from deepnlp.diagnosis.rewriting.evaluator import Evaluator
+from deepnlp.diagnosis.rewriting.trials import Trials
 from deepnlp.gradcheck.subject import Subject
 
 LOG, COUNTS, RECENT = [0], {}, deque()
@@ -177,9 +177,10 @@ class Sorts(Base):
 
 
 EFFECTS = [
-    MapsOverFiles, Reduces, AsksForAFunction, Unlinks, Starts, ToFile, Pickles, Streams, Aliases,
-    AliasedEntry, OfTheClass, OfItsClass, Calls, Shuffles, Warns, Remembers,
+    MapsOverFiles, Reduces, AsksForAFunction, Unlinks, Starts, ToFile, Pickles, Streams,
+    OfTheClass, OfItsClass, Shuffles, Warns,
 ]  # fmt: skip
+ON_COPIES = [Aliases, AliasedEntry, Calls, Remembers]
 PURE = [Helps, Comprehends, OwnContainers, Nested, Maps, Namespaces, Raises, Sorts]
 
 
@@ -187,13 +188,19 @@ def computes(kind):
     subject, rng = Subject(kind(), [np.ones((4, 3))], {}, []), np.random.default_rng(0)
     subject.draw_states(rng)
     subject.draw_weights(rng)
-    own, forward = codes_run(subject)
-    return only_compute(own, own | forward)
+    return not Trials(subject, Evaluator()).error
 
 
 @pytest.mark.parametrize("kind", EFFECTS)
 def test_an_effect_is_seen(kind):
     assert not computes(kind)
+
+
+@pytest.mark.parametrize("kind", ON_COPIES)
+def test_what_a_module_holds_is_written_to_in_a_copy(kind):
+    before = list(LOG), dict(COUNTS), list(RECENT)
+    assert computes(kind)
+    assert (list(LOG), dict(COUNTS), list(RECENT)) == before
 
 
 @pytest.mark.parametrize("kind", PURE)

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib.util
+import json
 import subprocess
 import sys
 
@@ -79,3 +80,14 @@ def test_a_script_lists_its_options(path):
     )
     for field in dataclasses.fields(load(path).Config):
         assert f"--{field.name.replace('_', '-')}" in run.stdout
+
+
+def test_the_page_on_gpt_and_lstm_says_what_its_logs_say():
+    module = load(CHAPTERS / "ch11_a_small_gpt/gpt_against_lstm.py")
+    results = FOLDER.parent / "docs/results"
+    page = (results / "gpt-against-lstm.md").read_text(encoding="utf-8")
+    logs = sorted((results / "gpt-against-lstm").glob("*.json"))
+    assert len(logs) == 2
+    for path in logs:
+        for row in module.rows(json.loads(path.read_text(encoding="utf-8"))):
+            assert f"| {' | '.join([path.stem, *row])} |" in page

@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import json
 import re
 
 import nbformat
@@ -73,6 +74,34 @@ def test_a_notebook_was_run_from_top_to_bottom_in_its_full_form(source):
     pictures = [o for cell in cells for o in cell.outputs if "image/png" in o.get("data", {})]
     assert len(pictures) >= 3
     assert not any("short form" in plain_text(o) for cell in cells for o in cell.outputs)
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_every_figure_has_an_alternative_text(source):
+    for cell in code(committed(source)):
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                assert re.match(r"Figure: \S.{5,}\.$", output.metadata["image/png"]["alt"])
+
+
+@pytest.mark.parametrize("source", LESSONS, ids=IDS)
+def test_a_lesson_needs_no_file_of_the_checkout(source):
+    """So that it runs where only the package is installed."""
+    for cell in code(committed(source)):
+        assert "../" not in cell.source
+        assert "read_text" not in cell.source
+
+
+def test_lesson_7_has_the_perplexities_of_the_logs():
+    cell = next(c for c in code(read(LESSONS[6])) if c.source.startswith("glove = {"))
+    names = {"bars": lambda *_, **__: None}
+    exec(cell.source, names)
+    starts = {"random": "none", "GloVe, frozen": "frozen", "GloVe, trained": "trained"}
+    for name, ties in names["glove"].items():
+        for tie, shown in ties.items():
+            run = FOLDER.parent / f"docs/results/glove/{starts[name]}-{tie}-50-0/result.json"
+            logged = json.loads(run.read_text(encoding="utf-8"))["perplexity"]["valid"]
+            assert shown == round(logged, 2)
 
 
 @pytest.mark.parametrize("source", LESSONS, ids=IDS)

@@ -602,3 +602,14 @@ def test_a_learning_rate_is_finite(name, wrong):
         MAKE[name](parameters(), lr=wrong)
     with pytest.raises(ValueError, match="weight_decay should be finite and 0 or more"):
         MAKE[name](parameters(), weight_decay=wrong)
+
+
+@pytest.mark.parametrize("max_norm", [1e-30, 1e-40, 1e-44])
+@pytest.mark.parametrize("size", [1.0, 1e10, 1e18])
+def test_a_bound_far_below_the_norm_keeps_its_digits(max_norm, size):
+    """The factor is below the smallest numbers of float32; the gradients need not be."""
+    W = Parameter(np.zeros(2, "float32"))
+    W.accumulate(np.array([3, 4], "float32") * np.float32(size))
+    clip_gradients([W], max_norm)
+    expected = np.array([0.6, 0.8]) * max_norm / (1 + 1e-6 / (5 * size))
+    np.testing.assert_allclose(W.grad, expected, rtol=1e-6, atol=np.finfo("f4").smallest_subnormal)

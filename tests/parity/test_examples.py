@@ -115,6 +115,56 @@ def word2vec(p, text, windows, centres, negatives=None, *, skip, mean=False):
     return cross_entropy(h[n, i] @ W.T, text[n, j])
 
 
+def swiglu(x):
+    a, b = x.chunk(2, dim=-1)
+    return F.silu(a) * b
+
+
+def feed_forward(activation):
+    def reference(p, x):
+        h = activation(F.linear(x, p["layers.0.W"].T, p.get("layers.0.b")))
+        return F.linear(h, p["layers.2.W"].T, p.get("layers.2.b"))
+
+    return reference
+
+
+def rotated(x):
+    """Complex numbers a + ib of the two halves, times e^(i t theta): (..., T, d)."""
+    T, d = x.shape[-2:]
+    theta = 10000.0 ** (-2 * torch.arange(d // 2, dtype=torch.float64) / d)
+    turn = torch.polar(torch.ones(T, d // 2, dtype=torch.float64), torch.arange(T)[:, None] * theta)
+    a, b = x.chunk(2, dim=-1)
+    turned = torch.complex(a, b) * turn
+    return torch.cat([turned.real, turned.imag], dim=-1)
+
+
+def attention(heads, causal=False, rotary=False, **options):
+    """torch's scaled_dot_product_attention between the four maps of its MultiheadAttention."""
+
+    def cut(x):
+        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+    def linear(p, name, x):
+        return F.linear(x, p[f"{name}.W"].T, p.get(f"{name}.b"))
+
+    def reference(p, x, *others):
+        memory, mask = (*others, None)[:2] if "query.W" in p else (None, *others, None)[:2]
+        if memory is None:
+            q, k, v = map(cut, linear(p, "qkv", x).chunk(3, dim=-1))
+        else:
+            q = cut(linear(p, "query", x))
+            k, v = map(cut, linear(p, "memory", memory).chunk(2, dim=-1))
+        q, k = (rotated(q), rotated(k)) if rotary else (q, k)
+        allowed = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)
+        allowed = (allowed.tril() if causal else allowed)[None, None]
+        if mask is not None:
+            allowed = allowed & (mask[:, None] if mask.ndim == 3 else mask[:, None, None])
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, **options)
+        return linear(p, "output", y.transpose(1, 2).flatten(-2))
+
+    return reference
+
+
 REFERENCES = {
     "MatMul": affine,
     "Affine": affine,
@@ -123,6 +173,22 @@ REFERENCES = {
     "TimeAffine no bias": affine,
     "Sigmoid": lambda p, x: torch.sigmoid(x),
     "RMSNorm": lambda p, x: F.rms_norm(x, p["g"].shape, p["g"], eps=1e-6),
+    "LayerNorm": lambda p, x: F.layer_norm(x, p["g"].shape, p["g"], p["b"]),
+    "LayerNorm no bias": lambda p, x: F.layer_norm(x, p["g"].shape, p["g"]),
+    "GELU": lambda p, x: F.gelu(x),
+    "GELU tanh": lambda p, x: F.gelu(x, approximate="tanh"),
+    "SiLU": lambda p, x: F.silu(x),
+    "SwiGLU": lambda p, x: swiglu(x),
+    "PositionalEmbedding": lambda p, x: x + p["P"],
+    "RotaryPositions": lambda p, x: rotated(x),
+    "FeedForward": feed_forward(F.gelu),
+    "FeedForward swiglu": feed_forward(swiglu),
+    "MultiHeadAttention": attention(4, causal=True),
+    "MultiHeadAttention mask": attention(2, scale=0.7),
+    "MultiHeadAttention mask by query": attention(2),
+    "MultiHeadAttention causal": attention(1, causal=True),
+    "MultiHeadAttention rotary": attention(2, causal=True, rotary=True),
+    "CrossAttention": attention(4),
     "Tanh": lambda p, x: torch.tanh(x),
     "ReLU": lambda p, x: torch.relu(x),
     "Softmax": lambda p, x: torch.softmax(x, dim=-1),

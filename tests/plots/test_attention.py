@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepnlp.plots import attention_map
+from deepnlp.plots import attention_heads, attention_map
 
 
 def weights(T: int, S: int) -> np.ndarray:
@@ -64,3 +64,41 @@ def test_rows_are_written_tokens_from_the_top() -> None:
 def test_weights_of_another_shape(shape: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match=r"weights should have shape \(T, S\) = \(2, 3\)"):
         attention_map(["a", "b", "c"], ["x", "y"], np.zeros(shape))
+
+
+def causal(blocks: int, heads: int, T: int) -> np.ndarray:
+    made = np.tril(np.random.default_rng(0).random((blocks, heads, T, T)))
+    return made / made.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(("blocks", "heads", "T"), [(1, 1, 1), (2, 3, 5), (4, 2, 24)])
+def test_each_head_has_its_map(blocks: int, heads: int, T: int, tmp_path: Path) -> None:
+    weights, path = causal(blocks, heads, T), tmp_path / "heads.svg"
+    figure = attention_heads([*"ab \ncdefghijklmnopqrstuv"][:T], weights, path=path)
+    assert path.stat().st_size > 0
+    maps = [axes.images[0].get_array() for axes in figure.axes[:-1]]  # the last is the scale
+    assert len(maps) == blocks * heads
+    for drawn, expected in zip(maps, weights.reshape(-1, T, T), strict=True):
+        np.testing.assert_array_equal(drawn, expected)
+    figure.draw_without_rendering()
+    rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert rows == [*"ab␣", "end", *"cdefghijklmnopqrstuv"][:T]
+
+
+def test_words_below_the_maps_of_heads_do_not_overlap() -> None:
+    figure = attention_heads(["the", "incomprehensibilities", "of", "cats"], causal(2, 3, 4))
+    figure.draw_without_rendering()
+    lowest = [label for axes in figure.axes[3:6] for label in axes.get_xticklabels()]
+    assert len(lowest) == 12
+    assert not overlaps([label.get_window_extent() for label in lowest])
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 3, 4), (0, 2, 3, 3)])
+def test_heads_need_square_weights(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"should have shape \(blocks, heads, T, T\) with T = 3"):
+        attention_heads([*"abc"], np.ones(shape))
+
+
+def test_the_heads_of_a_long_text_could_not_be_read() -> None:
+    with pytest.raises(ValueError, match="at most 64 tokens can be read, got 65"):
+        attention_heads(["a"] * 65, causal(1, 1, 65))

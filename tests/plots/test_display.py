@@ -34,4 +34,4 @@ def test_in_a_notebook_a_figure_becomes_a_picture(monkeypatch):
     picture, size = formatter.printers[Figure](Figure(figsize=(3.0, 2.0)))
     assert picture.startswith(b"\x89PNG")
     assert struct.unpack(">II", picture[16:24]) == (480, 320)  # 160 pixels an inch
-    assert size == {"width": 288, "height": 192}  # shown at 96 an inch
+    assert size == {"width": 288, "height": 192, "alt": "Figure."}  # shown at 96 an inch

@@ -3,6 +3,7 @@
 Finds are kept as explicit examples.
 """
 
+import functools
 import gzip
 import importlib.util
 import io
@@ -10,6 +11,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +25,13 @@ from deepnlp.datasets import load_analogies, load_corpus, load_pairs, load_simil
 from deepnlp.evaluation import score
 from deepnlp.exchange import read_model, write_model
 from deepnlp.generation import generate
-from deepnlp.models import RNNLM
+from deepnlp.models import GPT, RNNLM
 from deepnlp.options import to_toml
 from deepnlp.studies.page import render
 from deepnlp.studies.parameter import parse
 from deepnlp.studies.search import load_search
 from deepnlp.studies.table import load_table
-from deepnlp.text import Vocabulary
+from deepnlp.text import BPE, Vocabulary
 from deepnlp.training import TrainConfig, recipe
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import RunFolder
@@ -40,6 +42,7 @@ from tests.properties.tools import check_ours
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "docs" / "results" / "book" / "rnnlm-0"
 VOCAB = Vocabulary(["the", "<eos>", "cat", "<unk>"], [3, 2, 1, 0])
+VOCAB_OF_BYTES = Vocabulary.build([], tokenizer=BPE([("t", "h"), ("th", "e")]))
 
 
 class Parser(NamedTuple):
@@ -67,6 +70,28 @@ def written(write: Callable[..., None], name: str) -> Callable[[], bytes]:
             return (Path(folder) / name).read_bytes()
 
     return whole
+
+
+@functools.cache
+def gpt2() -> dict[str, bytes]:
+    """The files of a GPT-2 by name."""
+    made = GPT(len(VOCAB_OF_BYTES), 4, layers=1, heads=2, context=3)
+    made.vocab = VOCAB_OF_BYTES
+    with TemporaryDirectory() as folder:
+        write_model(folder, made, "gpt2")
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def file_of_gpt2(name: str) -> Parser:
+    """One of these, which is read together with the others; an error names it or the folder."""
+
+    def read(path: Path) -> Any:
+        with TemporaryDirectory(suffix=name) as folder:
+            for other, content in (gpt2() | {name: path.read_bytes()}).items():
+                Path(folder, other).write_bytes(content)
+            return read_model(folder)
+
+    return Parser(name, lambda: gpt2()[name], read)
 
 
 def vectors(format: str | None) -> Callable[[Path], Any]:
@@ -116,7 +141,7 @@ def read_words(path: Path) -> Any:
 PARSERS = {
     "corpus of words": Parser("c.txt", lambda: TEXT, lambda path: load_corpus(path)),
     "corpus of characters": Parser(
-        "c.txt", lambda: TEXT, lambda path: load_corpus(path, tokenizer="chars")
+        "c.txt", lambda: TEXT, lambda path: load_corpus(path, tokens="character")
     ),
     "packed corpus": Parser("c.txt.gz", lambda: gzip.compress(TEXT, mtime=0), load_corpus),
     "pairs": Parser("p.tsv", lambda: PAIRS, load_pairs),
@@ -148,6 +173,10 @@ PARSERS = {
         "result.json", (LOGS / "result.json").read_bytes, lambda path: page_of_logs(path, "book")
     ),
     "state_dict": Parser("m.pt", written(write_model, "m.pt"), read_model),
+    "config of GPT-2": file_of_gpt2("config.json"),
+    "tokens of GPT-2": file_of_gpt2("vocab.json"),
+    "merges of GPT-2": file_of_gpt2("merges.txt"),
+    "weights of GPT-2": file_of_gpt2("model.safetensors"),
     "safetensors": Parser("m.safetensors", written(write_model, "m.safetensors"), read_model),
     "checkpoint": Parser("m.npz", written(checkpoint.save, "m.npz"), checkpoint.load),
 }
@@ -169,6 +198,7 @@ def folder(tmp_path_factory):
 
 
 LIBRARIES = {"state_dict": "torch", "safetensors": "safetensors"}
+LIBRARIES |= {name: "safetensors" for name in PARSERS if name.endswith("GPT-2")}
 PARAMETERS = [
     pytest.param(
         name,
@@ -197,6 +227,7 @@ def test_a_file_with_mistakes(name, folder, data):
 TREES = {
     "config": lambda: dict(recipe("book-rnnlm")),
     "metrics": lambda: json.loads((LOGS / "metrics.jsonl").read_text().splitlines()[0]),
+    "config of GPT-2": lambda: json.loads(gpt2()["config.json"]),
     "result": lambda: json.loads((LOGS / "result.json").read_text()),
     "logs of a table": lambda: json.loads((LOGS / "result.json").read_text()),
 }
@@ -245,12 +276,15 @@ def test_what_is_said_on_the_command_line(text, other):
                 check_ours(error)
 
 
-@given(text=st.text(st.characters(), max_size=20), tokenizer=st.sampled_from(["words", "chars"]))
+@given(
+    text=st.text(st.characters(), max_size=20), tokenizer=st.sampled_from(["words", "chars", "bpe"])
+)
 def test_texts_for_a_model(text, tokenizer):
     """Whatever a terminal may hand over, halves of surrogates too."""
     tokens = ["the", "<eos>" if tokenizer == "words" else "\n", "cat", "<unk>"]
-    made = model()
-    made.vocab = Vocabulary(tokens, tokenizer=tokenizer)
+    vocab = VOCAB_OF_BYTES if tokenizer == "bpe" else Vocabulary(tokens, tokenizer=tokenizer)
+    made = RNNLM(len(vocab), 2, 2, layers=1)
+    made.vocab = vocab
     try:
         found = score(made, text)
     except Exception as error:

@@ -1,6 +1,7 @@
 """The page of a search: from its declaration and logs; every committed page is what they say."""
 
 import re
+import shutil
 
 import pytest
 
@@ -10,7 +11,7 @@ from deepnlp.studies.logs import Logs
 from deepnlp.studies.page import render
 from deepnlp.studies.sampling import importances
 from deepnlp.studies.search import build_search
-from tests.studies.tools import folder_of, tiny_search
+from tests.studies.tools import folder_of, tiny_search, write_logs
 
 CURVES = [[9.0, 6.0, 5.0], [8.0, 7.0, 6.5], [20.0, 12.0], [], [7.0, 4.0, 4.5], [8.0, 5.5, 5.25]]
 STATES = ["finished", "finished", "pruned", "diverged", "finished", "finished"]
@@ -20,16 +21,10 @@ def fake_study(search, folder, count=6):
     """The logs of ended trials, made by hand."""
     for number, (curve, status) in enumerate(zip(CURVES[:count], STATES, strict=False)):
         run = folder_of(folder, number)
-        run.path.mkdir(parents=True)
         values = {"dropout": 0.1 * (number % 3), "lr": 0.001 * 2**number}
-        run.write_config(search.options(values).to_toml())
-        run.write_metrics(
-            [{"epoch": k + 1, "valid_perplexity": value} for k, value in enumerate(curve)]
-        )
-        result = {"status": status, "epochs": len(curve), "folder": str(run.path), "files": []}
-        corpus = {"name": "a", "vocabulary": 9, "fingerprint": "b"}
-        result |= {"seconds": 90.0, "corpus": corpus}
-        run.write_result(result)
+        facts = {"corpus": {"name": "a", "vocabulary": 9, "fingerprint": "b"}, "seconds": 90.0}
+        facts |= {"status": status, "folder": str(run.path), "files": []}
+        write_logs(run, search.options(values), curve, **facts)
 
 
 def take(search, folder):
@@ -38,7 +33,8 @@ def take(search, folder):
 
 @pytest.fixture
 def search(tmp_path):
-    return tiny_search(tmp_path, trials=6, text="What is asked.", pruner="median")
+    options = {"epochs": 3}
+    return tiny_search(tmp_path, trials=6, text="What is asked.", pruner="median", options=options)
 
 
 def test_the_page_has_a_line_for_each_trial(search, tmp_path):
@@ -106,15 +102,27 @@ def test_importance_needs_several_trials_and_parameters(search, tmp_path):
 
 
 def test_the_better_trial_is_that_of_the_higher_figure(tmp_path):
-    options = {"task": "tag", "corpus": "text8", "epochs": 3}
+    options = {"task": "tag", "corpus": "text8", "epochs": 2}
     space = {"dropout": {"choices": [0.1, 0.2]}}
     search = build_search("tags", {"space": space, "options": options})
     for number, curve in enumerate([[90.0, 95.0], [94.0, 93.0]]):
         run = folder_of(tmp_path, number)
-        run.path.mkdir()
-        run.write_config(search.options({"dropout": [0.1, 0.2][number]}).to_toml())
-        run.write_metrics([{"epoch": k + 1, "valid_accuracy": v} for k, v in enumerate(curve)])
-        run.write_result({"status": "finished", "epochs": 2})
+        write_logs(run, search.options({"dropout": [0.1, 0.2][number]}), curve, "accuracy")
     trials = Logs(search, tmp_path).read_all()
     assert [trial.best for trial in trials] == [95.0, 94.0]
     assert search.best_of(trials).name == "trial-000"
+
+
+@pytest.mark.parametrize("how", ["link", "copy"])
+def test_a_trial_counts_once(tmp_path, how):
+    search = tiny_search(tmp_path, trials=2)
+    first, second = (folder_of(tmp_path / "study", number) for number in range(2))
+    write_logs(first, search.options({"dropout": 0.1, "lr": 0.01}), [6.0, 5.0], digest="")
+    result = first.read_result()
+    first.write_result({**result, "digest": first.digest(result)})
+    if how == "link":
+        second.path.symlink_to(first.path)
+    else:
+        shutil.copytree(first.path, second.path)
+    with pytest.raises(DeepNLPError, match="trial-000 is trial-001 once more: remove one of them"):
+        Logs(search, tmp_path / "study").read_all()

@@ -202,3 +202,13 @@ def test_every_search_that_comes_with_deepnlp_can_be_run(name):
     assert found.title
     assert found.text
     assert found.trials <= 100
+
+
+@pytest.mark.parametrize(
+    "space",
+    ["lr=0.1:0.5:1e-300", "lr=0.1:0.5:1e-9", "lr=1:2:0.000001", "seed=0:1000000000"],
+)
+def test_a_space_with_too_many_points_is_refused_at_once(space):
+    name, table = parse(space)
+    with pytest.raises(ValueError, match=f"{name} has more than 100,000 values"):
+        search("a", {"space": {name: table}, "trials": 2})

@@ -16,7 +16,7 @@ from deepnlp.studies.table import FigureOf, load_table
 from deepnlp.tasks import TASKS
 from deepnlp.training import RunFolder
 from deepnlp.training.runs import build_schedule
-from tests.studies.tools import tiny_table
+from tests.studies.tools import tiny_table, write_logs
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -26,18 +26,13 @@ FIRST_ROW = '[[rows]]\nname = "untied"'
 def fake_log(table, results, name, **figures):
     """The logs of a finished run, made by hand."""
     job = next(job for job in table.jobs if job.name == name)
-    folder = RunFolder(results / table.name / name)
-    folder.path.mkdir(parents=True)
-    folder.write_config(job.config.to_toml())
-    folder.write_metrics([{"epoch": 3}])
-    result = {
-        **{"status": "finished", "epochs": 3, "steps": 1234, "parameters": 5000},
-        **{"seconds": 90.0, "cpu_seconds": 120.0, "peak_memory_mb": 100.4},
+    facts = {
+        **{"parameters": 5000, "seconds": 90.0, "cpu_seconds": 120.0, "peak_memory_mb": 100.4},
         "corpus": {"name": "a", "fingerprint": "b"},
         "versions": {"backend": "numpy", "python": "3.11.1", "processor": "Abacus"},
         **figures,
     }
-    folder.write_result(result)
+    write_logs(RunFolder(results / table.name / name), job.config, [90.0, 80.0, 70.0], **facts)
 
 
 @pytest.fixture
@@ -80,7 +75,7 @@ def test_a_row_has_mean_and_spread_over_its_seeds(table, tmp_path):
     assert lines_of(text, "LSTM, tied") == ["| LSTM, tied | 5,000 | 9.00 | - | - |"]
     assert "3 of 4 runs have finished" in text
     runs = lines_of(text, "[untied-0](tiny/untied-0/metrics.jsonl)")
-    assert runs[0].endswith("| 0 | 3 | 1,234 | 1.5 | 2.0 | 100 | numpy, Python 3.11.1 | Abacus |")
+    assert runs[0].endswith("| 0 | 3 | 1,233 | 1.5 | 2.0 | 100 | numpy, Python 3.11.1 | Abacus |")
     assert text.index("What one reads above") < text.index("| model |") < text.index("below it")
     assert "deepnlp reproduce tiny" in text
 

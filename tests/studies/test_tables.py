@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import shutil
 import signal
@@ -15,9 +16,10 @@ import pytest
 
 from deepnlp import DeepNLPError
 from deepnlp.files.writing import locked
-from deepnlp.studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs
+from deepnlp.studies.figure import write_page
+from deepnlp.studies.logs import CHANGED, FINISHED, LOG_FILES, NOT_RUN, Logs, Run
 from deepnlp.studies.running import run_table
-from deepnlp.training import RunFolder
+from deepnlp.training import RunFolder, TrainConfig
 from tests.studies.tools import in_this_process, run_here, tiny_table, without_times
 
 DONE = ["untied-0", "tied-0", "start-0", "untied-1"]
@@ -275,6 +277,123 @@ def test_a_damaged_log_is_not_taken(whole, tmp_path):
     metrics.write_text("\n".join(lines[:-1]), encoding="utf-8")
     with pytest.raises(DeepNLPError, match="does not end with epoch 3"):
         Logs(table, tmp_path / "results" / "tiny").take(tmp_path / "runs")
+
+
+def of_result(**changes):
+    """A change of ``result.json``; the names of figures have two parts."""
+
+    def change(run):
+        result = json.loads(run.result.read_text(encoding="utf-8"))
+        for name, value in changes.items():
+            inner, _, key = name.partition("__")
+            table = result[inner] if key else result
+            table[key or name] = value
+        run.result.write_text(json.dumps(result), encoding="utf-8")
+
+    return change
+
+
+def of_metrics(*cells):
+    """A change of ``metrics.jsonl``: cells are (row, name, value)."""
+
+    def change(run):
+        rows = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
+        for row, name, value in cells:
+            rows[row][name] = value
+        run.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    return change
+
+
+def of_another_run(*names):
+    """Files of another run in place of its own."""
+
+    def change(run):
+        for name in names:
+            shutil.copy(run.path.with_name("untied-0") / name, run.path / name)
+
+    return change
+
+
+LIES = {
+    "perplexity below 1": (of_result(perplexity__test=-3), "'perplexity'"),
+    "perplexity that is none": (of_result(perplexity__test=math.nan), "'perplexity'"),
+    "perplexity of a baseline": (
+        of_result(baselines={"trigram": {"valid": 0.5, "test": 2.0}}),
+        "'trigram'",
+    ),
+    "baselines that are a number": (of_result(baselines=1.5), "its 'baselines' is 1.5"),
+    "a number beyond all bounds": (of_result(perplexity__valid=10**400), "'perplexity'"),
+    "status": (of_result(status="running"), "'status' is 'running'"),
+    "epochs": (of_result(epochs=99), "does not end with epoch 99"),
+    "no epochs": (of_result(epochs=-1), "does not end with epoch -1"),
+    "steps": (of_result(steps=1), "not of the last and the best epoch"),
+    "best epoch": (of_result(best_epoch=2), "not of the last and the best epoch"),
+    "best figure": (
+        of_result(perplexity__valid=2.0, perplexity_batched__valid=2.0),
+        "not of the last and the best epoch",
+    ),
+    "test figure": (of_result(perplexity__test=2.0), "its digest differs"),
+    "parameters": (of_result(parameters=1), "its digest differs"),
+    "validation below 1": (
+        of_metrics((0, "valid_perplexity", -3)),
+        "metrics.jsonl says valid_perplexity -3",
+    ),
+    "validation that is none": (
+        of_metrics((1, "valid_perplexity", math.nan)),
+        "says valid_perplexity nan",
+    ),
+    "training beyond all bounds": (
+        of_metrics((1, "train_perplexity", math.inf)),
+        "says train_perplexity inf",
+    ),
+    "validation as text": (of_metrics((1, "valid_perplexity", "7")), "says valid_perplexity '7'"),
+    "epochs twice": (of_metrics((1, "epoch", 1)), "not 1, 2, 3 and so on"),
+    "a faster run": (of_metrics((0, "seconds", 1e-9)), "its digest differs"),
+    "metrics of another run": (of_another_run("metrics.jsonl"), "not of the last and the best"),
+    "result of another run": (of_another_run("result.json"), "not of the last and the best"),
+    "both of another run": (
+        of_another_run("metrics.jsonl", "result.json"),
+        "its digest differs",
+    ),
+    "too many epochs": (
+        lambda run: [
+            of_metrics((2, "epoch", 3))(run),
+            run.config.write_text(
+                run.config.read_text(encoding="utf-8").replace("epochs = 3", "epochs = 2"),
+                encoding="utf-8",
+            ),
+        ],
+        "epochs was 2, is 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_logs_that_contradict_themselves_are_not_believed(whole, tmp_path, lie):
+    table = copied(whole, tmp_path)
+    change, message = LIES[lie]
+    change(RunFolder(tmp_path / "runs" / "tiny" / "tied-0"))
+    change(RunFolder(tmp_path / "results" / "tiny" / "tied-0"))
+    with pytest.raises((DeepNLPError, ValueError), match=message):
+        Logs(table, tmp_path / "taken" / "tiny").take(tmp_path / "runs")
+    assert not (tmp_path / "taken").exists()
+    with pytest.raises((DeepNLPError, ValueError), match=message):
+        write_page(table, tmp_path / "results")
+
+
+def test_a_result_without_a_digest_is_read(whole, tmp_path):
+    table = copied(whole, tmp_path)
+    of_result(digest=None)(RunFolder(tmp_path / "runs" / "tiny" / "tied-0"))
+    assert "tied-0" in Logs(table, tmp_path / "taken" / "tiny").take(tmp_path / "runs")
+
+
+def test_committed_logs_do_not_contradict_themselves():
+    for path in sorted(Path("docs/results").glob("*/*/result.json")):
+        folder = RunFolder(path.parent)
+        config = TrainConfig.load(folder.config)
+        run = Run(folder, config, folder.read_metrics(), folder.read_result())
+        assert [*run.contradictions()] == [], path
 
 
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path, capfd):

@@ -102,10 +102,11 @@ def without_times(table: Table, results: Path) -> tuple[str, list[dict[str, obje
         result = folder.read_result()
         if result is None:
             continue
-        result.update(dict.fromkeys(TIMES, 1.0))
-        folder.write_result(result)
         rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in folder.read_metrics()]
         folder.write_metrics(rows)
+        result.update(dict.fromkeys(TIMES, 1.0))
+        result["digest"] = folder.digest(result)
+        folder.write_result(result)
         contents += [result, *rows, {"config": folder.config.read_text(encoding="utf-8")}]
     return render(table, results), contents
 
@@ -167,11 +168,27 @@ def outcome(folder: Path, count: int) -> list[object]:
     for number in range(count):
         run = folder_of(folder, number)
         result = json.loads(run.result.read_text(encoding="utf-8"))
-        for name in (*TIMES, *PLACES):  # a run that was killed as it drew its curve has none
+        for name in (
+            *TIMES,
+            *PLACES,
+            "digest",
+        ):  # a run that was killed as it drew its curve has none
             result.pop(name, None)
         rows = [{**row, **dict.fromkeys(TIMES[:3], 1.0)} for row in run.read_metrics()]
         logs += [result, rows, run.config.read_text(encoding="utf-8")]
     return logs
+
+
+def write_logs(run: RunFolder, config, curve, metric="perplexity", **result) -> None:
+    """The logs of a run with these validations, made by hand; ``result`` is added to its result."""
+    run.path.mkdir(parents=True, exist_ok=True)
+    run.write_config(config.to_toml())
+    rows = [{"epoch": k, "step": 411 * k, f"valid_{metric}": v} for k, v in enumerate(curve, 1)]
+    run.write_metrics(rows)
+    best = (min if metric == "perplexity" else max)(curve, default=None)
+    ended = {"status": "finished", "epochs": len(rows), "steps": 411 * len(rows)}
+    ended["best_epoch"] = None if best is None else 1 + curve.index(best)
+    run.write_result({**ended, **result, f"{metric}_batched": {"valid": best}})
 
 
 def folder_of(folder: Path, number: int) -> RunFolder:

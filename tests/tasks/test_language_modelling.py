@@ -128,3 +128,12 @@ def test_without_sets_nothing_is_said_of_similarity(corpus):
     model = RNNLM(len(corpus.vocab), 4, 4, dropout=0)
     task.prepare(model)
     assert "similarity" not in task.final(model)
+
+
+@pytest.mark.parametrize("data", [None, 3, "ptb", [1, 2, 3]])
+def test_what_is_no_data_is_named(data):
+    model = RNNLM(5, 4, 4)
+    with pytest.raises(
+        TypeError, match=f"a task or a corpus to train on, got a {type(data).__name__}"
+    ):
+        Trainer(model, data, SGD(model.parameters(), lr=1.0))

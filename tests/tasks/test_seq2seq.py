@@ -214,7 +214,7 @@ def test_without_sacrebleu_bleu_is_refused_at_once(monkeypatch: pytest.MonkeyPat
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DeepNLPError, match=r"pip install 'deepnlp\[translation\]'"):
+    with pytest.raises(DeepNLPError, match=r"python -m pip install sacrebleu,"):
         small_task(metric="bleu")
     assert small_task().metric == "exact_match"
 
@@ -261,7 +261,7 @@ def test_options_out_of_range(options: dict[str, Any], message: str) -> None:
 
 
 def test_another_model_or_another_setup_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="this task trains a Seq2Seq, got a Tagger"):
+    with pytest.raises(TypeError, match=r"this task trains a Seq2Seq or a .*, got a Tagger"):
         naming(task=small_task())
     with pytest.raises(ValueError, match=r"the model has 13 source tokens .* 59"):
         adding(task=SequenceToSequence(load_pairs("dates", examples=300)))

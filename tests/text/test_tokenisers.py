@@ -72,7 +72,7 @@ def test_characters_survive_the_way_there_and_back() -> None:
 
 
 def test_an_unknown_tokeniser_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="'letters': expected one of words, chars, whitespace"):
+    with pytest.raises(ValueError, match="expected one of words, cased, chars, whitespace"):
         tokeniser("letters")
 
 

@@ -438,3 +438,15 @@ def test_an_average_that_cannot_be(wrong: dict[str, Any]) -> None:
     optimizer.load_state(state)
     with pytest.raises(ValueError, match="NTASGD: not a state"):
         optimizer.load_state({**state, **wrong})
+
+
+@pytest.mark.parametrize("length", [1, 20, 60, 100, 117])
+def test_a_header_of_an_array_that_is_cut(tmp_path: Path, length: int) -> None:
+    with io.BytesIO() as stream:
+        np.save(stream, np.arange(3))
+        header = stream.getvalue()[10:-25][:length]
+    with zipfile.ZipFile(tmp_path / "c.npz", "w") as archive:
+        start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+        archive.writestr("meta.json.npy", start + header)
+    with pytest.raises(DeepNLPError, match="is damaged, or is not a checkpoint of deepnlp"):
+        read_npz(tmp_path / "c.npz")

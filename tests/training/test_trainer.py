@@ -210,7 +210,8 @@ def test_lines_go_to_standard_error_and_no_bar_without_a_terminal(
     assert captured.out == ""
     lines = captured.err.splitlines()
     assert lines[0].startswith("tiny: 203 train")
-    assert [line[:9] for line in lines[1:]] == ["epoch 1/2", "epoch 2/2"]
+    assert lines[1].startswith("unknown tokens: 10.3% of train, ")
+    assert [line[:9] for line in lines[2:]] == ["epoch 1/2", "epoch 2/2"]
     tiny_trainer(epochs=1, progress=False).fit()
     assert capsys.readouterr() == ("", "")
 

@@ -110,13 +110,16 @@ def stop_at(trainer: Any, step: int, how: str) -> None:
     trainer.train_step = stopping
 
 
+TIMES = "seconds", "cpu_seconds", "tokens_per_second"
+
+
 def end_of(folder: Path) -> dict[str, Any]:
     """What must not depend on when the run was stopped: bits, and figures but for times."""
     rows = RunFolder(folder).read_metrics()
     result = RunFolder(folder).read_result()
     assert result is not None
     for row in [*rows, result]:
-        for name in ("seconds", "cpu_seconds", "tokens_per_second", "peak_memory_mb", "folder"):
+        for name in (*TIMES, "peak_memory_mb", "folder", "digest"):
             row.pop(name, None)
     return {
         **{name: (folder / name).read_bytes() for name in FINAL},

@@ -301,3 +301,13 @@ def test_real_files(name):
     found = WordVectors.load(Path(os.environ["DEEPNLP_DATA"]) / "glove" / name)
     assert (found.matrix.shape, found.notes) == ((V, D), notes)
     assert "the" in found
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_number_of_python_with_an_underscore_is_none(tmp_path, place):
+    lines = [b"cat 1 2", b"dog 3 4"]
+    lines[place] = lines[place].replace(b" ", b" 1_", 1)
+    path = tmp_path / "v.txt"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(ValueError, match="line 2: expected a word and"):
+        WordVectors.load(path)

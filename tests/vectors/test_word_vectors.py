@@ -94,3 +94,12 @@ def test_a_number_that_is_not_finite_is_named():
     matrix[1, 0] = np.inf
     with pytest.raises(ValueError, match=r"the vector of 'b' holds .*\(1 of 3 vectors do\)"):
         WordVectors(["a", "b", "c"], matrix).neighbours("a")
+
+
+@pytest.mark.parametrize("options", [{}, {"limit": 1}, {"words": {"cat"}}])
+@pytest.mark.parametrize("array", [np.float32(1), np.ones(1, "f4")], ids=["number", "row"])
+def test_an_array_without_rows_is_refused(tmp_path, array, options):
+    np.save(tmp_path / "v.npy", array)
+    (tmp_path / "v.words.json").write_text('["cat"]', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"v\.npy: WordVectors: expected a matrix \(V, D\)"):
+        WordVectors.load(tmp_path / "v.npy", **options)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.functions import Ran, shape_of
+from deepnlp.diagnosis.rewriting.functions import Ran, loop_variables, shape_of
 from deepnlp.diagnosis.rewriting.slots import Change, Slot, expressions, loaded, parsed
-from deepnlp.diagnosis.rewriting.values import Value, loop_variables
+from deepnlp.diagnosis.rewriting.values import Value
 from deepnlp.gradcheck import causes as c
 
 _MOST_IDS = 6

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import copy
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from threading import get_ident
-from types import CodeType
 from typing import Any
 
 import numpy
 
 from deepnlp.diagnosis.problem import Guess, Problem, distance
-from deepnlp.diagnosis.rewriting.functions import (
-    TICK,
-    Ran,
-    codes_run,
-    functions_of,
-    names_in,
-    shape_of,
-)
-from deepnlp.diagnosis.rewriting.holes import Holes, signature
+from deepnlp.diagnosis.rewriting.backward import backward_of
+from deepnlp.diagnosis.rewriting.evaluator import Frame
+from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
 from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
+from deepnlp.diagnosis.rewriting.locating import located_in
 from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
-from deepnlp.diagnosis.rewriting.purity import only_compute
-from deepnlp.diagnosis.rewriting.slots import Change, Slot, is_misplaced, statements
+from deepnlp.diagnosis.rewriting.proof import Proof
+from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
 from deepnlp.diagnosis.rewriting.statements import (
     of_all_axes,
     of_statement,
@@ -42,9 +33,13 @@ from deepnlp.diagnosis.rewriting.substituting import (
     wrapped,
 )
 from deepnlp.diagnosis.rewriting.telling import guess_of
-from deepnlp.diagnosis.rewriting.trials import Trials
+from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, products, values
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.numeric import HostArray
+
+CLOSE = 1e-6
+"""Gradients this close, relative to the largest entry, are the same."""
 
 TRACE = 1e-4
 """A difference no larger than this comes from a small constant, not from a wrong line."""
@@ -52,11 +47,14 @@ TRACE = 1e-4
 MOST = 8
 """As many changes that repair the same gradients are told."""
 
-SECONDS = 1.0
-"""As many seconds of processor time are spent where nothing says more than a change would."""
+STEPS = 600_000
+"""As many steps are evaluated where nothing says more than a change would."""
 
-SECONDS_BESIDE = 0.2
+STEPS_BESIDE = 300_000
 """As many where the cause is known, and only the learner's line is looked for."""
+
+STEPS_OF_A_CHANGE = 30
+"""What it costs to make a change and look at it, in steps."""
 
 
 @dataclass
@@ -70,11 +68,14 @@ class Repair:
     change : Change
     names : set of str
         The gradients that it makes right.
+    others : list of Repair
+        Changes of other statements that it takes besides.
     """
 
     ran: Ran
     change: Change
     names: frozenset[str]
+    others: list[Repair] = field(default_factory=list)
 
 
 ROUNDS = 2
@@ -84,11 +85,11 @@ ROUNDS_OF_NUMBERS = 24
 """Numbers, such as indices, may be equal for longer."""
 
 
-class TimeIsUpError(Exception):
-    """The time that changes may take is spent."""
+class StepsAreSpentError(Exception):
+    """The steps that changes may take are spent."""
 
 
-def repairs(problem: Problem, seconds: float = SECONDS) -> Iterator[Guess]:
+def repairs(problem: Problem, steps: int = STEPS) -> Iterator[Guess]:
     """Changes of the learner's backward that make wrong gradients right and no right one wrong.
 
     Wrong: ``db = dy.sum(axis=1)``. Right with ``axis=0``, and with no other small change.
@@ -98,9 +99,10 @@ def repairs(problem: Problem, seconds: float = SECONDS) -> Iterator[Guess]:
         return
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        found = Search(problem, seconds).run()
+        found = Search(problem, steps).run()
         for number, repair in _best(found):
-            guess = guess_of(problem, repair.ran, repair.change, repair.names)
+            changes = [(one.ran, one.change) for one in (repair, *repair.others)]
+            guess = guess_of(problem, changes, repair.names)
             guess.tier = number
             yield guess
 
@@ -124,175 +126,227 @@ class Search:
     Parameters
     ----------
     problem : Problem
-    seconds : float
-        Of processor time.
+    steps : int
+        As many are evaluated.
     """
 
-    def __init__(self, problem: Problem, seconds: float) -> None:
+    def __init__(self, problem: Problem, steps: int) -> None:
         self.problem = problem
-        self.until = time.process_time() + seconds
-        subject = copy.deepcopy(problem.subject)
-        own, of_forward = codes_run(subject)
-        self.ran, forward = functions_of(own, of_forward)
-        self.trials = Trials(problem, subject)
-        repeated = own if self.trials.is_quick else own | of_forward
-        if not only_compute(repeated, own | of_forward):
-            self.ran = []  # nothing runs in another form than its own
-        self.holes = [Holes(ran) for ran in self.ran]
-        self._forward = forward
+        self.backward = backward_of(problem)
+        self.evaluator, self.trials = self.backward.evaluator, self.backward.trials
+        self.ran = self.backward.ran
+        order = [*problem.bad, *(name for name in problem.right if name not in problem.bad)]
+        self._limits = [(name, problem.right[name], self._limit(name)) for name in order]
         self._values: dict[int, list[Value]] = {}  # by function, once they are needed
         self.found: list[Repair] = []
+        self._before = self._right_entries(problem.wrong)
+        self._parts: dict[int, tuple[int, float, HostArray, Repair]] = {}  # by statement
+        self._proof = Proof(problem, self.evaluator)
+        self._cleared = located_in(problem).cleared()
+        self._is_first = True
+        self._until = self.evaluator.guard.steps + steps
+
+    def _limit(self, name: str) -> float:
+        """The largest difference of two gradients that are the same."""
+        right, close = self.problem.right[name], CLOSE
+        if name in self.problem.bad:
+            close = min(close, 0.1 * distance(self.problem.wrong[name], right))
+        return close * float(numpy.abs(right).max(initial=0)) + 1e-300
 
     def run(self) -> list[Repair]:
         """The changes that repair something, of the first level at which one repairs all."""
-        functions = [*self.ran, *self._forward]
-        modules = {id(ran.globals): ran.globals for ran in functions}
-        silent = {TICK: self.trials.tick, "print": _silent(get_ident())}
-        with contextlib.ExitStack() as stack, contextlib.suppress(TimeIsUpError):
-            stack.enter_context(names_in([*modules.values()], **silent))
-            for ran in functions:
-                counted = ran.compiled() if ran.loops else None
-                if counted is not None:
-                    stack.enter_context(ran.replaced_by(counted))
-            can = [stack.enter_context(holes.installed()) for holes in self.holes]
-            for level in LEVELS:
-                for make in level:
-                    self._try_level(make, can)
-                if self._whole():
-                    break
+        with contextlib.suppress(StepsAreSpentError):
+            for is_first in (True, False):  # the statements in which the mistake can be
+                self._is_first = is_first
+                for level in LEVELS if is_first else LEVELS[:1]:
+                    for make in level:
+                        self._try_level(make)
+                    if not self._whole():
+                        self._try_together()
+                    if self._whole():
+                        return self.found
         return self.found
 
     def _whole(self) -> list[Repair]:
         """The repairs of all wrong gradients."""
         return [one for one in self.found if one.names == set(self.problem.bad)]
 
-    def _try_level(self, make: Any, can: list[bool]) -> None:
+    def _try_level(self, make: Any) -> None:
         """All changes of a kind; where one repairs all, only others of its statement."""
         known = {id(one.change.statement.node) for one in self._whole()}
-        for number, (ran, holes) in enumerate(zip(self.ran, self.holes)):
+        for number, ran in enumerate(self.ran):
             places = [s for s in statements(ran.tree) if not known or id(s.node) in known]
-            made = make(ran, places, partial(self._values_of, number))
-            self._try_all(ran, holes if can[number] else None, made)
+            places = [s for s in places if (id(s.node) not in self._cleared) is self._is_first]
+            self._try_all(ran, make(ran, places, partial(self._values_of, number)))
 
     def _values_of(self, number: int) -> list[Value]:
         """What a function could use."""
         if number not in self._values:
-            self._values[number] = values(self.ran[number], self._forward)
+            self._values[number] = values(self.ran[number], self.backward.forward)
         return self._values[number]
 
-    def _try_all(self, ran: Ran, holes: Holes | None, made: Iterator[Change]) -> None:
+    def _try_all(self, ran: Ran, made: Iterator[Change]) -> None:
         """Those inside one expression first, expression by expression."""
+        above = Above(ran.tree)
         inside: dict[int, list[Change]] = {}
-        others = []
+        groups: list[list[Change]] = []
         for change in made:
-            self._check_time()
-            number = None if holes is None else holes.number_of(change)
-            if number is None:
-                others.append(change)
+            self._count()
+            number, *more = above.roots_of(change)
+            if number is None or more:
+                groups.append([change])
             else:
                 inside.setdefault(number, []).append(change)
-        for number, changes in inside.items():
-            assert holes is not None
-            for change, code in self._screened(holes, number, changes):
-                self._check_time()
-                with holes.filled(number, partial(eval, code)):
-                    self._note(ran, change, self.trials.repaired())
-        for change in others:
-            self._check_time()
-            with change.applied():
-                whole = ran.compiled()
-            if whole is not None:
-                with ran.replaced_by(whole):
-                    self._note(ran, change, self.trials.repaired())
+        for root, changes in inside.items():
+            groups += Screen(self.trials, above, above.roots[root], changes).kept()
+        for group in groups:
+            self._count()
+            for change in group[:MOST]:  # those that give the same on these numbers
+                names = self._tried([change], [above])
+                if names and not is_misplaced(ran.tree, change):
+                    self.found.append(Repair(ran, change, frozenset(names)))
+                elif names is None:
+                    self._note_part(Repair(ran, change, frozenset()))
+                if names or not self._is_by_chance:
+                    break
 
-    def _note(self, ran: Ran, change: Change, names: set[str]) -> None:
-        if names and not is_misplaced(ran.tree, change):
-            self.found.append(Repair(ran, change, frozenset(names)))
+    def _count(self) -> None:
+        self.evaluator.guard.steps += STEPS_OF_A_CHANGE
+        if self.evaluator.guard.steps > self._until:
+            raise StepsAreSpentError
 
-    def _check_time(self) -> None:
-        if time.process_time() > self.until:
-            raise TimeIsUpError
+    def _tried(self, changes: list[Change], trees: list[Above]) -> set[str] | None:
+        """The wrong gradients that are right with changes; none if a right one is not.
 
-    def _screened(
-        self, holes: Holes, number: int, changes: list[Change]
-    ) -> list[tuple[Change, CodeType]]:
-        """Those that give something else there, and each something of its own."""
-        original = holes.expression(number)
-        candidates = []
-        for change in sorted(changes, key=lambda one: one.cost):
-            self._check_time()
-            with change.applied():
-                code = holes.expression(number)
-            if code is not None:
-                candidates.append((change, code))
-        if original is None:
-            return candidates
-        screen = Screen(original, [code for _, code in candidates], self.until)
-        with holes.filled(number, screen):
-            self.trials.repaired()
-        self._check_time()
-        return [candidates[k] for k in screen.kept()]
+        None where only some entries of gradients get right.
+        """
+        nodes = [n for one in changes for above in trees for n in above.roots_with(one)]
+        self.evaluator.changed(nodes)
+        with contextlib.ExitStack() as stack:
+            for one in changes:
+                stack.enter_context(one.applied())
+            names = self._repaired()
+            self._is_by_chance = bool(names) and not self._proof.holds(names or set())
+        self.evaluator.changed(nodes)
+        return set() if self._is_by_chance else names
 
+    def _repaired(self) -> set[str] | None:
+        with contextlib.suppress(Exception):
+            self.trials.run()
+            now = {}
+            for name, right, limit in self._limits:
+                now[name] = self.trials.gradient(name)
+                is_right = now[name].shape == right.shape and (
+                    not right.size or bool(numpy.abs(now[name] - right).max() <= limit)
+                )
+                if not is_right and name not in self.problem.bad:
+                    return set()
+            self._now = self._right_entries(now)
+            ends = numpy.split(self._now, self._ends)
+            found = {n for n, entries in zip(self.problem.bad, ends) if entries.all()}
+            is_part = not found and not (self._before & ~self._now).any()
+            return None if is_part and (self._now & ~self._before).any() else found
+        return set()
 
-def _silent(thread: int) -> Callable[..., None]:
-    """A ``print`` that is not heard from a thread."""
+    # --- Several places -------------------------------------------------------------------------
 
-    def show(*values: Any, **options: Any) -> None:
-        if get_ident() != thread:
-            print(*values, **options)
+    def _right_entries(self, gradients: dict[str, HostArray]) -> HostArray:
+        """Which entries of the wrong gradients are right, one after the other."""
+        found = []
+        for name, right, limit in self._limits[: len(self.problem.bad)]:
+            same = gradients[name].shape == right.shape
+            close = (
+                numpy.abs(gradients[name] - right) <= limit if same else numpy.zeros(right.shape)
+            )
+            found.append(close.reshape(-1).astype(bool))
+        self._ends = numpy.cumsum([len(one) for one in found])[:-1]
+        return numpy.concatenate(found)
 
-    return show
+    def _note_part(self, part: Repair) -> None:
+        """Remember the change of a statement that makes most entries right."""
+        gained, place = int((self._now & ~self._before).sum()), id(part.change.statement.node)
+        best = self._parts.get(place)
+        if best is None or (gained, -part.change.cost) > (best[0], -best[1]):
+            self._parts[place] = gained, part.change.cost, self._now, part
+
+    def _try_together(self) -> None:
+        """Changes of several statements: a slip copied into every gate, or two mistakes."""
+        parts = [part for *_, part in sorted(self._parts.values(), key=lambda p: (-p[0], p[1]))]
+        parts += sorted(self.found, key=lambda one: (-len(one.names), one.change.cost))[:MOST]
+        trees = [Above(ran.tree) for ran in self.ran]
+        chosen: list[Repair] = []
+        most = int(self._before.sum())
+        for part in parts:
+            if any(one.change.statement.node is part.change.statement.node for one in chosen):
+                continue
+            names = self._tried([one.change for one in (*chosen, part)], trees)
+            if int(self._now.sum()) > most:
+                most, chosen = int(self._now.sum()), [*chosen, part]
+                if names and len(chosen) > 1:
+                    first, *others = chosen
+                    self.found.append(Repair(first.ran, first.change, frozenset(names), others))
 
 
 class Screen:
-    """Computes an expression, and beside it what would stand there instead.
+    """Evaluates an expression, and beside it what would stand there instead.
 
     Parameters
     ----------
-    original : code
-    codes : list of code
-    until : float
-        The processor time at which the time is up.
+    trials : Trials
+    above : Above
+    root : Slot
+        Where the expression stands.
+    changes : list of Change
+        Those inside it.
     """
 
-    def __init__(self, original: CodeType, codes: list[CodeType], until: float) -> None:
-        self.original, self.codes, self.until = original, codes, until
-        self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(codes)), ())
+    def __init__(self, trials: Trials, above: Above, root: Slot, changes: list[Change]) -> None:
+        self.trials, self.evaluator, self.root = trials, trials.evaluator, root
+        self.changes = [(one, above.path_of(one)) for one in sorted(changes, key=lambda c: c.cost)]
+        self.alive: dict[int, tuple[Any, ...]] = dict.fromkeys(range(len(changes)), ())
         self.first: tuple[Any, ...] = ()
         self.calls = 0
 
-    def __call__(self, scope: dict[str, Any]) -> Any:
-        """The value of the original; in its first rounds those of the others are noted."""
-        value = eval(self.original, scope)
-        self.calls += 1
-        shape = shape_of(value)
-        if self.calls > (ROUNDS if shape else ROUNDS_OF_NUMBERS):
-            return value
-        self.first += (signature(value),)
-        for k in list(self.alive):
-            if time.process_time() > self.until:
-                break
-            try:
-                other = eval(self.codes[k], scope)
-                now = shape_of(other)
-                if shape is not None and (now is None or not _alike(now, shape)):
-                    raise ValueError
-                self.alive[k] += (signature(other),)
-            except Exception:
-                del self.alive[k]
-        return value
+    def kept(self) -> list[list[Change]]:
+        """The changes that make a difference, those together that make the same."""
+        evaluator = self.evaluator
+        evaluator.watched, evaluator.watcher = self.root.node, self._watch
+        try:
+            with contextlib.suppress(Exception):
+                self.trials.run()
+        finally:
+            evaluator.watched = evaluator.watcher = None
+        found: dict[Any, list[Change]] = {}
+        for k, signatures in self.alive.items() if self.calls else ():
+            if signatures != self.first:
+                found.setdefault(signatures, []).append(self.changes[k][0])
+        return list(found.values())
 
-    def kept(self) -> list[int]:
-        """Numbers of those that make a difference."""
-        if self.calls == 0:
-            return []
-        seen = {self.first}
-        found = []
-        for k, signatures in self.alive.items():
-            if signatures not in seen:
-                seen.add(signatures)
-                found.append(k)
-        return found
+    def _watch(self, frame: Frame) -> Any:
+        """The value of the original; in its first rounds those of the others are noted."""
+        evaluator = self.evaluator
+        known: dict[int, Any] = {}
+        node, evaluator.watched = evaluator.watched, None
+        value = evaluator.code(node, known, is_learning=True)(frame)
+        shape = shape_of(value)
+        self.calls += 1
+        if self.calls <= (ROUNDS if shape else ROUNDS_OF_NUMBERS):
+            self.first += (signature(value),)
+            for k in list(self.alive):
+                evaluator.guard.most = evaluator.guard.steps + MORE
+                change, path = self.changes[k]
+                rest = {key: v for key, v in known.items() if key not in path}
+                try:
+                    with change.applied():
+                        other = evaluator.code(self.root.node, rest)(frame)
+                    now = shape_of(other)
+                    if shape is not None and (now is None or not _alike(now, shape)):
+                        raise ValueError
+                    self.alive[k] += (signature(other),)
+                except Exception:
+                    del self.alive[k]
+        evaluator.watched = node
+        return value
 
 
 def _alike(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:

@@ -71,26 +71,11 @@ class Change:
         before = [(slot, slot.node) for slot, _ in self.puts]
         try:
             for slot, node in self.puts:
-                locate(node)
                 slot.put(node)
             yield
         finally:
             for slot, node in reversed(before):
                 slot.put(node)
-
-
-def locate(node: Any) -> None:
-    """Give new nodes of a syntax tree a place, as compiling them takes; others have one."""
-    if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg):
-        if not hasattr(node, "lineno"):
-            node.lineno = node.end_lineno = 1
-            node.col_offset = node.end_col_offset = 0
-        elif isinstance(node, ast.expr):
-            return
-    for value in vars(node).values() if isinstance(node, ast.AST) else ():
-        for one in value if isinstance(value, list) else (value,):
-            if isinstance(one, ast.AST):
-                locate(one)
 
 
 def statements(node: Any) -> Iterator[Slot]:
@@ -131,6 +116,51 @@ def roots(node: ast.stmt) -> Iterator[Slot]:
         while isinstance(inner, ast.Subscript):
             yield Slot(inner, "slice")
             inner = inner.value
+
+
+class Above:
+    """The expressions of a function in which others stand.
+
+    Attributes
+    ----------
+    roots : list of Slot
+        Those that are in no other one.
+    """
+
+    def __init__(self, tree: ast.FunctionDef) -> None:
+        self.roots: list[Slot] = []
+        self._root_of: dict[int, int] = {}  # by the id of a node, the number of its root
+        self._root_at: dict[tuple[int, str, int | None], int] = {}
+        self._parent: dict[int, Any] = {}
+        for statement in statements(tree):
+            for root in roots(statement.node):
+                self._root_at[id(root.parent), root.field, root.index] = len(self.roots)
+                for node in ast.walk(root.node):
+                    self._root_of[id(node)] = len(self.roots)
+                    self._parent |= {id(one): node for one in ast.iter_child_nodes(node)}
+                self.roots.append(root)
+
+    def roots_of(self, change: Change) -> set[int | None]:
+        """The numbers of the roots inside which a change is; None stands for a statement."""
+        found = set()
+        for slot, _ in change.puts:
+            number = self._root_at.get((id(slot.parent), slot.field, slot.index))
+            found.add(self._root_of.get(id(slot.parent)) if number is None else number)
+        return found
+
+    def roots_with(self, change: Change) -> list[Any]:
+        """The same as nodes of the tree."""
+        return [self.roots[k].node for k in self.roots_of(change) if k is not None]
+
+    def path_of(self, change: Change) -> set[int]:
+        """The nodes above what is changed, up to the root, by ``id``."""
+        found = set()
+        for slot, _ in change.puts:
+            node: Any = slot.parent
+            while node is not None and id(node) in self._root_of:
+                found.add(id(node))
+                node = self._parent.get(id(node))
+        return found
 
 
 def targets(node: ast.stmt) -> Iterator[Slot]:

@@ -15,7 +15,6 @@ from deepnlp.diagnosis.rewriting.slots import (
     Slot,
     expressions,
     loaded,
-    locate,
     parsed,
     targets,
 )
@@ -125,7 +124,6 @@ def _all_places(statement: Slot, target: ast.Subscript, put: Any) -> Iterator[Ch
         held: Any = new.targets[0] if isinstance(new, ast.Assign) else new.target
         places = [*indices[:k], ast.Slice(), *indices[k + 1 :]]
         held.slice = ast.Tuple(places, ast.Load()) if len(places) > 1 else places[0]
-        locate(held.slice)
         yield put(c.NOT_SUMMED_T, copy.deepcopy(new), 1.1)
         value = ast.unparse(new.value)
         new.value = parsed(f"np.expand_dims({value}, {k})")

@@ -15,8 +15,28 @@ from deepnlp.diagnosis.rewriting.wording import Setting, worded
 _LONGEST = 140
 
 
-def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[str]) -> Guess:
-    """The guess that a change is the repair of some wrong gradients."""
+def guess_of(
+    problem: Problem, changes: list[tuple[Ran, Change]], repaired: Collection[str]
+) -> Guess:
+    """The guess that changes are, together, the repair of some wrong gradients."""
+    said = [_said(problem, ran, change, repaired) for ran, change in changes]
+    cause, told, place, removes = said[0]
+    rows = ", ".join(name for name in problem.bad if name in repaired)
+    told = ", and ".join(one[1] for one in said)
+    wish = "without it" if told.endswith("should not be there") else "with it"
+    gradients = {name: problem.wrong[name] for name in repaired}
+    evidence = (
+        f"{told}: {wish if len(said) == 1 else 'with both' if len(said) == 2 else 'with all'}"
+    )
+    guess = Guess(cause, f"{evidence} the gradient of {rows} is right", gradients, place=place)
+    guess.removes = removes
+    return guess
+
+
+def _said(
+    problem: Problem, ran: Ran, change: Change, repaired: Collection[str]
+) -> tuple[str, str, str, bool]:
+    """The cause, the sentence and the line of one change, and whether it takes something away."""
     before = copy.deepcopy(change.statement.node)
     with change.applied():
         after = copy.deepcopy(ast.fix_missing_locations(change.statement.node))
@@ -31,21 +51,16 @@ def guess_of(problem: Problem, ran: Ran, change: Change, repaired: Collection[st
     cause, words = worded(before, after, change.cause, setting)
     old = shortened(source_of(ran.code.co_filename, change.statement.node), _LONGEST)
     new = shortened(ast.unparse(after).split("\n")[0], _LONGEST)
-    rows = ", ".join(name for name in problem.bad if name in repaired)
     told = f"in line {before.lineno}, `{old}` should be `{new}`"
     told += f" ({words})" if words else ""
     if more := sorted({line for line in _lines(change) if line != before.lineno}):
         told += f", and likewise line {' and line '.join(map(str, more))}"
-    told += ": with it"
     if isinstance(after, ast.Pass):
-        told = f"in line {before.lineno}, `{old}` should not be there: without it"
+        told = f"in line {before.lineno}, `{old}` should not be there"
     if moved := _moved(change):
-        told = f"{moved}: with it"
-    gradients = {name: problem.wrong[name] for name in repaired}
+        told = moved
     place = f"{ran.file}:{before.lineno}: {old}"
-    guess = Guess(cause, f"{told} the gradient of {rows} is right", gradients, place=place)
-    guess.removes = _operations(after) < _operations(before)
-    return guess
+    return cause, told, place, _operations(after) < _operations(before)
 
 
 def _lines(change: Change) -> list[int]:

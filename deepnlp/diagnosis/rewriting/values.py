@@ -13,8 +13,13 @@ from typing import Any
 
 import numpy
 
-from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran, shape_of
-from deepnlp.diagnosis.rewriting.holes import signature
+from deepnlp.diagnosis.rewriting.functions import (
+    UNKNOWN,
+    Ran,
+    loop_variables,
+    shape_of,
+    signature,
+)
 from deepnlp.diagnosis.rewriting.slots import parsed, statements, targets
 
 _UNSAFE = re.compile(r"random|rng|append|pop\(|\.at\(|super|lambda|yield|print|open\(")
@@ -172,12 +177,6 @@ def _looked_up(ran: Ran) -> Iterator[str]:
         if isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.ndim < 4:
             for places in itertools.permutations(loops, value.ndim):
                 yield f"{name}[{', '.join(places)}]"
-
-
-def loop_variables(ran: Ran) -> list[str]:
-    """Names that run through the rounds of a loop."""
-    loops = [node.target for node in ast.walk(ran.tree) if isinstance(node, ast.For)]
-    return sorted({n.id for one in loops for n in ast.walk(one) if isinstance(n, ast.Name)})
 
 
 def _one_hot(ran: Ran) -> Iterator[str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import textwrap
+import threading
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import deepnlp
-from deepnlp.lessons.exercises.tables import check_table, tables_of
+from deepnlp.lessons.exercises.tables import check_table, lesson_of, tables_of
 from deepnlp.lessons.exercises.verdict import EMPTY, WRONG_TYPE, RefusedError, Verdict, is_empty
 
 
@@ -39,13 +44,13 @@ class Exercise:
         return f"Exercise {self.name} {'★' * self.stars} {self.title}"
 
 
-def exercises_of(lesson: int) -> list[Exercise]:
-    """The exercises of a lesson, in order.
+def exercises_of(lesson: int | str) -> list[Exercise]:
+    """The exercises of a lesson, or of a module beside which they stand, in order.
 
     Raises
     ------
     ValueError
-        If the lesson has none.
+        If there are none.
     """
     tables = tables_of(lesson)
     if not tables:
@@ -59,9 +64,10 @@ def check(name: str, answer: Any) -> Verdict:
     Parameters
     ----------
     name : str
-        Such as ``"6.3"``.
+        Such as ``"6.3"``; ``"mine:2.1"`` for the exercise 2.1 of ``mine.toml``, which stands beside
+        the module ``mine``.
     answer : object
-        The answer: a function, a class, a number or a choice.
+        The answer: a function, a class, a number or a choice. It may take a minute.
 
     Returns
     -------
@@ -74,9 +80,60 @@ def check(name: str, answer: Any) -> Verdict:
         If there is no exercise of that name.
     """
     exercise = _find(name)
-    verdict = _judge(name, answer)
-    print(_report(exercise, verdict))
+    try:
+        verdict = _within(SECONDS, lambda: _judge(name, answer))
+    except _TooLongError:
+        text = f"It did not end within {SECONDS:g} seconds. Does each of its loops come to an end?"
+        verdict = Verdict.wrong("endless", text)
+    _right[name] = verdict.ok
+    print(_shown(_report(exercise, verdict), verdict, name))
     return verdict
+
+
+SECONDS = 60.0  # that an answer may take
+_right: dict[str, bool] = {}  # the latest verdict on each exercise, by name
+
+
+class _TooLongError(BaseException):
+    """Ends an answer that takes too long, whichever errors it catches."""
+
+
+def _within(seconds: float, work: Callable[[], Verdict]) -> Verdict:
+    """The result of a function of Python, ended by an error of this thread after some seconds."""
+    error = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_TooLongError)
+    timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, error)
+    timer.daemon = True
+    with suppress(RuntimeError):  # in a browser there are no threads
+        timer.start()
+    try:
+        return work()
+    finally:
+        timer.cancel()
+
+
+def _shown(report: str, verdict: Verdict, name: str) -> str:
+    """A report as its stream can show it: with a sign, in colour, and how many are right.
+
+    Where a lesson is built, it stays as it is.
+    """
+    if "DEEPNLP_LESSON" in os.environ:
+        return report
+    sign, colour = SIGNS[verdict.diagnosis if verdict.diagnosis in SIGNS else "wrong"]
+    if verdict.ok:
+        lesson = lesson_of(name)
+        done = sum(ok for other, ok in _right.items() if lesson_of(other) == lesson)
+        report += f"\n  {done} of {len(tables_of(lesson))} exercises are right."
+    if sys.stdout.isatty() or "ipykernel" in sys.modules:
+        sign, report = f"\033[{colour}m{sign}", report.replace("\n", "\033[0m\n", 1)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = f"{sign} {report}"
+    if text.encode(encoding, "replace").decode(encoding) != text:
+        text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
+    return text
+
+
+SIGNS = {None: ("✓", 32), EMPTY: ("○", 33), "wrong": ("✗", 31)}  # with ANSI's colours
+PLAIN = str.maketrans("★✓✗○", "*+-o")  # for a console without these signs
 
 
 def short_form() -> bool:
@@ -93,12 +150,13 @@ def short_form() -> bool:
 def _find(name: str) -> Exercise:
     if not isinstance(name, str):
         raise ValueError(f'the name of an exercise is a text: check("{name}", ...)')
-    lesson = name.partition(".")[0]
-    known = {e.name: e for e in exercises_of(int(lesson))} if lesson.isdigit() else {}
-    if name not in known:
+    lesson, key = lesson_of(name), name.rpartition(":")[2]
+    is_one = isinstance(lesson, str) or lesson > 0
+    known = {e.name: e for e in exercises_of(lesson)} if is_one else {}
+    if key not in known:
         there = f"lesson {lesson} has {', '.join(known)}" if known else "a name is such as 1.2"
         raise ValueError(f"there is no exercise {name!r}; {there}")
-    return known[name]
+    return known[key]
 
 
 def _judge(name: str, answer: Any) -> Verdict:

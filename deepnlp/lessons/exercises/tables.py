@@ -13,6 +13,9 @@
     ["1.1".wrong]
     "b subtracted" = {value = "x @ W - b", says = "The product is right; ..."}
 
+A course of one's own has the same: ``check("mine:2.1", ...)`` reads ``mine.toml`` beside the module
+``mine``, whose names the expressions may use.
+
 The texts are Python expressions. They may use ``answer``, what ``given`` has assigned, and the
 names of ``names.py`` and of ``lessonK.py``, if there is one. The first step of a check stands in
 the table itself, further ones in a list of tables, ``then``. The keys of a step:
@@ -54,8 +57,9 @@ import tomllib
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
-from importlib import import_module, resources, util
+from importlib import import_module, util
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,17 +74,31 @@ Table = dict[str, Any]
 Names = dict[str, Any]
 
 
+def lesson_of(name: str) -> int | str:
+    """The lesson of an exercise, 0 where there is none, or the module beside which it stands.
+
+    >>> lesson_of("6.3"), lesson_of("my.course:6.3")
+    (6, 'my.course')
+    """
+    module, colon, _ = name.rpartition(":")
+    number = name.partition(".")[0]
+    return module if colon else int(number) if number.isdigit() else 0
+
+
 @cache
-def tables_of(lesson: int) -> dict[str, Table]:
-    """The exercises of a lesson by name; none if it has no file."""
-    file = resources.files(PACKAGE).joinpath(f"lesson{lesson}.toml")
+def tables_of(lesson: int | str) -> dict[str, Table]:
+    """The exercises of a lesson, or beside a module, by name; none if there is no file of them."""
+    if isinstance(lesson, str):
+        file = Path(str(import_module(lesson).__file__)).with_suffix(".toml")
+    else:
+        file = Path(__file__).with_name(f"lesson{lesson}.toml")
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 @cache
-def names_of(lesson: int) -> Names:
+def names_of(lesson: int | str) -> Names:
     """What the expressions of a lesson may use besides what they assign."""
-    module = f"{PACKAGE}.lesson{lesson}"
+    module = lesson if isinstance(lesson, str) else f"{PACKAGE}.lesson{lesson}"
     return vars(common) | (vars(import_module(module)) if util.find_spec(module) else {})
 
 
@@ -95,7 +113,7 @@ def check_table(name: str, answer: Any) -> Verdict:
     say = {key: mistake["says"] for key, mistake in mistakes if "says" in mistake}
     own: Names = {"answer": _given_copies(answer), "verdict": Verdict.right()}
     for case in table.get("cases", [""]):
-        names = names_of(int(name.partition(".")[0])) | own
+        names = names_of(lesson_of(name)) | own
         _execute(case, names)
         for step in steps:
             verdict = names["verdict"] = _check_step(step, names, say)
@@ -105,7 +123,7 @@ def check_table(name: str, answer: Any) -> Verdict:
 
 
 def _table(name: str) -> Table:
-    return tables_of(int(name.partition(".")[0]))[name]
+    return tables_of(lesson_of(name))[name.rpartition(":")[2]]
 
 
 def _mistakes(step: Table) -> dict[str, Table]:

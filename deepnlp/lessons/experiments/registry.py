@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from deepnlp.lessons.experiments import (
     cells,
     clipping,
+    depth,
     memory,
     open_brackets,
     phase,
@@ -45,6 +46,8 @@ DEMOS = {
                       "with it"),
     "memory": _demo(memory, "how far RNN, GRU and LSTM learn to remember: who watched TV, and the "
                     "adding problem"),
+    "depth": _demo(depth, "norm first, norm last and no roads: what is left of gradients and words "
+                   "in 24 Transformer blocks"),
     "tying": _demo(tying, "one matrix for input and output words: parameters, perplexity, and "
                    "which rows learn"),
     "skipgram-tying": _demo(skipgram_tying, "a tied skip-gram cannot make a word unlikely beside "

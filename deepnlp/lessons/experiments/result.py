@@ -57,9 +57,7 @@ class Line(NamedTuple):
     width: float = 1.9
 
 
-def lines_of(
-    x: Any, values: Mapping[str, Sequence[float]], looks: Iterable[tuple[str, str]]
-) -> list[Line]:
+def lines_of(x: Any, values: Mapping[str, Any], looks: Iterable[tuple[str, str]]) -> list[Line]:
     """Lines over one x, by the text at their ends, each with its colour and style."""
     pairs = zip(values.items(), looks, strict=False)
     return [Line(x, y, colour, text, style) for (text, y), (colour, style) in pairs]

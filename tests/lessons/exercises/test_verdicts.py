@@ -107,7 +107,9 @@ def test_an_error_in_the_answer_is_part_of_the_verdict(capsys):
     assert verdict.diagnosis == "error"
     assert "return x @ W @ W + b" in verdict.text
     printed = capsys.readouterr().out
-    assert printed.startswith("Exercise 1.1 ★ An affine map: wrong (error)\n  It raises ValueError")
+    assert printed.startswith(
+        "✗ Exercise 1.1 ★ An affine map: wrong (error)\n  It raises ValueError"
+    )
 
     def not_yet(x, W, b):
         raise NotImplementedError

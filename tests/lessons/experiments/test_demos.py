@@ -11,6 +11,7 @@ from deepnlp.lessons.experiments import (
     DEMOS,
     cells,
     clipping,
+    depth,
     memory,
     open_brackets,
     phase,
@@ -33,6 +34,7 @@ SMALL = {
         names_distances=(5, 30), adding_distances=(5,), names_updates=250, adding_updates=60,
         tested=200,
     ),
+    "depth": depth.Config(stacks=2, blocks=8, N=2, T=8, D=16),
     "tying": tying.Config(vocab_size=150, tokens=3000, valid_tokens=300, H=12, epochs=2),
     "skipgram-tying": skipgram_tying.Config(worlds=1, words=12, kinds=3, sizes=(2, 12), steps=500),
 }  # fmt: skip
@@ -159,3 +161,12 @@ def test_a_tied_skip_gram_cannot_make_a_word_unlikely_beside_itself(outcomes):
     true = joint / joint.sum(axis=1, keepdims=True)
     less = np.outer(np.diag(true), np.diag(true)) < true * true.T
     assert np.mean(less[kind[:, None] != kind]) > 0.9
+
+
+def test_without_roads_positions_become_equal_and_gradients_stay(outcomes):
+    found = outcomes["depth"]
+    first, last, none = (float(shares[-1]) for shares in found.apart.values())
+    assert none < 0.2 * last < last < first
+    for norms in found.gradients.values():
+        assert norms[-1] == pytest.approx(1)
+        assert 0.05 < norms[0] < 20

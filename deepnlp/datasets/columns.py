@@ -1,0 +1,80 @@
+"""Texts in the columns of a table: CSV, TSV, or a JSON object on each line."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from deepnlp.datasets.files import numbered_lines, read_text
+
+JSON, TABLES = (".jsonl", ".ndjson"), (".csv", ".tsv", ".jsonl", ".ndjson")
+
+
+def is_table(path: Path, kinds: Sequence[str] = TABLES) -> bool:
+    """Whether the name of a file says that it is a table.
+
+    >>> is_table(Path("letters.csv.gz")), is_table(Path("letters.txt"))
+    (True, False)
+    """
+    return path.name.lower().removesuffix(".gz").endswith(tuple(kinds))
+
+
+def text_in(paths: Iterable[Path], column: str | None = None, encoding: str | None = None) -> str:
+    """The lines of files in a row, each with its end; of a table those of one column."""
+    texts = []
+    for path in paths:
+        if is_table(path):
+            texts += [text for _, (text,) in rows(path, column, ("text",), encoding)]
+        elif column:
+            raise ValueError(f"{path} is no table: column goes with {', '.join(TABLES)}")
+        else:
+            texts.append(read_text(path, encoding))
+    return "".join(text.removesuffix("\n") + "\n" for text in texts)
+
+
+def rows(
+    path: Path, columns: str | None, sides: Sequence[str], encoding: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """The number and the wanted columns of each row of a table.
+
+    Columns have the names of the first row, or of the keys in JSON, with commas between; or they
+    are numbers from 1, where the first row is no heading. ``sides`` is what they should hold.
+    """
+    wanted = (columns or "").split(",")
+    for number, record in _records(path, encoding, headless=all(map(str.isdigit, wanted))):
+        if len(wanted) != len(sides) or not {*wanted} <= record.keys():
+            names, need = [*map(str, record)], " and ".join(sides)
+            raise ValueError(
+                f"{path} has the columns {', '.join(names)}: say with --column what holds the "
+                f"{need}, such as --column {','.join(names[-len(sides) :])}"
+            )
+        texts = [record[name] for name in wanted]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"{path}, line {number}: expected texts in {columns}, got {texts}")
+        yield number, texts
+
+
+def _records(
+    path: Path, encoding: str | None, headless: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each row by the names of its columns; of one without a heading by their numbers."""
+    if is_table(path, JSON):
+        for number, line in numbered_lines(path, encoding):
+            try:
+                yield number, dict(json.loads(line))
+            except (ValueError, TypeError, RecursionError):
+                raise ValueError(f"{path}, line {number}: expected a JSON object") from None
+        return
+    text = read_text(path, encoding)
+    first = re.sub('"[^"]*"', "", text.partition("\n")[0])  # without what stands in quotes
+    mark = max("\t;,", key=first.count)
+    names = [str(k + 1) for k in range(first.count(mark) + 1)] if headless else None
+    reader = csv.DictReader(io.StringIO(text), names, delimiter=mark, strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None

@@ -1,0 +1,77 @@
+"""The table of mistakes, and the walk that tries its rows over the reverse pass.
+
+A reverse pass is a graph: its nodes are the values of the forward, its edges their local
+derivatives. A mistake is an edit of an edge, the same wherever a loop runs the statement, or a
+change of a finished gradient. ``table.toml`` holds the causes, the sentences and the formulas; the
+functions here say where a row applies. Each yields guesses, which are tried in the order below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+
+from deepnlp.diagnosis.mistakes import single, slopes, steps, terms, wholes
+from deepnlp.diagnosis.problem import Guess, Problem
+
+Hypothesis = Callable[..., Iterator[Guess]]
+
+
+def _checked(*hypotheses: Hypothesis) -> tuple[Hypothesis, ...]:
+    """The same; a guess about one gradient must hold on fresh numbers, where it fits."""
+
+    def check(hypothesis: Hypothesis) -> Hypothesis:
+        @wraps(hypothesis)
+        def tried(problem: Problem, *names: str) -> Iterator[Guess]:
+            for guess in hypothesis(problem, *names):
+                guess.hypothesis = hypothesis
+                fits = [n for n in names if problem.fits(n, guess.gradients[n])]
+                if not fits or problem.holds(guess, set(fits), *names):
+                    yield guess
+
+        return tried
+
+    return tuple(map(check, hypotheses))
+
+
+OF_ONE_ROW = _checked(
+    single.simple,
+    single.other_pieces,
+    single.moved_by_one,
+    single.sums,
+    single.overlaps,
+    single.wrong_axis,
+    single.moved_in_time,
+    wholes.swapped_blocks,
+    wholes.wrong_block,
+)
+"""Mistakes that are looked for in one gradient."""
+
+OF_ALL_ROWS = (
+    _checked(
+        wholes.wrong_average, wholes.ignored_counted, slopes.wrong_masks, wholes.exchanged_rows
+    ),
+    _checked(steps.cut_states, steps.ignored_output, steps.outputs_moved, steps.step_skipped),
+    _checked(slopes.wrong_derivatives, terms.transposed_products, wholes.swapped_gates),
+    _checked(steps.other_steps, steps.new_states, steps.overwritten),
+    _checked(wholes.exchanged_values),
+)
+"""Known mistakes about all gradients together; a later stage is tried if no earlier one fits."""
+
+EDITS = (
+    _checked(terms.scaled_terms, slopes.wrong_slopes, slopes.wrong_maxima),
+    _checked(terms.loss_gradients, terms.updated_weights, terms.forgotten_gradients),
+    _checked(terms.other_gradients, terms.other_factors, slopes.other_slopes),
+    _checked(
+        terms.some_runs,
+        terms.one_user,
+        terms.constant_statistics,
+        terms.other_places,
+        terms.unused_conditions,
+    ),
+    _checked(terms.some_entries),
+    _checked(terms.moved_axes, terms.two_signs, terms.other_orders),
+)
+"""Edits that are tried over all operations, in the same way."""
+
+__all__ = ["EDITS", "OF_ALL_ROWS", "OF_ONE_ROW"]

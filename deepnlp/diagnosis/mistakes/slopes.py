@@ -1,0 +1,363 @@
+"""Wrong derivatives: of an operation, of a mask, and of a function however forward computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy
+
+from deepnlp.backend import HostArray
+from deepnlp.diagnosis.derivatives import LINEAR, partials
+from deepnlp.diagnosis.mistakes.edges import Edge, edges, is_mask, values_of
+from deepnlp.diagnosis.mistakes.table import Row, formula, functions, rows, say
+from deepnlp.diagnosis.problem import Guess, Problem
+from deepnlp.diagnosis.reverse import Edit, Run
+from deepnlp.diagnosis.tape import Adjoints, Node
+from deepnlp.diagnosis.trace import Trace
+from deepnlp.gradcheck import causes as c
+
+_KINDS = {"multiply": "multiply", "power": "power"} | dict.fromkeys(
+    ("maximum", "minimum", "fmax", "fmin"), "extreme"
+)
+
+
+# --- Operations -----------------------------------------------------------------------------------
+
+
+def wrong_slopes(problem: Problem) -> Iterator[Guess]:
+    """A local derivative is written wrongly.
+
+    Wrong: ``dg = dh`` for h = g * u. Right: ``dg = dh * u``.
+    """
+    for edge in edges(problem):
+        op, j = edge.first.op, edge.j
+        if j < 0 or op in LINEAR or op in ("add", "subtract", "gather", "negative"):
+            continue
+        kind = "unary" if len(edge.first.operands) == 1 else _KINDS.get(op, "")
+        if op == "divide":
+            kind = "denominator" if j == 1 else "numerator"
+        for row in rows(kind):
+            found = []
+            for node in edge.nodes:
+                a, p = node.arrays[j], numpy.asarray(partials(op, node.arrays, node.values)[j])
+                b = node.arrays[1 - j] if edge.has_partner else a
+                found.append(row.value(p=p, a=a, b=b, y=node.values))
+            edit = _with_slopes(edge, found)
+            if edit is not None:
+                yield _told(edge, row, _cause(problem, edge, row), edit)
+
+
+def _told(edge: Edge, row: Row, cause: str, edit: Edit, tier: int = 1) -> Guess:
+    says = row.says.format_map(edge.words)
+    return say("slope", edit, cause=cause, tier=tier, says=says, **edge.words)
+
+
+def _with_slopes(edge: Edge, slopes: list[HostArray]) -> Edit | None:
+    """What it passes on with other derivatives; None where they are not finite."""
+    pairs = zip(edge.nodes, slopes)
+    arrays = [numpy.broadcast_to(s, n.values.shape).astype("float64") for n, s in pairs]
+    if not all(numpy.isfinite(a).all() for a in arrays):
+        return None
+    return Edit(partial=(edge.j, dict(zip(edge.numbers, arrays))), at=edge.numbers)
+
+
+def _cause(problem: Problem, edge: Edge, row: Row) -> str:
+    """A factor that is left out may be a number or a mask."""
+    cause = row.cause
+    if cause not in (c.TERM_MISSING, c.WRONG_VALUE) or edge.first.op not in ("multiply", "divide"):
+        return cause
+    other, tickets = edge.first.operands[1 - edge.j]
+    if tickets.any():
+        return cause
+    if other.size == 1:
+        return cause if "{own}" in row.says or "1 - " in row.says else c.FACTOR
+    if is_mask(other) and problem.is_random:
+        return c.MASK_MISSING if cause == c.TERM_MISSING else c.MASK_SCALE
+    return cause
+
+
+def wrong_masks(problem: Problem) -> Iterator[Guess]:
+    """The mask of a dropout or of a rectifier is left out, or its factor is wrong.
+
+    Wrong: ``return dy`` or ``return dy * mask / (1 - p) / (1 - p)``.
+    Right: ``return dy * mask / (1 - p)``.
+    """
+    if problem.targets is not None:
+        return
+    for edge in edges(problem):
+        if edge.first.op != "multiply" or not edge.has_partner:
+            continue
+        mask, x = edge.partners()[0], edge.first.arrays[edge.j]
+        kinds = numpy.unique(mask.round(12))
+        one = len(kinds) == 1 and kinds[0] != 1
+        if edge.first.carries[1 - edge.j] or mask.size < 2 or kinds[-1] <= 0:
+            continue
+        if not one and not is_mask(mask):
+            continue
+        scale, cause = float(mask.max()), ""
+        if mask.shape == x.shape and ((mask > 0) == (x > 0)).all() and scale == 1:
+            cause = c.DERIVATIVE_MISSING  # a rectifier
+        elif not problem.is_random and scale == 1:
+            cause = c.TERM_MISSING
+        scales = {scale, *_scales(problem)} - {1.0} if cause != c.DERIVATIVE_MISSING else ()
+        tried = [(row, scale) for row in rows("mask")[: 1 if cause else 2]]
+        tried += [(row, r) for row in rows("scale") for r in sorted(scales)]
+        for row, r in tried:
+            found = [row.value(b=b, s=float(b.max()), r=r) for b in edge.partners()]
+            edit = _with_slopes(edge, found)
+            if edit is not None:
+                row = Row(row.key, row.cause, row.says.replace("{scale}", f"{r:.6g}"))
+                own = cause if row.key.startswith("mask") else ""
+                yield _told(edge, row, own or row.cause, edit, tier=0)
+
+
+def _scales(problem: Problem) -> set[float]:
+    """Constant numbers by which something is multiplied or divided."""
+    found = set()
+    for node in problem.followed.nodes:
+        for (values, _), carries in zip(node.operands, node.carries):
+            if node.op in ("multiply", "divide") and not carries and values.size == 1:
+                number = float(values.reshape(-1)[0])
+                if number > 0:
+                    found.add(1 / number if node.op == "divide" else number)
+    return found
+
+
+def wrong_maxima(problem: Problem) -> Iterator[Guess]:
+    """The gradient of a maximum goes to all entries, or is shared among them.
+
+    Wrong: ``dx[:, :, w] = dy``. Right: ``dx[:, :, w] = dy * (x == x.max())``.
+    """
+    for edge in edges(problem):
+        if edge.first.op != "extreme":
+            continue
+        size = edge.first.arrays[0].size / max(edge.first.values.size, 1)
+        for key, factor in (("goes to all entries", 1.0), ("is shared by all entries", 1 / size)):
+
+            def change(run: Run, factor: float = factor) -> dict[int, HostArray]:
+                spread = factor * numpy.expand_dims(run.g, run.node.axes)
+                return {0: numpy.broadcast_to(spread, run.node.arrays[0].shape)}
+
+            says = f"the gradient of the largest entry {key}"
+            edit = Edit(change=change, at=edge.numbers)
+            yield say("slope", edit, cause=c.DERIVATIVE_MISSING, says=says, **edge.words)
+
+
+def other_slopes(problem: Problem) -> Iterator[Guess]:
+    """The derivative of a function of one number is another value of its shape.
+
+    Wrong: ``dy * np.where(x > 0, 1, y)`` for y = exp(x) - 1. Right: with ``y + 1``.
+    """
+    for edge in edges(problem):
+        op, is_alone = edge.first.op, len(edge.first.operands) == 1
+        if not is_alone or op in LINEAR or op in ("gather", "negative"):
+            continue
+        for value in values_of(problem):
+            found = value.in_runs(len(edge.numbers))
+            if found is not None and found[0].shape == edge.first.values.shape:
+                edit = _with_slopes(edge, found)
+                if edit is not None:
+                    yield say("other slope", edit, value=value.name, **edge.words)
+
+
+# --- Functions ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Activation:
+    """A value y = f(x) of a known function, however the forward computes it.
+
+    Attributes
+    ----------
+    function : str
+        A key of the table of functions.
+    number : int
+        Of the node that gives y.
+    x, tickets : array
+        What goes in, and its tickets.
+    scale : array
+        Of a norm: what x minus its mean is divided by.
+    """
+
+    function: str
+    number: int
+    x: HostArray
+    tickets: HostArray
+    scale: HostArray | float = 1.0
+
+
+def activations(problem: Problem) -> dict[tuple[str, object], list[Activation]]:
+    """All known functions in a forward, by name and by the statement that called them."""
+
+    def read() -> dict[tuple[str, object], list[Activation]]:
+        found: dict[tuple[str, object], list[Activation]] = {}
+        for number, node in enumerate(problem.followed.nodes):
+            one = _recognise(problem.followed, number, node)
+            if one is not None:
+                found.setdefault((one.function, node.site.call), []).append(one)
+        return found
+
+    told: dict[tuple[str, object], list[Activation]] = problem.recall("activations", read)
+    return told
+
+
+_ENDS = (
+    "divide",
+    "reciprocal",
+    "multiply",
+    "add",
+    "subtract",
+    "log",
+    "power",
+    "log1p",
+    "logaddexp",
+)
+"""Operations with which a function of several operations ends."""
+
+
+def _recognise(trace: Trace, number: int, node: Node) -> Activation | None:
+    y = node.values
+    single = None
+    if "slope" in functions().get(node.op, ()):
+        single = Activation(node.op, number, node.arrays[0], node.operands[0][1])
+    if node.op not in _ENDS or y.size < 2 or not y.any():
+        return single
+    sources = _sources(trace, node)
+    for name, entry in functions().items():
+        if "value" not in entry or not _may_be(name, y):
+            continue
+        for x, tickets in sources:
+            with numpy.errstate(all="ignore"):
+                if numpy.allclose(entry["value"](x=x), y, rtol=1e-9, atol=1e-12):
+                    return Activation(name, number, x, tickets)
+    if node.op in ("divide", "multiply") and y.ndim > 1 and y.shape[-1] > 2:
+        return _norm(number, y, sources) or single
+    return single
+
+
+def _may_be(name: str, y: HostArray) -> bool:
+    """Whether values can be those of a function, which is soon seen."""
+    if name == "softmax":
+        return bool(y.ndim and y.shape[-1] > 1 and numpy.allclose(y.sum(axis=-1), 1))
+    if name == "log-softmax":
+        return bool(y.ndim and y.shape[-1] > 1 and y.max() <= 0)
+    if name == "sigmoid":
+        return bool(y.min() >= 0 and y.max() <= 1)
+    return name != "softplus" or bool(y.min() >= 0)
+
+
+def _norm(
+    number: int, y: HostArray, sources: list[tuple[HostArray, HostArray]]
+) -> Activation | None:
+    """A norm over the last axis: in each row x, centred or as it is, is a multiple of y."""
+    for name, centre in (("layer norm", True), ("RMS norm", False)):
+        if abs((y * y).mean(axis=-1) - 1).max() > 0.2:
+            continue
+        for x, tickets in sources:
+            centred = x - x.mean(axis=-1, keepdims=True) if centre else x
+            scale = numpy.sqrt((centred * centred).mean(-1, keepdims=True))
+            with numpy.errstate(all="ignore"):
+                quotient = numpy.nanmedian(centred / y, axis=-1, keepdims=True)
+            close = numpy.allclose(quotient * y, centred, rtol=1e-9, atol=1e-12)
+            if close and numpy.allclose(quotient, scale, rtol=0.1) and (quotient > 0).all():
+                return Activation(name, number, x, tickets, quotient)
+    return None
+
+
+def _sources(trace: Trace, node: Node) -> list[tuple[HostArray, HostArray]]:
+    """Arrays before a node of the same shape, from which it may be computed; the earliest first."""
+    found: dict[int, tuple[HostArray, HostArray]] = {}
+    waiting, seen = [node], 0
+    while waiting and seen < 16:
+        one, seen = waiting.pop(), seen + 1
+        for values, tickets in one.operands:
+            first = int(tickets.max(initial=0))
+            if values.shape != node.values.shape or not first or first in found:
+                continue
+            found[first] = (numpy.asarray(values, dtype="float64"), tickets)
+            owner = int(trace.owner[first])
+            if owner >= 0 and trace.nodes[owner].op != "matmul":
+                waiting.append(trace.nodes[owner])
+    return [found[first] for first in sorted(found)]
+
+
+Back = Callable[[Activation, HostArray, HostArray], HostArray]
+"""Gradient with respect to x, from the function, the gradient with respect to y, and y."""
+
+
+def _mistakes(function: str) -> Iterator[tuple[Row, Back]]:
+    """Wrong derivatives of a function, each with its row of the table."""
+    entry = functions()[function]
+    if "slope" not in entry:
+        for row in rows(function):
+
+            def whole(one: Activation, g: HostArray, y: HostArray, row: Row = row) -> HostArray:
+                return numpy.asarray(row.value(g=g, x=one.x, y=y, s=one.scale))
+
+            yield row, whole
+        return
+    table = [*rows("product")] if entry.get("product") else []
+    for place, x, y in (("at input", "x", "y"), ("at output", "y", "x")):
+        if place in entry:
+            says = f"the derivative is taken with {x} in place of {y}, `{entry[place]}`"
+            table.append(Row(place, c.DERIVATIVE_AT_INPUT, says, formula(entry[place])))
+    for row in [*table, *rows("function"), *_slopes_of_others(function)]:
+
+        def back(one: Activation, g: HostArray, y: HostArray, row: Row = row) -> HostArray:
+            p = functions()[one.function]["slope"](x=one.x, y=y)
+            return g * row.value(p=p, x=one.x, y=y)
+
+        yield row, back
+
+
+def _slopes_of_others(function: str) -> Iterator[Row]:
+    """The whole derivatives of other functions."""
+    for other in ("sigmoid", "softplus", "silu", "gelu", "gelu with tanh", "mish", "softsign"):
+        if other != function and ("value" in functions()[function] or function == "tanh"):
+            says = f"the derivative is that of {other}"
+            yield Row(says, c.DERIVATIVE_MISSING, says, partial(_slope_of, other))
+
+
+def _slope_of(function: str, x: HostArray, **_: HostArray) -> HostArray:
+    entry = functions()[function]
+    return numpy.asarray(entry["slope"](x=x, y=entry["value"](x=x)))
+
+
+def wrong_derivatives(problem: Problem) -> Iterator[Guess]:
+    """The derivative of an activation, taken at the wrong place or left out.
+
+    Wrong: ``dx = dy * (1 - x ** 2)`` for y = tanh(x). Right: ``dx = dy * (1 - y ** 2)``.
+    """
+    places = activations(problem)
+    nodes = problem.followed.nodes
+    for (function, _), ones in places.items():
+        line = Edge(problem, [ones[0].number], -1).line
+        for row, back in _mistakes(function):
+            yield _of_function("function", function, row, back, ones, line)
+    # The same mistake at every call of a function, as where a helper holds the derivative.
+    for function in {f for f, _ in places}:
+        ones = [one for (f, _), several in places.items() if f == function for one in several]
+        if (
+            len({nodes[one.number].site.call for one in ones}) > 1
+            and "slope" in functions()[function]
+        ):
+            for row, back in _mistakes(function):
+                yield _of_function("every function", function, row, back, ones, "")
+
+
+def _of_function(
+    key: str, function: str, row: Row, back: Back, ones: list[Activation], line: str
+) -> Guess:
+    by_number = {one.number: one for one in ones}
+
+    def change(run: Run) -> Adjoints:
+        one = by_number[run.number]
+        value = numpy.asarray(back(one, run.g, run.node.values))
+        return [(one.tickets, numpy.broadcast_to(value, one.tickets.shape))]
+
+    says = row.says or f"the derivative is `{row.text}`"
+    edit, right = Edit(change=change, at=by_number), functions()[function]["right"]
+    words = {"function": function, "line": line, "says": says, "right": right}
+    return say(key, edit, cause=row.cause, **words)

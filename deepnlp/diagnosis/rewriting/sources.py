@@ -1,0 +1,52 @@
+"""The sources of functions."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import linecache
+import sysconfig
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy
+
+from deepnlp.diagnosis.places import is_of_the_package
+
+_LIBRARIES = (sysconfig.get_path("stdlib"), str(Path(numpy.__file__).parent))
+
+
+@cache
+def is_foreign(code: CodeType) -> bool:
+    """Whether a code is not the learner's, but of a library or of this package."""
+    name = code.co_filename
+    if name.startswith("<"):  # a cell of a notebook has lines
+        return not linecache.getlines(name)
+    return name.startswith(_LIBRARIES) or "site-packages" in name or is_of_the_package(name)
+
+
+def tree_of(code: CodeType) -> Any:
+    """The source of a function or a lambda, as a tree of its own; None if it is not known."""
+    return copy.deepcopy(source_of_function(code))
+
+
+@cache
+def source_of_function(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    """The function of a code object in its file; None for a lambda beside another of its line."""
+    found: list[ast.FunctionDef | ast.Lambda] = []
+    for node in ast.walk(_parsed(code.co_filename)):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            if (getattr(node, "name", "<lambda>"), first) == (code.co_name, code.co_firstlineno):
+                found.append(node)
+    return found[0] if len(found) == 1 else None
+
+
+@cache
+def _parsed(file: str) -> ast.Module:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])

@@ -1,0 +1,247 @@
+"""Lines that run forward and backward: a flat script, or the calls of code in any other form.
+
+Each array ``v`` for which the lines compute a gradient ``dv`` is checked: it is changed right
+behind the line that assigns it, and the lines up to the loss are run again. So every value on the
+way is checked, not the weights alone, and the first wrong one shows the wrong line.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import linecache
+import random
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from deepnlp.gradcheck.causes import UNKNOWN, Cause
+from deepnlp.gradcheck.engines import is_box, plain
+from deepnlp.gradcheck.names import LOSSES, gradient_names
+from deepnlp.gradcheck.report import Row
+from deepnlp.gradcheck.walking import mapped
+
+Names = dict[str, Any]
+
+
+class Lines:
+    """Lines of Python, with the values that they compute.
+
+    Parameters
+    ----------
+    text : str or Path
+        The lines, or the file in which they are.
+    names : dict
+        What they may use.
+    table : mapping of str to str
+        Names of gradients that are not called ``dv`` or the like.
+
+    Attributes
+    ----------
+    values, gradients : dict of str to array
+        Of each array that is checked, in the order in which backward computes them.
+    sources : dict of str to str
+        The name of each gradient.
+    places : dict of str to str
+        The line that computes each gradient.
+    """
+
+    def __init__(self, text: str | Path, names: Names, table: Mapping[str, str]) -> None:
+        file = str(text) if isinstance(text, Path) else "<lines>"
+        source = text.read_text(encoding="utf-8") if isinstance(text, Path) else text
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        self._rng = numpy.random.default_rng(0x5EED)
+        self._names = mapped(_copied, names)
+        self._drawn: Names = {}
+        self._places: dict[str, int] = {}  # the line that assigns a name last
+        if "torch" in source:
+            import_module("torch")
+        self._states = [get() for get, _ in _random_states()]
+        body = ast.parse(source, file).body
+        self._codes = [compile(ast.Module([node], []), file, "exec") for node in body]
+        self._assigned = [_assigned(node) for node in body]
+        self._read = {
+            name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in some}
+            for node, some in zip(body, self._assigned, strict=True) for name in some
+        }  # fmt: skip
+        end = self._run({}, len(body))
+        pairs = {**_pairs(end), **table}
+        last = {name: k for k, some in enumerate(self._assigned) for name in some}
+        order = sorted(pairs, key=lambda name: last.get(_root(pairs[name]), -1))
+        known = [n for n in order if _root(n) in end]
+        self.loss = next((name for name in LOSSES if numpy.size(plain(end.get(name))) == 1
+                          and name in last), "")  # fmt: skip
+        self._output = self.loss or (known[0] if known else "")
+        if not self._output:
+            raise ValueError(
+                f"check_gradients: {file} computes no gradient: expected lines that assign dW for "
+                "an array W, or gradients={'W': 'dW'}"
+            )
+        self._until = last.get(self._output, -1) + 1
+        self._weight = 1.0 if self.loss else plain(eval(pairs[self._output], end))
+        checked = [n for n in known if n != self._output]
+        self.values = {n: numpy.array(plain(eval(n, end)), dtype="float64") for n in checked}
+        self.sources = {n: pairs[n] for n in checked}
+        self.gradients = {n: plain(eval(pairs[n], end)) for n in checked}
+        self._first = self._scalar(end)
+        self._places = last
+        spots = {n: last.get(_root(pairs[n]), 0) for n in checked}
+        self.places = {
+            n: f"{Path(file).name}:{body[k].lineno}: {ast.unparse(body[k])}"
+            for n, k in spots.items() if body
+        }  # fmt: skip
+
+    def forward(self, *values: Any) -> tuple[Any, dict[str, Any]]:
+        """The loss where some values are others, and the gradients that the lines computed."""
+        given = zip(self.values.items(), values, strict=True)
+        other = {n: new for (n, old), new in given if not numpy.array_equal(old, new)}
+        loss = self._scalar(self._run(other, self._until)) if other else self._first
+        return loss, self.gradients
+
+    def forgive(self, rows: list[Row]) -> list[str]:
+        """Values on the way that are not what they are called, while all they lead to is right.
+
+        So ``dscores`` may hold a factor of the next line already.
+        """
+        named = []
+        for row in reversed([row for row in rows if not row.ok]):
+            own = self.sources[row.name]
+            behind = [r for r in rows if r is not row and own in self._reads(self.sources[r.name])]
+            if behind and all(other.ok for other in behind):
+                row.ok = True
+                named.append(f"{own} is not the gradient of {row.name}")
+        return named
+
+    def _reads(self, name: str) -> set[str]:
+        """All names that a value is computed from."""
+        found, waiting = set[str](), [name]
+        while waiting:
+            new = self._read.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
+
+    def told(self, rows: list[Row]) -> Cause | None:
+        """The first wrong value, and those before it that are right."""
+        bad = next((row for row in rows if not row.ok), None)
+        if bad is None:
+            return None
+        right = [row.name for row in rows[: rows.index(bad)]]
+        so_far = f"; right so far: the gradients of {', '.join(right)}" if right else ""
+        where = self.places.get(bad.name, "")
+        told = f"the gradient of {bad.name} is the first wrong value: {where}{so_far}"
+        return Cause(UNKNOWN, told, place=where)
+
+    def _scalar(self, names: Names) -> Any:
+        return (self._weight * numpy.asarray(plain(names[self._output]))).sum()
+
+    def _run(self, other: Names, until: int) -> Names:
+        """The names after some of the lines, where the arrays in ``other`` are exchanged."""
+        names = {"__name__": "__lines__", **self._names, **self._drawn}
+        rest = {path: new for path, new in other.items() if path not in self._places}
+        names |= {name: new for name, new in rest.items() if name.isidentifier()}
+        inside = {path: new for path, new in rest.items() if not path.isidentifier()}
+        with _changed(names, inside), self._same_draws():
+            for k in range(until):
+                self._run_line(k, names)
+                for name in self._assigned[k]:
+                    if name in other and self._places[name] == k:
+                        names[name] = _like(names[name], other[name])
+        return names
+
+    @contextmanager
+    def _same_draws(self) -> Iterator[None]:
+        """Context in which random numbers are those of the first run; quiet, too."""
+        states = [(put, get()) for get, put in _random_states()]
+        for (put, _), state in zip(states, self._states, strict=True):
+            put(state)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                yield
+        finally:
+            for put, state in states:
+                put(state)
+
+    def _run_line(self, k: int, names: Names) -> None:
+        try:
+            exec(self._codes[k], names)
+        except NameError as error:
+            name = getattr(error, "name", "")
+            output = next((v for v in names if name in gradient_names(v)), None)
+            if output is None or hasattr(builtins, name):
+                raise
+            shape = numpy.shape(plain(names[output]))
+            self._drawn[name] = names[name] = self._rng.normal(size=shape)
+            self._run_line(k, names)
+
+
+def _random_states() -> list[tuple[Any, Any]]:
+    """How the states of the generators of modules are read and put back."""
+    found: list[tuple[Any, Any]] = [
+        (random.getstate, random.setstate),
+        (numpy.random.get_state, numpy.random.set_state),
+    ]
+    torch = sys.modules.get("torch")
+    return [*found, (torch.get_rng_state, torch.set_rng_state)] if torch is not None else found
+
+
+def _root(path: str) -> str:
+    """The name that a path such as ``"layer.W"`` or ``"grads['dW']"`` begins with."""
+    return path.split(".")[0].split("[")[0]
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, numpy.ndarray) else value
+
+
+def _pairs(names: Names) -> dict[str, str]:
+    """The name of the gradient of every array that has one."""
+    found: dict[str, str] = {}
+    dicts = {name: value for name, value in names.items() if isinstance(value, dict)}
+    for name, value in dicts.items():  # parameters["W1"], and grads["dW1"]
+        for other, grads in dicts.items():
+            known = [(k, g) for k in value for g in gradient_names(k) if g in grads]
+            found |= {f"{name}[{k!r}]": f"{other}[{g!r}]" for k, g in known}
+    for name, value in names.items():
+        if not (is_box(value) or isinstance(value, numpy.ndarray | numpy.generic | float)):
+            continue
+        array = numpy.asarray(plain(value))
+        for other in gradient_names(name) if array.dtype.kind == "f" else ():
+            if other in names:
+                found.setdefault(name, other)
+    return found
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    """Names that a statement assigns."""
+    named = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return list(dict.fromkeys(n.id for n in named if isinstance(n.ctx, ast.Store)))
+
+
+def _like(old: Any, new: Any) -> Any:
+    """A value of the kind of another one."""
+    if hasattr(old, "detach"):
+        return sys.modules["torch"].from_numpy(numpy.array(new)).to(old.dtype)
+    return new
+
+
+@contextmanager
+def _changed(names: Names, paths: Names) -> Iterator[None]:
+    """Other contents in arrays such as ``layer.W``; put back afterwards."""
+    kept = []
+    for path, new in paths.items():
+        array = eval(path, names)
+        kept.append((array, array.copy()))
+        array[...] = new
+    try:
+        yield
+    finally:
+        for array, content in kept:
+            array[...] = content

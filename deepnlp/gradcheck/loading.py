@@ -1,0 +1,196 @@
+"""A user's class or functions from a file, a package or a notebook."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import json
+import linecache
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from deepnlp.errors import DeepNLPError
+
+Own = Any
+"""A class with a forward, a function, or a pair of functions."""
+
+
+def load_own(target: str) -> Own:
+    """What ``FILE.py:NAME`` or ``FILE.ipynb:NAME`` names, or the only class or pair in a file.
+
+    A name may be that of a class, of a function, of two functions ``affine_forward`` and
+    ``affine_backward`` with or without their ending, or of two functions with a comma between them.
+    A file of lines without classes and functions is given back as its path.
+    """
+    path, _, name = target.rpartition(":") if target.count(":") else (target, "", "")
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"no file {path}: expected a target such as mylayer.py:MyLayer")
+    if not name and file.suffix == ".py" and _is_flat(file):
+        return file
+    module = _module(file)
+    defined = {
+        key: value
+        for key, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and callable(value)
+    }
+    first, comma, second = (part.strip() for part in name.partition(","))
+    if comma and callable(defined.get(first)) and callable(defined.get(second)):
+        return defined[first], defined[second]
+    found: dict[str, Own] = {
+        key: value
+        for key, value in defined.items()
+        if inspect.isclass(value) and (hasattr(value, "forward") or hasattr(value, "loss"))
+    }
+    for key, value in defined.items():
+        for other in {key.replace("forward", "backward"), f"{key}_backward"} - {key}:
+            if other in defined:
+                found[key.replace("_forward", "")] = (value, defined[other])
+    alike = name.replace("_forward", "").replace("_backward", "")
+    if name in found or alike in found:
+        return found.get(name, found.get(alike))
+    if inspect.isfunction(defined.get(name)):
+        return defined[name]
+    if not name and len(found) == 1:
+        return next(iter(found.values()))
+    known = ", ".join(found) or "none"
+    raise ValueError(
+        f"{path} has no class {name!r} with forward and backward, and no functions {name}_forward "
+        f"and {name}_backward; it has: {known}"
+    )
+
+
+@contextmanager
+def failures_in_one_line(own: Own) -> Iterator[None]:
+    """Context that turns an error in a user's code into a ValueError with its file and line."""
+    kind = own[0] if isinstance(own, tuple) else own
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        file = str(own) if isinstance(own, Path) else inspect.getfile(kind)
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == file]
+        if not lines and isinstance(error, ValueError | TypeError | DeepNLPError):
+            raise
+        place = f"{file}, line {lines[-1]}" if lines else file
+        told = f"{type(error).__name__}: {error}"
+        name = getattr(kind, "__name__", "it")
+        raise ValueError(f"{place}: {name} raised {told}") from error
+
+
+def in_python(own: Own) -> str:
+    """The lines of Python that check the same, for arguments that only Python can give."""
+    pair = own if isinstance(own, tuple) else (own,)
+    names = [one.__name__ for one in pair]
+    forward: Any = getattr(pair[0], "forward", pair[0])
+    given = [n for n in inspect.signature(forward).parameters if n not in ("self", "ctx")]
+    made = f"({', '.join(names)})" if len(names) > 1 else names[0]
+    is_made = inspect.isclass(own) and "self" in inspect.signature(forward).parameters
+    return (
+        f"in Python, with {', '.join(given)} of yours:\n"
+        "  from deepnlp.gradcheck import check_gradients\n"
+        f"  from {pair[0].__module__.removeprefix('own_')} import {', '.join(names)}\n"
+        f"  print(check_gradients({', '.join([made + ('(...)' if is_made else ''), *given])}))"
+    )
+
+
+def _is_flat(file: Path) -> bool:
+    """Whether a file has lines that compute and defines no layer."""
+    with contextlib.suppress(SyntaxError, UnicodeDecodeError):
+        nodes = ast.parse(file.read_text(encoding="utf-8")).body
+        named = [n.name for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+        own = [one.name for n in nodes for one in ast.walk(n) if isinstance(one, ast.FunctionDef)]
+        return bool(nodes) and not any("backward" in name for name in named + own)
+    return False
+
+
+def _module(file: Path) -> ModuleType:
+    """The module in a file, as if it were imported in its folder, or in its package."""
+    folder = file.resolve().parent
+    name, parts = f"own_{file.stem}", [file.stem]
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    sys.path[:0] = [one for one in (str(folder), str(Path.cwd())) if one not in sys.path]
+    try:
+        if len(parts) > 1:
+            return importlib.import_module(".".join(parts))
+        module = ModuleType(name)
+        module.__file__ = str(file)
+        sys.modules[name] = module
+        if file.suffix == ".ipynb":
+            _run_cells(file, module)
+        else:
+            source = file.read_text(encoding="utf-8")
+            exec(compile(source, str(file), "exec"), vars(module))
+        return module
+    except (Exception, SystemExit) as error:
+        told = f"{file} cannot be loaded: {type(error).__name__}: {error}"
+        raise ValueError(told) from error
+
+
+def _run_cells(file: Path, module: ModuleType) -> None:
+    """The definitions and imports in a notebook, as far as they run, and no training."""
+    cells = [c for c in json.loads(file.read_text("utf-8"))["cells"] if c["cell_type"] == "code"]
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
+    for number, cell in enumerate(cells):
+        lines = "".join(cell["source"]).splitlines(True)
+        lines = ["\n" if line.lstrip().startswith(("%", "!", "?")) else line for line in lines]
+        title = f"{file}:cell {number}"
+        linecache.cache[title] = (len(lines), None, lines, title)
+        with contextlib.suppress(SyntaxError):
+            for node in ast.parse("".join(lines)).body:
+                if isinstance(node, kinds):
+                    with contextlib.suppress(Exception):
+                        exec(compile(ast.Module([node], []), title, "exec"), vars(module))
+
+
+def call_of(own: Own, call: str, names: dict[str, Any]) -> tuple[Own, list[Any], dict[str, Any]]:
+    """What a call such as ``"my_layer(x, w, {'mode': 'train'})"`` checks, and on what.
+
+    The names in it come from ``names`` or from the user's file, run as a program.
+    """
+    module = (own[0] if isinstance(own, tuple) else own).__module__
+    space = {**vars(sys.modules[module]), **names}
+    try:
+        node: Any = ast.parse(call, mode="eval").body
+        wanted = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(space)
+        if wanted:
+            space |= _main_block(sys.modules[module])
+        code = {id(n): compile(ast.Expression(n), "--call", "eval") for n in _parts(node)}
+        values = {key: eval(one, space) for key, one in code.items()}
+        positional = [values[id(n)] for n in node.args]
+        named = {k.arg: values[id(k.value)] for k in node.keywords}
+        is_method = isinstance(node.func, ast.Attribute)
+        return values[id(node.func.value)] if is_method else own, positional, named
+    except (SyntaxError, AttributeError, NameError) as error:
+        raise ValueError(
+            f"--call should read like 'my_layer(x, w)', got {call!r}: {error}"
+        ) from error
+
+
+def _parts(node: Any) -> list[ast.expr]:
+    """The arguments of a call, and the object whose method it calls."""
+    owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    return [*node.args, *(k.value for k in node.keywords), *owner]
+
+
+def _main_block(module: ModuleType) -> dict[str, Any]:
+    """The names that ``if __name__ == "__main__":`` assigns."""
+    source = linecache.getlines(str(module.__file__)) or []
+    for node in ast.parse("".join(source)).body:
+        if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
+            space = dict(vars(module))
+            for one in node.body:
+                if isinstance(one, ast.Assign | ast.Import | ast.ImportFrom):
+                    exec(compile(ast.Module([one], []), str(module.__file__), "exec"), space)
+            return space
+    return {}

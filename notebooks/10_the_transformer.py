@@ -1,0 +1,511 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lesson 10 · The Transformer: a network without recurrence
+#
+# **The question.** With attention there is one step between any word of the target and any word of
+# the source. Within a text the way is still long: in a recurrent network what the first word says
+# reaches the last one through all the states between. Can the words of a text ask each other
+# directly, as the decoder of lesson 9 asked the source?
+#
+# Vaswani et al. (2017) built a network from nothing else: the *Transformer*. All positions of a
+# text are computed at once, since none of them waits for the one before, and the gradient between
+# two words passes through one attention, whatever their distance.
+#
+# In this lesson you write its parts by hand, each with its backward pass: attention of several
+# heads, rotary positions, layer norm and the block that joins them. At the end you train a small
+# one and look at what its heads do. Lesson 11 makes a language model of it. You need lesson 9
+# (attention and its backward) and the fork rule of lesson 1. *Time.* To read and work: two hours.
+# To run from top to bottom: about two minutes, or some seconds with `DEEPNLP_LESSON=short`. To
+# build it with its outputs: `python -m notebooks.build 10`.
+
+# %%
+import numpy as np
+
+from deepnlp import Sequential
+from deepnlp.backend.functions import softmax
+from deepnlp.gradcheck import check_gradients
+from deepnlp.layers import FeedForward, LayerNorm, MultiHeadAttention, TransformerBlock
+from deepnlp.lessons.exercises import check, short_form
+from deepnlp.models import GPT
+from deepnlp.optimizers import Adam
+from deepnlp.plots import attention_map, curves
+
+short = short_form()
+
+# %% [markdown]
+# ## 1 Words that ask each other
+#
+# In lesson 9 the decoder's state was the query, and the encoder's states were both what is
+# compared with it and what is averaged. In **self-attention** all three come from the same vectors
+# $x_1 \dots x_T$, one for each position of a text. So that a word need not ask for itself, each of
+# the three is a linear map of its own:
+#
+# $$ q_t = x_t W_q, \qquad k_s = x_s W_k, \qquad v_s = x_s W_v. $$
+#
+# The **query** says what position $t$ is looking for, the **key** what can be found at position
+# $s$, and the **value** what is read there. From here on it is the attention of lesson 9, with the
+# scale of exercise 9.6, since the scores are sums of $d$ products:
+#
+# $$ e_{ts} = \frac{q_t \cdot k_s}{\sqrt{d}}, \qquad
+#    a_{ts} = \frac{\exp e_{ts}}{\sum_{s'} \exp e_{ts'}}, \qquad
+#    o_t = \sum_s a_{ts}\, v_s. $$
+#
+# A language model predicts the word at $t + 1$ from those up to $t$. Position $t$ may therefore
+# look at the positions $s \le t$ only: all other scores are set to $-\infty$, as those of the
+# padding were in lesson 9. This is the **causal mask**. With it the predictions at all positions
+# of a text can be trained at once, and none of them has seen its answer.
+#
+# ### Exercise 10.1 ★★ One head
+#
+# Return $o$ from `q`, `k` and `v`, all of shape $(T, d)$, with scale and causal mask. Loops are
+# welcome. Large scores should do no harm.
+
+
+# %%
+def head(q, k, v): ...
+
+
+check("10.1", head)
+
+# %% [markdown]
+# What can such a head do? Let each position have a vector with a single one, at its own place. A
+# query that is the vector of the position *before* fits one key alone, and the head copies the
+# word on its left:
+
+# %%
+words = ["the", "cat", "that", "the", "dog", "saw", "ran"]
+T = len(words)
+places = np.eye(T)
+before = np.roll(places, 1, axis=0)  # row t holds the vector of position t - 1
+before[0] = places[0]
+scores = np.where(np.tri(T, dtype=bool), 20 * before @ places.T, -np.inf)
+title = "Each word reads the one on its left"
+attention_map(words, words, softmax(scores), title=title, labels=("is read", "reads"))
+
+# %% [markdown]
+# A recurrent network hands on what it has seen step by step. This head fetches it, and a head with
+# other queries fetches something else.
+#
+# ## 2 Several heads
+#
+# The softmax gives most of the weight to few positions. A verb that needs its subject *and* its
+# object would need two averages. So the vectors are cut into $h$ parts of $d = D / h$ numbers, the
+# **heads**; each part is an attention of its own, and the outputs are put side by side again and
+# sent through one more matrix:
+#
+# $$ \mathrm{output} = [o^{(1)}, \dots, o^{(h)}]\, W_o. $$
+#
+# This costs as much as one head of size $D$: $h$ times as many scores, each a sum of $D / h$
+# products. In NumPy the heads are one more axis. Attention of $(N, h, T, d)$ arrays is a batched
+# product, as it was with $(N, T, d)$.
+#
+# ### Exercise 10.2 ★ Several heads
+#
+# Cut `x` $(N, T, D)$ into heads $(N, h, T, D / h)$; the first head gets the first $D / h$ numbers
+# of each position, and so on. A reshape alone will not do: why?
+
+
+# %%
+def split(x, heads): ...
+
+
+check("10.2", split)
+
+
+# %% [markdown]
+# ## 3 Backward
+#
+# Nothing in it is new. Three inputs need a gradient, and each is used once:
+#
+# $$ da_{ts} = do_t \cdot v_s, \qquad dv_s = \sum_t a_{ts}\, do_t, \qquad
+#    de_{ts} = a_{ts} \Big( da_{ts} - \sum_{s'} a_{ts'}\, da_{ts'} \Big), $$
+# $$ dq_t = \frac{1}{\sqrt{d}} \sum_s de_{ts}\, k_s, \qquad
+#    dk_s = \frac{1}{\sqrt{d}} \sum_t de_{ts}\, q_t. $$
+#
+# A key is used by all queries and a query by all keys, so one sum runs over $t$ and the other over
+# $s$: in the code, one matrix is transposed. The mask needs no line of its own. Where $a_{ts}$ is
+# 0, $de_{ts}$ is 0 as well.
+#
+# ### Exercise 10.3 ★★★ Attention, backward
+#
+# Write the layer: `forward(q, k, v)` takes heads $(N, h, T, d)$ and gives $o$ of the same shape,
+# with scale and causal mask; `backward(do)` returns `(dq, dk, dv)`.
+
+
+# %%
+class MyHeads:
+    def forward(self, q, k, v): ...
+
+    def backward(self, do): ...
+
+
+check("10.3", MyHeads)
+
+# %% [markdown]
+# The package's `MultiHeadAttention` has the four matrices beside it; $W_q$, $W_k$ and $W_v$ stand
+# side by side in one matrix `W` $(D, 3D)$, so that there is one product in place of three. The
+# same $x$ goes into all three, and by the fork rule $dx$ is the sum of what comes back through
+# each.
+
+# %%
+rng = np.random.default_rng(0)
+x = rng.standard_normal((2, 5, 12))
+attention = MultiHeadAttention.init(12, heads=3, causal=True, rng=rng, dtype="float64")
+print("output", attention.forward(x).shape, "  weights", attention.weights.shape)
+print(check_gradients(attention, x))
+
+# %% [markdown]
+# ## 4 Where does a word stand?
+#
+# ### Exercise 10.4 ★ Who bites whom?
+#
+# Take a head without a mask, and read *dog bites man*, then *man bites dog*; the vector $x$ of a
+# word is its embedding, wherever it stands. What comes out at the word *dog* the second time,
+# compared with the first: `"the same"`, `"another one"` or `"that of man"`?
+
+# %%
+my_choice = ...
+check("10.4", my_choice)
+
+# %% [markdown]
+# A recurrent network knows the order of words because it reads them in this order. Attention is an
+# average over a *set*, and has to be told the positions. There are two common ways.
+#
+# **A vector for each position** is added to the word's: $x_t = E_{w_t} + P_t$. The table $P$ is
+# learned like the embedding (GPT-2), or made of sines and cosines of different wavelengths (the
+# paper of 2017).
+#
+# **Rotary positions** (Su et al. 2021) turn queries and keys by an angle that grows with the
+# position. The $d = 2m$ numbers of a head are taken as $m$ pairs $(u, w) = (x_i, x_{i+m})$, the
+# halves of the vector, and pair $i$ at position $t$ is turned by $\alpha = t\, \theta_i$:
+#
+# $$ u' = u \cos\alpha - w \sin\alpha, \qquad w' = u \sin\alpha + w \cos\alpha, \qquad
+#    \theta_i = 10000^{-i/m}. $$
+#
+# If both $q_t$ and $k_s$ are turned, the inner product of a pair depends on the difference of
+# their angles, $(t - s)\, \theta_i$. So a head can ask for "three words before", and it means the
+# same wherever it is asked.
+#
+# ### Exercise 10.5 ★★ Turning by the position
+#
+# Write the rotation as a layer with given `angles` $(T, m)$: `forward(x)` takes $(\dots, T, 2m)$,
+# and `backward(dy)` returns $dx$. (What is the transpose of a rotation?)
+
+
+# %%
+class MyRotation:
+    def __init__(self, angles): ...
+
+    def forward(self, x): ...
+
+    def backward(self, dy): ...
+
+
+check("10.5", MyRotation)
+
+
+# %% [markdown]
+# The scores of one query and one key at all pairs of positions, turned and not turned:
+
+
+# %%
+def turned(x, base=10_000.0):
+    """Rotary positions of x (T, 2m)."""
+    T, m = len(x), x.shape[-1] // 2
+    alpha = np.outer(np.arange(T), base ** (-np.arange(m) / m))
+    u, w = np.split(x, 2, axis=-1)
+    return np.concatenate(
+        [u * np.cos(alpha) - w * np.sin(alpha), u * np.sin(alpha) + w * np.cos(alpha)], axis=-1
+    )
+
+
+q, k = rng.standard_normal((2, 8))
+scores = turned(np.tile(q, (6, 1))) @ turned(np.tile(k, (6, 1))).T
+with np.printoptions(precision=2, suppress=True):
+    print(scores)
+print("one number along each diagonal:", np.allclose(scores[1:, 1:], scores[:-1, :-1]))
+
+# %% [markdown]
+# ## 5 Layer norm
+#
+# A deep network multiplies by many matrices, and the sizes of its vectors drift. **Layer norm**
+# (Ba, Kiros and Hinton 2016) gives each position mean 0 and variance 1 over its $D$ numbers, and
+# then a scale $g$ and a shift $b$, which are learned:
+#
+# $$ \mu = \frac{1}{D} \sum_j x_j, \qquad
+#    \sigma = \sqrt{\frac{1}{D} \sum_j (x_j - \mu)^2 + \varepsilon}, \qquad
+#    \hat x_j = \frac{x_j - \mu}{\sigma}, \qquad y_j = g_j\, \hat x_j + b_j, $$
+#
+# with $\varepsilon = 10^{-5}$, so that a vector of equal numbers is not divided by zero. Other
+# than batch norm it does not look at the other examples, and so it works in the same way on one
+# text.
+#
+# **Backward.** Write $d\hat x_j = g_j\, dy_j$. A number $x_i$ reaches the outputs in three ways:
+# directly, by the mean, which it shifts by $1/D$, and by the standard deviation. Of the last,
+#
+# $$ \frac{\partial \sigma}{\partial x_i} = \frac{1}{2\sigma} \cdot \frac{2}{D} (x_i - \mu)
+#    = \frac{\hat x_i}{D}. $$
+#
+# (That $\mu$ also depends on $x_i$ adds nothing here, because $\sum_j (x_j - \mu) = 0$.) Now add
+# the three ways, using $\hat x_j = (x_j - \mu) / \sigma$:
+#
+# $$ dx_i = \frac{1}{\sigma} \Big( d\hat x_i
+#    - \underbrace{\frac{1}{D} \sum_j d\hat x_j}_{\text{by the mean}}
+#    - \underbrace{\hat x_i\, \frac{1}{D} \sum_j d\hat x_j\, \hat x_j}_{\text{by } \sigma} \Big). $$
+#
+# Two terms are taken off, and it is clear which: if all $x_j$ grow by the same number, or all $x_j
+# - \mu$ by the same factor, then $\hat x$ does not change, so $dx$ has no part along $(1, \dots,
+# 1)$ and (but for $\varepsilon$) none along $\hat x$.
+#
+# ### Exercise 10.6 ★★★ Layer norm, backward
+#
+# Write the layer for $x$ $(N, T, D)$: `forward(x)`, and `backward(dy)`, which returns $dx$ and
+# sets `self.dg` and `self.db`.
+
+
+# %%
+class MyLayerNorm:
+    def __init__(self, g, b):
+        self.g, self.b = g, b
+        self.dg, self.db = None, None
+
+    def forward(self, x): ...
+
+    def backward(self, dy): ...
+
+
+check("10.6", MyLayerNorm)
+
+# %%
+layer = LayerNorm.init(12, dtype="float64")
+layer.forward(x)
+dx = layer.backward(rng.standard_normal(x.shape))
+print("sum of dx over the last axis:", np.abs(dx.sum(axis=-1)).max().round(12))
+
+# %% [markdown]
+# ## 6 The block, and its roads
+#
+# Attention carries numbers between positions. What is read has to be worked on, too: a
+# **feed-forward** network of two layers, the same for all positions, $D$ to $4D$ and back. The two
+# parts make a **block**, and blocks are stacked. Each part is *added* to its input:
+#
+# $$ h = x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
+#    y = h + \mathrm{feedforward}(\mathrm{norm}_2(h)). $$
+#
+# The term $x$ that passes a part by is a **residual connection** (He et al. 2016). It is a road
+# from the first block to the last on which nothing is multiplied, as the memory cell of the LSTM
+# is a road through time (lesson 6).
+#
+# ### Exercise 10.7 ★★ Two roads
+#
+# Write the block from its four parts, layers with `forward(x)` and `backward(dy)`.
+
+
+# %%
+class MyBlock:
+    def __init__(self, norm1, attention, norm2, feed_forward):
+        self.norm1, self.attention = norm1, attention
+        self.norm2, self.feed_forward = norm2, feed_forward
+
+    def forward(self, x): ...
+
+    def backward(self, dy): ...
+
+
+check("10.7", MyBlock)
+
+# %% [markdown]
+# ### Exercise 10.8 ★ A road without a toll
+#
+# The paper of 2017 put the norm after the sum: $y = \mathrm{norm}(x + f(x))$; above it stands
+# before the part, $y = x + f(\mathrm{norm}(x))$. In which arrangement does $dx$ contain $dy$
+# unchanged: `"norm first"`, `"norm last"`, `"both"` or `"neither"`?
+
+# %%
+my_road = ...
+check("10.8", my_road)
+
+
+# %% [markdown]
+# Do the roads matter? We stack blocks with fresh weights, send random vectors up and a random
+# gradient back, and measure two things: how large the gradient is that arrives at the first block,
+# and how different the vectors of the positions of a text still are after each block, that is, the
+# share of $x$ that is left when the mean over the positions is taken off. A third stack has the
+# same parts without roads. Three seeds.
+
+
+# %%
+def no_roads(D, heads, rng):
+    """The parts of a block, each in the place of its input."""
+    attention = MultiHeadAttention.init(D, heads, causal=True, rng=rng)
+    parts = LayerNorm.init(D), attention, LayerNorm.init(D), FeedForward.init(D, 4 * D, rng=rng)
+    return Sequential(*parts)
+
+
+def through(make, depth, seed, D=32, T=16):
+    """What positions differ by after 0, 1, ... blocks, and the gradient that arrives below."""
+    rng = np.random.default_rng(seed)
+    blocks = [make(D, rng) for _ in range(depth)]
+    xs = [rng.standard_normal((4, T, D)).astype("float32")]
+    for block in blocks:
+        xs.append(block.forward(xs[-1]))
+    dy = dx = rng.standard_normal(xs[-1].shape).astype("float32")
+    for block in reversed(blocks):
+        dx = block.backward(dx)
+    apart = [np.linalg.norm(x - x.mean(axis=1, keepdims=True)) / np.linalg.norm(x) for x in xs]
+    return apart, np.linalg.norm(dx) / np.linalg.norm(dy)
+
+
+depth = 4 if short else 24
+kinds = {
+    "norm first": lambda D, rng: TransformerBlock.init(D, 4, causal=True, rng=rng),
+    "norm last": lambda D, rng: TransformerBlock.init(D, 4, causal=True, norm="post", rng=rng),
+    "no roads": lambda D, rng: no_roads(D, 4, rng),
+}
+runs = {name: [through(make, depth, seed) for seed in range(3)] for name, make in kinds.items()}
+apart = {name: np.array([one for one, _ in of]) for name, of in runs.items()}
+gradients = {name: np.array([ratio for _, ratio in of]) for name, of in runs.items()}
+for name, ratios in gradients.items():
+    shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(f"{name:>10}: the gradient below is {shown} times that above")
+curves(
+    {name: (np.arange(depth + 1), of.mean(axis=0)) for name, of in apart.items()},
+    title="Without roads all positions soon hold the same vector",
+    xlabel="blocks passed",
+    ylabel="share of x in which positions differ",
+)
+
+# %% [markdown]
+# The size of the gradient is not the point: with fresh weights it stays within a factor of
+# two<!--= all(0.5 < r < 2 for name in ("norm first", "norm last") for r in gradients[name]) --> in
+# both arrangements with roads, since each norm divides by the size of what it gets. What is lost
+# without roads are the *words*. Each attention is an average, and averages of averages become
+# equal: after 24<!--= depth --> blocks less than a thousandth of $x$ distinguishes one position
+# from another<!--= apart["no roads"][:, -1].max() < 0.001 -->, and a network cannot say what
+# stands where. (Dong, Cordonnier and Loukas 2021 prove that this happens doubly exponentially
+# fast.) With roads more than half of $x$ still does<!--= min(apart[name][:, -1].min() for name in
+# ("norm first", "norm last")) > 0.5 -->.
+#
+# Norm first and norm last look alike here. In training, the gradients of the upper blocks' weights
+# are large at the start where the norm comes last, and deep stacks of this kind are trained with a
+# learning rate that begins near zero, the *warm-up*; with the norm first they do without it (Xiong
+# et al. 2020, for translation). Not everything deep needs this: the task of section 7 is learned
+# by 12 blocks of either kind, with and without warm-up (`chapters/ch10_the_transformer/norms.py`).
+# Since GPT-2 the norm usually comes first.
+#
+# ## 7 A network that reverses
+#
+# Eight letters are read and then written in the reverse order. The model sees the letters and what
+# it has written so far, and predicts the next letter; the loss counts the written half only. It is
+# the package's `GPT`: an embedding, positions, blocks with a causal mask, a last norm, and an
+# output that shares its weights with the embedding (lesson 7).
+
+# %%
+L, V = 8, 20  # letters of a text, and of the alphabet
+
+
+def batch(rng, N=64):
+    """Texts and their reversal, as inputs and targets (N, 2L - 1), where -1 does not count."""
+    text = rng.integers(0, V, (N, L))
+    both = np.concatenate([text, text[:, ::-1]], axis=1)
+    targets = both[:, 1:].copy()
+    targets[:, : L - 1] = -1
+    return both[:, :-1], targets
+
+
+def reversing(seed, steps, **options):
+    """A model trained to reverse, and the share of letters that it gets right in new texts."""
+    rng = np.random.default_rng(seed)
+    made = GPT(V, 32, 2, heads=2, context=2 * L, rng=rng, **options)
+    optimizer = Adam(made.parameters(), lr=0.003)
+    for _ in range(steps):
+        made.forward(*batch(rng))
+        made.zero_grad()
+        made.backward()
+        optimizer.step()
+    ids, targets = batch(rng, 500)
+    found = made.logits(ids).argmax(axis=-1)
+    return made, (found == targets)[targets >= 0].mean()
+
+
+steps = 5 if short else 300
+shares, models = {}, {}
+for name in ("learned", "sinusoidal", "rotary"):
+    runs = [reversing(seed, steps, positions=name) for seed in range(3)]
+    shares[name], models[name] = [share for _, share in runs], runs[0][0]
+    print(f"{name:>10} positions: {', '.join(f'{share:.1%}' for share in shares[name])} right")
+
+# %% [markdown]
+# All letters are right with a table of positions, learned or made of sines<!--=
+# min(shares["learned"] + shares["sinusoidal"]) > 0.99 -->: each written letter has one that is
+# due, at a place that is known before anything is read. Rotary positions say how far two places
+# lie apart, and here the distance is another one for each letter, 1, 3, 5 and so on; they learn
+# it, too, but in this many steps not to the end<!--= max(shares["rotary"]) <
+# min(shares["learned"]) -->. That is a matter of this task; in language models they are the usual
+# choice.
+#
+# What do the heads do? The picture shows the weights of one of them for one text. A row is a
+# position that reads, and its letter is the input there.
+
+# %%
+ids, _ = batch(np.random.default_rng(5), 1)
+alphabet = "abcdefghijklmnopqrst"
+letters = [alphabet[i] for i in ids[0]]
+model = models["learned"]
+model.forward(ids, ids)
+blocks = [layer for layer in model.layers if isinstance(layer, TransformerBlock)]
+weights = np.stack([block.attention.layer.weights[0] for block in blocks])  # (blocks, heads, T, T)
+written, due = np.arange(L - 1, 2 * L - 1), np.arange(L - 1, -1, -1)
+on_mirror = weights[:, :, written, due].mean(axis=-1)  # (blocks, heads)
+print("mean weight on the letter that is due, by block and head:\n", on_mirror.round(2))
+b, h = np.unravel_index(on_mirror.argmax(), on_mirror.shape)
+attention_map(
+    letters,
+    letters,
+    weights[b, h],
+    labels=("is read", "reads"),
+    title=f"Head {h + 1} of block {b + 1}: each written letter reads the one that is due",
+)
+
+# %% [markdown]
+# In the lower half of the picture each row has nearly all its weight on one letter of the upper
+# half, the one that has to be written next. The rows of the upper half may look where they like,
+# since the loss does not count what is predicted there. Nobody told the head to look there: the
+# weights of its queries and keys were learned from right answers alone.
+#
+# This head can be read because the task is so plain, and because we know where to look. With real
+# texts most heads cannot be read so easily, and the warning of lesson 9 holds: a weight says from
+# which position something is fetched, not which word has decided.
+#
+# ### What it costs
+#
+# A recurrent layer does the same work at each of $T$ steps, one after the other. Attention
+# computes $T^2$ scores, but all at once. For texts of some hundred words this is what processors
+# are good at; for a book the square is the bound. And a recurrent network writes the next word
+# from its state alone, while a Transformer has to keep the keys and values of all words so far.
+# Lesson 11 does that.
+#
+# ## What to read next
+#
+# * **In this project**: `deepnlp/layers/multihead.py`, `positions.py`, `norm.py`,
+#   `transformer.py`; `deepnlp/models/gpt.py`; `chapters/ch10_the_transformer/`.
+# * Vaswani et al., *Attention is all you need* (2017). Ba, Kiros and Hinton, *Layer normalization*
+#   (2016). He et al., *Deep residual learning for image recognition* (2016). Su et al., *RoFormer:
+#   enhanced Transformer with rotary position embedding* (2021).
+# * Dong, Cordonnier and Loukas, *Attention is not all you need: pure attention loses rank doubly
+#   exponentially with depth* (2021).
+# * Xiong et al., *On layer normalization in the Transformer architecture* (2020): norm first, norm
+#   last. Zhang and Sennrich, *Root mean square layer normalization* (2019): without the mean.
+# * Rush, *The annotated Transformer* (2018): the paper, line by line, with its code.
