@@ -61,7 +61,7 @@ bench: .venv/bench.stamp
 	$(BIN)/deepnlp bench $(ARGS)
 	$(BIN)/deepnlp bench --page docs/performance.md
 
-check: .venv/dev.stamp
+check: .venv/test.stamp .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -381,3 +381,19 @@ def test_lines_that_draw_from_a_module_draw_the_same_each_time():
     first, second = (check_gradients(text, x=normal(5, 4)[:, :4]) for _ in range(2))
     assert wrong(first) == wrong(second) == ["W"]
     assert np.array_equal(np.random.get_state()[1], before)
+
+
+class GatedByHalves:
+    """Each sample has keys and values of its own, whose gradients are divided by the samples."""
+
+    def forward(self, x, k, v):
+        self.k, self.v = k, v
+        return x + k * v
+
+    def backward(self, dy):
+        return dy, dy * self.v / len(dy), dy * self.k / len(dy)
+
+
+def test_gradients_of_each_sample_are_no_means():
+    x, k, v = np.random.default_rng(0).standard_normal((3, 4, 5))
+    assert not check_gradients(GatedByHalves(), x, k, v).ok
