@@ -19,7 +19,9 @@ def load(form, folder, right="", wrong=""):
     """The module of a form, with one piece of its source replaced."""
     source, _, _ = (FOLDER / f"{form}.py").read_text("utf-8").partition("\nMISTAKES")
     assert not right or source.count(right) == 1, (right, source.count(right))
-    path = folder / f"learner_{form}.py"
+    path = (
+        folder / f"learner_{form}_{len([*folder.glob('*.py')])}.py"
+    )  # no compiled form of another
     path.write_text(source.replace(right, wrong) if right else source, "utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
