@@ -396,7 +396,8 @@ def test_what_is_no_file_is_not_replaced(deepnlp, workplace, kind, name):
 
 
 def test_no_file_is_opened_in_the_encoding_of_the_system(workplace):
-    command = [sys.executable, "-X", "warn_default_encoding", "-m", "deepnlp", *TRAIN]
+    own = [*TRAIN, "--corpus", "cats.txt"]
+    command = [sys.executable, "-X", "warn_default_encoding", "-m", "deepnlp", *own]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     warned = [line for line in done.stderr.splitlines() if "EncodingWarning" in line]
