@@ -252,6 +252,7 @@ class TransformerBlock(Layer):
     """
 
     axes = "N T D"
+    attentions: tuple[Any, ...] = (MultiHeadAttention,)
 
     def __init__(
         self,
@@ -304,9 +305,10 @@ class TransformerBlock(Layer):
         """
         _one_of(cls.__name__, "norms", norms, NORMS)
         sizes: Any = D, heads, rng, dtype, bias
-        attentions: list[Any] = [MultiHeadAttention.init(*sizes, dropout=dropout, **options)]
-        if issubclass(cls, TransformerDecoderBlock):
-            attentions.append(CrossAttention.init(*sizes, dropout=dropout))
+        attentions = [
+            cls.attentions[0].init(*sizes, dropout=dropout, **options),
+            *(kind.init(*sizes, dropout=dropout) for kind in cls.attentions[1:]),
+        ]
         parts = [*attentions, FeedForward.init(D, M or 4 * D, activation, rng, dtype, bias)]
         fresh_norms = [NORMS[norms](D, bias=bias, dtype=dtype) for _ in parts]
         make: Any = cls
@@ -374,6 +376,7 @@ class TransformerDecoderBlock(TransformerBlock):
     """
 
     axes = "N T D, N S D -> N T D"
+    attentions = (MultiHeadAttention, CrossAttention)
 
     def __init__(
         self,
