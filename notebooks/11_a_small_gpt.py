@@ -300,8 +300,9 @@ curves(
 # ## 4 Against the LSTM
 #
 # Which of the two is the better language model? It depends on what is held equal. Here both have
-# as many parameters and see as many tokens, in the same order, and each is given the best of three
-# learning rates on the validation text; we also look at the time that each took.
+# as many parameters and see as many tokens, the GPT in windows from random places, the LSTM in the
+# order of the text. Each has the best of a few learning rates, judged on the validation text; we
+# also look at the time that each took.
 
 # %%
 rows = read[: len(read) // 16 * 16].reshape(16, -1)  # for the LSTM, whose state goes on
@@ -343,7 +344,7 @@ for kind, of in results.items():
 # %% [markdown]
 # After 500 steps, half a million tokens, the LSTM is far ahead<!--= max(p for _, p, _ in
 # results["LSTM"]) < 0.8 * min(p for _, p, _ in results["GPT"]) -->, with each of three seeds, and
-# it took less time. (The rates are the best of five for the LSTM and of five for the GPT, with one
+# it took less time. (The rates are the best of six for the LSTM and of four for the GPT, with one
 # seed.) Two reasons are plain. The recurrent network is made for sequences: that near words matter
 # most need not be learned. And it carries its state through the text, where the GPT is measured in
 # windows of 64 tokens, at the beginning of which it knows nothing.
