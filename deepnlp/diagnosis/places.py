@@ -52,16 +52,6 @@ class Site:
         return assigned_name(statement_at(self.file, self.number))
 
     @property
-    def target_text(self) -> str | None:
-        """What it assigns to, as it is written: ``self.std``, ``dx[:, t]``."""
-        node = statement_at(self.file, self.number)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            return ast.unparse(node.targets[0])
-        if isinstance(node, ast.AugAssign | ast.AnnAssign):
-            return ast.unparse(node.target)
-        return None
-
-    @property
     def expression(self) -> ast.expr | None:
         """The expression that computed the result."""
         return None if self.span is None else expression_at(self.span)
