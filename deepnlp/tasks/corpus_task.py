@@ -13,9 +13,11 @@ from deepnlp.tasks.task import Task
 class CorpusTask(Task):
     """A task whose constructor takes a corpus first."""
 
+    data_kind = Corpus
+
     def __init__(self, corpus: Corpus) -> None:
-        self.data = self.corpus = corpus
-        self.name = corpus.name
+        self.set_data(corpus)
+        self.corpus = corpus
 
     def prepare(self, model: Any) -> None:
         """Check that the model has as many words as the corpus, and set its vocabulary."""

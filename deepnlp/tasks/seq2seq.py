@@ -85,6 +85,7 @@ class SequenceToSequence(SequenceTask):
         "pairs": (load_pairs,),
         "model": Choice("what kind of encoder and decoder", Seq2Seq, TransformerTranslator),
     }
+    data_kind = Pairs
     words = "pair", "tokens"
 
     def __init__(

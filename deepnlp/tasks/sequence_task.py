@@ -25,7 +25,7 @@ class SequenceTask(Task):
     def __init__(
         self, data: Any, batch_size: int, pool: int, max_length: int, order_seed: int | None
     ) -> None:
-        self.data, self.name = data, data.name
+        self.set_data(data)
         self.batch_size, self.pool, self.max_length = batch_size, pool, max_length
         self.order_seed = order_seed or 0
         pairs = data.encoded("train")

@@ -63,6 +63,7 @@ class Tagging(SequenceTask):
     higher_is_better = True
     recipe = "tagger"
     parts: ClassVar = {"text": (load_tagged,), "model": (Tagger,)}
+    data_kind = TaggedText
     words = "sentence", "words"
 
     def __init__(

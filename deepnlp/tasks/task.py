@@ -35,6 +35,8 @@ class Task:
     ----------
     data : Splits, optional
         What it is trained on, if that can describe itself.
+    data_kind : type
+        What :meth:`set_data` takes, which keeps them.
     name : str
         Begins the name of a new run folder.
     metric : str
@@ -49,6 +51,7 @@ class Task:
     """
 
     data: Any = None
+    data_kind: ClassVar[type[Any]]
     name: str = "run"
     metric: str = "loss"
     higher_is_better: bool = False
@@ -59,6 +62,13 @@ class Task:
     # in --help; and the recipe, if any, whose options count where another recipe says nothing.
     parts: ClassVar[Mapping[str, Sequence[Callable[..., Any]] | Choice]] = {}
     recipe: ClassVar[str | None] = None
+
+    def set_data(self, data: Any) -> None:
+        """Keep the data, after a look at what it is."""
+        if not isinstance(data, self.data_kind):
+            expected, got = self.data_kind.__name__, type(data).__name__
+            raise TypeError(f"{type(self).__name__} expects data as a {expected}, got a {got}")
+        self.data, self.name = data, data.name
 
     # --- Training --------------------------------------------------------------------------------
 
