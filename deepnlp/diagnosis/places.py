@@ -171,7 +171,7 @@ def told_in_shapes(error: Exception) -> str:
     shapes: dict[str, tuple[int, ...]] = {}
     for node in ast.walk(expression):
         if isinstance(node, ast.Name | ast.Attribute):
-            value: Any = last.tb_frame.f_locals
+            value: Any = {**last.tb_frame.f_locals}
             for name in ast.unparse(node).split("."):
                 value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
             if isinstance(getattr(value, "shape", None), tuple):
