@@ -10,10 +10,12 @@ mpi4py is imported by :meth:`Group.world` alone, so nobody else needs it.
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -55,16 +57,17 @@ class Group:
     def __init__(self, comm: Any = None) -> None:
         self._comm = comm
         self.rank, self.size = (0, 1) if comm is None else (comm.rank, comm.size)
+        if self.size & (self.size - 1):
+            raise ValueError(f"the number of processes should be a power of 2, got {self.size}")
         self.seconds, self._stderr = 0.0, 2
         self._spare = numpy.empty(0)
-        self._names = [""]
-        if self.size > 1:
-            self._farewell = comm.Dup()
-            self._names = self.gathered(f"PID {os.getpid()} on {os.uname().nodename}")
+        self._farewell = None if self.size == 1 else comm.Dup()
+        self._names = self.gathered(f"PID {os.getpid()} on {platform.node()}")
 
     @classmethod
+    @cache
     def world(cls) -> Group:
-        """All processes that ``mpiexec`` has started; this one alone if it has not."""
+        """All processes that ``mpiexec`` has started, always the same group; or this one alone."""
         try:
             from mpi4py import MPI
         except ImportError as error:
@@ -91,14 +94,14 @@ class Group:
                 if self.size == 1:
                     raise
                 error = raised
-        if self.size > 1 and (error := self._comm.bcast(error)) is not None:
+        if (error := self.gathered(error)[0]) is not None:
             raise error
         return result
 
     def shared(self, work: Callable[[], T]) -> T:
         """What ``work()`` gives to rank 0, which alone calls it, in all processes."""
         result: Any = self.first(work)
-        return result if self.size == 1 else self._comm.bcast(result)
+        return self.gathered(result)[0]
 
     def in_turn(self, work: Callable[[], T]) -> T:
         """Call ``work()`` in rank 0 and then in the others, which find what it has fetched."""
@@ -107,7 +110,7 @@ class Group:
 
     def gathered(self, value: T) -> list[T]:
         """The values of all processes, by rank."""
-        return [value] if self.size == 1 else self._comm.allgather(value)
+        return self.folded([value], list.__add__)
 
     def any(self, flag: bool) -> bool:
         """Whether it is true in any process."""
@@ -152,7 +155,11 @@ class Group:
         begin = time.perf_counter()
         for bit in self._bits():
             partner = self.rank ^ bit
-            other = self._comm.sendrecv(value, partner, source=partner)
+            sent = self._comm.isend(value, partner)
+            while (message := self._comm.improbe(partner)) is None:
+                os.sched_yield()  # there may be more processes than cores
+            other = message.recv()
+            sent.wait()
             value = add(other, value) if self.rank & bit else add(value, other)
         self.seconds += time.perf_counter() - begin
         return value
@@ -164,7 +171,9 @@ class Group:
     def _exchange(self, mine: Any, theirs: Any, bit: int) -> None:
         partner = self.rank ^ bit
         sent, received = mine.view("uint8"), theirs.view("uint8")  # whatever the number type
-        self._comm.Sendrecv(sent, partner, recvbuf=received, source=partner)
+        requests = self._comm.Isend(sent, partner), self._comm.Irecv(received, partner)
+        while not all(request.Test() for request in requests):
+            os.sched_yield()
 
     # --- The end -----------------------------------------------------------------------------
 

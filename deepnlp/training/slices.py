@@ -45,11 +45,9 @@ class Slices:
     """
 
     def __init__(self, model: Any, task: Task, number: int, group: Group) -> None:
-        if number % group.size or group.size & (group.size - 1):
-            raise ValueError(
-                f"the number of processes should be a power of 2 that divides the "
-                f"{number} slices of a batch (accumulate), got {group.size}"
-            )
+        if number % group.size:
+            expected = f"divide the {number} slices of a batch (accumulate)"
+            raise ValueError(f"the number of processes should {expected}, got {group.size}")
         self.model, self.task, self.number, self.group = model, task, number, group
         share = number // group.size
         self._own = range(group.rank * share, (group.rank + 1) * share)
