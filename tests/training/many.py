@@ -103,7 +103,8 @@ def main(what: str, *words: str) -> None:
         return train_step(*batch)
 
     trainer.train_step = slowly  # type: ignore[method-assign]
-    print(trainer.group.describe(), flush=True)
+    if trainer.group.rank == 0:
+        print(trainer.group.describe(), flush=True)
     trainer.fit(resume=(Path(words[0]) / "config.toml").exists())
 
 
