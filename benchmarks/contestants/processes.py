@@ -75,7 +75,7 @@ def run(spec: Spec) -> Answer:
 
 def step_in(group: Group, options: dict[str, Any]) -> Answer:
     """Milliseconds of the parts of a training step of one process, the least of each."""
-    V, N, T, H = sizes = Sizes(*(options[letter] for letter in "VNTH"))
+    V, N, T, H = Sizes(*(options[letter] for letter in "VNTH"))
     deepnlp.seed(0)
     model = RNNLM(V, H, H, dropout=0.5)
     slices = Timed(model, Task(), options["slices"], group)
