@@ -9,8 +9,11 @@ mpi4py is imported by :meth:`Group.world` alone, so nobody else needs it.
 
 from __future__ import annotations
 
+import atexit
 import os
 import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +26,21 @@ from typing import Any, Self, TypeVar
 import numpy
 
 from deepnlp.errors import DeepNLPError
+
+# A killed process can say nothing, and mpiexec kills the others at once. Events of an epoll come
+# in the order in which they happened.
+WATCHER = """
+import os, select, sys
+deaths, names = select.epoll(), {}
+for words in sys.argv[1:]:
+    pid, _, name = words.partition(" ")
+    file = os.pidfd_open(int(pid))
+    deaths.register(file, select.EPOLLIN)
+    names[file] = name
+(file, _), = deaths.poll(maxevents=1)
+said = f"deepnlp: process {names[file]} has died, and the job with it: go on with --resume"
+print(said, file=sys.stderr, flush=True)
+"""
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -62,7 +80,23 @@ class Group:
         self.seconds, self._stderr = 0.0, 2
         self._spare = numpy.empty(0)
         self._farewell = None if self.size == 1 else comm.Dup()
-        self._names = self.gathered(f"PID {os.getpid()} on {platform.node()}")
+        places = self.gathered((os.getpid(), platform.node()))
+        self._names = [f"PID {pid} on {node}" for pid, node in places]
+        here = {rank: pid for rank, (pid, node) in enumerate(places) if node == platform.node()}
+        if self.size > 1 and self.rank == min(here) and hasattr(os, "pidfd_open"):
+            self._watch(here)
+
+    def _watch(self, pids: dict[int, int]) -> None:
+        """Have a process beside the job say which of these ranks was the first to be killed."""
+        told = [f"{pid} {rank} of {self.size} ({self._names[rank]})" for rank, pid in pids.items()]
+        command = [sys.executable, "-I", "-S", "-c", WATCHER, *told]
+        watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+
+        def end() -> None:  # before the first process of the job is gone
+            watcher.kill()
+            watcher.wait()
+
+        atexit.register(end)
 
     @classmethod
     @cache

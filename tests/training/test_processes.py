@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,28 +98,33 @@ def test_a_killed_process_ends_the_job_and_it_is_resumed(tmp_path):
         shutil.rmtree(folder, ignore_errors=True)
         finished = False
         while not finished:
-            size = rng.choice([1, 2, 4])
-            process = job(size, "run", folder, 0.03)
-            pids = re.findall(r"PID (\d+)", process.stdout.readline())
-            assert len(pids) == size
-            try:
-                process.wait(timeout=rng.uniform(0.1, 3) if kills < KILLS else 300)
-                finished = True
-                assert process.returncode == 0, process.stdout.read()
-            except subprocess.TimeoutExpired:
-                victim = rng.randrange(size)
-                os.kill(int(pids[victim]), signal.SIGKILL)
-                begin = time.monotonic()
-                said, _ = process.communicate(timeout=60)
-                assert process.returncode != 0
-                assert f"PID {pids[victim]} RUNNING" in said
-                assert time.monotonic() - begin < 20  # of a busy machine
-                for pid in pids:
-                    assert not Path("/proc", pid).exists()
-                kills += 1
-                if (folder / "checkpoint.npz").exists():
-                    read_npz(folder / "checkpoint.npz")  # whole, by its digest
+            size, left = rng.choice([1, 2, 4]), KILLS - kills
+            with job(size, "run", folder, 0.03) as process:
+                pids = re.findall(r"PID (\d+)", process.stdout.readline())
+                assert len(pids) == size
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=rng.uniform(0.1, 3) if left else 300)
+                if process.poll() is None:
+                    kill(process, rng.randrange(size), pids)
+                    kills += 1
+                else:
+                    finished = True
+                    assert process.returncode == 0, process.stdout.read()
+            if (folder / "checkpoint.npz").exists():
+                read_npz(folder / "checkpoint.npz")  # whole, by its digest
         assert end_of(folder) == end_of(tmp_path / "whole")
+
+
+def kill(process: Any, victim: int, pids: list[str]) -> None:
+    """Kill one of the processes: all end, at once, and the message names it."""
+    os.kill(int(pids[victim]), signal.SIGKILL)
+    begin = time.monotonic()
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    if len(pids) > 1:
+        assert f"deepnlp: process {victim} of {len(pids)} (PID {pids[victim]} on" in said
+    assert time.monotonic() - begin < 20  # of a busy machine
+    assert not any(Path("/proc", pid).exists() for pid in pids)
 
 
 @needs_mpiexec
