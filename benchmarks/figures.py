@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from benchmarks.contestants.techniques import KERNELS
 from benchmarks.records import find, places
 from benchmarks.results import Result
-from benchmarks.suites import bottleneck, profile, scaling, techniques
+from benchmarks.suites import bottleneck, processes, profile, scaling, techniques
 from benchmarks.suites.lm import OURS, PRODUCTS, PYTORCH
 from deepnlp.plots import bars, curves
 from deepnlp.plots.style import (
@@ -269,6 +269,41 @@ def scaling_figure(result: Result) -> Figure:
     return figure
 
 
+def processes_figure(result: Result) -> Figure:
+    """How much quicker a step is with more processes: a larger batch, and the same batch.
+
+    Parameters
+    ----------
+    result : Result
+        Of the suite ``processes``.
+    """
+    height = 3.9
+    figure = Figure(figsize=(7.0, height), dpi=150)
+    styles = zip(processes.networks(result).items(), [(GREY, "o"), (ORANGE, "s"), (BLUE, "^")])
+    drawn = {
+        "rows as processes": lambda H, P, net: P * processes.efficiency(result, H, P, net),
+        "1,024 rows": lambda H, P, net: processes.speedup(result, H, P, net),
+    }
+    every, sizes, lines = processes.DRAWN, processes.sizes(result), [*styles]
+    for k, (title, gain) in enumerate(drawn.items()):
+        axes = figure.add_axes((0.09 + 0.475 * k, 0.145, 0.395, 0.6))
+        axes.plot(every, every, color="#BBBBBB", lw=1, label="P times as quick")
+        for (name, network), (colour, marker) in lines:
+            for H, dash in zip(sizes, ("--", "-")):
+                axes.plot(
+                    every, [gain(H, P, network) for P in every], color=colour, ls=dash,
+                    marker=marker, markersize=4, lw=1.5, label=f"{name}, H = {H}",
+                )  # fmt: skip
+        _log_axes(axes, [1, 4, 32, 256, 1024])
+        axes.set_xlabel(f"processes P, {title}")
+        plain(axes)
+        if k == 0:
+            axes.set_ylabel("times as quick")
+            _legend(figure, axes.get_legend_handles_labels()[0], height, columns=2)
+    _headline(figure, "A training step in many processes, by the model", height)
+    return figure
+
+
 def _stack(
     axes: Axes, y: float, thickness: float, values: Mapping[str, float], whole: float, hatch: str
 ) -> None:
@@ -354,5 +389,6 @@ FIGURES = {
     "techniques": {"techniques": techniques_figure},
     "bottleneck": {"bottleneck": bottleneck_figure},
     "scaling": {"scaling": scaling_figure},
+    "processes": {"processes": processes_figure},
 }
 """By suite: what is drawn of its result, by the end of the file's name."""

@@ -18,6 +18,7 @@ from benchmarks.suites import (
     layers,
     lm,
     precision,
+    processes,
     profile,
     scaling,
     seq2seq,
@@ -86,6 +87,10 @@ SUITES = {
     "scaling": Suite(
         "time against T, N, H and V; memory against the length of the text", scaling.entries,
         scaling.tables,
+    ),
+    "processes": Suite(
+        "a training step in 1, 2 and 4 processes, and a model of many", processes.entries,
+        processes.tables,
     ),
     "techniques": Suite(
         "what each technique buys, one change at a time", techniques.entries, techniques.tables

@@ -12,24 +12,26 @@ examples:
   deepnlp train --task seq2seq --corpus talks.de,talks.en      a translation of your sentences
   deepnlp train --recipe multi30k-de-en --out runs/de-en       a translation
   deepnlp train --task tag --epochs 2                   restore capital letters
+  mpiexec -n 4 deepnlp train --out runs/four --distributed     four processes, one result
 """
 
 import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from deepnlp import training
+from deepnlp.backend.processes import ALONE, Group
 from deepnlp.cli.interrupted import INTERRUPTED
 from deepnlp.cli.parser import Parser, add_option, declare, flag
 from deepnlp.cli.shared import Answer, CorpusName, Flag, megabytes
 from deepnlp.options import Option
 from deepnlp.tasks import TASKS
-from deepnlp.training import RunFolder, TrainConfig
+from deepnlp.training import Result, RunFolder, TrainConfig
 from deepnlp.training.config import all_options, option_groups
 from deepnlp.training.runs import build_run
 
@@ -66,6 +68,7 @@ def run(
     name: Annotated[str | None, Option(metavar="NAME", details={"type": file_name})] = None,
     overwrite: Flag = False,
     dry_run: Flag = False,
+    distributed: Flag = False,
     watch_gradients: Annotated[
         int | None, Option(metavar="EVERY", low=1, details={"nargs": "?", "const": WATCH_EVERY})
     ] = None,
@@ -88,22 +91,33 @@ def run(
         replace the run in --out, when this one has its first checkpoint.
     dry_run : bool
         show the model and its memory, and stop.
+    distributed : bool
+        share the --accumulate slices of each batch (4 unless it is more) out between the processes
+        that mpiexec has started; their number, a power of 2, does not change the result.
     watch_gradients : int, optional
         every EVERY updates, record how far back gradients reach in gradients.npz and
         gradient_flow.png (default 50).
     **options
         Those of the training run.
     """
-    config = _config(task, recipe, out, resume, options)
-    if (path := Path(config.corpus)).is_file() and path.stat().st_size >= LARGE:
-        print(f"reading {path}, {megabytes(path.stat().st_size)} ...", file=sys.stderr, flush=True)
-    if dry_run:
-        planned = training.plan(config)
-        return Answer(vars(planned), planned.table())
-    held = nullcontext() if out is None else RunFolder(out).held(resume=resume, overwrite=overwrite)
-    with held as folder:  # before the work begins
+    group = Group.world() if distributed else ALONE
+    with group, ExitStack() as stack:
+        group.let_first_speak()
+        config = group.shared(lambda: _config(task, recipe, out, resume, options))
+        if (path := Path(config.corpus)).is_file() and path.stat().st_size >= LARGE:
+            size = megabytes(path.stat().st_size)
+            print(f"reading {path}, {size} ...", file=sys.stderr, flush=True)
+        if dry_run:
+            planned = training.plan(config)
+            return Answer(vars(planned), planned.table())
+        others = {"name": name, "watch_gradients": watch_gradients, "distributed": distributed}
+        use = {"resume": resume, "overwrite": overwrite}
+        if out is not None:  # before the work begins
+            folder = group.first(lambda: stack.enter_context(RunFolder(out).held(**use)))
+        else:
+            folder = None
         try:
-            trainer = build_run(config, folder, name=name, watch_gradients=watch_gradients)
+            trainer = group.in_turn(lambda: build_run(config, folder, **others))
         except FileNotFoundError as error:
             if not resume:
                 raise
@@ -113,6 +127,12 @@ def run(
             ) from error
         print(trainer.model.summary(), flush=True)
         result = trainer.fit(resume=resume)
+        answer = _answer(trainer, result)
+        return answer if group.rank == 0 else Answer({}, None, answer.code)
+
+
+def _answer(trainer: Any, result: Result) -> Answer:
+    """The result of a run, with a sample of what its model does."""
     sample = trainer.task.sample(trainer.model)
     figure = None if result.figure is None else str(result.figure)
     lines = [f"\n{result.table()}\n"]

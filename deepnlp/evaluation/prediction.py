@@ -19,6 +19,7 @@ import numpy as np
 
 from deepnlp.backend import Array, HostArray, asarray, asnumpy, check_number
 from deepnlp.backend.ownership import claim
+from deepnlp.backend.processes import cut, share_out
 from deepnlp.layer import Layer, no_backward
 from deepnlp.layers.losses import IGNORED
 from deepnlp.models import RNNLM
@@ -102,11 +103,18 @@ def perplexity(model: RNNLM, ids: Ids, batch_size: int = 1, window: int | None =
     """
     ids = checked_ids(model, ids)
     check_number("batch_size", batch_size, whole=True, low=1)
-    total = 0.0
-    with evaluating(model.twin()) as model:
-        for x, t, count in windows(model, ids, batch_size, window):
-            total += float(model.forward(x, t)) * count  # a mean over the targets that count
-    return exponential(total / (len(ids) - 1))
+
+    def total(rows: slice) -> float:
+        """Of some of the streams, which are independent of the others."""
+        nats = 0.0
+        with evaluating(model.twin()) as twin:
+            for x, t, _ in windows(twin, ids, batch_size, window):
+                count = int((t[rows] != IGNORED).sum())  # the loss is a mean over these targets
+                nats += float(twin.forward(x[rows], t[rows])) * count
+        return nats
+
+    slices = [rows for rows in cut(min(batch_size, len(ids) - 1)) if rows.start < rows.stop]
+    return exponential(sum(share_out(total, slices)) / (len(ids) - 1))
 
 
 def streams(

@@ -95,6 +95,11 @@ def composed(sizes: Any, rng: Any) -> dict[str, Row]:
         "TimeDeepTransition": (X, lambda: Deep(D, H, r)),
         "TimeDeepTransition shortcut": (X, lambda: Deep(D, H, r, layers=3, shortcut=True)),
         "TimeDeepTransition stateful": (X, lambda: Deep(D, H, r, stateful=True)),
+        "TimeMogrifierLSTM": (WITH_LENGTHS, lambda: layers.TimeMogrifierLSTM.init(D, H, r, rank=2)),
+        "TimeMogrifierLSTM stateful": (
+            X,
+            lambda: layers.TimeMogrifierLSTM.init(D, H, r, rounds=2, rank=1, stateful=True),
+        ),
         "Sequential deep output": (X, lambda: Sequential(RNN(D, H, r), deep_output())),
         "Sequential deep output and transition": (
             X,

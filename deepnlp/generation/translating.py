@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend.processes import share_out
 from deepnlp.backend.threads import one_blas_thread
 from deepnlp.evaluation import evaluating
 from deepnlp.generation.decoding import beam_search, greedy_search
@@ -123,16 +124,18 @@ def translate(
     unknown = None if allow_unknown else target_vocab.unk_id
     marks["banned"] = () if unknown is None else (unknown,)
     options: dict[str, Any] = {"width": beam, "n_best": n_best, "length_penalty": length_penalty}
-    with evaluating(model.twin()) as model, one_blas_thread():
-        for first in range(0, len(order), batch_size):
-            rows = order[first : first + batch_size]
-            state = model.start(*map(asarray, pad([sources[k] for k in rows])))
-            if beam == n_best == 1:
-                likeliest = greedy_search(model.step, state, len(rows), **marks)
-                hypotheses = [[hypothesis] for hypothesis in likeliest]
-            else:
-                hypotheses = beam_search(model.step, state, len(rows), **marks, **options)
-            for k, best in zip(rows, hypotheses, strict=True):
+
+    def searched(rows: list[int]) -> list[Any]:
+        """The hypotheses for some of the texts, side by side."""
+        state = twin.start(*map(asarray, pad([sources[k] for k in rows])))
+        if beam == n_best == 1:
+            return [[best] for best in greedy_search(twin.step, state, len(rows), **marks)]
+        return beam_search(twin.step, state, len(rows), **marks, **options)
+
+    batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
+    with evaluating(model.twin()) as twin, one_blas_thread():
+        for rows, found in zip(batches, share_out(searched, batches)):
+            for k, best in zip(rows, found, strict=True):
                 translations[k] = [
                     Translation(target_vocab.detokenize(tokens), tokens, log_p, score)
                     for ids, log_p, score in best

@@ -30,23 +30,29 @@ class Steps:
         What a step reads beside them: Wh, and what else the cell has.
     new : callable
         ``new(name, shape, dtype)`` gives memory.
-    gradients : int
-        How many arrays ``da`` holds.
+    gradients : int or sequence of int
+        How many arrays ``da`` holds; or how wide each is, where not all are as wide as a.
 
     Attributes
     ----------
     states : list of array (T + 1, N, H)
         h, and of an LSTM h and c. Number t is the state before step t.
-    da : list of array (T, N, G H)
+    da : list of array (T, N, G H), or of those widths
         After the steps back: the gradients with respect to what each step adds up. The first is
         that with respect to a, the last that with respect to the product h Wh.
     """
 
     def __init__(
-        self, a: Array, start: States, weights: Sequence[Any], new: New, gradients: int = 1
+        self,
+        a: Array,
+        start: States,
+        weights: Sequence[Any],
+        new: New,
+        gradients: int | Sequence[int] = 1,
     ) -> None:
-        self.a, self.weights, self.new, self._gradients = a, weights, new, gradients
-        T, N, _ = a.shape
+        self.a, self.weights, self.new = a, weights, new
+        T, N, width = a.shape
+        self._widths = [width] * gradients if isinstance(gradients, int) else gradients
         self.states = []
         for number, first in enumerate(start):
             state = new(f"state{number}", (T + 1, N, first.shape[1]), a.dtype)
@@ -59,8 +65,10 @@ class Steps:
 
     def begin_backward(self) -> None:
         """Find memory for the gradients, and compute what needs no gradient of a later step."""
+        T, N, _ = self.a.shape
         self.da = [
-            self.new(f"da{number}", self.a.shape, self.a.dtype) for number in range(self._gradients)
+            self.new(f"da{number}", (T, N, width), self.a.dtype)
+            for number, width in enumerate(self._widths)
         ]
 
     def backward(self, t: int, dh_above: Array, dh_next: Array, *dc: Array) -> Any:
@@ -88,7 +96,7 @@ class PlainSteps(Steps):
         start: States,
         weights: Sequence[Any],
         new: New,
-        gradients: int = 1,
+        gradients: int | Sequence[int] = 1,
     ) -> None:
         super().__init__(a, start, weights, new, gradients)
         self._step, self._step_backward = step, step_backward
@@ -109,8 +117,10 @@ class PlainSteps(Steps):
         return before
 
     def over_time(self, number: int) -> Array:
-        """The array of this number among those that each step saved, of all steps: (T, N, H)."""
-        array = self.new(f"saved{number}", self.states[0][1:].shape, self.a.dtype)
+        """The array (N, M) of this number among those that each step saved, of all steps."""
+        array = self.new(
+            f"saved{number}", (len(self.a), *self._saved[0][number].shape), self.a.dtype
+        )
         for t, saved in enumerate(self._saved):
             array[t] = saved[number]
         return array

@@ -19,6 +19,7 @@ from deepnlp.layers.gru import GRU, TimeGRU
 from deepnlp.layers.lengths import reverse_by_length
 from deepnlp.layers.losses import AffineSoftmaxWithLoss, SigmoidWithLoss, SoftmaxWithLoss
 from deepnlp.layers.lstm import LSTM, TimeLSTM
+from deepnlp.layers.mogrifier import TimeMogrifierLSTM
 from deepnlp.layers.multihead import CrossAttention, MultiHeadAttention
 from deepnlp.layers.negative_sampling import EmbeddingDot, NegativeSamplingLoss
 from deepnlp.layers.norm import LayerNorm, RMSNorm

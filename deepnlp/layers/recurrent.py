@@ -175,8 +175,8 @@ class TimeRecurrent(Recurrent):
         if lengths is not None:  # what x holds past the end, even NaN, has no influence
             ended = past_end(type(self).__name__, lengths, N, T).T[..., None]  # (T, N, 1)
             x = xp.where(ended, 0, x)
-        a = self._input_product(steps_as_rows(x)).reshape(T, N, len(self.gates) * self.H)
-        steps = self._steps(a, self._start(N, a.dtype))
+        a = self._input_product(steps_as_rows(x))
+        steps = self._steps(a.reshape(T, N, a.shape[1]), self._start(N, a.dtype))
         with one_blas_thread():
             for t in range(T):
                 steps.forward(t)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from deepnlp.backend import Array
+from deepnlp.backend.processes import share_out
 from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.evaluation import expect_language_model, exponential, perplexity
@@ -130,13 +131,13 @@ class LanguageModelling(CorpusTask):
         """With ``vary_time``, the length of the window as a fraction of T."""
         return float(batch[0].shape[1] / self.time_size) if self.vary_time else 1.0
 
-    def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
+    def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
         """The mean cross-entropy of a window, whose targets are those of the model.
 
         What AR, TAR and the like add to the loss has its gradient, but is not in the figure.
         """
         inputs, targets = batch
-        loss = super().learn(model, (inputs, to_predict(model, targets)))
+        loss = super().learn(model, (inputs, to_predict(model, targets)), share)
         return loss - getattr(model, "penalty", 0)
 
     def begin_epoch(self, model: Any) -> None:
@@ -160,9 +161,10 @@ class LanguageModelling(CorpusTask):
         """Perplexities of validation and test split, at batch 1 and in streams; similarities."""
         splits = {"valid": self.corpus.valid, "test": self.corpus.test}
         N = self.eval_batch_size
+        batched = share_out(lambda ids: perplexity(model, ids, N), [*splits.values()])
         return {
             **super().final(model),
-            "perplexity_batched": {s: perplexity(model, ids, N) for s, ids in splits.items()},
+            "perplexity_batched": dict(zip(splits, batched)),
             "eval_batch_size": N,
             **self._similarity(model),
         }

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from deepnlp.backend import Array, asarray, xp
+from deepnlp.backend.processes import share_out
 from deepnlp.datasets import Pairs, load_pairs
 from deepnlp.datasets.files import SOURCES
 from deepnlp.evaluation import exponential
@@ -135,12 +136,12 @@ class SequenceToSequence(SequenceTask):
         done = min(1.0, epochs / self.teacher_forcing_epochs)
         return 1 - (1 - self.teacher_forcing) * done
 
-    def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
+    def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
         """The mean loss of a batch; some of its inputs are the model's own where it says so."""
         source, lengths, inputs, targets, *forced = map(asarray, batch)
         if forced:
             inputs = self._with_own_inputs(model, source, lengths, inputs, forced[0])
-        return super().learn(model, (source, lengths, inputs, targets))
+        return super().learn(model, (source, lengths, inputs, targets), share)
 
     def count(self, batch: tuple[Any, ...]) -> int:
         """Target tokens and ends, without padding."""
@@ -205,13 +206,16 @@ class SequenceToSequence(SequenceTask):
 
     def _forced_figures(self, model: Any, split: str) -> dict[str, float]:
         """Perplexity and accuracy of the next token, where the target so far is given."""
-        loss = right = total = 0.0
-        for batch in self._in_order(split):
+
+        def figures(batch: Batch) -> tuple[float, float, int]:
             *inputs, targets = map(asarray, batch)
             scores = model.logits(*inputs)
-            loss += float(SoftmaxWithLoss().losses(scores, targets).sum())
-            right += float((xp.argmax(scores, axis=2) == targets).sum())
-            total += self.count(batch)
+            loss = float(SoftmaxWithLoss().losses(scores, targets).sum())
+            right = float((xp.argmax(scores, axis=2) == targets).sum())
+            return loss, right, self.count(batch)
+
+        of_batches = share_out(figures, [*self._in_order(split)])
+        loss, right, total = map(sum, zip(*of_batches))
         return {"perplexity": exponential(loss / total), "accuracy": 100 * right / total}
 
     # --- The command line ------------------------------------------------------------------------

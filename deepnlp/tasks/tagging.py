@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend.processes import share_out
 from deepnlp.datasets import TAGS, TaggedText, load_tagged
 from deepnlp.datasets.tagged import restored
 from deepnlp.evaluation import exponential
@@ -97,15 +98,16 @@ class Tagging(SequenceTask):
 
     def measure(self, model: Any, split: str) -> Measured:
         """Accuracy, F1 and perplexity on a split."""
-        found, exact, loss = [], [], 0.0
-        for ids, lengths, targets in self._in_order(split):
-            batch = asarray(ids), asarray(lengths)
-            loss += float(model.losses(*batch, asarray(targets)).sum())
-            real = targets != IGNORED
-            found.append(asnumpy(model.tags(*batch))[real])
-            exact.append(targets[real])
-        tags, right = np.concatenate(found), np.concatenate(exact)
-        return {**scores(tags, right), "perplexity": exponential(loss / len(right))}, {}
+
+        def read(batch: Batch) -> tuple[float, HostIds, HostIds]:
+            *inputs, targets = batch
+            inputs, real = [*map(asarray, inputs)], targets != IGNORED
+            loss = float(model.losses(*inputs, asarray(targets)).sum())
+            return loss, asnumpy(model.tags(*inputs))[real], targets[real]
+
+        losses, *tags = zip(*share_out(read, [*self._in_order(split)]))
+        found, exact = map(np.concatenate, tags)
+        return {**scores(found, exact), "perplexity": exponential(sum(losses) / len(exact))}, {}
 
     def measure_baselines(self) -> dict[str, dict[str, float]]:
         """How often a word is written as it mostly is; unknown words as most words are."""

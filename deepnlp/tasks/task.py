@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 
 from deepnlp.backend import Array, asarray
+from deepnlp.backend.processes import share_out
 from deepnlp.options import Choice
 
 Measured: TypeAlias = tuple[dict[str, float], dict[str, Any]]
@@ -101,11 +102,15 @@ class Task:
     def begin_epoch(self, model: Any) -> None:
         """Prepare a model for the first batch of an epoch."""
 
-    def learn(self, model: Any, batch: tuple[Any, ...]) -> Array:
-        """The mean loss of a batch, a 0-d array; its gradient is left in the parameters."""
+    def learn(self, model: Any, batch: tuple[Any, ...], share: float = 1) -> Array:
+        """The mean loss of a batch, a 0-d array; its gradient is left in the parameters.
+
+        The gradient is multiplied by ``share``: a slice of a larger batch has a share of its
+        targets.
+        """
         loss = model.forward(*map(asarray, batch))
         model.zero_grad()
-        model.backward()
+        model.backward() if share == 1 else model.backward(share)
         return loss
 
     def lr_scale(self, batch: tuple[Any, ...]) -> float:
@@ -139,11 +144,12 @@ class Task:
         if not self.is_measured():
             return self.on_validation(model)
         found: dict[str, Any] = {}
-        for split in ("valid", "test"):
-            figures, notes = self.measure(model, split)
+        splits = ("valid", "test")
+        measured = share_out(lambda split: self.measure(model, split), splits)
+        for split, (figures, _) in zip(splits, measured):
             for name, value in figures.items():
                 found.setdefault(name, {})[split] = value
-        return {**found, **notes}
+        return {**found, **measured[-1][1]}
 
     def on_validation(self, model: Any) -> dict[str, Any]:
         """As :meth:`final`, of the validation split alone, as it is measured after an epoch."""

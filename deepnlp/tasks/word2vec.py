@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from deepnlp.backend import asarray
+from deepnlp.backend.processes import share_out
 from deepnlp.datasets import Corpus, load_corpus
 from deepnlp.models import CBOW, SkipGram
 from deepnlp.options import Choice, Option, check_options, fill
@@ -127,8 +128,11 @@ class Word2Vec(CorpusTask):
     def _loss(self, model: Any, ids: Any) -> float:
         """Mean over the batches of a split, which are of one size but for a block."""
         batches = self._blocks(ids, (FIXED,))
-        losses = [float(model.forward(*map(asarray, batch))) for batch in batches]
-        return float(np.mean(losses))
+
+        def loss(k: int) -> float:
+            return float(model.forward(*map(asarray, batches[k])))
+
+        return float(np.mean(share_out(loss, range(len(batches)))))
 
     def _similarity(self, model: Any) -> dict[str, Any]:
         """Under ``similarity``, what each set says of the input vectors; nothing without sets."""

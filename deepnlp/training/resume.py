@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from deepnlp import backend
 from deepnlp.checkpoint import pack_model, set_parameters
@@ -59,7 +59,7 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
     arrays, meta = pack_model(trainer.model)
     best = split("best", trainer.best or {})[0]
     optimizer, updates = split("optimizer", trainer.optimizer.state())
-    carried, counters = split("carried", trainer.model.snapshot())
+    carried, counters = split("carried", trainer.slices.snapshot())
     meta["training"] = {
         "state": asdict(trainer.state),
         "optimizer": updates,
@@ -77,24 +77,39 @@ def write_checkpoint(trainer: Any, path: Path) -> None:
         raise trainer.diverged(str(error)) from error
 
 
-def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
+class Written(NamedTuple):
+    """A checkpoint and the figures beside it, as they are in the folder of a run."""
+
+    path: Path
+    arrays: dict[str, Any]
+    meta: dict[str, Any]
+    metrics: list[dict[str, Any]]
+
+
+def read_checkpoint(folder: RunFolder | None) -> Written | None:
+    """What there is to resume from, None where a run was killed before its first checkpoint."""
+    if folder is None or not folder.has_checkpoint():
+        return None
+    return Written(folder.checkpoint, *read_npz(folder.checkpoint), folder.read_metrics())
+
+
+def load_checkpoint(trainer: Any, written: Written) -> None:
     """Restore a run to the step at which its checkpoint was written.
 
     Everything in the file is checked before the trainer gets any of it.
     """
-    path = folder.checkpoint
-    arrays, meta = read_npz(path)
+    path, arrays, meta = written.path, written.arrays, written.meta
     training = meta.get("training")
     if training is None:
         raise DeepNLPError(f"{path} holds a model but no training run: choose another folder")
     with wrong_pieces_of(path):
         check_pieces(training)
     can_start = "start_from" in (trainer.config or {})
-    from_it = f" from its weights (--start-from {folder.path})" if can_start else ""
+    from_it = f" from its weights (--start-from {path.parent})" if can_start else ""
     _check_data(training["corpus"], trainer.task.facts(), from_it)
     for name, settings in settings_of(trainer).items():
         _check_same(training[name], settings)
-    written = [*folder.read_metrics(), *[{}] * len(training["history"])]  # it may have been lost
+    rows = [*written.metrics, *[{}] * len(training["history"])]  # they may have been lost
     with wrong_pieces_of(path):
         state = check_contents(trainer, arrays, meta)
         # which checks all of it before it takes any
@@ -102,12 +117,12 @@ def load_checkpoint(trainer: Any, folder: RunFolder) -> None:
     set_parameters(trainer.model, {n: a for n, a in arrays.items() if "/" not in n})
     trainer.best = join("best", arrays, {}) or None
     trainer.schedule.load_state(training["schedule"])
-    trainer.model.restore(join("carried", arrays, training["carried"]))
+    trainer.slices.restore(join("carried", arrays, training["carried"]))
     backend.rng().bit_generator.state = training["random"]
     trainer.state = state
     trainer.history = [  # in the order, and with the times, that were written
         {**{n: value for n, value in old.items() if n in row or n in TIMES}, **row}
-        for row, old in zip(training["history"], written)
+        for row, old in zip(training["history"], rows)
     ]
 
 

@@ -18,7 +18,7 @@ from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import SCHEDULES, Schedule
-from deepnlp.training.trainer import Trainer
+from deepnlp.training.trainer import SLICES, Trainer
 
 MOST_TIMED = 4096  # MB of a run of which a plan makes a few steps
 
@@ -42,7 +42,7 @@ def train(
     resume, overwrite : bool
         Continue the run in ``out``, or replace it.
     **options
-        ``progress``, ``name``, ``hooks`` and ``test`` of :class:`Trainer`.
+        ``progress``, ``name``, ``hooks``, ``distributed`` and ``test`` of :class:`Trainer`.
 
     Returns
     -------
@@ -115,6 +115,8 @@ def build_trainer(config: TrainConfig, out: Out = None, **options: Any) -> Train
     """
     if TASKS[config.task].counted:
         raise ValueError(f"the model of task {config.task!r} is counted: there is nothing to train")
+    if options.get("distributed") and config.accumulate == 1:
+        config = config.replace(accumulate=SLICES)  # so that config.toml says it
     if config.seed is not None:
         backend.seed(config.seed)
     task = TASKS[config.task].load(config)
@@ -136,6 +138,8 @@ def build_run(config: TrainConfig, out: Out = None, **options: Any) -> Trainer |
         return build_trainer(config, out, **options)
     if options.pop("watch_gradients", None) is not None:
         raise ValueError(f"task {config.task!r} has no gradients to watch")
+    if options.pop("distributed", False):
+        raise ValueError(f"task {config.task!r} is counted, in one process: leave out distributed")
     options.pop("hooks", None)
     task = task_type.load(config)
     return CountedRun(task.build_model(config), task, out=out, config=config, **options)
@@ -236,6 +240,6 @@ def plan(config: TrainConfig) -> Plan:
     described = trainer.task.describe(), trainer.model.summary(), size, steps, memory
     seconds = None
     if sum(memory.values()) < MOST_TIMED:
-        trainer.task.begin_epoch(trainer.model)
+        trainer.slices.begin_epoch()
         seconds = steps * min(repeat(lambda: trainer.train_step(*batch), number=1, repeat=3))
     return Plan(*described, seconds)

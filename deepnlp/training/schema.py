@@ -161,7 +161,7 @@ def check_contents(trainer: Any, arrays: Mapping[str, Any], meta: Mapping[str, A
         generator.state = training["random"]
     name = type(generator).__name__
     _expect("random", generator.state == training["random"], f"a state of {name}", "another")
-    model.check_snapshot(join("carried", arrays, training["carried"]))
+    trainer.slices.check_snapshot(join("carried", arrays, training["carried"]))
     return state
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import numpy as np
 
 from deepnlp import backend
-from deepnlp.backend.threads import slices
+from deepnlp.backend.processes import ALONE, Group, sharing
 from deepnlp.checkpoint import get_parameters, pack_model, set_parameters
 from deepnlp.datasets import Corpus
 from deepnlp.errors import DeepNLPError, DivergedError
@@ -23,16 +23,23 @@ from deepnlp.files.archives import write_npz
 from deepnlp.files.writing import finite
 from deepnlp.optimizers import SGD, Optimizer, clip_gradients
 from deepnlp.options import Option, check_options, to_toml
-from deepnlp.parameter import Parameter
 from deepnlp.tasks import Task, as_task
 from deepnlp.training.interrupt import Interrupt
 from deepnlp.training.progress import Clock, Progress
 from deepnlp.training.result import Result, figure_text
-from deepnlp.training.resume import describe, load_checkpoint, write_checkpoint
+from deepnlp.training.resume import (
+    describe,
+    load_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from deepnlp.training.runfolder import Out, RunFolder
 from deepnlp.training.schedules import Constant, Schedule
 from deepnlp.training.schema import State
+from deepnlp.training.slices import Slices
 from deepnlp.training.watching import GradientWatch, Hook
+
+SLICES = 4  # of a batch that is shared out between processes
 
 
 class Trainer:
@@ -52,8 +59,9 @@ class Trainer:
     max_norm : float or None
         Clip the norm of the whole gradient here; 0 for no clipping.
     accumulate : int
-        Parts into which the rows of a batch are cut: each goes forward and back alone, and their
-        gradients are added up for one update. It takes less memory, and the gradient is the same.
+        Slices into which the rows of a batch are cut: each goes forward and back alone, and their
+        gradients are added up, in pairs, for one update. It takes less memory, and the gradient is
+        the same but for rounding. The streams of an evaluation are cut alike.
     schedule : Schedule, optional
         A constant learning rate by default.
     early_stop : int, optional
@@ -79,6 +87,10 @@ class Trainer:
         bit.
     hooks : sequence of Hook
         Called between backward pass and clipping, and at other points of the run.
+    distributed : bool
+        Share the slices of each batch out between the processes that ``mpiexec`` has started. Each
+        makes a trainer in the same way. ``accumulate`` is 4 then unless it is more; any number of
+        processes that divides it, a power of 2, gives the same bits. Rank 0 alone writes.
     test : bool
         At the end measure the best weights on the test split too, and before the beginning the
         baselines. Without it, as long as options are chosen, only the validation split is used.
@@ -132,6 +144,7 @@ class Trainer:
         config: Mapping[str, Any] | None = None,
         watch_gradients: int | None = None,
         hooks: Sequence[Hook] = (),
+        distributed: bool = False,
         test: bool = True,
         **task_options: Any,
     ) -> None:
@@ -147,13 +160,11 @@ class Trainer:
         self.schedule = Constant() if schedule is None else schedule
         self.epochs, self.checkpoint_every, self.seed = epochs, checkpoint_every, seed
         self.max_norm, self.early_stop = max_norm or 0.0, early_stop or 0
-        self.accumulate = accumulate
-        carried = {name.split(".")[-1] for name in model.snapshot()} - {"key", "calls"}
-        if accumulate > 1 and carried:
-            kind = f"a {type(model).__name__} carries a state from batch to batch"
-            raise ValueError(f"accumulate should be 1: {kind}, in which a part has no rows")
+        self.group = Group.world() if distributed else ALONE
+        self.accumulate = SLICES if distributed and accumulate == 1 else accumulate
+        self.slices = Slices(model, self.task, self.accumulate, self.group)
         self.out, self.overwrite, self.name = out, overwrite, name or self.task.name
-        self.progress, self.config = progress, config
+        self.progress, self.config = progress and self.group.rank == 0, config
         self.hooks, self.test = list(hooks), test
         if watch_gradients:
             self.hooks.append(GradientWatch(watch_gradients, *self.task.watched()))
@@ -198,11 +209,19 @@ class Trainer:
             raise DeepNLPError(f"this trainer has trained already: {advice}")
         self._clock = Clock()
         self._epoch_clocks: list[Clock] = []  # of training in each epoch, or part of one
-        folder = None if self.out is False else self.folder or RunFolder.of(self.out, self.name)
-        use = {"resume": resume, "overwrite": self.overwrite and not resume}
-        with nullcontext() if folder is None else folder.held(**use):
+        with self.group, ExitStack() as held, sharing(self.group, self.accumulate):
+            folder = self.group.first(lambda: self._held(held, resume))
             self._begin_in(folder, resume)
             return self._result_of_finished_run(folder) or self._train()
+
+    def _held(self, held: ExitStack, resume: bool) -> RunFolder | None:
+        """The folder of the run, held until the end."""
+        if self.out is False:
+            return None
+        folder = self.folder or RunFolder.of(self.out, self.name)
+        return held.enter_context(
+            folder.held(resume=resume, overwrite=self.overwrite and not resume)
+        )
 
     def _train(self) -> Result:
         """What is left of the run, and its result."""
@@ -215,15 +234,17 @@ class Trainer:
             progress.line(self.task.describe())
             if self.folder is not None:
                 progress.line(f"run folder: {self.folder.path}")
+            if self.group.size > 1:
+                progress.line(self.group.describe())
             if self.state.step:
                 progress.line(f"resuming at step {self.state.step} (epoch {self.state.epoch + 1})")
             if self.test:
-                self.baselines = self.baselines or self.task.measure_baselines()
+                self.baselines = self.baselines or self.group.shared(self.task.measure_baselines)
             self.model.take_over()  # by this thread
             self.model.train()
             status = ""
             try:
-                while not interrupt.requested and not (status := self._ended()):
+                while not self._stops(interrupt) and not (status := self._ended()):
                     self._train_epoch(interrupt, progress)
                     if self.state.batch == len(self.batches):
                         self._end_epoch(progress)
@@ -236,6 +257,10 @@ class Trainer:
                 self._write_result("diverged", {self.task.metric: {"valid": None}})
                 raise
             return self._finish(status)
+
+    def _stops(self, interrupt: Interrupt) -> bool:
+        """Whether any process was interrupted: all stop after the same step."""
+        return self.group.any(interrupt.requested)
 
     def is_over(self) -> bool:
         """Whether all epochs are done, or validation has been no better for too long."""
@@ -254,7 +279,7 @@ class Trainer:
         """The remaining batches of the epoch, or those until Ctrl-C."""
         state = self.state
         if state.batch == 0:
-            self.task.begin_epoch(self.model)
+            self.slices.begin_epoch()
         self.batches = self.task.batches(state.epoch)
         left = (self.epochs - state.epoch) * len(self.batches)
         progress.total = state.step - state.batch + left  # epochs need not have as many steps each
@@ -272,7 +297,7 @@ class Trainer:
             progress.step(f"epoch {state.epoch + 1}/{self.epochs}", figures + speed)
             if self.checkpoint_every and state.step % self.checkpoint_every == 0:
                 self._save_checkpoint()
-            if interrupt.requested:
+            if self._stops(interrupt):
                 break
         clock.stop()
 
@@ -296,7 +321,7 @@ class Trainer:
         DivergedError
             If either is not finite; the weights are not updated then.
         """
-        loss = self._learn(batch)
+        loss = self.slices.learn(batch)
         for hook in self.hooks:
             hook.after_backward(self.model, self.state.step)
         norm = clip_gradients(self.parameters, self.max_norm or math.inf)
@@ -308,22 +333,6 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.lr = lr
         return loss, norm
-
-    def _learn(self, batch: tuple[Any, ...]) -> Any:
-        """The mean loss of a batch; its gradient, of all its parts, is left in the parameters."""
-        if self.accumulate == 1:
-            return self.task.learn(self.model, batch)
-        loss: Any = 0.0
-        sums: dict[Parameter, Any] = {}
-        for rows in slices(len(batch[0]), -(-len(batch[0]) // self.accumulate)):
-            part = tuple(array[rows] for array in batch)
-            share = self.task.count(part) / max(1, self.task.count(batch))
-            loss = loss + share * self.task.learn(self.model, part)
-            for p in self.parameters:  # the loss is a mean over the targets, so parts are weighted
-                sums[p] = sums[p] + share * p.grad if p in sums else share * p.grad
-        for p, total in sums.items():
-            p.grad = total
-        return loss
 
     def diverged(self, what: str) -> DivergedError:
         """The error that says what is not finite, and what may help.
@@ -375,8 +384,8 @@ class Trainer:
             f"{row['tokens_per_second']:,.0f} tokens/s  {row['seconds']:.0f} s"
         )
         state.begin_epoch()
+        self._save_checkpoint()  # from which all other files can be made again
         if self.folder is not None:
-            self._save_checkpoint()  # from which all other files can be made again
             if is_best:
                 self._save_best(self.folder)
             self.folder.write_metrics(self.history)
@@ -420,13 +429,17 @@ class Trainer:
         A run that replaces another writes nothing before its first checkpoint.
         """
         self.folder = folder
-        if folder is not None and resume and folder.has_checkpoint():
-            load_checkpoint(self, folder)
+        written = self.group.shared(lambda: read_checkpoint(folder) if resume else None)
+        if written is not None:
+            load_checkpoint(self, written)
             self._clock.add(self.history)
             for hook in self.hooks:
-                hook.go_on(folder, self.state.step)
+                if folder is not None:
+                    hook.go_on(folder, self.state.step)
         elif self.seed is not None:
             backend.seed(self.seed)
+        if self.group.size > 1:
+            self.slices.begin_alike()
         if folder is not None and not folder.replaces:
             folder.write_config(self._config_text())
             folder.write_metrics(self.history)
@@ -440,6 +453,7 @@ class Trainer:
         return f"# It was built in Python; fit(resume=True) resumes it.\n{to_toml(describe(self))}"
 
     def _save_checkpoint(self) -> None:
+        self.slices.gather()
         folder = self.folder
         if folder is None:
             return
@@ -467,9 +481,9 @@ class Trainer:
 
     def _result_of_finished_run(self, folder: RunFolder | None) -> Result | None:
         """The result of a run that is finished, else None."""
-        if folder is None or not self.state.epoch or not self.is_over():
+        if not self.state.epoch or not self.is_over():
             return None
-        result = Result.of(folder)
+        result = self.group.shared(lambda: folder and Result.of(folder))
         # it may have been killed between its last checkpoint and its result
         if result is None or (result.status, result.epochs) != ("finished", self.state.epoch):
             return None

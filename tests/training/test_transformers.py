@@ -11,7 +11,7 @@ from deepnlp.evaluation import perplexity, score, surprisal
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate, generate_many, translate
 from deepnlp.layer import map_state
-from deepnlp.models import GPT, RNNLM, TransformerTranslator
+from deepnlp.models import GPT, TransformerTranslator
 from deepnlp.optimizers import AdamW
 from deepnlp.parameter import Parameter
 from deepnlp.tasks import LanguageModelling, SequenceToSequence
@@ -144,11 +144,6 @@ def test_parts_are_weighted_by_their_targets():
         run = Trainer(model, task, optimizer, out=False, progress=False, accumulate=accumulate)
         losses.append(run.train_step(*run.batches[0]))
     assert losses[0] == pytest.approx(losses[1], rel=1e-12)
-
-
-def test_a_carried_state_has_no_parts(corpus):
-    with pytest.raises(ValueError, match=r"accumulate should be 1: .*RNNLM carries"):
-        Trainer(RNNLM(len(corpus.vocab), 4, 4), corpus, accumulate=2)
 
 
 def test_a_translator_learns_and_translates(tmp_path):
