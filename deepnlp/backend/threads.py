@@ -342,6 +342,17 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
     return slices(n, rows)
 
 
+def even_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
+    """The same with blocks of one size, an even number of them, so that no thread has more to do.
+
+    >>> even_blocks((12, 1 << 14), arrays=2)
+    [slice(0, 6, None), slice(6, 12, None)]
+    """
+    blocks = cache_blocks(shape, arrays)
+    number = len(blocks) + len(blocks) % 2
+    return blocks if len(blocks) < 2 else slices(shape[0], -(-shape[0] // number))
+
+
 def slices(size: int, width: int) -> list[Any]:
     """Slices of an axis, each ``width`` long but the last."""
     return [slice(start, start + width) for start in range(0, size, width)]

@@ -37,15 +37,37 @@ SCORES_AT_ONCE = 1 << 20  # where no backward follows
 
 
 @kernel
-def attention_weights(q: Array, k: Array, hidden: Array | None, scale: float) -> Array:
-    """a = softmax(scale q k^T) over the keys that are not hidden, (N, heads, T, S)."""
-    return masked_softmax(scale * batched_product(q, k.swapaxes(-1, -2)), hidden)
+def attention(
+    q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
+) -> Array:
+    """The weights a = softmax(scale q k^T) over the keys that are not hidden; y gets a v.
+
+    ``noise`` (N, heads, T, S), a mask of dropout, multiplies the weights by which v is read.
+    """
+    a = masked_softmax(scale * batched_product(q, k.swapaxes(-1, -2)), hidden)
+    y[...] = batched_product(a if noise is None else noise * a, v)
+    return a
 
 
 @kernel
-def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
-    """The gradient of q k^T: scale dz, with z = scale q k^T and dz = a * (da - sum(da * a))."""
-    return scale * softmax_grad(da, a)
+def attention_backward(
+    dy: Array,
+    saved: tuple[Array, Array, Array, Array, Array | None],
+    scale: float,
+    dq: Array,
+    dk: Array,
+    dv: Array,
+) -> None:
+    """Write dq, dk and dv, from dy and the q, k, v, weights a and noise of the forward."""
+    q, k, v, a, noise = saved
+    # y = (noise * a) v, for each head
+    batched_product((a if noise is None else noise * a).swapaxes(-1, -2), dy, out=dv)
+    da = batched_product(dy, v.swapaxes(-1, -2))
+    # a = softmax(z), z = scale q k^T
+    dscores = scale * softmax_grad(da if noise is None else noise * da, a)
+    # a key is used by all queries, a query by all keys
+    batched_product(dscores, k, out=dq)
+    batched_product(dscores.swapaxes(-1, -2), q, out=dk)
 
 
 def _with_room(kept: Array, S: int) -> Array:
@@ -108,43 +130,38 @@ class HeadedAttention(Layer):
         N, heads, T, _ = q.shape
         S = k.shape[2]
         rows = T if keeping() else SCORES_AT_ONCE // max(1, N * heads * S)
-        parts = []
-        for t in slices(T, max(1, rows)) or [slice(0, 0)]:
+        y = xp.empty((N, T, self.D), q.dtype)
+        (read,) = self._heads(y)
+        blocks = slices(T, max(1, rows)) or [slice(0, 0)]
+        for t in blocks:
             unseen = hidden if hidden is None or hidden.shape[2] == 1 else hidden[:, :, t]
             s = slice(min(t.stop, S) if causal else S)
             if causal:
                 later = xp.arange(S)[s] > xp.arange(T)[t][:, None]
                 unseen = later if unseen is None else unseen[..., s] | later
-            a = attention_weights(q[:, :, t], k[:, :, s], unseen, self.scale)
-            dropped = a if self.dropout is None else self.dropout.forward(a)
-            parts.append(batched_product(dropped, v[:, :, s]))
-        y = parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=2)
-        self.weights = a if len(parts) == 1 else None
-        self.save_for_backward(q, k, v, a, dropped)
-        return self.output.forward(y.swapaxes(1, 2).reshape(N, T, self.D))
+            noise = None
+            if self.dropout is not None:
+                noise = self.dropout.mask((N, heads, len(range(T)[t]), len(range(S)[s])), q.dtype)
+            seen = q[:, :, t], k[:, :, s], v[:, :, s]
+            a = attention(*seen, unseen, self.scale, noise, read[:, :, t])
+        self.weights = a if len(blocks) == 1 else None
+        self.save_for_backward(q, k, v, a, noise)
+        return self.output.forward(y)
 
     def _attend_backward(self, doutput: Array, *widths: int) -> list[Array]:
         """dq, dk and dv beside each other as q, k and v were.
 
         That is (N, T, 3D) for ``widths`` of 3, and (N, T, D) and (N, S, 2D) for 1, 2.
         """
-        q, k, v, a, dropped = self.saved()
+        saved = self.saved()
+        q, k = saved[:2]
         N, _, T, _ = q.shape
         lengths = {3: T, 1: T, 2: k.shape[2]}
         beside = [xp.empty((N, lengths[n], n * self.D), q.dtype) for n in widths]
         dq, dk, dv = (head for array in beside for head in self._heads(array))
         # output = y Wo + bo
         (dy,) = self._heads(self.output.backward(doutput))
-        # y = a v, both for each head
-        da = batched_product(dy, v.swapaxes(-1, -2))
-        batched_product(dropped.swapaxes(-1, -2), dy, out=dv)
-        if self.dropout is not None:
-            da = self.dropout.backward(da)
-        # a = softmax(z), z = scale q k^T
-        dscores = attention_scores_grad(da, a, self.scale)
-        # a key is used by all queries, a query by all keys
-        batched_product(dscores, k, out=dq)
-        batched_product(dscores.swapaxes(-1, -2), q, out=dk)
+        attention_backward(dy, saved, self.scale, dq, dk, dv)
         return beside
 
     def _one_query(self, q: Array, k: Array, v: Array, hidden: Array | None) -> Array:

@@ -229,18 +229,18 @@ def test_many_queries_take_a_block_of_scores_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     attention = multihead.MultiHeadAttention.init(4, 2, dtype="float64", causal=True)
     x, mask = rng.normal(size=(2, 9, 4)), rng.random((2, 9, 9)) < 0.7
-    sizes, plain = [], multihead.attention_weights
+    sizes, whole_at_once = [], multihead.attention
 
     def watched(q, k, *others):
         sizes.append((q.shape[2], k.shape[2]))
-        return plain(q, k, *others)
+        return whole_at_once(q, k, *others)
 
     for given in ((x,), (x, mask[:, 0]), (x, mask)):
         whole = attention.forward(*given)
         sizes.clear()
         with monkeypatch.context() as patch, deepnlp.no_backward():
             patch.setattr(multihead, "SCORES_AT_ONCE", 2 * 2 * 9 * 2)
-            patch.setattr(multihead, "attention_weights", watched)
+            patch.setattr(multihead, "attention", watched)
             parts = attention.forward(*given)
         np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-14)
         assert sizes == [(2, 2), (2, 4), (2, 6), (2, 8), (1, 9)]
