@@ -205,7 +205,8 @@ class MultiHeadAttention(HeadedAttention):
     True where a place may be looked at; it gives (N, T, D) and saves x, q, k, v and the weights. A
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
-    (N, heads, room, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
+    (N, heads, room, d), how many of them the state has in use, (N,), and how many are written,
+    (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1 and section
     3.2.2.
 
     Raises
@@ -293,30 +294,41 @@ class MultiHeadAttention(HeadedAttention):
         # q, k, v = x W + b
         return self.qkv.backward(dqkv)
 
-    def start(self, N: int) -> tuple[Array, Array, Array]:
-        """Room for keys and values (N, heads, room, d), and none of them in use."""
+    def start(self, N: int) -> tuple[Array, ...]:
+        """Room for keys and values (N, heads, room, d), and none of them in use or written."""
         shape = (N, self.heads, self.room, self.d)
         dtype = self.qkv.W.dtype
-        return xp.zeros(shape, dtype), xp.zeros(shape, dtype), xp.zeros(N, dtype="int64")
+        counts = (xp.zeros(N, dtype="int64") for _ in range(2))
+        return xp.zeros(shape, dtype), xp.zeros(shape, dtype), *counts
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
         if not self.causal:
             raise TypeError(f"{type(self).__name__}: a step sees what came before: causal=True")
-        keys, values, t = self.start(len(x)) if state is None else state
-        S = int(t.max()) + 1 if len(x) else 1
+        keys, values, t, written = self.start(len(x)) if state is None else state
+        first, last = (int(t.min()), int(t.max())) if len(x) else (0, 0)
         with no_backward():
             q, k, v = self._heads(self.qkv.forward(x[:, None]))
         if self.rotary is not None:
             q, k = (self.rotary.at(each, t[:, None, None]) for each in (q, k))
-        n = xp.arange(len(x))
-        # the caller keeps the state it gave
-        keys, values = (_with_room(each, S) for each in (keys, values))
-        keys[n, :, t], values[n, :, t] = k[:, :, 0], v[:, :, 0]
-        hidden = (xp.arange(S) > t[:, None])[:, None, None]
+        # Several steps may begin with one state. The first writes behind what the state has in use,
+        # where nobody reads; a later one finds the place written, and takes a copy.
+        if last >= keys.shape[2] or (written > t).any():
+            keys, values = (_with_room(each, last + 1) for each in (keys, values))
+            written = t.copy()
+        place = (
+            (slice(None), slice(None), last)
+            if first == last
+            else (xp.arange(len(x)), slice(None), t)
+        )
+        keys[place], values[place] = k[:, :, 0], v[:, :, 0]
+        written += 1
+        S, hidden = last + 1, None
+        if first < last:
+            hidden = (xp.arange(S) > t[:, None])[:, None, None]
         y = self._one_query(q, keys[:, :, :S], values[:, :, :S], hidden)
-        return y, (keys, values, t + 1)
+        return y, (keys, values, t + 1, written)
 
 
 class CrossAttention(HeadedAttention):

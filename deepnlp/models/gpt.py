@@ -159,8 +159,9 @@ class GPT(LayeredModel):
         read, count, state = self._with_room(self.start(len(ids)) if state is None else state)
         read = read.copy()
         read[xp.arange(len(ids)), count] = ids
-        h, state = Sequential(*self.layers).step(ids, state)
-        return self.output.scores(h), (read, count + 1, state)
+        with one_blas_thread():
+            h, state = Sequential(*self.layers).step(ids, state)
+            return self.output.scores(h), (read, count + 1, state)
 
     def _with_room(self, state: Any) -> Any:
         """A state in which no text fills the context: of one that does, the last half is read."""
