@@ -240,20 +240,22 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         frame = sys._getframe(1)
         depth: int = getattr(self._own, "depth", 0)
-        if depth and not _is_called_by(frame, self._own.outermost):
-            depth = 0  # Ctrl-C in the middle of an exit has left the depth as it was
-        if not depth:
-            self._own.outermost = frame
-        self._go(depth + 1)
+        # Ctrl-C in the middle of an exit may have left a depth
+        if depth and _is_called_by(frame, self._own.outermost):
+            self._own.depth = depth + 1
+            return
+        self._own.outermost = frame
+        self._go(1)
 
     def __exit__(self, *_: object) -> None:
-        self._go(max(self._own.depth - 1, 0))
+        if self._own.depth > 1:
+            self._own.depth -= 1
+        else:
+            self._go(0)
 
     def _go(self, depth: int) -> None:
-        """Let the calling thread be so deep inside."""
+        """Let the calling thread be inside, with a depth of 1, or outside, with 0."""
         self._own.depth, me = depth, threading.get_ident()
-        if depth > 1:
-            return
         with self._lock:
             if depth:
                 self._inside.add(me)
@@ -328,18 +330,29 @@ def cache_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
     Returns
     -------
     list of slice
-        For a number, of shape (), the one index that keeps it an array.
+        Of an array that is small enough as a whole, the index of all of it.
 
     Examples
     --------
     >>> cache_blocks((10, 1 << 14), arrays=4)
     [slice(0, 4, None), slice(4, 8, None), slice(8, 12, None)]
     """
-    if not shape:
+    if math.prod(shape) * arrays <= _BLOCK:
         return [...]
     n = shape[0]
     rows = max(1, _BLOCK // (arrays * max(1, math.prod(shape[1:]))))
     return slices(n, rows)
+
+
+def even_blocks(shape: tuple[int, ...], arrays: int) -> list[Any]:
+    """The same with blocks of one size, an even number of them, so that no thread has more to do.
+
+    >>> even_blocks((12, 1 << 14), arrays=2)
+    [slice(0, 6, None), slice(6, 12, None)]
+    """
+    blocks = cache_blocks(shape, arrays)
+    number = len(blocks) + len(blocks) % 2
+    return blocks if len(blocks) < 2 else slices(shape[0], -(-shape[0] // number))
 
 
 def slices(size: int, width: int) -> list[Any]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from typing import Any
 
 from deepnlp import backend
@@ -37,12 +37,14 @@ NAMES = _KERNELS.keys()
 """Names of all kernels in the modules that have been imported."""
 
 
+@cache
 def _numpy_forms() -> Any:
     from deepnlp.kernels import fast
 
     return fast
 
 
+@cache
 def _cupy_forms() -> Any:
     from deepnlp.kernels import cuda
 

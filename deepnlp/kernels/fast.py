@@ -18,12 +18,11 @@ from typing import Any
 
 from deepnlp.backend import Array, cache_blocks, xp
 from deepnlp.backend.functions import column_sums, masked_softmax, split_gates
-from deepnlp.backend.products import batched_product
-from deepnlp.backend.threads import in_parallel
+from deepnlp.backend.threads import even_blocks, in_parallel
 from deepnlp.kernels.steps import ElementWise, LSTMSteps
 
 __all__ = [
-    "add_rows", "affine_nll", "at_every_place", "attention_scores_grad", "attention_weights",
+    "add_rows", "affine_nll", "at_every_place", "attention", "attention_backward",
     "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "layer_norm",
     "layer_norm_backward", "lstm_steps", "rows_to_score", "softmax_nll", "softmax_nll_backward",
     "sum_by_id", "update_all",
@@ -233,14 +232,16 @@ def gelu(x: Array) -> tuple[Array, Array]:
             Phi *= w
         Phi *= e  # (erf(|x| / sqrt 2) - 1) / 2
         Phi += 0.5
-        xp.copysign(Phi, a, out=Phi)
+        # copysign(Phi, a), which is slow: Phi has the sign + but for rounding where a is near 0
+        sign = a.view("uint32") & 0x80000000
+        xp.bitwise_xor(Phi.view("uint32"), sign, out=Phi.view("uint32"))
         Phi += 0.5
         xp.multiply(a, Phi, out=y[rows])
         e *= 1 / math.sqrt(2 * math.pi)
         e *= a
         e += Phi
 
-    in_parallel(some_rows, cache_blocks(x.shape, arrays=2))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
     return y, slope
 
 
@@ -274,7 +275,7 @@ def gelu_tanh(x: Array) -> tuple[Array, Array]:
         square *= t
         xp.add(half, square, out=slope[rows])
 
-    in_parallel(some_rows, cache_blocks(x.shape, arrays=2))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=2))
     return y, slope
 
 
@@ -302,7 +303,7 @@ def layer_norm(x: Array, g: Array, b: Array | None, eps: float) -> tuple[Array, 
         if b is not None:
             y[rows] += b
 
-    in_parallel(some_rows, cache_blocks(x.shape, arrays=3))
+    in_parallel(some_rows, even_blocks(x.shape, arrays=3))
     return y, (n, r)
 
 
@@ -324,51 +325,65 @@ def layer_norm_backward(dy: Array, g: Array, saved: Any) -> tuple[Array, Array]:
         d -= a * slope[..., None]
         d *= r[rows]
 
-    in_parallel(some_rows, cache_blocks(n.shape, arrays=4))
+    in_parallel(some_rows, even_blocks(n.shape, arrays=4))
     return dx, column_sums(dy_n.reshape(-1, D))
 
 
-def attention_weights(q: Array, k: Array, hidden: Array | None, scale: float) -> Array:
-    """The softmax in place, without a look for the largest score where all are ordinary."""
+def attention(
+    q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
+) -> Array:
+    """Some texts at a time: all of it while their scores are in the cache.
+
+    The softmax is in place, without a look for the largest score where all are ordinary.
+    """
     if q.dtype.char != "f" or not q.size or not k.size:
         return NotImplemented
-    z = batched_product(q, k.swapaxes(-1, -2))
+    z = xp.empty((*q.shape[:-1], k.shape[-2]), q.dtype)
     seen = None if hidden is None else xp.asarray(~hidden, z.dtype)
     limit = ORDINARY / max(abs(scale), 1e-30)
     ones = xp.ones(z.shape[-1], z.dtype)
 
-    def some_rows(n: Any) -> None:
-        s = z[n]
-        if not (abs(s.max()) < limit and abs(s.min()) < limit):
-            s *= scale
-            unseen = None if hidden is None else hidden[n] if hidden.ndim == 4 else hidden
-            s[...] = masked_softmax(s, unseen)
-            return
+    def some_texts(n: Any) -> None:
+        s = xp.matmul(q[n], k[n].swapaxes(-1, -2), out=z[n])
+        ordinary = s.max() < limit and s.min() > -limit
         s *= scale
-        xp.exp(s, out=s)
-        if seen is not None:
-            s *= seen[n] if seen.ndim == 4 else seen
-        total = s @ ones
-        total[total == 0] = 1  # a row that may look nowhere
-        s /= total[..., None]
+        if ordinary:
+            xp.exp(s, out=s)
+            if seen is not None:
+                s *= seen[n] if seen.ndim == 4 else seen
+            total = s @ ones
+            total[total == 0] = 1  # a row that may look nowhere
+            s /= total[..., None]
+        else:
+            s[...] = masked_softmax(s, hidden[n] if xp.ndim(hidden) == 4 else hidden)
+        xp.matmul(s if noise is None else noise[n] * s, v[n], out=y[n])
 
-    in_parallel(some_rows, cache_blocks(z.shape, arrays=2))
+    in_parallel(some_texts, even_blocks(z.shape, arrays=2))
     return z
 
 
-def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
-    """In place of da, which nobody else holds."""
-    if da.dtype.char not in "fd" or da.dtype != a.dtype:
+def attention_backward(
+    dy: Array, saved: tuple[Any, ...], scale: float, dq: Array, dk: Array, dv: Array
+) -> Any:
+    """Some texts at a time."""
+    q, k, v, a, noise = saved
+    if a.dtype.char not in "fd" or {dy.dtype, q.dtype} != {a.dtype}:
         return NotImplemented
 
-    def some_rows(n: Any) -> None:
-        d = da[n]
+    def some_texts(n: Any) -> None:
+        weights = a[n] if noise is None else noise[n] * a[n]
+        xp.matmul(weights.swapaxes(-1, -2), dy[n], out=dv[n])
+        d = xp.matmul(dy[n], v[n].swapaxes(-1, -2))
+        if noise is not None:
+            d *= noise[n]
         d -= xp.einsum("...ts,...ts->...t", d, a[n])[..., None]
         d *= a[n]
         d *= scale
+        xp.matmul(d, k[n], out=dq[n])
+        xp.matmul(d.swapaxes(-1, -2), q[n], out=dk[n])
 
-    in_parallel(some_rows, cache_blocks(da.shape, arrays=2))
-    return da
+    in_parallel(some_texts, even_blocks(a.shape, arrays=3))
+    return None
 
 
 # --- Weights -----------------------------------------------------------------------------------

@@ -37,15 +37,37 @@ SCORES_AT_ONCE = 1 << 20  # where no backward follows
 
 
 @kernel
-def attention_weights(q: Array, k: Array, hidden: Array | None, scale: float) -> Array:
-    """a = softmax(scale q k^T) over the keys that are not hidden, (N, heads, T, S)."""
-    return masked_softmax(scale * batched_product(q, k.swapaxes(-1, -2)), hidden)
+def attention(
+    q: Array, k: Array, v: Array, hidden: Array | None, scale: float, noise: Array | None, y: Array
+) -> Array:
+    """The weights a = softmax(scale q k^T) over the keys that are not hidden; y gets a v.
+
+    ``noise`` (N, heads, T, S), a mask of dropout, multiplies the weights by which v is read.
+    """
+    a = masked_softmax(scale * batched_product(q, k.swapaxes(-1, -2)), hidden)
+    y[...] = batched_product(a if noise is None else noise * a, v)
+    return a
 
 
 @kernel
-def attention_scores_grad(da: Array, a: Array, scale: float) -> Array:
-    """The gradient of q k^T: scale dz, with z = scale q k^T and dz = a * (da - sum(da * a))."""
-    return scale * softmax_grad(da, a)
+def attention_backward(
+    dy: Array,
+    saved: tuple[Array, Array, Array, Array, Array | None],
+    scale: float,
+    dq: Array,
+    dk: Array,
+    dv: Array,
+) -> None:
+    """Write dq, dk and dv, from dy and the q, k, v, weights a and noise of the forward."""
+    q, k, v, a, noise = saved
+    # y = (noise * a) v, for each head
+    batched_product((a if noise is None else noise * a).swapaxes(-1, -2), dy, out=dv)
+    da = batched_product(dy, v.swapaxes(-1, -2))
+    # a = softmax(z), z = scale q k^T
+    dscores = scale * softmax_grad(da if noise is None else noise * da, a)
+    # a key is used by all queries, a query by all keys
+    batched_product(dscores, k, out=dq)
+    batched_product(dscores.swapaxes(-1, -2), q, out=dk)
 
 
 def _with_room(kept: Array, S: int) -> Array:
@@ -108,43 +130,38 @@ class HeadedAttention(Layer):
         N, heads, T, _ = q.shape
         S = k.shape[2]
         rows = T if keeping() else SCORES_AT_ONCE // max(1, N * heads * S)
-        parts = []
-        for t in slices(T, max(1, rows)) or [slice(0, 0)]:
+        y = xp.empty((N, T, self.D), q.dtype)
+        (read,) = self._heads(y)
+        blocks = slices(T, max(1, rows)) or [slice(0, 0)]
+        for t in blocks:
             unseen = hidden if hidden is None or hidden.shape[2] == 1 else hidden[:, :, t]
             s = slice(min(t.stop, S) if causal else S)
             if causal:
                 later = xp.arange(S)[s] > xp.arange(T)[t][:, None]
                 unseen = later if unseen is None else unseen[..., s] | later
-            a = attention_weights(q[:, :, t], k[:, :, s], unseen, self.scale)
-            dropped = a if self.dropout is None else self.dropout.forward(a)
-            parts.append(batched_product(dropped, v[:, :, s]))
-        y = parts[0] if len(parts) == 1 else xp.concatenate(parts, axis=2)
-        self.weights = a if len(parts) == 1 else None
-        self.save_for_backward(q, k, v, a, dropped)
-        return self.output.forward(y.swapaxes(1, 2).reshape(N, T, self.D))
+            noise = None
+            if self.dropout is not None:
+                noise = self.dropout.mask((N, heads, len(range(T)[t]), len(range(S)[s])), q.dtype)
+            seen = q[:, :, t], k[:, :, s], v[:, :, s]
+            a = attention(*seen, unseen, self.scale, noise, read[:, :, t])
+        self.weights = a if len(blocks) == 1 else None
+        self.save_for_backward(q, k, v, a, noise)
+        return self.output.forward(y)
 
     def _attend_backward(self, doutput: Array, *widths: int) -> list[Array]:
         """dq, dk and dv beside each other as q, k and v were.
 
         That is (N, T, 3D) for ``widths`` of 3, and (N, T, D) and (N, S, 2D) for 1, 2.
         """
-        q, k, v, a, dropped = self.saved()
+        saved = self.saved()
+        q, k = saved[:2]
         N, _, T, _ = q.shape
         lengths = {3: T, 1: T, 2: k.shape[2]}
         beside = [xp.empty((N, lengths[n], n * self.D), q.dtype) for n in widths]
         dq, dk, dv = (head for array in beside for head in self._heads(array))
         # output = y Wo + bo
         (dy,) = self._heads(self.output.backward(doutput))
-        # y = a v, both for each head
-        da = batched_product(dy, v.swapaxes(-1, -2))
-        batched_product(dropped.swapaxes(-1, -2), dy, out=dv)
-        if self.dropout is not None:
-            da = self.dropout.backward(da)
-        # a = softmax(z), z = scale q k^T
-        dscores = attention_scores_grad(da, a, self.scale)
-        # a key is used by all queries, a query by all keys
-        batched_product(dscores, k, out=dq)
-        batched_product(dscores.swapaxes(-1, -2), q, out=dk)
+        attention_backward(dy, saved, self.scale, dq, dk, dv)
         return beside
 
     def _one_query(self, q: Array, k: Array, v: Array, hidden: Array | None) -> Array:
@@ -188,7 +205,8 @@ class MultiHeadAttention(HeadedAttention):
     True where a place may be looked at; it gives (N, T, D) and saves x, q, k, v and the weights. A
     query that may look nowhere reads zeros. Where no backward follows, scores are held for a block
     of queries at a time. The state of a step are the keys and values so far, each
-    (N, heads, room, d), and how many there are, (N,). Vaswani et al. 2017, eq. 1 and section
+    (N, heads, room, d), how many of them the state has in use, (N,), and how many are written,
+    (N,), since states that follow from each other share their memory. Vaswani et al. 2017, eq. 1 and section
     3.2.2.
 
     Raises
@@ -276,30 +294,41 @@ class MultiHeadAttention(HeadedAttention):
         # q, k, v = x W + b
         return self.qkv.backward(dqkv)
 
-    def start(self, N: int) -> tuple[Array, Array, Array]:
-        """Room for keys and values (N, heads, room, d), and none of them in use."""
+    def start(self, N: int) -> tuple[Array, ...]:
+        """Room for keys and values (N, heads, room, d), and none of them in use or written."""
         shape = (N, self.heads, self.room, self.d)
         dtype = self.qkv.W.dtype
-        return xp.zeros(shape, dtype), xp.zeros(shape, dtype), xp.zeros(N, dtype="int64")
+        counts = (xp.zeros(N, dtype="int64") for _ in range(2))
+        return xp.zeros(shape, dtype), xp.zeros(shape, dtype), *counts
 
     def step(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         """The output (N, D) at the next place, which sees itself and those before."""
         self._expect("x", x, "N D", D=self.D)
         if not self.causal:
             raise TypeError(f"{type(self).__name__}: a step sees what came before: causal=True")
-        keys, values, t = self.start(len(x)) if state is None else state
-        S = int(t.max()) + 1 if len(x) else 1
+        keys, values, t, written = self.start(len(x)) if state is None else state
+        first, last = (int(t.min()), int(t.max())) if len(x) else (0, 0)
         with no_backward():
             q, k, v = self._heads(self.qkv.forward(x[:, None]))
         if self.rotary is not None:
             q, k = (self.rotary.at(each, t[:, None, None]) for each in (q, k))
-        n = xp.arange(len(x))
-        # the caller keeps the state it gave
-        keys, values = (_with_room(each, S) for each in (keys, values))
-        keys[n, :, t], values[n, :, t] = k[:, :, 0], v[:, :, 0]
-        hidden = (xp.arange(S) > t[:, None])[:, None, None]
+        # Several steps may begin with one state. The first writes behind what the state has in use,
+        # where nobody reads; a later one finds the place written, and takes a copy.
+        if last >= keys.shape[2] or (written > t).any():
+            keys, values = (_with_room(each, last + 1) for each in (keys, values))
+            written = t.copy()
+        place = (
+            (slice(None), slice(None), last)
+            if first == last
+            else (xp.arange(len(x)), slice(None), t)
+        )
+        keys[place], values[place] = k[:, :, 0], v[:, :, 0]
+        written += 1
+        S, hidden = last + 1, None
+        if first < last:
+            hidden = (xp.arange(S) > t[:, None])[:, None, None]
         y = self._one_query(q, keys[:, :, :S], values[:, :, :S], hidden)
-        return y, (keys, values, t + 1)
+        return y, (keys, values, t + 1, written)
 
 
 class CrossAttention(HeadedAttention):

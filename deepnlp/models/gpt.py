@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from deepnlp.backend import Array, Rng, xp
 from deepnlp.backend.initialisers import normal
+from deepnlp.backend.threads import one_blas_thread
 from deepnlp.layer import Sequential, map_state, with_rows
 from deepnlp.layers import AffineSoftmaxWithLoss, Dropout, Embedding, TransformerBlock
 from deepnlp.layers.positions import PositionalEmbedding, SinusoidalPositions
@@ -133,11 +134,13 @@ class GPT(LayeredModel):
 
     def forward(self, ids: Array, targets: Array) -> Array:
         """The mean cross-entropy of the next words: a number from ids (N, T) and targets (N, T)."""
-        return self.output.forward(self._features(ids), targets)
+        with one_blas_thread():
+            return self.output.forward(self._features(ids), targets)
 
     def backward(self, dloss: Any = 1) -> None:
         """Back through the output and every layer, last to first."""
-        Sequential(*self.layers).backward(self.output.backward(dloss))
+        with one_blas_thread():
+            Sequential(*self.layers).backward(self.output.backward(dloss))
 
     def start(self, N: int) -> Any:
         """The state of N texts of which nothing has been read.
@@ -156,8 +159,9 @@ class GPT(LayeredModel):
         read, count, state = self._with_room(self.start(len(ids)) if state is None else state)
         read = read.copy()
         read[xp.arange(len(ids)), count] = ids
-        h, state = Sequential(*self.layers).step(ids, state)
-        return self.output.scores(h), (read, count + 1, state)
+        with one_blas_thread():
+            h, state = Sequential(*self.layers).step(ids, state)
+            return self.output.scores(h), (read, count + 1, state)
 
     def _with_room(self, state: Any) -> Any:
         """A state in which no text fills the context: of one that does, the last half is read."""

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import deepnlp
-from deepnlp.backend import asarray, asnumpy
+from deepnlp.backend import asarray, asnumpy, xp
 from deepnlp.checkpoint import load
 from deepnlp.datasets import Corpus, load_pairs
 from deepnlp.evaluation import perplexity, score, surprisal
 from deepnlp.evaluation.neural_cache import cache_perplexity
 from deepnlp.generation import generate, generate_many, translate
 from deepnlp.layer import map_state
-from deepnlp.models import GPT, TransformerTranslator
+from deepnlp.layers import MultiHeadAttention
+from deepnlp.models import GPT, RNNLM, TransformerTranslator
 from deepnlp.optimizers import AdamW
 from deepnlp.parameter import Parameter
 from deepnlp.tasks import LanguageModelling, SequenceToSequence
@@ -208,14 +209,37 @@ def test_a_full_context_goes_on_from_its_last_half():
     ids, state = rng.integers(0, 7, size=(2, 12)), model.start(2)
     begins = [0] * 6 + [3] * 3 + [6] * 3
     for t, begin in enumerate(begins):
-        given = map_state(lambda array: array.copy(), state)
-        scores, after = model.step(asarray(ids[:, t]), state)
-        map_state(np.testing.assert_array_equal, state, given)  # what was given is left alone
-        state = after
+        scores, state = model.step(asarray(ids[:, t]), state)
         expected = model.logits(asarray(ids[:, begin : t + 1]))[:, -1]
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
     with pytest.raises(ValueError, match="GPT: the model reads 6 words at a time, got 7"):
         model.logits(asarray(ids[:, :7]))
+
+
+def test_a_state_may_be_continued_more_than_once():
+    model = GPT(7, **SIZES, context=6, dtype="float64")
+    first, *others = (asarray([k, k + 3]) for k in range(4))
+    _, state = model.step(first)
+    kept = map_state(lambda array: array.copy(), state)
+    alone = [model.step(ids, map_state(lambda array: array.copy(), kept)) for ids in others]
+    after = [model.step(ids, state) for ids in others]
+    for (scores, one), (expected, other) in zip(after, alone, strict=True):
+        np.testing.assert_array_equal(scores, expected)
+        for ids in others[:2]:  # and so may what follows from it
+            np.testing.assert_array_equal(model.step(ids, one)[0], model.step(ids, other)[0])
+    rows = map_state(lambda array: array[1:], state)  # a view of the same memory
+    scores, _ = model.step(others[0][1:], rows)
+    np.testing.assert_allclose(scores, alone[0][0][1:], rtol=0, atol=1e-12)
+
+
+def test_keys_and_values_are_written_in_place():
+    attention = MultiHeadAttention.init(4, 2, causal=True, room=4)
+    x, states = xp.ones((1, 4), "float32"), [attention.start(1)]
+    for _ in range(9):
+        states.append(attention.step(x, states[-1])[1])
+    keys = [state[0] for state in states[1:]]
+    assert [array.shape[2] for array in keys] == [4] * 4 + [8] * 4 + [16]
+    assert [keys[t] is keys[t - 1] for t in range(1, 9)] == [t not in (4, 8) for t in range(1, 9)]
 
 
 def test_many_queries_take_a_block_of_scores_at_a_time(monkeypatch):
@@ -224,18 +248,18 @@ def test_many_queries_take_a_block_of_scores_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     attention = multihead.MultiHeadAttention.init(4, 2, dtype="float64", causal=True)
     x, mask = rng.normal(size=(2, 9, 4)), rng.random((2, 9, 9)) < 0.7
-    sizes, plain = [], multihead.attention_weights
+    sizes, whole_at_once = [], multihead.attention
 
     def watched(q, k, *others):
         sizes.append((q.shape[2], k.shape[2]))
-        return plain(q, k, *others)
+        return whole_at_once(q, k, *others)
 
     for given in ((x,), (x, mask[:, 0]), (x, mask)):
         whole = attention.forward(*given)
         sizes.clear()
         with monkeypatch.context() as patch, deepnlp.no_backward():
             patch.setattr(multihead, "SCORES_AT_ONCE", 2 * 2 * 9 * 2)
-            patch.setattr(multihead, "attention_weights", watched)
+            patch.setattr(multihead, "attention", watched)
             parts = attention.forward(*given)
         np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-14)
         assert sizes == [(2, 2), (2, 4), (2, 6), (2, 8), (1, 9)]
