@@ -3,9 +3,7 @@
 import gzip
 import json
 import os
-import re
 import time
-from pathlib import Path
 
 import pytest
 
@@ -149,7 +147,8 @@ def test_an_error_of_the_code_is_shown_at_its_line(opened):
     page, _ = opened
     write(
         page,
-        "# check: f --input 'x=3,2'\ndef f_forward(x):\n    return undefined, x\ndef f_backward(dout, x): return dout",
+        "# check: f --input 'x=3,2'\n"
+        "def f_forward(x):\n    return undefined, x\ndef f_backward(dout, x): return dout",
     )
     run(page)
     assert page.inner_text("#verdict") == "No verdict"
@@ -248,7 +247,8 @@ def test_code_without_a_comment_is_understood_or_told_what_to_say(monkeypatch):
     )
     assert json.loads(checking.check(pair.format("2 * x")))["ok"] is True
     assert json.loads(checking.check(pair.format("x")))["ok"] is False
-    lines = "import numpy as np\nx = np.arange(1.0, 4.0)\ny = x * x\ndy = y\nloss = (y**2).sum() / 2\ndx = dy * x\n"
+    lines = "import numpy as np\nx = np.arange(1.0, 4.0)\n"
+    lines += "y = x * x\ndy = y\nloss = (y**2).sum() / 2\ndx = dy * x\n"
     assert json.loads(checking.check(lines))["ok"] is False
     asked = json.loads(checking.check("def g_forward(x, w):\n    return x @ w, (x, w)\n"))
     assert asked["ok"] is None
