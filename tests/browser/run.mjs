@@ -6,7 +6,7 @@ import { join } from "node:path";
 const [folder, checkout, sitePackages, program] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(join(folder, "pyodide.mjs")).href);
 const pyodide = await loadPyodide({ indexURL: folder + "/" });
-await pyodide.loadPackage(["numpy", "scipy", "matplotlib", "threadpoolctl"], {
+await pyodide.loadPackage(["numpy", "scipy", "matplotlib", "threadpoolctl", "ipython"], {
   messageCallback() {},
 });
 pyodide.FS.mkdirTree("/checkout");
@@ -15,6 +15,7 @@ pyodide.FS.mkdirTree("/others"); // tqdm, which this Pyodide lacks and the publi
 pyodide.mountNodeFS("/others", sitePackages);
 pyodide.runPython("import sys; sys.path[:0] = ['/checkout', '/packages']; sys.dont_write_bytecode = True");
 pyodide.runPython("import os, shutil; shutil.copytree('/others/tqdm', '/packages/tqdm')");
+pyodide.runPython(`import os; os.environ.update({"LESSON": "${process.argv[6] ?? ""}"})`);
 try {
   await pyodide.runPythonAsync(readFileSync(program, "utf8"));
 } catch (error) {
