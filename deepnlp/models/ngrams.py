@@ -75,9 +75,10 @@ class KneserNey:
 
     References
     ----------
-    R. Kneser and H. Ney, "Improved backing-off for m-gram language modeling", 1995.
-    S. F. Chen and J. Goodman, "An empirical study of smoothing techniques for language modeling",
-    1999, section 3, equations (20) and (21) of the interpolated form.
+    Kneser and Ney, "Improved backing-off for m-gram language modeling", 1995.
+
+    Chen and Goodman, "An empirical study of smoothing techniques for language modeling", 1999,
+    section 3, equations (20) and (21) of the interpolated form.
 
     Examples
     --------

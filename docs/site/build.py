@@ -1,19 +1,21 @@
-"""Build the site: ``make docs``, or ``python docs/site/build.py``; it is then in ``build/site/html``.
+"""Build the site into ``build/site/html``: ``make docs``, or ``python docs/site/build.py``.
 
-The sources are gathered in ``build/site/source``: the pages of ``docs``, the lessons as built, a page
-for each module of the package. ``--strict`` makes warnings errors, ``--links`` checks all links.
+The sources are gathered in ``build/site/source``: the pages of ``docs``, the lessons as built, one
+for each room of the package. ``--strict`` makes warnings errors, ``--links`` checks all links.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import pkgutil
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import page_build
 
@@ -40,34 +42,75 @@ def gather() -> None:
             (SOURCE / name).symlink_to(ROOT / name)
     _write(SOURCE / "index.md", (HERE / "index.md").read_text("utf-8"))
     write_api()
+    write_lite()
 
 
 def write_api() -> None:
-    """A page for each module, and one for each package with the list of its modules."""
+    """A page for each package, with its modules one below the other."""
     import deepnlp
 
-    children: dict[str, list[str]] = {"deepnlp": []}
+    pages: dict[str, list[str]] = {"deepnlp": []}
     for module in pkgutil.walk_packages(deepnlp.__path__, "deepnlp."):
         private = module.name.rpartition(".")[2].startswith("_")
-        if private or module.name.startswith(UNDOCUMENTED):
-            continue
-        if module.ispkg:
-            children[module.name] = []
-        children.setdefault(module.name.rpartition(".")[0], []).append(module.name)
-    every = {name for names in children.values() for name in names} | {"deepnlp"}
-    for name in every:
-        title = f"{name}\n{'=' * len(name)}\n\n.. automodule:: {name}\n"
-        if name in children:
-            toc = "".join(f"   {child}\n" for child in sorted(children[name]))
-            title += f"   :no-members:\n\n.. toctree::\n   :maxdepth: 1\n\n{toc}"
-        elif not import_module(name).__doc__:
-            title += "   :members:\n"
-        _write(SOURCE / "api" / f"{name}.rst", title)
-    head = "API\n===\n\nFrom the docstrings of the package, module by module.\n\n"
-    _write(SOURCE / "api" / "index.rst", f"{head}.. toctree::\n   :maxdepth: 2\n\n   deepnlp\n")
+        if module.ispkg and not module.name.startswith(UNDOCUMENTED):
+            pages[module.name] = []
+        elif not (private or module.name.startswith(UNDOCUMENTED)):
+            pages[module.name.rpartition(".")[0]].append(module.name)
+    for name, modules in pages.items():
+        text = f"{name}\n{'=' * len(name)}\n\n.. automodule:: {name}\n   :no-members:\n"
+        for module in modules:
+            text += f"\n{module}\n{'-' * len(module)}\n\n.. automodule:: {module}\n"
+        _write(SOURCE / "api" / f"{name}.rst", text)
+    names = "".join(f"   {name}\n" for name in pages)
+    head = (
+        "API\n===\n\nFrom the docstrings of the package; the command line has ``deepnlp --help``.\n"
+    )
+    _write(SOURCE / "api" / "index.rst", f"{head}\n.. toctree::\n   :maxdepth: 1\n\n{names}")
     for path in (SOURCE / "api").glob("deepnlp*.rst"):
-        if path.stem not in every:
+        if path.stem not in pages:
             path.unlink()
+
+
+def write_lite() -> None:
+    """What JupyterLite serves: the lessons without outputs, and the wheel, which they install."""
+    lite = SITE / "lite"
+    (lite / "pypi").mkdir(parents=True, exist_ok=True)
+    for old in (lite / "pypi").glob("*.whl"):
+        old.unlink()
+    shutil.copy(page_build.wheel(), lite / "pypi")
+    long = tomllib.loads((HERE / "lessons.toml").read_text("utf-8"))
+    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
+        lesson = json.loads(path.read_text("utf-8"))
+        for cell in lesson["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+        lesson["cells"][:0] = in_the_browser(long.get(path.name[:2], {}))
+        kernel = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
+        lesson["metadata"]["kernelspec"] = kernel
+        _write(lite / "files" / path.name, json.dumps(lesson))
+
+
+def in_the_browser(long: dict[str, str]) -> list[dict[str, Any]]:
+    """The cells that a lesson begins with in a browser."""
+    says = f" {long['says']}" if long else ""
+    note = (
+        "This lesson runs in your browser, where its experiments are in their short form; what you "
+        f"write is kept there. Run the next cell first: it loads the package.{says}"
+    )
+    version = import_module("deepnlp").__version__
+    code = f"%pip install -q deepnlp=={version}"
+    nothing: dict[str, Any] = {"metadata": {}}
+    return [
+        {"cell_type": "markdown", "id": "browser-note", "source": note, **nothing},
+        {
+            "cell_type": "code",
+            "id": "browser-load",
+            "source": code,
+            **nothing,
+            "outputs": [],
+            "execution_count": None,
+        },
+    ]
 
 
 def sphinx(builder: str, *options: str) -> None:

@@ -31,7 +31,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinxext.opengraph",
-    # "jupyterlite_sphinx",
+    "jupyterlite_sphinx",
 ]
 if ADDRESS:
     extensions.append("sphinx_sitemap")
@@ -73,12 +73,11 @@ ogp_image = "_static/learning_curve.png"
 ogp_image_alt = "Perplexity falls over the epochs of the default run"
 ogp_social_cards = {"enable": False}
 
-jupyterlite_dir = os.environ.get("DEEPNLP_LITE", "lite")
-jupyterlite_contents = []
+jupyterlite_dir = str(ROOT / "build" / "site" / "lite")
 jupyterlite_silence = True
 
 # ---- Links of the pages to files of the checkout ---------------------------------------------
-_LINK = re.compile(r"\]\(((?:[\w.@-]+/)*[\w.@-]*/?)(#[^)\s\"\\]*)?\)")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?:[\w.@-]+/)*[\w.@-]*/?)(#[^)\s\"\\]*)?\)")
 _LONG = tomllib.loads((Path(__file__).parent / "lessons.toml").read_text("utf-8"))
 
 
@@ -90,31 +89,27 @@ def _is_page(path):
 
 def _links(docname, text):
     """The text of a page, its links to the checkout turned into links of the site."""
-    # the front page and the API are written for the root
     folder = dirname(docname)
 
     def turned(match):
-        where, anchor = match[1], match[2] or ""
+        label, where, anchor = match[1], match[2], match[3] or ""
         path = normpath(join(folder, where))
         if not where or path.startswith("..") or not (ROOT / path).exists():
             return match[0]
+        if path == "docs/site/page/index.html":
+            return f"[{label}](module:{relpath('check/index.html', folder or '.')})"
         if path == "README.md":
-            return f"]({relpath('index.md', folder or '.')}{anchor})"
+            return f"[{label}]({relpath('index.md', folder or '.')}{anchor})"
         if path.endswith(".py") and path.startswith("deepnlp/"):
             page = f"_modules/{path.removesuffix('.py').removesuffix('/__init__')}.html"
-            return f"](module:{relpath(page, folder or '.')})"
+            return f"[{label}](module:{relpath(page, folder or '.')})"
         if _is_page(path) or path.endswith((".png", ".svg", ".jsonl", ".json")):
             return match[0]
         if REPOSITORY:
-            return f"]({REPOSITORY}/blob/main/{path}{anchor})"
-        return "]"  # a file of the checkout, named but not linked
+            return f"[{label}]({REPOSITORY}/blob/main/{path}{anchor})"
+        return label  # a file of the checkout, named but not linked
 
-    turned_text = _LINK.sub(turned, text)
-    return re.sub(r"(?<![\w\]])\[([^\[\]]+)\](?=[^(\[:]|$)", _unlinked, turned_text)
-
-
-def _unlinked(match):
-    return match[0]
+    return _LINK.sub(turned, text)
 
 
 def _at_the_top(docname):
@@ -122,10 +117,11 @@ def _at_the_top(docname):
     name = docname.removeprefix("notebooks/")
     lesson, up = name[:2], "../"
     long = _LONG.get(lesson, {})
-    address = f"{up}lite/lab/index.html?path={name}.ipynb"
+    address = f"{up}lite/notebooks/index.html?path={name}.ipynb"
     lines = [
-        f"[Run this lesson in the browser](module:{address}), exercises included: nothing is installed, "
-        "and what you write stays in your browser. Its experiments are in their short form there."
+        f"[Run this lesson in the browser](module:{address}), exercises included: nothing is "
+        "installed, and what you write stays in your browser. Its experiments are in their short "
+        "form there."
     ]
     lines += [f" {long['says']}"] if "says" in long else []
     return {
@@ -150,6 +146,14 @@ def _read(app, docname, content):
         content[0] = _links(docname, content[0])
 
 
+def _docstring(app, what, name, obj, options, lines):
+    """Docstrings are read in terminals: what would be a mark of reST there stands for itself."""
+    for k, line in enumerate(lines):
+        if "``" not in line and "\\" not in line:
+            line = re.sub(r"(?<=[( ])\*(?=\w+\.shape)", r"\\*", line)
+            lines[k] = line.replace("|", r"\|") if line.count("|") % 2 == 0 else line
+
+
 def _edit_link(app, pagename, templatename, context, doctree):
     """The address at which a page is edited, where the repository is known."""
     source = {"index": "docs/site/index.md"}.get(pagename, f"{pagename}.md")
@@ -162,5 +166,6 @@ def _edit_link(app, pagename, templatename, context, doctree):
 def setup(app):
     """Connect what is done to pages on their way."""
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _docstring, priority=100)
     app.connect("html-page-context", _edit_link, priority=400)
     return {"parallel_read_safe": True}
