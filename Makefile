@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help train test rounding fuzz check format clean notebooks slides lessons bench
+.PHONY: help train test rounding fuzz check format clean notebooks slides lessons bench docs
 
 help:
 	@echo "make train      train the default model on the documentation inside every Python"
@@ -14,6 +14,7 @@ help:
 	@echo "make rounding   run the numerical tests with products that round as on another processor"
 	@echo "make fuzz       try layers and parsers on many random cases (EXAMPLES=2000 of each)"
 	@echo "make bench      time it against PyTorch, then write docs/performance.md (ARGS=lm for one suite)"
+	@echo "make docs       make the site of all pages, lessons and the API, in build/site/html"
 	@echo "make check      ruff, format, types"
 	@echo "make format     format the code"
 	@echo "make clean      remove .venv and caches (runs/ stays)"
@@ -60,6 +61,10 @@ fuzz: .venv/test.stamp
 bench: .venv/bench.stamp
 	$(BIN)/deepnlp bench $(ARGS)
 	$(BIN)/deepnlp bench --page docs/performance.md
+
+# Sphinx makes it, npm the editor of one page (without npm it has a plain one).
+docs: .venv/docs.stamp
+	$(BIN)/python docs/site/build.py --strict $(ARGS)
 
 check: .venv/test.stamp .venv/dev.stamp
 	$(BIN)/ruff check .

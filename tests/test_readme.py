@@ -1,4 +1,4 @@
-"""The README's own code, and the numbers beside it."""
+"""The code of the README and of the guides, and the numbers beside it."""
 
 import re
 from itertools import islice
@@ -8,11 +8,14 @@ import pytest
 
 from deepnlp.training import BPTTBatches
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+PAGES += [ROOT / "docs" / "layers.md", ROOT / "docs" / "site" / "index.md"]
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def blocks(language: str) -> list[str]:
-    fences = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
     return [text for name, text in fences if name == language]
 
 
@@ -22,24 +25,31 @@ def test_the_model_plugged_together_by_hand_runs_and_prints_what_is_shown(monkey
 
     monkeypatch.setattr(BPTTBatches, "__iter__", first_windows)
     code = next(block for block in blocks("python") if "TimeAffine(embed.W.T" in block)
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(code, "guide", "exec"), {})
     printed = capsys.readouterr().out.strip()
     shown = next(block for block in blocks("") if block.startswith("step"))
     assert printed == shown.splitlines()[0]
 
 
-def test_every_file_that_is_linked_is_there():
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
-    missing = [link for link in links if not (Path(__file__).parents[1] / link).exists()]
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_is_linked_is_there(page):
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    # the first page of the site is built as if it stood at the root
+    folder = ROOT if page.parent.name == "site" else page.parent
+    missing = [link for link in links if not (folder / link).exists()]
     assert links
     assert not missing
 
 
 @pytest.mark.parametrize(
-    "command", sorted(set(re.findall(r"^deepnlp (\w+)", README, re.MULTILINE)))
+    "command", sorted(set(re.findall(r"^(?:\$ )?deepnlp (\w+)", TEXT, re.MULTILINE)))
 )
 def test_every_command_that_is_shown_exists(command, capsys):
     from deepnlp.cli.main import main
 
     assert main([command, "--help"]) == 0
     assert command in capsys.readouterr().out
+
+
+def test_the_readme_is_short():
+    assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= 160

@@ -15,6 +15,7 @@ from deepnlp.backend.arrays import (
     erf,
     float_type,
     name,
+    table_rows,
     use,
     use_module,
     use_tf32,
@@ -27,6 +28,6 @@ from deepnlp.backend.threads import cache_blocks
 __all__ = [
     "NAMES", "Array", "Generator", "HostArray", "Rng", "asarray", "asnumpy", "cache_blocks",
     "check_ids", "check_memory", "check_number", "check_numbers", "check_shape", "erf",
-    "float_type", "host_generator", "name", "philox_uint16", "rng", "seed", "use", "use_module",
-    "use_tf32", "xp",
+    "float_type", "host_generator", "name", "philox_uint16", "rng", "seed", "table_rows", "use",
+    "use_module", "use_tf32", "xp",
 ]  # fmt: skip

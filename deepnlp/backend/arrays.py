@@ -249,6 +249,17 @@ def erf(x: Array) -> Array:
     return of_host(x) if name() == "numpy" else asarray(of_host(asnumpy(x)))
 
 
+def table_rows(table: Array, ids: Array) -> Array:
+    """Rows of a table (V, ...) by ids of any shape (...), whose type may be wider than an index.
+
+    ``take`` is quicker than ``table[ids]``, and where addresses have 32 bits it refuses int64.
+
+    >>> table_rows(asarray([[1.0], [2.0]]), asarray([1, 0, 1])).tolist()
+    [[2.0], [1.0], [2.0]]
+    """
+    return xp.take(table, ids.astype("intp", copy=False), axis=0)
+
+
 def check_ids(owner: str, ids: Array, size: int, what: str = "ids") -> None:
     """Raise an error if an id lies outside 0 ... size - 1.
 

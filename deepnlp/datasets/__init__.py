@@ -3,8 +3,9 @@
 Beside them word vectors, and data that is made up: sums, dates, a spiral.
 """
 
+from __future__ import annotations
+
 from deepnlp.datasets.corpus import Corpus
-from deepnlp.datasets.fetching import fetch, verify
 from deepnlp.datasets.files import data_folder
 from deepnlp.datasets.loading import CORPORA, load_corpus
 from deepnlp.datasets.made_up import addition, dates, spiral
@@ -13,8 +14,22 @@ from deepnlp.datasets.tagged import TAGGED, TAGS, TaggedText, load_tagged
 from deepnlp.datasets.testsets import ANALOGIES, SIMILARITY, load_analogies, load_similarity
 from deepnlp.datasets.vectors import load_vectors
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from deepnlp.datasets.fetching import fetch, verify
+
 __all__ = [
     "ANALOGIES", "CORPORA", "PAIRS", "SIMILARITY", "TAGGED", "TAGS", "Corpus", "Pairs",
     "TaggedText", "addition", "data_folder", "dates", "fetch", "load_analogies", "load_corpus",
     "load_pairs", "load_similarity", "load_tagged", "load_vectors", "spiral", "verify",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("fetch", "verify"):
+        raise AttributeError(f"module 'deepnlp.datasets' has no attribute {name!r}")
+    from deepnlp.datasets import fetching  # over TLS, which Python in a browser has not
+
+    return getattr(fetching, name)

@@ -7,7 +7,7 @@ from deepnlp.datasets import options
 from deepnlp.datasets.columns import text_in
 from deepnlp.datasets.corpus import Corpus, check_enough, divide_text, encode_corpus
 from deepnlp.datasets.files import SOURCES, files_of
-from deepnlp.datasets.pydocs import keep_once, pydocs_sentences
+from deepnlp.datasets.pydocs import has_sources, keep_once, pydocs_sentences
 from deepnlp.text import UNK, Tokeniser, Vocabulary
 from deepnlp.text.tokenisers import split_words
 
@@ -107,7 +107,7 @@ def load_corpus(
     if not (size or known):
         size, least = OWN_VOCABULARY, max(2, min_count)
     if name == "pydocs":
-        note = f"Python {platform.python_version()}"
+        note = f"Python {platform.python_version()}{'' if has_sources() else ', the small text'}"
         size = size or (None if cut.name == "chars" else PYDOCS_VOCABULARY)
         texts, vocab = _pydocs_texts(cut, size, least, vocab)
     else:

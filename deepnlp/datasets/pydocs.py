@@ -2,16 +2,20 @@
 
 It is made of the language reference's topics (``pydoc_data.topics``) and of the docstrings of the
 standard library. Source files are parsed, never imported. The text depends on the
-version of Python and on what the installation includes, so logs state its fingerprint.
+version of Python and on what the installation includes, so logs state its fingerprint. Python in a
+browser has no topics; there, a small part of that text is read from ``pydocs.txt.gz``.
 """
 
 import ast
 import functools
+import gzip
+import importlib.util
 import re
 import sysconfig
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
@@ -81,6 +85,24 @@ def documents() -> Iterator[tuple[str, str]]:
         parts = path.relative_to(library).with_suffix("").parts
         if SKIPPED.isdisjoint(parts):
             yield ".".join(parts), "\n\n".join(docstrings(path.read_bytes()))
+
+
+def has_sources() -> bool:
+    """Whether this Python carries its documentation; the one in a browser does not."""
+    return importlib.util.find_spec("pydoc_data") is not None
+
+
+def kept() -> Iterator[tuple[str, list[str]]]:
+    """Names and sentences of the documents in ``pydocs.txt.gz``, as Python 3.11 had them.
+
+    >>> name, lines = next(kept())
+    >>> name, lines[0]
+    ('topics.assert', 'The assert statement')
+    """
+    packed = resources.files("deepnlp.datasets").joinpath("pydocs.txt.gz").read_bytes()
+    for block in gzip.decompress(packed).decode("utf-8").split("\n\n"):
+        name, *lines = block.split("\n")
+        yield name, lines
 
 
 def docstrings(source: bytes) -> list[str]:
@@ -156,8 +178,9 @@ def pydocs_sentences() -> dict[str, tuple[str, ...]]:
     Reading the library takes seconds, so a process does it once.
     """
     splits: dict[str, list[str]] = {split: [] for split in SPLITS}
-    for name, text in documents():
-        splits[split_of(name)].extend(english(text))
+    cleaned = ((name, english(text)) for name, text in documents()) if has_sources() else kept()
+    for name, lines in cleaned:
+        splits[split_of(name)].extend(lines)
     return {split: tuple(lines) for split, lines in splits.items()}
 
 

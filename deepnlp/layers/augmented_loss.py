@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, check_number, xp
+from deepnlp.backend import Array, check_number, table_rows, xp
 from deepnlp.backend.functions import column_sums, log_softmax
 from deepnlp.backend.products import affine, product
 from deepnlp.layer import Layer
@@ -85,7 +85,7 @@ class AugmentedLoss(Layer):
         t, counts = rows_that_count(self, targets, x, self.W.shape[1])
         tau, E = self.temperature, self.E.value
         s = affine(rows(x), self.W.value, None if self.b is None else self.b.value)
-        u = xp.take(E, t, axis=0)
+        u = table_rows(E, t)
         log_p = log_softmax(s / tau)
         log_q = log_softmax(product(u, E.T) / tau)
         q, g = xp.exp(log_q), log_q - log_p

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from deepnlp.backend import Array, Rng, check_ids, xp
+from deepnlp.backend import Array, Rng, check_ids, table_rows
 from deepnlp.backend.initialisers import uniform
 from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
@@ -94,7 +94,7 @@ class Embedding(Layer):
         self._expect("ids", ids, "...", "integers")
         check_ids("Embedding", ids, self.W.shape[0])
         self.save_for_backward(ids)
-        return xp.take(self.W.value, ids, axis=0)
+        return table_rows(self.W.value, ids)
 
     def backward(self, dy: Array) -> None:
         """dW[id] += dy, for every id."""
@@ -147,7 +147,7 @@ class EmbeddingDropout(Embedding):
         """y = m[ids] W[ids]."""
         y = super().forward(ids)
         mask = self.noise.mask((self.W.shape[0], 1), self.W.dtype)
-        factor = None if mask is None else xp.take(mask, ids, axis=0)  # (..., 1)
+        factor = None if mask is None else table_rows(mask, ids)  # (..., 1)
         self.save_for_backward(ids, factor)
         return y if factor is None else factor * y
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepnlp.backend import Array, check_ids, check_number, functions, xp
+from deepnlp.backend import Array, check_ids, check_number, functions, table_rows, xp
 from deepnlp.layer import Layer
 from deepnlp.layers.dense import rows
 from deepnlp.layers.losses import IGNORED
@@ -75,7 +75,7 @@ class EmbeddingDot(Layer):
         check_ids(type(self).__name__, ids, V)
         N = h.shape[0]
         B, K = h.shape[1] if h.ndim == 3 else 1, ids.shape[1] if ids.ndim == 2 else 1
-        h_groups, y = h.reshape(N, B, D), xp.take(self.W.value, ids, axis=0).reshape(N, K, D)
+        h_groups, y = h.reshape(N, B, D), table_rows(self.W.value, ids).reshape(N, K, D)
         self.save_for_backward(h_groups, ids, y, h.shape)
         return dots(h_groups, y).reshape(*h.shape[:-1], *ids.shape[1:])
 
@@ -173,8 +173,8 @@ class NegativeSamplingLoss(Layer):
         h_t = h_z
         if pairs is None:
             h_t, t, a = h.reshape(t.size, 1, D), t.reshape(-1, 1), a.reshape(-1, 1, 1)
-        y = xp.take(self.W.value, t, axis=0)
-        z = xp.take(self.W.value, negatives, axis=0)
+        y = table_rows(self.W.value, t)
+        z = table_rows(self.W.value, negatives)
         s, s_z = dots(h_t, y), dots(h_z, z)
         M = xp.maximum(xp.sum(a), 1)
         self.save_for_backward((h_t, y, s, a, t), (h_z, z, s_z, c, negatives), M, h.shape)

@@ -30,7 +30,7 @@ class _Level:
 
     def find(self, contexts: np.ndarray, words: np.ndarray, vocab_size: int) -> np.ndarray:
         """Places in the table of the n-grams "context word"; UNSEEN where it has none."""
-        wanted = np.where(contexts == UNSEEN, UNSEEN, contexts * vocab_size + words)
+        wanted = np.where(contexts == UNSEEN, UNSEEN, _keys(contexts, words, vocab_size))
         places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, places, UNSEEN)
 
@@ -75,9 +75,10 @@ class KneserNey:
 
     References
     ----------
-    R. Kneser and H. Ney, "Improved backing-off for m-gram language modeling", 1995.
-    S. F. Chen and J. Goodman, "An empirical study of smoothing techniques for language modeling",
-    1999, section 3, equations (20) and (21) of the interpolated form.
+    Kneser and Ney, "Improved backing-off for m-gram language modeling", 1995.
+
+    Chen and Goodman, "An empirical study of smoothing techniques for language modeling", 1999,
+    section 3, equations (20) and (21) of the interpolated form.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class KneserNey:
         tables = []  # of each order: sorted n-grams, where each first occurs, which ends at a place
         contexts = np.zeros_like(tokens)  # the empty context, everywhere
         for _ in range(self.order):
-            grams = contexts * vocab_size + tokens[len(tokens) - len(contexts) :]
+            grams = _keys(contexts, tokens[len(tokens) - len(contexts) :], vocab_size)
             tables.append(np.unique(grams, return_index=True, return_inverse=True))
             contexts = tables[-1][2][:-1]
 
@@ -282,9 +283,14 @@ def baselines(
     }
 
 
+def _keys(contexts: np.ndarray, words: np.ndarray, vocab_size: int) -> np.ndarray:
+    """context * V + word as int64, also where the place of a context has 32 bits."""
+    return np.multiply(contexts, vocab_size, dtype=np.int64) + words
+
+
 def _level(keys: np.ndarray, counts: np.ndarray, context_count: int, vocab_size: int) -> _Level:
     """Gather the counts of one order by context and choose its discount."""
-    contexts = keys // vocab_size
+    contexts = (keys // vocab_size).astype(np.intp)
     n1, n2 = int((counts == 1).sum()), int((counts == 2).sum())
     return _Level(
         keys=keys,

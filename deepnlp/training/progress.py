@@ -37,6 +37,9 @@ class Progress(BAR_KIND):
     ...     progress.line("done")
     """
 
+    if sys.platform == "emscripten":
+        monitor_interval = 0  # in a browser no thread can watch over the bar
+
     def __init__(self, total: int, done: int = 0, enabled: bool = True) -> None:
         self.enabled = enabled
         shown = enabled and (_has_widgets() or sys.stderr.isatty())

@@ -135,13 +135,14 @@ def test_a_corpus_that_is_not_there_names_the_command(deepnlp, folder):
     assert not folder.exists()
 
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "guides" / "train-on-my-text.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def two_commands():
-    """Those of the README, as lists of words."""
-    block = re.search(r"^## Data in one command\n+```\n(.*?)```", README, re.M | re.S)
+    """Those of the guide, as lists of words."""
+    block = re.search(r"^## Data in one command\n+```\n(.*?)```", GUIDE, re.M | re.S)
     commands = [shlex.split(line, comments=True) for line in block[1].splitlines()]
     assert [command[:3] for command in commands] == [
         ["deepnlp", "data", "fetch"],
@@ -153,7 +154,7 @@ def two_commands():
 def test_two_commands_from_nothing_to_a_trained_model(
     deepnlp, server, known, folder, two_commands, monkeypatch
 ):
-    """Those of the README, with a small corpus in place of the Penn Treebank."""
+    """Those of the guide, with a small corpus in place of the Penn Treebank."""
     from deepnlp.datasets.manifest import Download
     from tests.datasets.loopback import file_of
 
@@ -188,6 +189,6 @@ def test_the_same_with_the_penn_treebank(deepnlp, tmp_path, monkeypatch, two_com
     assert "929,589" in done.out
 
 
-def test_the_address_in_the_readme_is_that_of_the_manifest():
+def test_the_address_in_the_guide_is_that_of_the_manifest():
     first = manifest()["ptb"].downloads[0].addresses[0]
-    assert f"<{first}>" in README
+    assert f"<{first}>" in GUIDE

@@ -72,14 +72,14 @@ def test_the_manifest_is_part_of_the_package():
 
 
 def test_the_documents_state_no_other_sums():
-    for page in ("datasets/README.md", "README.md"):
+    for page in ("datasets/README.md", "README.md", "docs/guides/train-on-my-text.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         stated = {file.sha256 for file in FILES}
         assert set(re.findall(r"\b[0-9a-f]{64}\b", text)) <= stated
 
 
-def test_the_readme_shows_an_address_of_the_manifest():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_guide_shows_an_address_of_the_manifest():
+    text = (ROOT / "docs" / "guides" / "train-on-my-text.md").read_text(encoding="utf-8")
     assert f"<{SETS['ptb'].downloads[0].addresses[0]}>" in text
 
 

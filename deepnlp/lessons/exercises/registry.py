@@ -142,9 +142,11 @@ def short_form() -> bool:
     Returns
     -------
     bool
-        True where the environment variable ``DEEPNLP_LESSON`` is ``short``.
+        True where the environment variable ``DEEPNLP_LESSON`` is ``short``, and in a browser, unless
+        it says otherwise.
     """
-    return os.environ.get("DEEPNLP_LESSON") == "short"
+    slow = "short" if sys.platform == "emscripten" else ""
+    return os.environ.get("DEEPNLP_LESSON", slow) == "short"
 
 
 def _find(name: str) -> Exercise:

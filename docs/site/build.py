@@ -1,0 +1,148 @@
+"""Build the site into ``build/site/html``: ``make docs``, or ``python docs/site/build.py``.
+
+The sources are gathered in ``build/site/source``: the pages of ``docs``, the lessons as built, one
+for each room of the package. ``--strict`` makes warnings errors, ``--links`` checks all links.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pkgutil
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import page_build
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SITE = ROOT / "build" / "site"
+SOURCE = SITE / "source"
+LINKED = ("docs", "notebooks", "CHANGELOG.md", "CONTRIBUTING.md")
+UNDOCUMENTED = ("deepnlp.cli", "deepnlp.__main__")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file, unless it says that already: Sphinx reads again what is newer."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def gather() -> None:
+    """Put all sources in one folder, laid out as the checkout is."""
+    SOURCE.mkdir(parents=True, exist_ok=True)
+    for name in LINKED:
+        if not (SOURCE / name).exists():
+            (SOURCE / name).symlink_to(ROOT / name)
+    _write(SOURCE / "index.md", (HERE / "index.md").read_text("utf-8"))
+    write_api()
+    write_lite()
+
+
+def write_api() -> None:
+    """A page for each package, with its modules one below the other."""
+    import deepnlp
+
+    pages: dict[str, list[str]] = {"deepnlp": []}
+    for module in pkgutil.walk_packages(deepnlp.__path__, "deepnlp."):
+        private = module.name.rpartition(".")[2].startswith("_")
+        if module.ispkg and not module.name.startswith(UNDOCUMENTED):
+            pages[module.name] = []
+        elif not (private or module.name.startswith(UNDOCUMENTED)):
+            pages[module.name.rpartition(".")[0]].append(module.name)
+    for name, modules in pages.items():
+        text = f"{name}\n{'=' * len(name)}\n\n.. automodule:: {name}\n   :no-members:\n"
+        for module in modules:
+            text += f"\n{module}\n{'-' * len(module)}\n\n.. automodule:: {module}\n"
+        _write(SOURCE / "api" / f"{name}.rst", text)
+    names = "".join(f"   {name}\n" for name in pages)
+    head = (
+        "API\n===\n\nFrom the docstrings of the package; the command line has ``deepnlp --help``.\n"
+    )
+    _write(SOURCE / "api" / "index.rst", f"{head}\n.. toctree::\n   :maxdepth: 1\n\n{names}")
+    for path in (SOURCE / "api").glob("deepnlp*.rst"):
+        if path.stem not in pages:
+            path.unlink()
+
+
+def write_lite() -> None:
+    """What JupyterLite serves: the lessons without outputs, and the wheel, which they install."""
+    lite = SITE / "lite"
+    (lite / "pypi").mkdir(parents=True, exist_ok=True)
+    for old in (lite / "pypi").glob("*.whl"):
+        old.unlink()
+    shutil.copy(page_build.wheel(), lite / "pypi")
+    long = tomllib.loads((HERE / "lessons.toml").read_text("utf-8"))
+    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
+        lesson = json.loads(path.read_text("utf-8"))
+        for cell in lesson["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+        lesson["cells"][:0] = in_the_browser(long.get(path.name[:2], {}))
+        kernel = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
+        lesson["metadata"]["kernelspec"] = kernel
+        _write(lite / "files" / path.name, json.dumps(lesson))
+
+
+def in_the_browser(long: dict[str, str]) -> list[dict[str, Any]]:
+    """The cells that a lesson begins with in a browser."""
+    says = f" {long['says']}" if long else ""
+    note = (
+        "This lesson runs in your browser, where its experiments are in their short form; what you "
+        f"write is kept there. Run the next cell first: it loads the package.{says}"
+    )
+    version = import_module("deepnlp").__version__
+    code = f"%pip install -q deepnlp=={version}"
+    nothing: dict[str, Any] = {"metadata": {}}
+    return [
+        {"cell_type": "markdown", "id": "browser-note", "source": note, **nothing},
+        {
+            "cell_type": "code",
+            "id": "browser-load",
+            "source": code,
+            **nothing,
+            "outputs": [],
+            "execution_count": None,
+        },
+    ]
+
+
+def sphinx(builder: str, *options: str) -> None:
+    """Run a builder of Sphinx on what was gathered."""
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", HERE, "-d", SITE / "doctrees"]
+    subprocess.run([*command, *options, SOURCE, SITE / builder], check=True)
+
+
+def main() -> None:
+    """Build it from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--links", action="store_true")
+    parser.add_argument("--gettext", action="store_true")
+    parser.add_argument("--local", action="store_true", help="the page's Python is a local one")
+    options = parser.parse_args()
+    gather()
+    strict = ["-W", "--keep-going"] if options.strict else []
+    if options.links:
+        return sphinx("linkcheck", *strict)
+    if options.gettext:
+        return sphinx("gettext")
+    sphinx("html", *strict)
+    local = None
+    if options.local:
+        import pyodide_files
+
+        local = pyodide_files.fetch()
+    shutil.rmtree(SITE / "html" / "check", ignore_errors=True)
+    page_build.build(SITE / "html" / "check", local=local)
+    print(f"the site: {SITE / 'html' / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()

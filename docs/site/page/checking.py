@@ -1,0 +1,125 @@
+"""What the page runs in its worker: code as a text goes in, a report as JSON comes out."""
+
+import ast
+import contextlib
+import io
+import json
+import re
+import shlex
+import sys
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+
+NAME = "yours"
+OWN = re.compile(r"^#\s*check:(.*)$", re.MULTILINE)
+HELP = 'Say in a comment what to check, such as  # check: affine --input "x=5,4" --weight "w=4,3"'
+
+
+class _Parser(ArgumentParser):
+    def error(self, message):
+        raise ValueError(f"# check: {message}")
+
+
+def _parser():
+    parser = _Parser(prog="# check:", add_help=False, allow_abbrev=False)
+    parser.add_argument("name", nargs="?")
+    for option in ("input", "weight", "constant", "gradient"):
+        parser.add_argument(f"--{option}", action="append", default=[])
+    parser.add_argument("--call")
+    return parser
+
+
+def targets(code):
+    """The checks that a code asks for: its comments, or all that goes forward and backward.
+
+    >>> targets("def f_forward(x): ...")[0].name
+    'f'
+    """
+    parser = _parser()
+    if stated := OWN.findall(code):
+        return [parser.parse_args(shlex.split(line)) for line in stated]
+    found = []
+    for node in ast.parse(code).body:
+        if isinstance(node, ast.ClassDef):
+            methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+            found += [node.name] if methods & {"backward", "__call__", "forward"} else []
+        elif isinstance(node, ast.FunctionDef) and node.name.endswith("_forward"):
+            found.append(node.name.removesuffix("_forward"))
+    return [parser.parse_args([name, "--input", "x=5,4"]) for name in found] or [
+        parser.parse_args([])
+    ]
+
+
+def _report(path, options):
+    import numpy
+
+    from deepnlp.gradcheck import check_gradients
+    from deepnlp.gradcheck.loading import call_of, failures_in_one_line, load_own
+    from deepnlp.gradcheck.own import build_own
+
+    rng = numpy.random.default_rng(0)
+    gradients = dict(text.split("=", 1) for text in options.gradient)
+    settings = {"rng": rng, "constants": options.constant, "gradients": gradients, "quiet": True}
+    own = load_own(f"{path}:{options.name}" if options.name else str(path))
+    with failures_in_one_line(own):
+        if isinstance(own, Path):
+            return check_gradients(own, **settings)
+        if options.call is None:
+            made, inputs, named = build_own(own, options.input, options.weight, rng)
+        else:
+            made, inputs, named = call_of(own, options.call, {"np": numpy, "rng": rng})
+        return check_gradients(made, *inputs, **settings, **named)
+
+
+def _mark(cause):
+    """Line, repair and words of a cause, for the editor."""
+    from deepnlp.gradcheck import CAUSES
+
+    line = re.match(rf"{NAME}\.py:(\d+)", cause.place)
+    change = re.search(r"`([^`]+)` should be `([^`]+)`", cause.evidence)
+    return {
+        "line": int(line[1]) if line else None,
+        "wrong": change[1] if change else None,
+        "right": change[2] if change else None,
+        "name": cause.name,
+        "evidence": cause.evidence,
+        "sentence": CAUSES.get(cause.name, ""),
+    }
+
+
+def _line_of(error):
+    """The last line of the code that an error went through."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    line, trace = None, error.__traceback__
+    while trace:
+        if Path(trace.tb_frame.f_code.co_filename).stem == NAME:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line or (_line_of(error.__cause__ or error.__context__) if error.__context__ else None)
+
+
+def check(code):
+    """Check a code; a JSON with ``ok``, ``text``, ``marks`` for the editor and what it printed."""
+    printed, texts, marks, ok = io.StringIO(), [], [], True
+    sys.modules.pop(NAME, None)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
+        path = Path(folder) / f"{NAME}.py"
+        path.write_text(code, encoding="utf-8")
+        try:
+            for options in targets(code):
+                report = _report(path, options)
+                texts.append(str(report))
+                marks += [_mark(cause) for cause in report.causes]
+                ok = ok and report.ok
+        except BaseException as error:  # whatever the code raises is an answer
+            ok, line = None, _line_of(error)
+            told = (
+                f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else error
+            )
+            texts += [str(told), *([] if OWN.search(code) else [HELP])]
+            if line:
+                marks.append({"line": line, "name": "no verdict", "evidence": str(told)})
+    answer = {"ok": ok, "text": "\n\n".join(texts), "marks": marks}
+    return json.dumps({**answer, "printed": printed.getvalue()[:20_000]})

@@ -1,0 +1,225 @@
+// The page: an editor, a worker that runs the check, and what it found, marked in the editor.
+const $ = (id) => document.getElementById(id);
+const settings = await (await fetch("settings.json")).json();
+const LIMIT = settings.seconds * 1000; // after which a run is ended
+let worker, timer, editor;
+let running = false;
+let ready = false;
+
+function say(text) {
+  $("status").textContent = text;
+}
+
+// ---- the worker ------------------------------------------------------------------------------
+
+function start() {
+  ready = running = false;
+  update();
+  worker = new Worker("worker.js", { type: "module" });
+  worker.onmessage = ({ data }) => {
+    if (data.kind === "ready") {
+      ready = true;
+      say("Ready");
+    } else if (data.kind === "loading") say(data.text);
+    else if (data.kind === "answer") finish(JSON.parse(data.answer), data.seconds);
+    else if (data.kind === "failed") say(`Python could not be loaded: ${data.text}`);
+    update();
+  };
+  worker.onerror = (event) => say(`Python could not be loaded: ${event.message || "no worker"}`);
+  worker.postMessage({ kind: "load", settings });
+}
+
+function update() {
+  $("run").disabled = !ready || running;
+  $("stop").hidden = !running;
+}
+
+function run() {
+  if (!ready || running) return;
+  running = true;
+  update();
+  editor.mark([]);
+  say("Running …");
+  timer = setTimeout(() => stop(`Stopped after ${settings.seconds} seconds: does a loop not end?`), LIMIT);
+  worker.postMessage({ kind: "check", code: editor.get() });
+}
+
+function stop(text) {
+  clearTimeout(timer);
+  worker.terminate();
+  show({ ok: null, text, marks: [], printed: "" });
+  start();
+  say(`${text} Python starts anew …`);
+}
+
+function finish(answer, seconds) {
+  clearTimeout(timer);
+  running = false;
+  say(`Took ${seconds.toFixed(1)} seconds`);
+  show(answer);
+}
+
+// ---- what was found --------------------------------------------------------------------------
+
+function element(tag, text, className = "") {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  made.className = className;
+  return made;
+}
+
+function note(mark) {
+  const box = element("div", "", "note");
+  box.append(element("strong", mark.name));
+  if (mark.right) {
+    box.append(element("span", " should be "), element("code", mark.right));
+    const use = element("button", "Use it");
+    use.type = "button";
+    use.onclick = () => repair(mark);
+    box.append(" ", use);
+  } else box.append(element("span", ` ${mark.evidence}`));
+  return box;
+}
+
+function repair(mark) {
+  const line = editor.get().split("\n")[mark.line - 1];
+  if (!line.includes(mark.wrong)) {
+    say(`Line ${mark.line} has changed since the check: run it again`);
+    return;
+  }
+  editor.replaceLine(mark.line, line.replace(mark.wrong, () => mark.right));
+  run();
+}
+
+function show({ ok, text, marks, printed }) {
+  $("result").hidden = false;
+  $("result").dataset.ok = String(ok);
+  $("verdict").textContent = { true: "All gradients are right", false: "A gradient is wrong" }[ok] ?? "No verdict";
+  const items = marks.map((mark) => {
+    const item = element("li", "");
+    if (mark.line) item.append(element("span", `Line ${mark.line}: `));
+    item.append(element("strong", mark.name), ` ${mark.evidence}`);
+    return item;
+  });
+  $("causes").replaceChildren(...items);
+  $("report").textContent = text;
+  $("printed").hidden = !printed;
+  $("printed").lastElementChild.textContent = printed;
+  const first = marks.findIndex((mark) => mark.line); // the likeliest; the others stand in the list
+  editor.mark(first < 0 ? [] : [{ line: marks[first].line, note: () => note(marks[first]) }]);
+}
+
+// ---- the editor ------------------------------------------------------------------------------
+
+function plainEditor() {
+  const area = $("plain");
+  const notes = element("div", "", "plain-notes");
+  area.after(notes);
+  area.onkeydown = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+  };
+  return {
+    get: () => area.value,
+    set: (text) => {
+      area.value = text;
+      notes.replaceChildren();
+    },
+    replaceLine: (number, text) => (area.value = area.value.split("\n").with(number - 1, text).join("\n")),
+    mark(items) {
+      notes.replaceChildren(...items.map(({ note }) => note()));
+      if (!items.length) return;
+      const before = area.value.split("\n").slice(0, items[0].line - 1).join("\n").length;
+      const end = area.value.indexOf("\n", before + 1);
+      area.setSelectionRange(before + (items[0].line > 1), end < 0 ? area.value.length : end);
+    },
+  };
+}
+
+async function makeEditor() {
+  try {
+    if (new URLSearchParams(location.search).has("plain")) throw new Error("asked for");
+    const { createEditor } = await import("./codemirror.js");
+    const made = createEditor($("editor"), run);
+    $("plain").remove();
+    return made;
+  } catch {
+    return plainEditor();
+  }
+}
+
+// ---- the link: the code is in the fragment, which browsers send to no server --------------------
+
+async function through(stream, bytes) {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+async function link(code) {
+  const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(code));
+  const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
+  return `#code=${letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+async function codeOfLink() {
+  const letters = location.hash.match(/^#code=([\w-]+)$/)?.[1];
+  if (!letters) return null;
+  try {
+    const bytes = Uint8Array.from(atob(letters.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    return new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), bytes));
+  } catch {
+    say("This link is damaged: it holds no code");
+    return null;
+  }
+}
+
+async function share() {
+  history.replaceState(null, "", await link(editor.get()));
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is on the clipboard, and in the address bar");
+  } catch {
+    say("The link is in the address bar");
+  }
+}
+
+async function open(name) {
+  editor.set(await (await fetch(`examples/${name}.py`)).text());
+  $("result").hidden = true;
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+// ---- all of it -------------------------------------------------------------------------------
+
+async function serviceWorker() {
+  if (!("serviceWorker" in navigator)) return;
+  try {
+    await navigator.serviceWorker.register("offline.js");
+    const controlled = new Promise((done) => {
+      if (navigator.serviceWorker.controller) done();
+      navigator.serviceWorker.addEventListener("controllerchange", done, { once: true });
+    });
+    await Promise.race([controlled, new Promise((done) => setTimeout(done, 1500))]);
+  } catch {
+    // without it the page works, only not offline
+  }
+}
+
+const [made] = await Promise.all([makeEditor(), serviceWorker()]);
+editor = made;
+start();
+for (const [name, title] of Object.entries(settings.examples)) {
+  const button = element("button", title);
+  button.type = "button";
+  button.onclick = () => open(name);
+  $("examples").append(button);
+}
+const linked = await codeOfLink();
+if (linked === null) await open(Object.keys(settings.examples)[0]);
+else editor.set(linked);
+window.addEventListener("hashchange", async () => {
+  const code = await codeOfLink();
+  if (code !== null) editor.set(code);
+});
+$("run").onclick = run;
+$("stop").onclick = () => stop("Stopped.");
+$("share").onclick = share;
+document.body.dataset.editor = $("plain") ? "plain" : "codemirror";

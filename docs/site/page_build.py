@@ -1,0 +1,130 @@
+"""Put together the page that checks a pasted backward pass: ``python docs/site/page_build.py OUT``.
+
+``OUT`` can be served by any web server; ``--pyodide URL`` says where its Python comes from, by
+default the published one. With ``--local`` it is the Pyodide of ``pyodide_files.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = HERE / "page"
+CACHE = ROOT / "build" / "page"
+PUBLISHED = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
+PACKAGES = ["numpy", "threadpoolctl"]
+EXAMPLES = {
+    "1-affine": "Affine layer",
+    "2-batch-norm": "Batch norm",
+    "3-lstm-cell": "LSTM cell",
+    "4-attention": "Attention",
+    "5-word2vec": "word2vec",
+    "6-my-rnn": "A class of your own",
+}
+#: Rooms of the package that a check never enters, and what is no program: not in the first load.
+LEFT_OUT = re.compile(
+    r"deepnlp/(lessons|studies|recipes|cli)/|.*\.(txt|gz|npz|safetensors|cu|cuh)$"
+)
+SECONDS = 20  # that a run may take
+
+
+def wheel() -> Path:
+    """The project's wheel, made anew."""
+    shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)  # setuptools would pack old files
+    folder = CACHE / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder]
+    subprocess.run([*pip, ROOT], check=True)
+    return next(folder.glob("*.whl"))
+
+
+def lighter(wheel: Path, folder: Path) -> Path:
+    """The wheel in a folder, without what the page does not use."""
+    packed = folder / wheel.name
+    with (
+        zipfile.ZipFile(wheel) as old,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as new,
+    ):
+        for item in old.infolist():
+            if not LEFT_OUT.match(item.filename):
+                new.writestr(item, old.read(item), zipfile.ZIP_DEFLATED)
+    return packed
+
+
+def codemirror() -> Path | None:
+    """The editor in one file; None where npm is missing or reaches no registry."""
+    made, folder = CACHE / "codemirror.js", CACHE / "npm"
+    sources = [PAGE / name for name in ("package.json", "package-lock.json", "editor.js")]
+    if made.exists() and made.stat().st_mtime > max(file.stat().st_mtime for file in sources):
+        return made
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in sources:
+        shutil.copy(file, folder)
+    npm = shutil.which("npm")
+    commands = [
+        [npm, "ci", "--silent"],
+        [npm, "run", "--silent", "build", "--", f"--outfile={made}"],
+    ]
+    try:
+        for command in commands if npm else []:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    except subprocess.CalledProcessError as error:
+        print(error.stderr.decode(errors="replace")[-500:], file=sys.stderr)
+    if not made.exists():
+        print("npm gave no CodeMirror: the page has a plain textarea", file=sys.stderr)
+        return None
+    os.utime(made)
+    return made
+
+
+def build(out: Path, pyodide: str = PUBLISHED, local: Path | None = None) -> Path:
+    """Write the page into a folder."""
+    shutil.copytree(
+        PAGE,
+        out,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("package*.json", "editor.js", "__pycache__"),
+    )
+    packed = lighter(wheel(), out)
+    if made := codemirror():
+        shutil.copy(made, out / "codemirror.js")
+    if local is not None:
+        pyodide = "pyodide/"
+        (out / "pyodide").symlink_to(local, target_is_directory=True)
+    settings = {
+        "pyodide": pyodide,
+        "packages": PACKAGES,
+        "wheel": packed.name,
+        "examples": EXAMPLES,
+        "seconds": SECONDS,
+    }
+    (out / "settings.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    return out
+
+
+def main() -> None:
+    """Build it from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--pyodide", default=PUBLISHED)
+    parser.add_argument("--local", action="store_true")
+    options = parser.parse_args()
+    local = None
+    if options.local:
+        from pyodide_files import fetch
+
+        local = fetch()
+    print(build(options.out, options.pyodide, local))
+
+
+if __name__ == "__main__":
+    main()
