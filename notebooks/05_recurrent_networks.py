@@ -1,17 +1,17 @@
 # %% [markdown]
 # # Lesson 5 · Recurrent networks
 #
-# **The question.** A network of fixed size takes inputs of a fixed size. A text has any length.
-# How can one read the other, word after word, and predict the next word better the more of the
-# text it has read?
+# **The question.** A network of fixed size takes inputs of a fixed size. A text has any length. How
+# can one read the other, word after word, and predict the next word better the more of the text it
+# has read?
 #
 # In this lesson a language model grows from a die with 2,000 sides to a network that writes
 # sentences. You follow its gradient back through time by hand, and measure how far back its memory
 # reaches. You need lesson 1, and from lesson 3 the embedding, which looks up a row for each word.
 #
-# *Time.* To read: 90 minutes, with the exercises of one and two stars; those of three stars take
-# an hour more. To run: about five minutes on one core, or a few seconds with
-# `DEEPNLP_LESSON=short`, which cuts the experiments down.
+# *Time.* To read: 90 minutes, with the exercises of one and two stars; those of three stars take an
+# hour more. To run: about five minutes on one core, or a few seconds with `DEEPNLP_LESSON=short`,
+# which cuts the experiments down.
 
 # %%
 import math
@@ -34,8 +34,8 @@ short = short_form()
 # %% [markdown]
 # ## 1 · How surprised are you?
 #
-# A **language model** gives every possible next word a probability, and so by the chain rule one
-# to a whole text: $P(w_1, \dots, w_n) = \prod_{t=1}^{n} P(w_t \mid w_1, \dots, w_{t-1})$.
+# A **language model** gives every possible next word a probability, and so by the chain rule one to
+# a whole text: $P(w_1, \dots, w_n) = \prod_{t=1}^{n} P(w_t \mid w_1, \dots, w_{t-1})$.
 #
 # The text of this lesson is `pydocs`: the English that your own Python installation carries, its
 # docstrings and the topics of its manual. We keep the 2,000 most frequent words; every other word
@@ -58,8 +58,7 @@ print(corpus.describe(), " ".join(vocab.decode(corpus.train[1000:1040])), sep="\
 # $$\mathrm{ppl} = \exp\Big(-\frac{1}{n} \sum_{t=1}^{n} \log P(w_t \mid w_1, \dots, w_{t-1})\Big)$$
 #
 # A model with perplexity 60 is on average as unsure as somebody who throws a fair die with 60
-# sides. The two simplest models are the die and the **unigram**, which knows word frequencies
-# only:
+# sides. The two simplest models are the die and the **unigram**, which knows word frequencies only:
 
 
 # %%
@@ -92,8 +91,8 @@ print("1 to 5 words:", " ".join(f"{one:.1f}" for one in by_order))
 # first argument is* and *the second argument is* have nothing to do with each other.
 #
 # The **neural language model** of Bengio, Ducharme, Vincent and Jauvin (2003) solves half of this.
-# It looks up the vectors of the last $n - 1$ words, puts them side by side and sends them through
-# a hidden layer: $h = \tanh([x_{t-n+2}, \dots, x_t]\, W + b)$, with a softmax over all words above
+# It looks up the vectors of the last $n - 1$ words, puts them side by side and sends them through a
+# hidden layer: $h = \tanh([x_{t-n+2}, \dots, x_t]\, W + b)$, with a softmax over all words above
 # it. Since *first* and *second* have similar vectors, what was learned after one is of use after
 # the other. But its window is as fixed as that of an n-gram: a word further back has no influence,
 # and each place of the window has weights of its own, so a phrase has to be learned anew at every
@@ -125,8 +124,8 @@ check("5.2", ...)
 # ## 2 · A cell with a memory
 #
 # One cell reads the text from left to right. At step $t$ it takes the word $w_t$ and its own state
-# from the step before, and gives a new state $h_t$. From $h_t$ the next word is predicted. The
-# blue arrows are values, the red dashed ones gradients.
+# from the step before, and gives a new state $h_t$. From $h_t$ the next word is predicted. The blue
+# arrows are values, the red dashed ones gradients.
 
 # %%
 figures.unrolled(["<eos>", "the", "file", "is", "closed"])
@@ -180,8 +179,8 @@ figures.computation_graph(step)
 #
 # ### Exercise 5.3 ★★ One step backward
 #
-# `forward` keeps what `backward` needs; `backward(dh)` returns `(dx, dh_prev)` and sets
-# `self.dWx`, `self.dWh` and `self.db`. The gradient checker looks at all five.
+# `forward` keeps what `backward` needs; `backward(dh)` returns `(dx, dh_prev)` and sets `self.dWx`,
+# `self.dWh` and `self.db`. The gradient checker looks at all five.
 
 
 # %%
@@ -211,8 +210,8 @@ check("5.3", MyRNN)
 # $$dh_t = dh_t^{\uparrow} + da_{t+1} W_h^\top, \qquad da_t = dh_t \odot (1 - h_t^2)$$
 # $$dW_h = \sum_t h_{t-1}^\top da_t, \qquad dW_x = \sum_t x_t^\top da_t, \qquad db = \sum_t da_t$$
 #
-# This is **backpropagation through time** (Werbos 1990): the last step comes first. By hand, on
-# the three steps of section 2, with some gradient from above at each:
+# This is **backpropagation through time** (Werbos 1990): the last step comes first. By hand, on the
+# three steps of section 2, with some gradient from above at each:
 
 # %%
 dhs = np.array([[[0.1, -0.2], [0.3, 0.0], [-0.5, 0.4]]])  # (N, T, H): from above
@@ -257,18 +256,18 @@ print("left after 0, 1, 2, 4, 8, 16 steps:", left[[0, 1, 2, 4, 8, 16]].round(5))
 
 # %% [markdown]
 # Of this gradient 0.5 %<!--= left[8] --> is left after eight steps. The figure belongs to these
-# fresh weights, drawn from $U(-1/\sqrt{H}, 1/\sqrt{H})$ as is usual; section 7 measures the
-# trained network, which keeps far more. But that the gradient of a recurrent network shrinks or
-# grows exponentially with the distance holds in general. It was found by Hochreiter (1991) and,
-# with its consequences for learning, by Bengio, Simard and Frasconi (1994), and lesson 6 asks what
-# decides between the two. Here we use it: **at the start of training most of the gradient stays
-# near its loss.**
+# fresh weights, drawn from $U(-1/\sqrt{H}, 1/\sqrt{H})$ as is usual; section 7 measures the trained
+# network, which keeps far more. But that the gradient of a recurrent network shrinks or grows
+# exponentially with the distance holds in general. It was found by Hochreiter (1991) and, with its
+# consequences for learning, by Bengio, Simard and Frasconi (1994), and lesson 6 asks what decides
+# between the two. Here we use it: **at the start of training most of the gradient stays near its
+# loss.**
 #
 # ### Exercise 5.4 ★★ Three steps, or three hundred
 #
-# Write backpropagation through time for any number of steps. `forward(x)` takes $(N, T, D)$,
-# starts from a state of zeros and gives all states $(N, T, H)$; `backward(dhs)` returns `dx` and
-# sets `dWx`, `dWh`, `db`.
+# Write backpropagation through time for any number of steps. `forward(x)` takes $(N, T, D)$, starts
+# from a state of zeros and gives all states $(N, T, H)$; `backward(dhs)` returns `dx` and sets
+# `dWx`, `dWh`, `db`.
 
 
 # %%
@@ -293,9 +292,9 @@ check("5.4", MyTimeRNN)
 # * backward, the gradient stops where the window starts: what came earlier is taken as given.
 #
 # This is **truncated backpropagation through time**, TBPTT (Williams and Peng 1990). Its gradient
-# is biased: paths across a border are always missing. *Randomised* truncation draws the borders
-# and weighs what passes the more, the less likely it was to pass. Its gradient is right in the
-# mean (Tallec and Ollivier 2017), but varies more, and fixed windows are what is used.
+# is biased: paths across a border are always missing. *Randomised* truncation draws the borders and
+# weighs what passes the more, the less likely it was to pass. Its gradient is right in the mean
+# (Tallec and Ollivier 2017), but varies more, and fixed windows are what is used.
 
 # %%
 figures.unrolled(["<eos>", "the", "file", "is", "closed", "when", "the"], window=3)
@@ -328,21 +327,19 @@ for k in range(0, 12, 4):
 check("5.5", ...)
 
 # %% [markdown]
-# How much of the measurement of section 3 does a window keep? In this map each row is a loss, each
-# column a state.
+# How much of section 3's measurement does a window keep? A row is a loss, a column a state:
 
 # %%
 figures.gradient_reach(norms, window=8)
 
 # %% [markdown]
-# TBPTT computes the triangles along the diagonal, about a third of the paths and, with these
-# weights, most of the gradient.
+# TBPTT computes the triangles along the diagonal: a third of the paths, with these weights most of
+# the gradient.
 #
 # ### Cutting a text for N readers
 #
-# A batch of $N$ windows should be $N$ texts read side by side, so that row $n$ of one batch goes
-# on where row $n$ of the batch before ended. `BPTTBatches` cuts the stream into $N$ long rows and
-# walks along them:
+# Row $n$ of one batch should go on where row $n$ of the batch before ended. `BPTTBatches` cuts the
+# stream into $N$ long rows and walks along them:
 
 # %%
 from deepnlp.training import BPTTBatches
@@ -371,8 +368,8 @@ check("5.6", my_windows)
 # ### Exercise 5.7 ★★★ A layer that truncates by itself
 #
 # Give your `MyTimeRNN` a `window`. `forward` reads all $T$ steps together, as before. `backward`
-# cuts the gradient at the start of each window: between the steps $0 \dots w - 1$, $w \dots 2w -
-# 1$ and so on. The result must equal that of windows with carried state. Look closely at the first
+# cuts the gradient at the start of each window: between the steps $0 \dots w - 1$, $w \dots 2w - 1$
+# and so on. The result must equal that of windows with carried state. Look closely at the first
 # step of a window: which part of its gradient is dropped, and which is not?
 
 
@@ -419,8 +416,8 @@ L = float(model.forward(inputs, targets))
 # A window can now and then give a gradient many times larger than usual. **Clipping** shortens all
 # gradients together to a joint norm of at most `max_norm` (Pascanu, Mikolov and Bengio 2013).
 #
-# **Adam** (Kingma and Ba 2015) keeps a running mean $m$ of each gradient $g$ and a running mean
-# $v$ of its square, and steps by $m / \sqrt{v}$, in which the unit of the loss cancels:
+# **Adam** (Kingma and Ba 2015) keeps a running mean $m$ of each gradient $g$ and a running mean $v$
+# of its square, and steps by $m / \sqrt{v}$, in which the unit of the loss cancels:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g, \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2,
 #   \qquad W \leftarrow W - \eta\, \frac{m / (1 - \beta_1^k)}{\sqrt{v / (1 - \beta_2^k)} +
@@ -428,8 +425,8 @@ L = float(model.forward(inputs, targets))
 #
 # Both means start at 0 and are too small at first: in the $k$-th step the weights that $m$ has
 # given to gradients sum to $1 - \beta_1^k$ and not to 1. Divided by these sums, $m$ and $v$ are
-# means from the first step on. The usual values are $\beta_1 = 0.9$, $\beta_2 = 0.999$, $\epsilon
-# = 10^{-8}$.
+# means from the first step on. The usual values are $\beta_1 = 0.9$, $\beta_2 = 0.999$, $\epsilon =
+# 10^{-8}$.
 #
 # ### What truncation does not teach
 #
@@ -472,14 +469,14 @@ def remember(seed, T, carried=True, H=8, enlarge=1.0, lag=4, N=20):
 
 
 seeds, Ts = ([0], [4, 5]) if short else ([0, 1, 2], [2, 4, 5, 8])
-runs = {
+trials = {
     name: np.array([[remember(seed, T, name == "state carried") for T in Ts] for seed in seeds])
     for name in ("state carried", "state reset")
 }  # (seeds, windows)
-kept, reset = runs.values()
+kept, reset = trials.values()
 plots.curves(
-    {name: (Ts, of.mean(axis=0)) for name, of in runs.items()},
-    dots={name: (np.tile(Ts, len(seeds)), of.ravel()) for name, of in runs.items()},
+    {name: (Ts, of.mean(axis=0)) for name, of in trials.items()},
+    dots={name: (np.tile(Ts, len(seeds)), of.ravel()) for name, of in trials.items()},
     title="A toss of four steps ago: windows of 5 teach to keep it, windows of 4 do not",
     xlabel="T, steps in a window",
     ylabel="loss (bits per toss), mean of the seeds",
@@ -518,8 +515,8 @@ for (H, enlarge), bits in echoes.items():
 # ### In earnest
 #
 # The output bias starts from the logarithms of the word frequencies, which the first updates would
-# otherwise have to learn; the learning rate falls to zero. Three seeds with windows of 35 steps,
-# and three with windows of 5 and as many words an update.
+# otherwise have to learn; the learning rate falls to zero. Windows have 35 steps, and there are
+# three seeds.
 
 # %%
 from deepnlp.evaluation import surprisal  # of each word of a text under a model, in nats
@@ -527,13 +524,13 @@ from deepnlp.evaluation import surprisal  # of each word of a text under a model
 epochs = 1 if short else 3
 
 
-def learn(seed, T=35, words=350):
+def learn(seed, T=35):
     """A model, and its perplexity on training and validation text after each epoch."""
     deepnlp.seed(seed)
     model = SimpleRNNLM(V, embed_size=100, hidden_size=100)
     model.embed.W.value *= 3
     model.affine.b.value[...] = np.log(p)
-    batches, training, validation = BPTTBatches(corpus.train, words // T, T), [], []
+    batches, training, validation = BPTTBatches(corpus.train, 10, T), [], []
     optimizer = Adam(model.parameters(), lr=0.01)
     for epoch in range(epochs):
         model.reset_state()
@@ -546,33 +543,28 @@ def learn(seed, T=35, words=350):
     return model, training, validation
 
 
-runs = {T: [learn(seed, T) for seed in seeds] for T in (35, 5)}
-tested = {
-    T: np.array([perplexity(surprisal(model, corpus.test)) for model, *_ in of])
-    for T, of in runs.items()
-}
+runs = [learn(seed) for seed in seeds]
+tested = np.array([perplexity(surprisal(model, corpus.test)) for model, *_ in runs])
 trigram, five = (KneserNey(n).fit(corpus.train, V) for n in (3, 5))
 tri, penta = trigram.perplexity(corpus.test), five.perplexity(corpus.test)
-print(f"test text: trigram {tri:.1f}, 5-gram {penta:.1f}")
-for T, each in tested.items():
-    print(f"RNN, windows of {T:2}:", ", ".join(f"{one:.1f}" for one in each))
-model, training, validation = runs[35][0]
+print(f"test text: trigram {tri:.1f}, 5-gram {penta:.1f}, RNN", tested.round(1))
+model, training, validation = runs[0]
 
 # %% [markdown]
 # With a state of one hundred numbers the network beats the counts on a text that nothing was tuned
-# on, with every seed<!--= short or tested[35].max() < penta -->: 61 ± 1<!--= tested[35].mean() -->
-# in the mean against 65.6<!--= tri --> for the trigram and 61.8<!--= penta --> for the 5-gram. And
-# windows of 5 serve it as well as windows of 35<!--= short or tested[5].mean() < tested[35].mean()
-# + 0.5 -->: most of what can be used in this text stands near, and 70 short rows side by side are
-# more varied than 10 long ones (`truncation_length.py` of the chapter tries seven lengths). On its
-# training text the network is much surer than on a new one, 44 ± 1<!--= training[-1] --> against
-# 60 ± 1<!--= validation[-1] -->. Lesson 7 asks how much of this is overfitting.
+# on, with every seed<!--= short or tested.max() < penta -->: 61 ± 1<!--= tested.mean() --> in the
+# mean against 65.6<!--= tri --> for the trigram and 61.8<!--= penta --> for the 5-gram. On its
+# training text it is much surer than on a new one, 44 ± 1<!--= training[-1] --> against 60 ± 1<!--=
+# validation[-1] -->; lesson 7 asks how much of this is overfitting. And the windows? With as many
+# words an update, but windows of 1, 5 or 70 steps, a smaller training hardly differs: in one run
+# each, `chapters/ch05_recurrent_networks/truncation_length.py` finds validation perplexities of
+# 64.3, 62.1 and 64.7. Most of what can be used in this text stands near.
 #
 # ## 6 · Letting it speak
 #
 # Draw a word from $p_t$, feed it back as the next input, repeat. The state carries all that was
-# said so far, so one word at a time is enough. The **temperature** $\tau$ divides the scores
-# before the softmax:
+# said so far, so one word at a time is enough. The **temperature** $\tau$ divides the scores before
+# the softmax:
 #
 # $$p_i = \frac{\exp(s_i / \tau)}{\sum_j \exp(s_j / \tau)}$$
 #
@@ -650,12 +642,11 @@ print(f"the validation text: {costs.mean():.2f} bits a word, of them *of* {of:.2
 print(f"the sentence: {bits.mean():.2f} bits a word, its words in twenty orders {shuffled:.2f}")
 
 # %% [markdown]
-# Where grammar leaves hardly a choice a word costs little: the end of a line, or *of* after a
-# noun, which over the whole validation text costs less than the mean word<!--= short or of <
-# costs.mean() -->. Where many words could stand it costs more, small words no less than nouns.
-# What makes words cheap is their order: in twenty random orders the words of the sentence cost
-# more than one and a half times as much in the mean<!--= short or shuffled > 1.5 * bits.mean()
-# -->.
+# Where grammar leaves hardly a choice a word costs little: the end of a line, or *of* after a noun,
+# which over the whole validation text costs less than the mean word<!--= short or of < costs.mean()
+# -->. Where many words could stand it costs more, small words no less than nouns. What makes words
+# cheap is their order: in twenty random orders the words of the sentence cost more than one and a
+# half times as much in the mean<!--= short or shuffled > 1.5 * bits.mean() -->.
 #
 # ### How long is its memory?
 #
@@ -667,7 +658,7 @@ print(f"the sentence: {bits.mean():.2f} bits a word, its words in twenty orders 
 text = np.concatenate([corpus.valid, corpus.test])
 tokens = vocab.decode(text)
 groups = [(2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 8), (9, 11), (12, 16)]
-nats = {f"RNN, seed {k}": surprisal(model, text) for k, (model, *_) in enumerate(runs[35])}
+nats = {f"RNN, seed {k}": surprisal(model, text) for k, (model, *_) in enumerate(runs)}
 nats["trigram"] = -trigram.log_probabilities(text)
 closed = {name: closing_brackets(tokens, one / math.log(2), groups) for name, one in nats.items()}
 for row in zip(*closed.values()):
@@ -692,15 +683,14 @@ print("trained: left after 1, 4, 16 steps:", np.round(left, 3))
 # error of the mean over the brackets of a row.) After 12 to 16 words its lead is gone, with every
 # seed: it is no more than a bit<!--= short or max(closed["trigram"][-1].mean - of[-1].mean for of
 # in closed.values()) < 1 -->, and the error of the 40 brackets is half a bit. Windows of 35 steps
-# reach further than that, so truncation is not to blame. The gradient that fades on the way back
-# is a suspect: the trained network keeps far more of it than the fresh one of section 3, but after
+# reach further than that, so truncation is not to blame. The gradient that fades on the way back is
+# a suspect: the trained network keeps far more of it than the fresh one of section 3, but after
 # sixteen steps a fifth at most<!--= short or left[-1] < 0.2 -->. Lesson 6 repeats this test with
 # another cell.
 #
 # ## What to read next
 #
-# * **Lesson 6**: why the gradient fades or explodes, and the LSTM. **The code** of this lesson:
-#   `deepnlp/layers/rnn.py`, `deepnlp/models/simple_rnnlm.py`.
+# * **Lesson 6**: why the gradient fades or explodes, and the LSTM.
 # * Bengio and others, *A neural probabilistic language model* (2003); Elman, *Finding structure in
 #   time* (1990); Mikolov and others, *Recurrent neural network based language model* (2010).
 # * Werbos, *Backpropagation through time* (1990); Williams and Peng, *An efficient gradient-based
