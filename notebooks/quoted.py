@@ -2,7 +2,8 @@
 
 A mark is an HTML comment after a number, and so invisible. It holds a Python expression, which the
 builder evaluates where the text stands, that is after the code cells above it. The number has to be
-that value, rounded to the digits that are printed. An expression that is true or false needs no
+that value, rounded to the digits that are printed; after ``61 ± 1`` it may be off by 1, for numbers
+that another processor or another seed moves. An expression that is true or false needs no
 number before it and has to be true: ``the LSTM is ahead<!--= lstm < rnn -->``.
 """
 
@@ -24,6 +25,7 @@ NUMBER = re.compile(
     r"|10\^\{(?P<alone>-?\d+)\})"
     r"(?P<tail>[^\d]{0,20})\Z"
 )
+PLUS_MINUS = re.compile(r"(?P<digits>\d[\d,]*(?:\.\d+)?)\s*±\s*\Z")
 TAG = "quoted"
 
 
@@ -43,7 +45,7 @@ class Mark:
     value : float or None
         In the unit of the expression: 0.43 where the text says 43 %.
     half_digit : float
-        Half of the last digit printed, in the same unit.
+        Half of the last digit printed, or what stands after ±, in the same unit.
     """
 
     expression: str
@@ -64,17 +66,23 @@ def marks(text: str) -> list[Mark]:
     for comment in MARK.finditer(text):
         number = NUMBER.search(text, begin, comment.start())
         expression = " ".join(comment["expression"].split())
-        found.append(_mark(expression, number) if number else Mark(expression))
+        middle = PLUS_MINUS.search(text, begin, number.start()) if number else None
+        found.append(_mark(expression, number, middle) if number else Mark(expression))
         begin = comment.end()
     return found
 
 
-def _mark(expression: str, number: re.Match[str]) -> Mark:
+def _mark(expression: str, number: re.Match[str], middle: re.Match[str] | None) -> Mark:
     digits = (number["digits"] or "1").replace(",", "")
     exponent = int(number["e"] or number["power"] or number["alone"] or 0)
     exponent -= 2 if re.match(r"\s*(\\?%|per cent)", number["tail"]) else 0
     decimals = len(digits.partition(".")[2])
     value = float(f"{'-' if number['sign'] else ''}{digits}e{exponent}")
+    if middle:
+        shown = f"{middle[0]}{number[0]}".strip()
+        return Mark(
+            expression, shown, float(f"{middle['digits'].replace(',', '')}e{exponent}"), value
+        )
     return Mark(expression, number[0].strip(), value, float(f"0.5e{exponent - decimals}"))
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from deepnlp.backend import Array, Rng, xp
+from deepnlp.backend import Array, Rng, check_number, xp
 from deepnlp.backend.functions import masked_softmax, softmax_grad
 from deepnlp.backend.initialisers import fan_in_bound, uniform
 from deepnlp.backend.products import batched_product
@@ -131,9 +131,16 @@ class DotAttention(Attention):
     r"""Attention by the inner product of a query and a place of the memory.
 
     .. math::
-        e_{ts} = q_t \cdot m_s, \qquad a_t = \mathrm{softmax}(e_t), \qquad c_t = \sum_s a_{ts} m_s
+        e_{ts} = \alpha\, q_t \cdot m_s, \qquad a_t = \mathrm{softmax}(e_t), \qquad
+        c_t = \sum_s a_{ts} m_s
 
     It has no weights, and needs a query and a memory of one size.
+
+    Parameters
+    ----------
+    scale : float
+        The factor alpha of every score. With 1 / sqrt(H) the scores of independent numbers have the
+        variance of their product, whatever H is (Vaswani et al. 2017, section 3.2.1).
 
     Attributes
     ----------
@@ -144,9 +151,9 @@ class DotAttention(Attention):
     -----
     ``forward(query, memory, lengths=None)`` takes (N, T, H) and (N, S, H) and gives the contexts
     (N, T, H). ``backward(dcontext)`` gives ``(dquery, dmemory)``. With da_ts = dc_t . m_s and
-    de_ts = a_ts (da_ts - sum_s' da_ts' a_ts'): dq_t = sum_s de_ts m_s and
-    dm_s = sum_t a_ts dc_t + sum_t de_ts q_t. Luong, Pham and Manning 2015, eq. 7 with the score
-    "dot" of section 3.1.
+    de_ts = a_ts (da_ts - sum_s' da_ts' a_ts'): dq_t = alpha sum_s de_ts m_s and
+    dm_s = sum_t a_ts dc_t + alpha sum_t de_ts q_t. Luong, Pham and Manning 2015, eq. 7 with the
+    score "dot" of section 3.1.
 
     Raises
     ------
@@ -163,15 +170,20 @@ class DotAttention(Attention):
     array([[[1., 0., 0.]]])
     """
 
+    def __init__(self, scale: float = 1.0) -> None:
+        check_number(f"{type(self).__name__}: scale", scale, above=0)
+        self.scale = scale
+
     def _scores(self, query: Array, keys: Array) -> tuple[Array, Any]:
-        """e_ts = q_t . k_s."""
+        """e_ts = alpha q_t . k_s."""
         self._expect("query", query, "N T H", H=keys.shape[2])
+        query = self.scale * query
         return batched_product(query, keys.swapaxes(1, 2)), (query, keys)
 
     def _scores_backward(self, dscores: Array, saved: Any) -> tuple[Array, Array]:
         query, keys = saved
-        # e_ts = q_t . k_s: a query gets the keys of all places, a key the queries of all steps
-        dquery = batched_product(dscores, keys)
+        # e_ts = (alpha q_t) . k_s: a query gets the keys of all places, a key the queries of all steps
+        dquery = self.scale * batched_product(dscores, keys)
         dkeys = batched_product(dscores.swapaxes(1, 2), query)
         return dquery, dkeys
 
@@ -180,13 +192,16 @@ class GeneralAttention(DotAttention):
     r"""Attention by the inner product of a query and a linear map of the memory.
 
     .. math::
-        e_{ts} = q_t W m_s^T, \qquad a_t = \mathrm{softmax}(e_t), \qquad c_t = \sum_s a_{ts} m_s
+        e_{ts} = \alpha\, q_t W m_s^T, \qquad a_t = \mathrm{softmax}(e_t), \qquad
+        c_t = \sum_s a_{ts} m_s
 
     It is :class:`DotAttention` with the keys m W^T in place of the memory.
 
     Parameters
     ----------
     W : Parameter, View, or array (Hq, H)
+    scale : float
+        The factor alpha of every score.
 
     Attributes
     ----------
@@ -212,11 +227,14 @@ class GeneralAttention(DotAttention):
     (2, 3, 6)
     """
 
-    def __init__(self, W: Any) -> None:
+    def __init__(self, W: Any, scale: float = 1.0) -> None:
+        super().__init__(scale)
         self.key = MatMul(as_parameter(W, "W").T)  # the keys are m W^T (N, S, Hq)
 
     @classmethod
-    def init(cls, Hq: int, H: int, rng: Rng = None, dtype: Any = "float32") -> Self:
+    def init(
+        cls, Hq: int, H: int, rng: Rng = None, dtype: Any = "float32", scale: float = 1.0
+    ) -> Self:
         """Fresh weights from U(-1/sqrt(H), 1/sqrt(H)).
 
         Parameters
@@ -225,5 +243,7 @@ class GeneralAttention(DotAttention):
             Sizes of query and memory.
         rng : numpy.random.Generator, optional
         dtype : data-type
+        scale : float
+            The factor of every score.
         """
-        return cls(Parameter(uniform((Hq, H), fan_in_bound(H), rng, dtype), "W"))
+        return cls(Parameter(uniform((Hq, H), fan_in_bound(H), rng, dtype), "W"), scale)

@@ -94,12 +94,12 @@ def stack_of(
 ATTENTIONS = ("none", "dot", "general", "concat", "additive")
 
 
-def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Rng) -> Any:
+def attention_of(kind: str, H: int, width: int, dtype: Any, rng: Rng, scale: float = 1.0) -> Any:
     """Attention of queries of H numbers and a memory that is ``width`` wide."""
     if kind == "dot":
-        return DotAttention()
+        return DotAttention(scale)
     if kind == "general":
-        return GeneralAttention.init(H, width, rng, dtype)
+        return GeneralAttention.init(H, width, rng, dtype, scale)
     both: Any = {"concat": ConcatAttention, "additive": AdditiveAttention}[kind]
     return both.init(H, width, H, rng, dtype)
 

@@ -131,6 +131,8 @@ class Seq2Seq(EncoderDecoder):
         matrices from N(0, 1) / sqrt(fan-in); forget bias 0.
     reset_after : bool
         Gru: reset gate after the recurrent product, as in cuDNN.
+    attention_scale : float
+        Dot, general: factor of the scores, such as 1 / sqrt(H).
     dtype : data-type
         Number type of the weights.
     rng : numpy.random.Generator, optional
@@ -181,6 +183,7 @@ class Seq2Seq(EncoderDecoder):
         shared_ids: options.Ids = None,
         init: options.Init = "uniform",
         reset_after: options.Switch = False,
+        attention_scale: Annotated[float, Option(above=0)] = 1.0,
         dtype: options.DType = "float32",
         rng: Rng = None,
     ) -> None:
@@ -210,7 +213,7 @@ class Seq2Seq(EncoderDecoder):
             fed = H if input_feeding else 0  # what enters a step beside the word
             if attention == "additive":
                 kind, fed = BahdanauDecoder, width
-            score = attention_of(attention, H, width, dtype, rng)
+            score = attention_of(attention, H, width, dtype, rng, attention_scale)
             self.decoder = kind.init(stack(D + fed), score, width, H, rng, dtype)
         elif self._reads == "h":
             self.decoder = ContextDecoder(stack(D + width))
@@ -317,6 +320,9 @@ def _check_together(given: Mapping[str, Any]) -> None:
         "input_feeding is for attention='dot', 'general' or 'concat', got "
         f"{attention!r} (with 'additive' the context enters the step itself)": (
             given["input_feeding"] and attention in ("none", "additive")
+        ),
+        f"attention_scale is for attention='dot' or 'general', got {attention!r}": (
+            given["attention_scale"] != 1 and attention not in ("dot", "general")
         ),
         "attention='dot' needs states of encoder and decoder of one size, and a bidirectional "
         "encoder has 2H; attention='general' has a matrix between": (

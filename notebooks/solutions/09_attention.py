@@ -119,3 +119,16 @@ check("9.7", BothSolution)
 # Solution 9.8
 arrangement = "Luong"
 check("9.8", arrangement)
+
+
+# %%
+# Solution 9.9
+def self_attention_solution(x, Wq, Wk, Wv, lengths):
+    e = (x @ Wq) @ (x @ Wk).swapaxes(1, 2) / np.sqrt(Wk.shape[1])  # (N, S, S)
+    counts = np.arange(x.shape[1]) < np.asarray(lengths)[:, None]  # (N, S): the keys that count
+    e = np.where(counts[:, None], e, -np.inf)
+    e = np.exp(e - e.max(axis=2, keepdims=True))
+    return e / e.sum(axis=2, keepdims=True) @ (x @ Wv)
+
+
+check("9.9", self_attention_solution)

@@ -208,6 +208,27 @@ def test_more_and_fewer_steps_than_before(array_backend, case):
             assert_close(a, e)
 
 
+@pytest.mark.parametrize("case", ["DotAttention", "GeneralAttention"])
+def test_a_scale_multiplies_the_scores(array_backend, case):
+    """As if the queries had been multiplied, forward and backward."""
+    W = [draw(1, H, H)] if case == "GeneralAttention" else []
+    kind = {"DotAttention": DotAttention, "GeneralAttention": GeneralAttention}[case]
+    scaled, plain = kind(*W, scale=0.25), kind(*W)
+    query, memory, dcontext = draw(2, N, T, H), draw(3, N, S, H), draw(4, N, T, H)
+    assert_close(
+        asnumpy(scaled.forward(query, memory, LENGTHS)),
+        asnumpy(plain.forward(0.25 * query, memory, LENGTHS)),
+    )
+    (dq, dm), (dq_plain, dm_plain) = scaled.backward(dcontext), plain.backward(dcontext)
+    assert_close(asnumpy(dq), 0.25 * asnumpy(dq_plain))
+    assert_close(asnumpy(dm), asnumpy(dm_plain))
+
+
+def test_a_scale_is_a_number_above_zero():
+    with pytest.raises(ValueError, match="DotAttention: scale"):
+        DotAttention(scale=0)
+
+
 def test_input_feeding_by_hand(array_backend):
     """One-step layers that share their Parameters, one for each step, in the order of the paper."""
     lstm = TimeLSTM.init(D + 6, H, rng=np.random.default_rng(0), dtype="float64")

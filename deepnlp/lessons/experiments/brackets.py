@@ -27,6 +27,20 @@ class Group:
     error: float
 
 
+def distances(tokens: Sequence[str]) -> list[int]:
+    """Words since the bracket that is open when a token comes; 0 where none is.
+
+    >>> distances("f ( x ) <eos>".split())
+    [0, 0, 1, 2, 0]
+    """
+    found, opened = [], None
+    for place, token in enumerate(tokens):
+        found.append(0 if opened is None else place - opened)
+        if token in ("(", ")", "<eos>"):
+            opened = place if token == "(" else None
+    return found
+
+
 def closing_brackets(
     tokens: Sequence[str], surprisals: Sequence[float], groups: Sequence[tuple[int, int]]
 ) -> list[Group]:
@@ -47,13 +61,8 @@ def closing_brackets(
     >>> closing_brackets(text, [0, 0, 3.0, 0, 0, 0, 1.0, 0, 0, 0, 9.0, 0], [(1, 2)])
     [Group(distance=1.5, count=2, mean=2.0, error=1.0)]
     """
-    found: list[tuple[int, float]] = []
-    opened = None
-    for place, token in enumerate(tokens):
-        if token == ")" and opened is not None:
-            found.append((place - opened, float(surprisals[place - 1])))
-        if token in ("(", ")", "<eos>"):
-            opened = place if token == "(" else None
+    ends = [(k, d) for k, d in enumerate(distances(tokens)) if d and tokens[k] == ")"]
+    found = [(distance, float(surprisals[place - 1])) for place, distance in ends]
     gathered = []
     for low, high in groups:
         bits = np.array([one for distance, one in found if low <= distance <= high])

@@ -20,11 +20,10 @@ from deepnlp.lessons.figures.unrolled import unrolled
 from deepnlp.lessons.figures.weighted_sum import weighted_sum
 from deepnlp.lessons.figures.windows import moving_window
 from deepnlp.lessons.figures.word_tables import word_table
-from deepnlp.lessons.figures.words import next_words
 
 __all__ = [
     "Candidate", "against_chance", "arrangements", "axis_words", "beam_tree",
     "computation_graph", "decision_regions", "encoder_decoder", "explore", "gate_traces",
-    "gradient_reach", "layers_in_time", "long_link", "memory_road", "moving_window", "next_words",
-    "svd_plane", "unrolled", "vector_paths", "weighted_sum", "word_table",
+    "gradient_reach", "layers_in_time", "long_link", "memory_road", "moving_window", "svd_plane",
+    "unrolled", "vector_paths", "weighted_sum", "word_table",
 ]  # fmt: skip

@@ -17,7 +17,6 @@ from deepnlp.lessons.figures import (
     gradient_reach,
     long_link,
     moving_window,
-    next_words,
     svd_plane,
     unrolled,
     vector_paths,
@@ -100,7 +99,6 @@ FIGURES = {
     "paths": lambda: vector_paths({"one": "ab", "two": "cd"}, TOWARDS, title="Four\nwords"),
     "unrolled": lambda: unrolled(["<eos>", *TEXT[:6]], 2),
     "reach": lambda: gradient_reach(np.tril(np.ones((6, 6))), 3),
-    "next words": lambda: next_words("ab", {"p": [0.5, 0.5]}, title="Next"),
     **{f"gates {n}": lambda n=n: gate_traces(TEXT[: n[0]], gates(*n), title="They open")
        for n in [(7, 30), (12, 5)]},
     "story": lambda: long_link(STORY, 0, distractor=5, title="Who?"),
@@ -148,8 +146,6 @@ MISTAKES = [
     (lambda: gradient_reach(np.ones((2, 3)), 1), "expected a square matrix"),
     (lambda: gradient_reach(np.zeros((3, 3)), 1), "expected a square matrix"),
     (lambda: gradient_reach(np.ones((3, 3)), 0), "expected a square matrix"),
-    (lambda: next_words("a", {}, title=""), "next_words: expected 1 to 4"),
-    (lambda: next_words("a", {"p": [0.5, 0.5]}, title=""), "of 1 words, got shapes"),
     (lambda: gate_traces("ab", {}, title=""), "a row for each of 2 words"),
     (lambda: gate_traces("ab", {"f": W[:3]}, title=""), "a row for each of 2 words"),
     (lambda: long_link(STORY, 16, title=""), "from 0 to 15"),
@@ -290,15 +286,6 @@ def test_reach_counts_what_a_window_keeps():
     assert "57.1 % of the gradient" in title
     title = gradient_reach(np.tril(np.ones((5, 5))), window=9).texts[0].get_text()
     assert "100 % of the gradient" in title
-
-
-def test_next_words_are_those_of_the_first_distribution():
-    p = {"one": [0.1, 0.4, 0.2, 0.3], "two": [0.7, 0.1, 0.1, 0.1]}
-    figure = next_words("abcd", p, title="t", most=2)
-    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert names == ["b", "d", "all others"]
-    widths = [bar.get_width() for bar in figure.axes[1].patches]
-    assert widths == pytest.approx([0.1, 0.1, 0.8])
 
 
 def test_gates_have_a_row_for_each_of_the_units_that_change_most():
