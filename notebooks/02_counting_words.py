@@ -1,16 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     formats: ipynb,py:percent
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # Lesson 2 · Counting words
 #
@@ -425,8 +412,9 @@ print(f"{C.nnz:,} of {len(words) ** 2:,} pairs were seen, {M.nnz:,} more often t
 # %% [markdown]
 # Here are all neighbours of one word, *stock*. To the right is how often chance would bring a word
 # there, upwards how often it came. The height above the diagonal is PMI. The most frequent words,
-# such as *the* and *in*, lie near the diagonal: they are there by chance. PMI is largest for words
-# that were seen a few times.
+# such as *the*, *in* and *N* (which stands for any number), lie near the diagonal, and the grey
+# ones below it came less often than by chance. PMI is largest for words that were seen a few
+# times.
 
 # %%
 i = corpus.vocab.id("stock" if "stock" in corpus.vocab else "file")
@@ -476,8 +464,8 @@ for word in [word for word in asked if word in corpus.vocab][:6]:
 #
 # Not everything is sensible. A newspaper about the stock market seldom writes of a *dog*, and the
 # vector of a word cannot be better than the text in which it was seen. And a word with several
-# **senses** has one vector for all of them, a mean weighted by how often each sense occurs:
-# *apple* the fruit has no chance here against *apple* the company.
+# **senses** has one vector for all of them, in which the more frequent sense weighs more; lesson 4
+# has an example.
 #
 # ### The axes
 #
@@ -485,7 +473,10 @@ for word in [word for word in asked if word in corpus.vocab][:6]:
 # both sides.
 
 # %%
-figures.axis_words(words, U, range(7), title="Frequency first, then what a newspaper is about")
+for k in range(7):
+    by_place = np.argsort(U[:, k], kind="stable")
+    low, high = (" ".join(words[i] for i in some) for some in (by_place[:6], by_place[:-7:-1]))
+    print(f"axis {k + 1}: {low}  |  {high}")
 
 # %% [markdown]
 # On axis 1 nearly all words lie on one side, the widely used ones furthest out, and axis 2 is
@@ -633,7 +624,7 @@ print(f"best on one half: {best[0]}, {best[1]} axes; on the other half it is bet
       "$U S^{{1/2}}$ with 100 by {:+.3f} ({:+.3f} to {:+.3f})".format(*gains["best"]))  # fmt: skip
 figure = plots.curves(
     {name: (sizes, [chosen[name, d] for d in sizes]) for name in powers},
-    title="Half of MEN: from 50 axes on the power matters more than the number of axes",
+    title="Half of MEN: from 50 axes on, the power matters more than their number",
     xlabel="axes kept, $d$",
     ylabel="Spearman's rho",
     levels={"PPMI, all columns": rho(steps["PPMI"], choose)},

@@ -213,8 +213,9 @@ def _given_copies(answer: Any, changed: list[str]) -> Any:
         got = answer(*copies)
         for k, (before, after) in enumerate(zip(given, copies, strict=True), start=1):
             if isinstance(before, np.ndarray) and not np.array_equal(before, after):
-                text = f"The result is right, but argument {k}, an array, was changed in place: "
-                changed.append(text + "work on a copy, since the caller may still need it.")
+                changed.append(
+                    f"Right, but argument {k} was changed in place: work on a copy of it."
+                )
         return got
 
     return called if callable(answer) and not isinstance(answer, type) else answer
