@@ -6,16 +6,16 @@
 # the direction that would have made the guess better. How does it know that direction, for
 # thousands of numbers at once?
 #
-# The answer is one rule, the chain rule, applied backwards through the computation. In this lesson
-# one network grows from a single formula to a trained classifier. You write down the rule for its
-# four layers, check it against numbers to fifteen digits, and watch the network learn a border that
-# no straight line can draw. Everything that comes later (recurrent networks, LSTMs, attention) is
-# made of the same two movements, forward and backward.
+# It applies one rule, the chain rule, backwards through the computation. You write this rule down
+# for the layers of a small network, check it to fifteen digits, and watch the network learn
+# borders that are not straight. Recurrent networks, LSTMs and attention are made of the same two
+# passes.
 #
-# You need: matrix products, the derivative of a function of one variable, a little NumPy.
+# You need: matrix products, derivatives (also partial ones: of a function of several variables,
+# with respect to one of them), a little NumPy.
 #
-# *Time.* To read and work: 90 minutes. To run: about half a minute on two cores, a few seconds with
-# `DEEPNLP_LESSON=short`, which cuts the experiments down.
+# *Time.* To read: 90 minutes; with all eleven exercises, about three hours. To run: half a minute
+# on one core, or a few seconds with `DEEPNLP_LESSON=short`, which cuts the experiments down.
 
 # %%
 import numpy as np
@@ -34,23 +34,22 @@ short = short_form()
 # are row vectors: $x$ has shape $(N, D) = (300, 2)$, one row a point. The classes $t$ are 300
 # integers, 0, 1 or 2.
 #
-# Here is the whole network of this lesson, as one line of NumPy with random numbers in it. The
-# background of the figure is what it answers for every place in the plane; points with a black rim
-# lie on the wrong ground. By the end of the lesson hardly any will.
+# Here is the whole network of this lesson, but for its constants, as one line of NumPy with random
+# numbers in it. The background of the figure is its answer at every place in the plane; points
+# with a black rim lie in the region of another class. By the end of the lesson hardly any will.
 
 # %%
 x, t = spiral(n_per_class=100, rng=np.random.default_rng(1984))
 rng = np.random.default_rng(1)
-W1, b1, W2, b2 = rng.normal(size=(2, 10)), 0.0, rng.normal(size=(10, 3)), 0.0
+W1, W2 = rng.normal(size=(2, 10)), rng.normal(size=(10, 3))
 
 
 def untrained(points):
-    """Scores of three classes (n, 3) from points (n, 2)."""
-    return 1 / (1 + np.exp(-(points @ W1 + b1))) @ W2 + b2
+    return 1 / (1 + np.exp(-points @ W1)) @ W2  # (n, 2) -> (n, 10) -> (n, 3)
 
 
 print("x", x.shape, x.dtype, "  t", t.shape, t.dtype)
-figures.decision_regions(untrained, x, t, title="Untrained: the ground ignores the arms")
+figures.decision_regions(untrained, x, t, title="Untrained: the regions do not follow the arms")
 
 # %% [markdown]
 # ## 1 Affine: a weighted sum of everything
@@ -76,8 +75,8 @@ y_small
 #
 # Write it yourself: a function of $x$ $(N, D)$, $W$ $(D, M)$ and $b$ $(M)$.
 #
-# `check` runs your function and prints a verdict. A wrong answer is never an error, so run it as
-# often as you like. The solution is folded away below it.
+# `check` runs your function and prints a verdict, as often as you like. The solution is folded
+# away below it.
 
 
 # %%
@@ -89,8 +88,7 @@ check("1.1", affine)
 # %% [markdown]
 # ## 2 Why there must be something between two affine layers
 #
-# One affine layer after another gains nothing: the two together are again an affine layer. Which
-# one is the exercise.
+# One affine layer after another gains nothing, since the two together are again an affine layer.
 #
 # ### Exercise 1.2 ★★ Two affine maps are one
 #
@@ -117,34 +115,44 @@ check("1.2", merge)
 # %%
 from deepnlp.layers import ReLU, Sigmoid, Tanh
 
-a = np.linspace(-5, 5, 201)
-slopes = {}
+a, slopes = np.linspace(-5, 5, 2001), {}
 for name, layer in {"sigmoid": Sigmoid(), "tanh": Tanh(), "ReLU": ReLU()}.items():
     y = layer.forward(a)
-    slopes[f"{name}'"] = (a, layer.backward(np.ones_like(y)))
+    slopes[f"{name}'"] = layer.backward(np.ones_like(y))
     by_hand = {"sigmoid": y * (1 - y), "tanh": 1 - y**2, "ReLU": 1.0 * (y > 0)}[name]
-    np.testing.assert_allclose(slopes[f"{name}'"][1], by_hand)
-
-steepest = {name: float(slope.max()) for name, (_, slope) in slopes.items()}
-print("largest slopes:", steepest)
+    np.testing.assert_allclose(slopes[f"{name}'"], by_hand)
 plots.curves(
-    slopes,
+    {name: (a, slope) for name, slope in slopes.items()},
     title="A sigmoid passes on at most a quarter of a gradient, tanh up to all of it",
     xlabel="input $a$",
     ylabel="derivative $dy/da$",
 )
 
 # %% [markdown]
-# The slope of the sigmoid is never above 0.25<!--= steepest["sigmoid'"] -->, that of tanh reaches
-# 1<!--= steepest["tanh'"] -->, at 0. (The notes on chapter 6 of *Deep Learning from Scratch 2*,
-# from which lesson 6 takes its experiments, say that the derivative of tanh is below 1. That is so
-# everywhere except at one point, and a freshly initialised network works around this point.)
+# The slope of the sigmoid is never above 0.25<!--= slopes["sigmoid'"].max() -->, that of tanh
+# reaches 1<!--= slopes["tanh'"].max() -->, at 0.
 #
-# This is the first half of the network: an affine layer from 2 numbers to 10, then a sigmoid. It is
-# drawn from the layers themselves, run on the data. Blue arrows are values, going forward. Red
-# dashed arrows are gradients, going backward: $da$ stands for $\partial L / \partial a$, *by how
-# much the loss would change if that value changed a little*. We always write $dx$ for the gradient
-# of the loss with respect to $x$; it has the shape of $x$.
+# ### What a hidden unit does
+#
+# One sigmoid of a weighted sum, $\sigma(x \cdot w + b)$, divides the plane by the straight line
+# $x \cdot w + b = 0$: on one side it is near 1, on the other near 0, and the longer $w$ is, the
+# narrower the slope between. It is a soft half-plane. The next layer adds and subtracts
+# half-planes. Exclusive or, which is 1 at $(0, 1)$ and $(1, 0)$ and 0 at $(0, 0)$ and $(1, 1)$,
+# cannot be had from one half-plane (Minsky and Papert 1969). Two will do: *at least one* minus
+# *both*.
+
+# %%
+corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+half_planes = Sigmoid().forward(corners @ [[20.0, 20.0], [20.0, 20.0]] + [-10.0, -30.0])  # (4, 2)
+print("at least one, both:", half_planes.round(2).tolist())
+print("the first minus the second:", (half_planes @ [1.0, -1.0]).round(2))
+
+# %% [markdown]
+# This is the first half of our network: an affine layer from 2 numbers to 10, then a sigmoid,
+# which makes ten half-planes. It is drawn from the layers themselves, run on the data. Blue arrows
+# are values, going forward. Red dashed arrows are gradients, going backward: $da$ stands for
+# $\partial L / \partial a$, *by how much the loss would change if that value changed a little*. We
+# always write $dx$ for the gradient of the loss with respect to $x$; it has the shape of $x$.
 
 # %%
 from deepnlp import Sequential
@@ -170,9 +178,17 @@ figures.computation_graph(first_half, x, title="The first half: from points to t
 #
 # $$ L = -\frac{1}{N} \sum_n \log p_{n, t_n}. $$
 #
-# A probability of 1 for the right class costs nothing. A model that gives a third to each of three
-# classes pays $\log 3 \approx 1.10$<!--= np.log(3) --> nats per point. The cost of a confident
-# wrong guess has no limit.
+# Why a logarithm? The model gives all $N$ classes together, drawn independently, the probability
+# $\prod_n p_{n, t_n}$. This is the **likelihood** of the data, and the best model is the one that
+# makes it largest. The logarithm turns the product into a sum, and $L$ is minus the
+# log-likelihood, divided by $N$: to lower the loss is to raise the likelihood.
+#
+# With the natural logarithm the unit is the **nat**; with $\log_2$ it would be the bit, and one
+# bit is $\log 2 = 0.69$<!--= np.log(2) --> nats. A probability of 1 for the right class costs
+# nothing, a third costs $\log 3 \approx 1.10$<!--= np.log(3) --> nats, and the cost of a confident
+# wrong guess has no limit. If the classes themselves are drawn with probabilities $q_k$, the best
+# guess is $p = q$, and its mean price $-\sum_k q_k \log q_k$ is the **entropy** of $q$: what
+# remains uncertain to someone who knows the probabilities.
 
 # %%
 s = np.array([[2.0, 0.0, -1.0], [0.0, 0.0, 0.0]])  # (N, V) = (2, 3)
@@ -189,8 +205,8 @@ print(f"prices {prices.round(3).tolist()}, mean L = {L:.4f} nats")
 # %% [markdown]
 # ### Exercise 1.3 ★★ A softmax that does not overflow
 #
-# Write the softmax of scores $(N, V)$, over the last axis. It should survive a score of 1000, where
-# `np.exp` gives infinity.
+# Write the softmax of scores $(N, V)$, over the last axis. It should survive a score of 1000,
+# where `np.exp` gives infinity.
 
 
 # %%
@@ -202,8 +218,8 @@ check("1.3", softmax)
 # %% [markdown]
 # ### Exercise 1.4 ★ The price of a guess
 #
-# Write the cross-entropy from probabilities $p$ $(N, V)$ and right classes $t$ $(N)$. Indexing with
-# two arrays, `p[rows, columns]`, picks one entry from each row.
+# Write the cross-entropy from probabilities $p$ $(N, V)$ and right classes $t$ $(N)$. Indexing
+# with two arrays, `p[rows, columns]`, picks one entry from each row.
 
 
 # %%
@@ -214,27 +230,17 @@ check("1.4", cross_entropy)
 
 # %% [markdown]
 # The second half of the network is an affine layer from 10 hidden units to 3 scores, and softmax
-# and cross-entropy in one layer. The two arrows that point down are what training needs: $dW$ and
-# $db$ tell each weight where to go.
-
-# %%
-from deepnlp.layers import Softmax, SoftmaxWithLoss
-
-np.testing.assert_allclose(Softmax().forward(s), p)
-np.testing.assert_allclose(SoftmaxWithLoss().forward(s, right), L)
-second_half = Sequential(Affine.init(10, 3, np.random.default_rng(2)))
-hidden = first_half.forward(x)
-figures.computation_graph(
-    second_half, hidden, targets=t, title="The second half: from hidden units to the loss"
-)
-
-# %% [markdown]
+# and cross-entropy in one layer, the package's `SoftmaxWithLoss`.
+#
 # ## 4 Backward: the chain rule as a drawing
 #
 # Now the way back. Take the smallest network there is: one number in, one weight, one bias, a
 # sigmoid. All numbers fit into the drawing.
 
 # %%
+from deepnlp.layers import SoftmaxWithLoss
+
+np.testing.assert_allclose(SoftmaxWithLoss().forward(s, right), L)
 tiny = Sequential(Affine([[2.0]], [-1.5]), Sigmoid())
 figures.computation_graph(
     tiny, np.array([[1.0]]), title="Each gradient is the one from the right times a local slope"
@@ -248,25 +254,28 @@ figures.computation_graph(
 #
 # and each kind of node has a rule that you can keep in your head:
 #
-# | node | forward | backward |
-# |---|---|---|
-# | sum | $y = a + b$ | $da = dy$ and $db = dy$: it passes the gradient on, unchanged |
-# | product | $y = a b$ | $da = dy \cdot b$ and $db = dy \cdot a$: times *the other* factor |
-# | function | $y = f(a)$ | $da = dy \cdot f'(a)$ |
-# | fork | $a$ goes two ways | $da$ is the *sum* of what comes back |
+# | node | forward | backward | |---|---|---| | sum | $y = a + b$ | $da = dy$ and $db = dy$: it
+# passes the gradient on, unchanged | | product | $y = a b$ | $da = dy \cdot b$ and
+# $db = dy \cdot a$: times *the other* factor | | function | $y = f(a)$ | $da = dy \cdot f'(a)$ | |
+# fork | $a$ goes two ways | $da$ is the *sum* of what comes back |
 #
-# Here it is by hand, and the numbers are those of the drawing.
+# The last rule carries much of what follows, so here is why it holds. Let $L(u, v)$ depend on two
+# copies of $a$, $u = a$ and $v = a$. If $a$ moves by $h$, both move. Move one after the other:
+#
+# $$ L(a + h, a + h) - L(a, a) = \underbrace{L(a + h, a + h) - L(a, a + h)}_{\textstyle \approx\,
+#    h\, \partial L / \partial u} + \underbrace{L(a, a + h) - L(a, a)}_{\textstyle =\, h\,
+#    \partial L / \partial v + \dots} $$
+#
+# Divided by $h$, as $h \to 0$, this is $da = du + dv$. It holds for any number of uses.
+#
+# Here is the way back by hand, and the numbers are those of the drawing.
 
 # %%
-w, b, x1 = 2.0, -1.5, 1.0
-a = w * x1 + b
-y = 1 / (1 + np.exp(-a))
-dy = 1.0
-da = dy * y * (1 - y)  # y = sigmoid(a)
-db = da  # a = w x + b: the sum passes it on
-dw = da * x1  # the product: times the other factor
-dx = da * w
-
+w, b, x1, dy = 2.0, -1.5, 1.0, 1.0
+y = 1 / (1 + np.exp(-(w * x1 + b)))  # y = sigmoid(a), a = w x + b
+da = dy * y * (1 - y)
+db = da  # the sum passes it on
+dw, dx = da * x1, da * w  # the product: times the other factor
 print(f"y = {y:.3f}   da = {da:.3f}   dx = {dx:.3f}   dw = {dw:.3f}   db = {db:.3f}")
 
 # %% [markdown]
@@ -281,30 +290,13 @@ print(f"y = {y:.3f}   da = {da:.3f}   dx = {dx:.3f}   dw = {dw:.3f}   db = {db:.
 #
 # $$ dx_{nd} = \sum_m dy_{nm} W_{dm}, \quad dx = dy\, W^\top, \qquad\qquad db_m = \sum_n dy_{nm}. $$
 #
-# The shapes alone almost tell you: $dW$ must be $(D, M)$, and $x^\top dy$ is $(D, N)(N, M)$. But
-# *almost* is the word. When $N = D = M$ every transposition fits, and only the derivation, or a
-# check against numbers, tells right from wrong.
-
-# %%
-rng = np.random.default_rng(0)
-dy_small = rng.standard_normal(y_small.shape)  # (3, 4): what arrives from the right
-
-dx_small = dy_small @ W_small.T  # (3, 4) (4, 2) -> (3, 2)
-dW_small = x_small.T @ dy_small  # (2, 3) (3, 4) -> (2, 4)
-db_small = dy_small.sum(axis=0)  # (3, 4) -> (4,)
-
-layer = Affine(W_small, b_small)
-layer.forward(x_small)
-np.testing.assert_allclose(layer.backward(dy_small), dx_small)
-np.testing.assert_allclose(layer.W.grad, dW_small)
-np.testing.assert_allclose(layer.b.grad, db_small)
-
-# %% [markdown]
+# The shapes alone nearly tell: $dW$ must be $(D, M)$, and $x^\top dy$ is $(D, N)(N, M)$. But when
+# $N = D = M$ every transposition fits.
+#
 # ### Exercise 1.5 ★★ Affine, forward and backward
 #
 # Write it as a class. `forward` keeps what `backward` will need; `backward` takes `dy`, sets `dW`
-# and `db`, and returns `dx`. The check compares each of the three gradients with numbers that need
-# no backward at all, and if one is wrong it says what is likely to be the matter.
+# and `db`, and returns `dx`. The check compares all three with numerical gradients (section 5).
 
 
 # %%
@@ -345,21 +337,14 @@ check("1.6", MySigmoid)
 # $$ L = -\log p_t = -s_t + \log \sum_j e^{s_j}, \qquad
 #    \frac{\partial L}{\partial s_k} = -[k = t] + \frac{e^{s_k}}{\sum_j e^{s_j}} = p_k - [k = t]. $$
 #
-# Guess minus truth: each score is pulled by the error that was made on it. Over $N$ rows the loss
-# is a mean, so each row counts one $N$-th: $ds = (p - \mathrm{onehot}(t)) / N$.
-
-# %%
-onehot = np.eye(3)[right]  # (2, 3)
-loss = SoftmaxWithLoss()
-loss.forward(s, right)
-np.testing.assert_allclose(loss.backward(), (p - onehot) / len(right))
-
-# %% [markdown]
+# The gradient is guess minus truth. Over $N$ rows the loss is a mean, so each row counts one
+# $N$-th: $ds = (p - \mathrm{onehot}(t)) / N$, where $\mathrm{onehot}(t)$ has a 1 at place $t_n$ of
+# row $n$ and 0 elsewhere.
+#
 # ### Exercise 1.7 ★★★ Softmax with loss, backward
 #
 # Softmax and cross-entropy in one layer: `forward(s, t)` gives the loss, a number;
-# `backward(dloss=1)` gives `ds`. Two things are easily forgotten here, and the check recognises
-# both.
+# `backward(dloss=1)` gives `ds`, and changes nothing that forward kept.
 
 
 # %%
@@ -374,9 +359,8 @@ check("1.7", MySoftmaxWithLoss)
 # %% [markdown]
 # ### A fork
 #
-# The last rule of the table is forgotten most often. When a value is used twice, its gradient is
-# the sum of what comes back from both uses. In a recurrent network every state is used twice, and a
-# tied weight is too; so we meet the rule here, in one line.
+# The last rule of the table is the one most often forgotten. In a recurrent network every state is
+# used twice, and so is a tied weight. Here is the smallest case.
 #
 # ### Exercise 1.8 ★★★ A layer with two ways through
 #
@@ -396,61 +380,36 @@ check("1.8", MySwish)
 # %% [markdown]
 # ## 5 The gradient checker: how do you know?
 #
-# A wrong backward pass raises no error. The network still learns, only worse, and you look for the
-# reason in the data or the learning rate. So check. The derivative *is* a limit of differences, and
-# a difference needs only `forward`:
+# A wrong backward pass raises no error. The network still learns, only worse, and one looks for
+# the reason in the data or in the learning rate. So it has to be checked. The derivative *is* a
+# limit of differences, and a difference needs only `forward`:
 #
 # $$ \frac{f(x + h) - f(x)}{h} \quad\text{(one-sided)}, \qquad
 #    \frac{f(x + h) - f(x - h)}{2h} \quad\text{(central)}. $$
 #
 # How small should $h$ be? Smaller is better, until the two values agree in all but their last
-# digits and their difference is made of rounding. A third formula has no difference in it: step
-# into the *complex* plane, where for an analytic $f$
-#
-# $$ f(x + ih) = f(x) + i h f'(x) - \tfrac{h^2}{2} f''(x) - \dots, \qquad
-#    f'(x) = \frac{\mathrm{Im}\, f(x + ih)}{h} + O(h^2), $$
-#
-# and $h$ may be as small as $10^{-30}$ (Squire and Trapp 1998).
+# digits and their difference is made of rounding.
 
 
 # %%
-def f(x):
-    return np.exp(np.sin(x))
-
-
-x0 = 0.7
-exact = np.cos(x0) * np.exp(np.sin(x0))
-steps = 10.0 ** -np.arange(0.5, 16, 0.5)
-
-
-def relative_error(slopes):
-    return np.abs(np.asarray(slopes) / exact - 1)
-
-
-errors = {
-    "one-sided": relative_error([(f(x0 + h) - f(x0)) / h for h in steps]),
-    "central": relative_error([(f(x0 + h) - f(x0 - h)) / (2 * h) for h in steps]),
-    "complex step": relative_error([np.imag(f(x0 + 1j * h)) / h for h in steps]),
-}
-for name, error in errors.items():
-    print(f"{name:>12}: best relative error {error.min():.0e} at h = {steps[error.argmin()]:.0e}")
-
-last_digit = np.finfo(float).eps / 2  # half a unit in the last digit: smaller errors are drawn here
+h, at, f = 10.0 ** -np.arange(0.5, 16, 0.5), 0.7, np.exp  # exp is its own derivative
+found = {"one-sided": (f(at + h) - f(at)) / h, "central": (f(at + h) - f(at - h)) / (2 * h)}
+errors = {name: np.abs(slopes / f(at) - 1) for name, slopes in found.items()}
 plots.curves(
-    {
-        name: (-np.log10(steps), np.log10(np.maximum(error, last_digit)))
-        for name, error in errors.items()
-    },
-    title="Differences drown in rounding as $h$ shrinks, the complex step does not",
+    {name: (-np.log10(h), np.log10(error)) for name, error in errors.items()},
+    title="The error of a difference: of the formula on the left, of rounding on the right",
     xlabel="step: $-\\log_{10} h$, smaller steps to the right",
     ylabel="$\\log_{10}$ of the relative error",
-    levels={"last digit": np.log10(last_digit)},
 )
 
 # %% [markdown]
-# The best a one-sided difference reaches here is a relative error of 6e-10<!--=
-# errors["one-sided"].min() -->, a central one 1e-11<!--= errors["central"].min() -->. The complex
-# step has an error of 0<!--= errors["complex step"].min() -->: no digit differs.
+# At its best $h$ a one-sided difference has about eight right digits<!--= 1e-10 <
+# errors["one-sided"].min() < 1e-7 -->, a central one about ten<!--= 1e-12 <
+# errors["central"].min() < 1e-9 -->. There is a way to have them all. If the formula of $f$ can be
+# computed with complex numbers (the package calls such an $f$ *analytic*), then
+# $f(x + ih) = f(x) + i h f'(x) - \dots$, so that $\mathrm{Im}\, f(x + ih) / h$ is the derivative.
+# No difference is taken, and $h$ may be $10^{-30}$ (Squire and Trapp 1998). This is the **complex
+# step**.
 #
 # ### Exercise 1.9 ★★ A gradient from values alone
 #
@@ -464,11 +423,12 @@ def slope(f, x, h): ...
 check("1.9", slope)
 
 # %% [markdown]
-# The project's checker does this for every entry of every input and parameter of a layer. It weighs
-# the outputs at random to make one number of them, runs your `backward`, and compares. Where
-# `forward` is analytic it takes the complex step, otherwise central differences. Below the
-# gradients it lists what else a layer must do or leave undone. A class like yours, which sets `dW`
-# anew at every backward, may do so; a layer of the package adds up.
+# The project's checker does this for every entry of every input and parameter of a layer. It forms
+# one number from the outputs, their sum with random weights, and compares its numerical gradient
+# with what `backward` gives. Where `forward` is analytic it takes the complex step, otherwise
+# central differences. Below the gradients it lists other rules that a layer has to keep, such as
+# not to change its inputs. A layer of the package adds to the gradients that are there, as the
+# fork rule asks; a class like yours may set `dW` anew at every backward.
 
 # %%
 from deepnlp.gradcheck import check_gradients
@@ -477,8 +437,8 @@ print(check_gradients(Affine(W_small, b_small), x_small))
 print(check_gradients(SoftmaxWithLoss(), s, right))
 
 # %% [markdown]
-# Now let us make mistakes. Each class below is right except for one line. All of them run; with the
-# same number of samples, inputs and outputs not even a shape is off.
+# Now let us make two mistakes. Each class below is right except for one line, and both of them run
+# with all shapes right, since there are as many samples as inputs and outputs.
 
 
 # %%
@@ -496,32 +456,14 @@ class Turned:
         return dy @ self.W.T
 
 
-class SumOverOutputs(Turned):
-    def backward(self, dy):
-        self.dW = self.x.T @ dy
-        self.db = dy.sum(axis=1)  # over the outputs instead of the samples
-        return dy @ self.W.T
-
-
-class SlopeAtInput:
-    def forward(self, x):
-        self.x = x
-        return 1 / (1 + np.exp(-x))
-
-    def backward(self, dy):
-        return dy * self.x * (1 - self.x)  # y (1 - y), taken at the input
-
-
 class NotAveraged(SoftmaxWithLoss):
     def backward(self, dloss=1):
         return super().backward(dloss) * len(right)  # the mean of forward forgotten
 
 
-square = rng.standard_normal((3, 3))
+square = np.random.default_rng(0).standard_normal((3, 3))
 reports = [
-    check_gradients(Turned(square, square[0]), rng.standard_normal((3, 3))),
-    check_gradients(SumOverOutputs(square, square[0]), rng.standard_normal((3, 3))),
-    check_gradients(SlopeAtInput(), rng.standard_normal((3, 3))),
+    check_gradients(Turned(square, square[0]), square + 1),
     check_gradients(NotAveraged(), s, right),
 ]
 print(reports[0])
@@ -531,19 +473,13 @@ for report in reports:
 
 # %% [markdown]
 # The report says which gradient is wrong, where it is furthest off, and what is likely to be the
-# matter: the checker replays the forward pass, tries each known mistake, and looks which of them
-# gives exactly the gradient that was found.
-#
-# ### Why the outputs are weighted at random
-#
-# To check a layer with many outputs you need one number, and the plain sum of the outputs seems the
-# natural choice. Suppose you check a softmax like that.
+# matter: the checker tries each known mistake and looks which of them gives the gradient found.
 #
 # ### Exercise 1.10 ★ A check that sees nothing
 #
-# Somebody has written a softmax whose `backward` returns zeros, whatever comes in. The checker
-# compares with the numerical gradient of a weighted sum of the outputs. With which weights does
-# that backward pass the check? Predict; the solution computes it.
+# Why are the outputs weighted at random? Somebody has written a softmax whose `backward` returns
+# zeros, whatever comes in, and compares with the numerical gradient of a weighted sum of the
+# outputs. With which weights does that backward pass? Predict; the solution computes it.
 #
 # * `"ones"`: every output counts 1, the plain sum
 # * `"random"`: every output has a random weight
@@ -559,10 +495,9 @@ check("1.10", ...)
 # A step of training has five lines, and every model of this project is trained by the same five:
 #
 # 1. forward, to the loss;
-# 2. forget the gradients of the step before (they *add up*: that is what makes forks and shared
-#    weights right, and what makes this line necessary);
+# 2. forget the gradients of the step before (they *add up*, as forks and shared weights need it);
 # 3. backward, from the loss to every weight;
-# 4. and 5. for each weight, $W \leftarrow W - \eta\, dW$, with a small learning rate $\eta$.
+# 4. and 5. for each weight, $W \leftarrow W - \eta\, dW$, with a learning rate $\eta$.
 #
 # The gradient points to where the loss grows fastest, so we go the other way.
 #
@@ -580,9 +515,8 @@ def train_step(model, loss, x, t, lr): ...
 check("1.11", train_step)
 
 # %% [markdown]
-# The package's `SGD` does lines 4 and 5. One pass through all points, thirty at a time in random
-# order, is an **epoch**. Thirty points (a **minibatch**) give a rougher gradient than three
-# hundred, ten times as often.
+# `SGD` does lines 4 and 5. One pass through all points, thirty at a time in random order, is an
+# **epoch**. The thirty are a **minibatch**: a rougher gradient, ten times as often.
 
 
 # %%
@@ -606,10 +540,11 @@ def train(model, epochs, lr=1.0, batch=30):
     return history
 
 
-def network(hidden, seed=0):
+def network(hidden, seed=0, between=None):
     """Affine, sigmoid, affine: 2 inputs, 3 scores."""
     rng = np.random.default_rng(seed)
-    return Sequential(Affine.init(2, hidden, rng), Sigmoid(), Affine.init(hidden, 3, rng))
+    first, last = Affine.init(2, hidden, rng), Affine.init(hidden, 3, rng)
+    return Sequential(first, between or Sigmoid(), last)
 
 
 def share_right(model):
@@ -619,6 +554,7 @@ def share_right(model):
 epochs = 60 if short else 600
 straight = Sequential(Affine.init(2, 3, np.random.default_rng(0)))
 bent = network(hidden=10)
+begin = [float(SoftmaxWithLoss().forward(model.forward(x), t)) for model in (straight, bent)]
 history = {"affine alone": train(straight, epochs), "10 hidden units": train(bent, epochs)}
 for name, model in {"affine alone": straight, "10 hidden units": bent}.items():
     print(f"{name:>15}: loss {history[name][-1]:.3f}, {share_right(model):.1%} right")
@@ -626,36 +562,103 @@ for name, model in {"affine alone": straight, "10 hidden units": bent}.items():
 # %%
 plots.curves(
     {name: (np.arange(1, epochs + 1), losses) for name, losses in history.items()},
-    title=f"After {epochs} epochs: {history['affine alone'][-1]:.2f} nats without a bend, "
-    f"{history['10 hidden units'][-1]:.2f} with ten",
+    title=f"After {epochs} epochs: {history['affine alone'][-1]:.2f} nats with an affine layer "
+    f"alone, {history['10 hidden units'][-1]:.2f} with ten hidden units",
     xlabel="epoch",
     ylabel="training loss (nats a point)",
     levels={"know nothing": np.log(3)},
 )
 
 # %% [markdown]
-# Before the first step both pay about $\log 3$, the price of knowing nothing. The affine layer
-# stops improving almost at once, at 0.74<!--= history["affine alone"][-1] --> nats: it has said all
-# it can say, and its borders are straight lines. The other lingers at the same level for a while,
-# before its bends find the arms, and ends at 0.08<!--= history["10 hidden units"][-1] -->.
+# Before the first step both pay within 0.15 nats of $\log 3$<!--= max(abs(one - np.log(3)) for one
+# in begin) < 0.15 -->, the price of knowing nothing. The affine layer soon stops improving, at
+# 0.7<!--= history["affine alone"][-1] --> nats, since its borders are straight lines. The other
+# stays near that level for some fifty epochs<!--= history["10 hidden units"][40] > 0.6 -->, until
+# its half-planes have turned to the arms, and ends at 0.1<!--= history["10 hidden units"][-1] -->.
+# The grey lines in the next figure are those of its ten half-planes.
 
 # %%
-title = f"An affine layer draws straight borders: {share_right(straight):.0%} right"
-figures.decision_regions(straight.forward, x, t, title=title)
-
-# %%
-title = f"Ten bends follow the arms: {share_right(bent):.0%} right"
-figures.decision_regions(bent.forward, x, t, title=title)
+title = f"Ten half-planes together follow the arms: {share_right(bent):.0%} right"
+figure = figures.decision_regions(bent.forward, x, t, title=title)
+figure.axes[0].autoscale(False)
+for (w1, w2), b in zip(bent.layers[0].W.value.T, bent.layers[0].b.value):
+    foot = -b / (w1**2 + w2**2)  # the point of the line that is nearest to the origin
+    figure.axes[0].axline((foot * w1, foot * w2), slope=-w1 / w2, color="0.35", lw=0.8, ls="--")
+figure
 
 # %% [markdown]
-# These are points the network was trained on. Whether it has understood the arms or learnt the
-# points by heart is another question; for text it is the main one, and lesson 5 begins with it.
+# Behind the hidden layer there is only an affine layer, so in the space of the ten hidden numbers
+# the borders are straight. Three scores have two differences, which depend on a plane of this
+# space alone. In this plane the hidden layer has unrolled the spiral:
+
+# %%
+last = bent.layers[2]
+U, S, Vt = np.linalg.svd(last.W.value - last.W.value.mean(axis=1, keepdims=True))
+plane, to_scores = U[:, :2] * S[:2], Vt[:2]  # (10, 2), (2, 3)
+seen = bent.layers[1].forward(bent.layers[0].forward(x)) @ plane  # (300, 2)
+title = "What the last layer sees has straight borders"
+figure = figures.decision_regions(lambda z: z @ to_scores + last.b.value, seen, t, title=title)
+figure.axes[0].set(xlabel="first direction of the hidden numbers", ylabel="second direction")
+figure
+
+# %% [markdown]
+# ### The start and the learning rate
+#
+# Why begin with random weights, and how large? The package draws $W$ from $\pm 1/\sqrt{D}$, so
+# that a sum of $D$ terms is about 1 in size. Here the start is multiplied by some factors, and
+# then the learning rate is varied, with three seeds each and 100 epochs.
+
+# %%
+ends = {}
+for scale, rate in [(k, 1) for k in (0, 0.1, 1, 10, 1000)] + [(1, k) for k in (0.01, 0.1, 3, 30)]:
+    models = [network(10, seed) for seed in range(3)]
+    for parameter in [parameter for model in models for parameter in model.parameters()]:
+        parameter.value *= scale
+    ends[scale, rate] = [train(model, 10 if short else 100, lr=rate)[-1] for model in models]
+    print(f"start times {scale}, rate {rate}: loss", np.round(ends[scale, rate], 2).tolist())
+
+# %% [markdown]
+# From zero all hidden units have the same gradient at every step and stay equal, so that the ten
+# do the work of one<!--= min(ends[0, 1]) > 1.5 * max(ends[1, 1]) -->. From far too large weights
+# most sigmoids are flat, at 0 or 1, and pass on no gradient<!--= min(ends[1000, 1]) > 1.1 -->. In
+# between a network with one hidden layer forgives much<!--= max(ends[0.1, 1] + ends[10, 1]) < 0.7
+# -->; a deep one does not (lesson 6). With too small a rate the loss hardly falls in the time<!--=
+# min(ends[1, 0.01]) > 1 -->; with too large a one each step overshoots, and the loss ends above
+# $\log 3$, where it began<!--= min(ends[1, 30]) > 1.1 -->.
+#
+# ### Points that it has not seen
+#
+# What matters is how a network does on points that it was not trained on, a **test set**. Here 50
+# hidden units learn from thirty points, and after each epoch they are asked about 300 new ones.
+
+# %%
+x_test, t_test = spiral(n_per_class=100, rng=np.random.default_rng(1985))
+x_all, t_all, x, t = x, t, x[::10], t[::10]
+runs = []  # training and test loss by epoch, three seeds
+for seed in range(3):
+    model, ask, losses = network(50, seed, Tanh()), SoftmaxWithLoss(), []
+    for _ in range(100 if short else 2000):
+        losses.append([*train(model, 1, lr=0.3), float(ask.forward(model.forward(x_test), t_test))])
+    runs.append(np.array(losses))
+x, t = x_all, t_all
+best, end = [run[:, 1].min() for run in runs], [run[-1, 1] for run in runs]
+plots.curves(
+    {name: (np.arange(len(runs[0])), runs[0][:, k]) for k, name in enumerate(["training", "test"])},
+    title=f"Fifty units and thirty points: the test loss rises from {best[0]:.2f} to {end[0]:.2f}",
+    xlabel="epoch",
+    ylabel="loss (nats a point)",
+)
+
+# %% [markdown]
+# The training loss falls on, while the test loss has a lowest point and then rises, with each of
+# the three seeds<!--= all(1.1 * b < e for b, e in zip(best, end)) -->: the network learns its
+# thirty points by heart. This is **overfitting**. When to stop, and how large a network should be,
+# one chooses on a third set, for **validation**, since a test set cannot judge what was chosen on
+# it.
 #
 # ## 7 Your layers, plugged together
 #
-# Last of all, your own classes instead of the package's. They have `W`, `dW`, and so on, and no
-# `Sequential`: the chain is written out. Once 1.5, 1.6 and 1.7 are right this cell trains the same
-# network with the same first weights, and ends with the same loss.
+# Once 1.5, 1.6 and 1.7 are right, your classes train to the same loss from the same first weights.
 
 
 # %%
@@ -685,15 +688,14 @@ print(f"the package {history['10 hidden units'][-1]:.4f}")
 # %% [markdown]
 # ## What to read next
 #
-# * **In this project**: `deepnlp/layers/dense.py`, `activations.py` and `losses.py` are the layers
-#   of this lesson as the package has them, a page each. `docs/notation.md` lists every letter and
-#   shape. `chapters/ch01_layers_by_hand/` runs the spiral at full size, compares seven optimizers
-#   on it, and checks the gradient of every layer there is.
+# * **In this project**: `deepnlp/layers/dense.py`, `activations.py` and `losses.py` have the
+#   layers of this lesson, `docs/notation.md` every letter and shape.
+#   `chapters/ch01_layers_by_hand/` runs the spiral at full size and compares seven optimizers on
+#   it.
 # * **On the chain rule**: Rumelhart, Hinton and Williams, *Learning representations by
-#   back-propagating errors* (1986), four pages that can still be read. Baydin, Pearlmutter, Radul
-#   and Siskind, *Automatic differentiation in machine learning: a survey* (2018), for where this
-#   rule stands among other ways to differentiate a program.
+#   back-propagating errors* (1986). Baydin, Pearlmutter, Radul and Siskind, *Automatic
+#   differentiation in machine learning: a survey* (2018).
 # * **On the complex step**: Squire and Trapp, *Using complex variables to estimate derivatives of
 #   real functions* (1998), two pages.
-# * **Next here**: lesson 5, where the same weights are used at every step of a text, and the fork
-#   rule of exercise 1.8 becomes backpropagation through time.
+# * **Next here**: lesson 2, in which words become vectors by counting, without any training;
+#   lesson 3 then trains the network of this lesson to predict words.

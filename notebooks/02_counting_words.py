@@ -1,35 +1,23 @@
-# ---
-# jupyter:
-#   jupytext:
-#     formats: ipynb,py:percent
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # Lesson 2 · Counting words
 #
 # **The question.** To a program a word is an entry of a list: *cat* is number 1 and *dog* is
-# number 4. Nothing in these numbers says that a cat is more like a dog than like a cup of tea.
-# How can a program find that out, from nothing but text?
+# number 4. Nothing in these numbers says that a cat is more like a dog than like a cup of tea. How
+# can a program find that out, from nothing but text?
 #
-# The idea is seventy years old. Words that occur in the same contexts tend to have similar
-# meanings; this is the **distributional hypothesis** (Harris 1954). "You shall know a word by the
-# company it keeps", wrote Firth in 1957. In this lesson you take it literally. You count the
-# company of each word in a table, improve the table in two steps, and end with a short vector for
-# each of the 10,000 words of a newspaper corpus. After every step we ask for the words nearest to
-# a few others, and in section 7 human judgements say how much each step has gained.
+# One could ask a dictionary made by hand. WordNet (Miller 1995) lists synonyms and kinds of
+# things, but it takes years to make, lacks new words, and does not say how alike two words are.
+# The idea of this lesson is seventy years old. Words that occur in the same contexts tend to have
+# similar meanings; this is the **distributional hypothesis** (Harris 1954). "You shall know a word
+# by the company it keeps", wrote Firth in 1957. You count the company of each word in a table,
+# improve the table in two steps, and end with a short vector for each of the 10,000 words of a
+# newspaper corpus. After every step we ask for the words nearest to a few others, and in section 7
+# human judgements say how much each step has gained.
 #
 # You need matrix products, logarithms and a little NumPy. Lesson 1 is not needed.
 #
-# *Time.* To read and work: 90 minutes. To run from top to bottom: half a minute on one core; with
-# the environment variable `DEEPNLP_LESSON=short` a few seconds. To build it with its outputs:
-# `python -m notebooks.build 02`.
+# *Time.* To read: 80 minutes; with all nine exercises, about two and a half hours. To run: a
+# minute on one core, or a few seconds with `DEEPNLP_LESSON=short`.
 
 # %%
 from functools import partial
@@ -50,8 +38,8 @@ short = short_form()
 # %% [markdown]
 # ## 1 A text as numbers
 #
-# A **corpus** is a collection of text. The first one here has twelve sentences, so that every table
-# fits on the screen; the newspaper comes in section 6.
+# A **corpus** is a collection of text. The first one here has twelve sentences, so that every
+# table fits on the screen; the newspaper comes in section 6.
 
 # %%
 text = """
@@ -119,8 +107,8 @@ figures.moving_window(
 #
 # $$ C_{ij} = \sum_t \sum_{1 \le |k| \le m} [w_t = i]\,[w_{t+k} = j]. $$
 #
-# The square bracket is 1 if what it says is true, otherwise 0. A pair of places counts twice:
-# once in the row of the left word and once in the row of the right one. So $C$ is symmetric.
+# The square bracket is 1 if what it says is true, otherwise 0. A pair of places counts twice: once
+# in the row of the left word and once in the row of the right one. So $C$ is symmetric.
 #
 # ### Exercise 2.2 ★★ Counting within a window
 #
@@ -135,8 +123,8 @@ check("2.2", count)
 
 
 # %% [markdown]
-# The counts of a corpus are the sum over its sentences. The package's `cooccurrence` gives a matrix
-# that stores only what is not zero (section 6); `toarray` makes an ordinary one of it.
+# The counts of a corpus are the sum over its sentences. The package's `cooccurrence` gives a
+# matrix that stores only what is not zero (section 6); `toarray` makes an ordinary one of it.
 
 # %%
 C = sum(cooccurrence(ids, V, window=2).toarray() for ids in lines).astype(float)
@@ -147,7 +135,9 @@ figures.word_table(
 # %% [markdown]
 # Read a few rows. The *cat* and the *dog* are both seen with *chases*, *eats* and *sees*; the
 # *king* and the *queen* with *drinks* and *reads*. Also note the first row and column: *the*
-# stands near nearly everything.
+# stands near 11<!--= (C[0] > 0).sum() --> of the 19 other words. (A column may also stand for a
+# document instead of a neighbouring word. With such a table, and weights known as tf-idf, one
+# compares documents; with windows, words.)
 
 # %% [markdown]
 # ## 3 How alike are two rows?
@@ -188,19 +178,18 @@ asked = ["cat", "king", "tea"]
 show_nearest(C, asked)
 
 # %% [markdown]
-# This works: the *dog* is nearest to the *cat*, the *queen* to the *king*, *coffee* to *tea*<!--=
+# The *dog* is nearest to the *cat*, the *queen* to the *king*, *coffee* to *tea*<!--=
 # [WordVectors(vocab, C).neighbours(w, 1)[0][0] for w in asked] == ["dog", "queen", "coffee"] -->.
-# Twelve sentences and a table of counts have told animals from people and people from drinks. But
-# look at the second neighbour of the *king*. The *dog*<!--= WordVectors(vocab,
+# But look at the second neighbour of the *king*. The *dog*<!--= WordVectors(vocab,
 # C).neighbours("king", 2)[1][0] == "dog" --> is there only because both stand beside *the*. A row
 # that has *the* in it has no larger entry, and so these rows point in similar directions.
 #
 # ## 4 How much more often than by chance?
 #
-# That *the* stands near *king* says little, since *the* stands near everything. What counts is
-# how much *more often* two words meet than they would by chance. Let $N = \sum_{ij} C_{ij}$ be
-# the sum of all counts, $C_{i\cdot}$ the sum of row $i$ and $C_{\cdot j}$ that of column $j$. If
-# words were mixed at random, we would expect to see the pair
+# That *the* stands near *king* says little, since *the* stands near so much. What matters is how
+# much *more often* two words meet than they would by chance. Let $N = \sum_{ij} C_{ij}$ be the sum
+# of all counts, $C_{i\cdot}$ the sum of row $i$ and $C_{\cdot j}$ that of column $j$. If words
+# were mixed at random, we would expect to see the pair
 #
 # $$ E_{ij} = \frac{C_{i\cdot}\, C_{\cdot j}}{N} $$
 #
@@ -209,14 +198,15 @@ show_nearest(C, asked)
 # $$ \mathrm{PMI}_{ij} = \log \frac{P(i, j)}{P(i)\, P(j)}
 #    = \log \frac{C_{ij} / N}{(C_{i\cdot} / N)\, (C_{\cdot j} / N)} = \log \frac{C_{ij}}{E_{ij}}. $$
 #
-# It is above 0 for pairs that meet more often than by chance, and below 0 for pairs that meet
-# less often. A pair that never meets has $\log 0$. That a pair was *not* seen in a small text is
-# weak evidence, so everything below 0 is replaced by 0. This is **PPMI**, positive PMI.
+# It is above 0 for pairs that meet more often than by chance, and below 0 for pairs that meet less
+# often. A pair that never meets has $\log 0$. That a pair was *not* seen in a small text is weak
+# evidence, so everything below 0 is replaced by 0. This is **PPMI**, positive PMI.
 #
 # ### Exercise 2.4 ★★ PPMI
 #
 # Return the PPMI of a matrix of counts $C$ $(V, V)$, with the natural logarithm. Where a count is
-# 0, and where a whole row is 0, PPMI is 0.
+# 0, and where a whole row is 0, PPMI is 0. Do not rely on the symmetry of $C$: there are tables
+# with words in rows and something else in columns.
 
 
 # %%
@@ -234,7 +224,7 @@ figures.word_table(
     {"counts C": C[rows], "expected by chance E": E[rows], "PPMI, log C / E": M[rows]},
     [vocab[row] for row in rows],
     vocab,
-    title="PPMI takes off what chance explains: the column of “the” fades",
+    title="PPMI compares the counts with what chance explains: rare words gain most",
 )
 
 # %%
@@ -245,12 +235,11 @@ for a, b in [("king", "queen"), ("king", "dog"), ("cat", "dog")]:
 
 # %% [markdown]
 # The *king* and the *dog* have nearly nothing in common any more: their cosine has fallen to
-# 0.04<!--= WordVectors(vocab, M).similarity("king", "dog") -->. But that of the *cat* and the *dog*
-# has fallen too, from 0.96<!--= WordVectors(vocab, C).similarity("cat", "dog") --> to
+# 0.04<!--= WordVectors(vocab, M).similarity("king", "dog") -->. But that of the *cat* and the
+# *dog* has fallen too, from 0.96<!--= WordVectors(vocab, C).similarity("cat", "dog") --> to
 # 0.39<!--= WordVectors(vocab, M).similarity("cat", "dog") -->. The reason is in the figure: *fish*
-# and *meat*, each seen once, have the largest PPMI of the two
-# rows<!--= [vocab[row.argmax()] for row in M[rows[:2]]] == ["fish", "meat"] -->. PPMI overrates
-# rare words.
+# and *meat*, each seen once, have the largest PPMI of the two rows<!--= [vocab[row.argmax()] for
+# row in M[rows[:2]]] == ["fish", "meat"] -->. PPMI overrates rare words.
 #
 # ### Exercise 2.5 ★ The same text twice
 #
@@ -265,34 +254,38 @@ check("2.5", my_choice)
 # %% [markdown]
 # ## 5 Fewer numbers: the singular value decomposition
 #
-# A row of $M$ has as many numbers as there are words, most of them 0. And it takes words apart
-# that belong together: *cat* is described by *fish* and *dog* by *meat*, two columns that know
-# nothing of each other. Both problems have one answer: keep only the few directions in which the
-# rows differ most.
+# A row of $M$ has as many numbers as there are words, most of them 0. And it treats columns as
+# unrelated that belong together: *cat* is described by *fish* and *dog* by *meat*, so that these
+# two columns do nothing for the likeness of *cat* and *dog*. Both problems have one answer: keep
+# only the few directions in which the rows reach furthest.
 #
-# Take two columns, *reads* and *a*. Each word is a point in a plane. The points do not fill the
-# plane: words with a large number in one column tend to have a large one in the other. One
-# direction, "has to do with reading", says most of what both columns say.
+# Take two columns, *reads* and *a*. Each word is a point in a plane. Axis 1 is the line through
+# the origin to which the points are nearest, with the squares of their distances (dotted) summed;
+# axis 2 is at a right angle to it. Nothing is subtracted first, so the axes pass through the
+# origin and not through the mean of the points. Axis 1, "has to do with reading", says most of
+# what both columns say, and *reads* and *a*, each of which stands beside the other and not beside
+# itself, lie across.
 
 # %%
 two = [vocab.index("reads"), vocab.index("a")]
 seen = {word: tuple(M[i, two]) for i, word in enumerate(vocab) if M[i, two].any()}
-title = "Two columns, one direction: the first axis lies along the points"
+title = "One axis through the origin says most of what two columns say"
 figures.svd_plane(seen, ("PPMI with “reads”", "PPMI with “a”"), title=title)
 
 # %% [markdown]
-# The **singular value decomposition** finds such directions for all columns together. Every
-# matrix can be written as
+# The **singular value decomposition** finds such directions for all columns together. Every matrix
+# can be written as
 #
 # $$ M = U\, \mathrm{diag}(S)\, V^\top, \qquad\text{or}\qquad M = \sum_k S_k\, u_k v_k^\top. $$
 #
-# The rows $v_k^\top$ of $V^\top$ are the new axes, at right angles to each other. $U_{ik} S_k$ is
-# the coordinate of word $i$ on axis $k$. The singular values $S_1 \ge S_2 \ge \dots \ge 0$ say
-# how far the points reach along each axis. If we keep the first $d$ axes and drop the others,
-# what is left is the best approximation of $M$ that has rank $d$ (Eckart and Young 1936).
+# (Here $V$ is a matrix; everywhere else in the lessons it is the number of words.) The rows
+# $v_k^\top$ of $V^\top$ are the new axes, at right angles to each other. $U_{ik} S_k$ is the
+# coordinate of word $i$ on axis $k$. The singular values $S_1 \ge S_2 \ge \dots \ge 0$ say how far
+# the points reach along each axis. If we keep the first $d$ axes and drop the others, what is left
+# is the best approximation of $M$ that has rank $d$ (Eckart and Young 1936).
 
 # %%
-U, S, Vt = np.linalg.svd(M)  # (V, V), (V,), (V, V)
+U, S, Vt = np.linalg.svd(M)  # (20, 20), (20,), (20, 20)
 np.testing.assert_allclose(U * S @ Vt, M, atol=1e-12)
 print("singular values:", S.round(1))
 
@@ -314,31 +307,59 @@ check("2.6", vectors)
 
 
 # %% [markdown]
-# Here are the vectors of our words, with three numbers each, as the package's `svd_vectors` makes
+# Here are the vectors of our words, with five numbers each, as the package's `svd_vectors` makes
 # them. The sign of an axis means nothing; each is turned so that its largest entry is positive.
+#
+# Since $M$ is symmetric there is another way to look at the axes. A vector $x$ that $M$ only
+# multiplies by a number, $M x = \lambda x$, is an **eigenvector**, and $\lambda$ its
+# **eigenvalue**. A symmetric matrix is $M = \sum_k \lambda_k x_k x_k^\top$, with eigenvectors of
+# length 1 at right angles. The axes of its SVD are these $x_k$, and $S_k = |\lambda_k|$. The head
+# of each column has $\lambda_k$.
 
 # %%
-W = svd_vectors(M, 3)
-order = sorted(range(V), key=lambda i: (np.abs(W[i]).argmax(), -np.abs(W[i]).max()))
-axes = ["axis 1", "axis 2", "axis 3"]
-named = [vocab[i] for i in order]
-figures.word_table({"": W[order]}, named, axes, title="Three axes, three topics", cell_width=0.6)
+W = svd_vectors(M, 5)
+axes = U[:, :5]
+eigenvalues = np.sum(axes * (M @ axes), axis=0)  # x^T M x for each axis
+np.testing.assert_allclose(np.abs(eigenvalues), S[:5])
+order = sorted(range(V), key=lambda i: (np.abs(W[i, :3]).argmax(), -np.abs(W[i]).max()))
+heads = [f"{k}: {value:+.1f}".replace("-", "−") for k, value in enumerate(eigenvalues, start=1)]
+title = "Five axes: on the last two the eigenvalue is negative"
+figures.word_table({"": W[order]}, [vocab[i] for i in order], heads, title=title, cell_width=0.6)
 
 # %%
-show_nearest(W, asked)
+for axes_kept in (3, 5):
+    print(f"{axes_kept} axes")
+    show_nearest(svd_vectors(M, axes_kept), asked)
+few, more = (WordVectors(vocab, svd_vectors(M, axes_kept)) for axes_kept in (3, 5))
+for a, b in [("fish", "mouse"), ("cat", "fish"), ("king", "tea")]:
+    every = WordVectors(vocab, M).similarity(a, b)
+    print(f"{a} and {b}: {every:.2f} by PPMI, {few.similarity(a, b):.2f} with three axes, "
+          f"{more.similarity(a, b):.2f} with five")  # fmt: skip
 
 # %% [markdown]
-# The axes are topics. Axis 1 is about reading, axis 2 about animals, axis 3 about drinking; the
-# king and the queen take part in two of them. The words *fish* and *meat*, which never share a
-# neighbour except *eats*, are now close to each other, because the SVD has noticed that *cat* and
-# *dog* are used alike.
+# The first three axes add up what stands together. Axis 1 has reading and drinking, axis 2 what
+# animals do, and axis 3 sets drinking against reading: an axis is a direction in which the rows
+# reach far, and need not be one topic. With three axes words become near that were never seen near
+# the same word, such as *fish* and *mouse*: their cosine is 0<!--= WordVectors(vocab,
+# M).similarity("fish", "mouse") --> by PPMI and 0.99<!--= few.similarity("fish", "mouse") --> now.
+# But so do a verb and its object, and the *king* and his *tea*, with 0.95<!--=
+# few.similarity("king", "tea") -->.
+#
+# The next two axes have eigenvalues nearly as large<!--= S[3] > 0.85 * S[2] -->, and negative
+# ones. Where two words lie on the same side of such an axis, $\lambda_k x_{ik} x_{jk}$ is below 0:
+# they are alike and do *not* stand beside each other. On opposite sides it is above 0: they stand
+# beside each other and are not alike. Axis 4 has *book*, *letter*, *king* and *queen* on one side
+# and *a* and *reads* on the other, axis 5 *fish* and *meat* against *eats*. That nouns stand
+# beside verbs is perhaps the most regular thing in this text, and three axes leave it out; with
+# five the *king* is no longer like his *tea*<!--= more.similarity("king", "tea") < 0.6 -->. Lesson
+# 4 meets negative eigenvalues again, in a matrix that was learned.
 #
 # ### Exercise 2.7 ★★★ What was left out
 #
-# How good is the approximation? Measure a matrix by its length,
-# $|M| = \sqrt{\sum_{ij} M_{ij}^2}$. The axes are at right angles, so that lengths add as in
-# Pythagoras' theorem: $|M|^2 = \sum_k S_k^2$. Let $M_d$ be what the first $d$ axes give. Return
-# $|M - M_d| / |M|$, from all singular values `S` and `size`, which is $d$, alone.
+# How good is the approximation? Measure a matrix by its length, $|M| = \sqrt{\sum_{ij} M_{ij}^2}$.
+# The axes are at right angles, so that lengths add as in Pythagoras' theorem:
+# $|M|^2 = \sum_k S_k^2$. Let $M_d$ be what the first $d$ axes give. Return $|M - M_d| / |M|$, from
+# all singular values `S` and `size`, which is $d$, alone.
 
 
 # %%
@@ -353,18 +374,19 @@ share = np.linalg.norm(M - (U[:, :3] * S[:3]) @ Vt[:3]) / np.linalg.norm(M)
 print(f"three axes of {V} leave out {share:.0%} of the length of M")
 
 # %% [markdown]
-# That is a lot, 71 %<!--= share -->. But what is left out are mostly accidents: which word stood
-# beside which in twelve sentences. What all animals have in common is kept.
+# That is a lot, 71 %<!--= share -->: some of it accidents of twelve sentences, some of it, as axes
+# 4 and 5 show, not. The SVD keeps what is *large*; what is useful has to be tried (section 7).
 #
 # ## 6 A newspaper
 #
-# Now the same with a real corpus, the Penn Treebank: sentences from the Wall Street Journal, with a
-# vocabulary of 10,000. A dense matrix of counts would have 100 million entries, nearly all of them
+# Now the same with a real corpus, the Penn Treebank: sentences from the Wall Street Journal, with
+# a vocabulary of 10,000. A dense matrix of counts would have 100 million entries, nearly all of
+# them
 # 0. A **sparse** matrix stores only the others. `cooccurrence`, `ppmi` and `truncated_svd` of
-# `deepnlp.vectors.counting` do what you have written, on sparse matrices. The corpus cannot be
-# shipped with the package (`datasets/README.md` says where to get it). Without it the lesson goes
-# on with `pydocs`, the English inside your Python installation, and finds other words and numbers
-# than those in the text.
+#    `deepnlp.vectors.counting` do what you have written, on sparse matrices. The corpus cannot be
+#    shipped with the package (`datasets/README.md` says where to get it). Without it the lesson
+#    goes on with `pydocs`, the English inside your Python installation, and finds other words and
+#    numbers than those in the text.
 
 
 # %%
@@ -388,10 +410,11 @@ U, S, _ = truncated_svd(M, most)
 print(f"{C.nnz:,} of {len(words) ** 2:,} pairs were seen, {M.nnz:,} more often than by chance")
 
 # %% [markdown]
-# Here are all neighbours of one word, *stock*. To the right is how often chance would bring a
-# word there, upwards how often it came. The height above the diagonal is PMI. The most frequent
-# words, such as *the* and *in*, lie near the diagonal: they are there by chance. PMI is largest
-# for words that were seen a few times.
+# Here are all neighbours of one word, *stock*. To the right is how often chance would bring a word
+# there, upwards how often it came. The height above the diagonal is PMI. The most frequent words,
+# such as *the*, *in* and *N* (which stands for any number), lie near the diagonal, and the grey
+# ones below it came less often than by chance. PMI is largest for words that were seen a few
+# times.
 
 # %%
 i = corpus.vocab.id("stock" if "stock" in corpus.vocab else "file")
@@ -434,13 +457,15 @@ for word in [word for word in asked if word in corpus.vocab][:6]:
         print(f"{name:>9}: {', '.join(nearest(R, word))}")
 
 # %% [markdown]
-# Counts do well where all neighbours are frequent: *you* is used like *we* and *i*. The
-# neighbours that they give to *car* are merely frequent themselves. PPMI finds words of the same
-# subject. In the vectors of the SVD, words can be near that were never seen near the same word,
-# as *fish* and *meat* above.
+# Counts do well where all neighbours are frequent: *you* is used like *we* and *i*. The neighbours
+# that they give to *car* are merely frequent themselves. PPMI finds words of the same subject. In
+# the vectors of the SVD, words can be near that were never seen near the same word, as *fish* and
+# *mouse* above.
 #
 # Not everything is sensible. A newspaper about the stock market seldom writes of a *dog*, and the
-# vector of a word cannot be better than the text in which it was seen.
+# vector of a word cannot be better than the text in which it was seen. And a word with several
+# **senses** has one vector for all of them, in which the more frequent sense weighs more; lesson 4
+# has an example.
 #
 # ### The axes
 #
@@ -448,13 +473,15 @@ for word in [word for word in asked if word in corpus.vocab][:6]:
 # both sides.
 
 # %%
-figures.axis_words(words, U, range(7), title="Frequency first, then what a newspaper is about")
+for k in range(7):
+    by_place = np.argsort(U[:, k], kind="stable")
+    low, high = (" ".join(words[i] for i in some) for some in (by_place[:6], by_place[:-7:-1]))
+    print(f"axis {k + 1}: {low}  |  {high}")
 
 # %% [markdown]
 # On axis 1 nearly all words lie on one side, the widely used ones furthest out, and axis 2 is
 # about common words too. The others have two ends: talk against company names, prices against
-# people, and so on. Few have a simple name. The axes are those in which the rows differ most;
-# nobody has asked them to mean something.
+# people, and so on. Few have a simple name, since an axis is chosen for its length alone.
 #
 # Words of one kind lie together in the 100 dimensions. Some of that survives in a picture with
 # two:
@@ -478,12 +505,12 @@ plots.embeddings(
 # %% [markdown]
 # ## 7 How good are the vectors?
 #
-# Neighbours show what vectors can do, but not which vectors are better. For that we need a
-# number. MEN (Bruni, Tran and Baroni 2014) is a list of 3,000 pairs of words that people have
-# rated: *sun* and *sunlight* are much alike, *bakery* and *zebra* are not. Good vectors put the
-# pairs into the same order. So we compare ranks: **Spearman's rho** is the correlation of the
-# ranks of the cosines with the ranks of the ratings. It is 1 for the same order, 0 for no
-# relation, -1 for the opposite order.
+# Neighbours show what vectors can do, but not which vectors are better. For that we need a number.
+# MEN (Bruni, Tran and Baroni 2014) is a list of 3,000 pairs of words that people have rated by how
+# much they have to do with each other: *sun* and *sunlight* much, *bakery* and *zebra* little.
+# Good vectors put the pairs into the same order. So we compare ranks: **Spearman's rho** is the
+# correlation of the ranks of the cosines with the ranks of the ratings. It is 1 for the same
+# order, 0 for no relation, -1 for the opposite order.
 #
 # ### Exercise 2.8 ★★ Do the ranks agree?
 #
@@ -499,57 +526,108 @@ def spearman(x, y): ...
 check("2.8", spearman)
 
 
+# %% [markdown]
+# The pairs of a list are a sample, and with other pairs the number would have been another. By how
+# much? Draw pairs from the list at random, as many as it has and *with replacement*, compute
+# $\rho$ again, and do so some hundred times. The middle 95 % of the results are an **interval**
+# for $\rho$ (this is the bootstrap, Efron 1979). To compare two sets of vectors, take the
+# difference of their $\rho$ on the same drawn pairs each time. If its interval includes 0, these
+# pairs do not tell which of the two is better.
+
+
 # %%
-def rho(R, pairs):
-    """Spearman's rho of the pairs with both words in the vocabulary, and how many these are."""
+def rated(R, pairs):
+    """The cosine and the rating of each pair with both words in the vocabulary, (2, n)."""
     known = [(a, b, rating) for a, b, rating in pairs if a in corpus.vocab and b in corpus.vocab]
     if len(known) < 2:
-        return float("nan"), len(known)
+        return np.zeros((2, 0))
     a, b = (R[[corpus.vocab.id(row[k]) for row in known]] for k in (0, 1))
-    cosines = np.asarray((a * b).sum(axis=1))
-    return spearmanr(cosines, [row[2] for row in known]).statistic, len(known)
+    return np.array([np.asarray((a * b).sum(axis=1)), [row[2] for row in known]])
+
+
+def rho(R, pairs):
+    """Spearman's rho; not a number without pairs."""
+    cosines, ratings = rated(R, pairs)
+    return spearmanr(cosines, ratings).statistic if len(ratings) else float("nan")
+
+
+def gain(first, second, pairs, times=300):
+    """By how much the second's rho is larger: the difference, and its 95 % interval."""
+    (x, ratings), (y, _) = rated(first, pairs), rated(second, pairs)
+    drawn = np.random.default_rng(0).integers(max(1, len(x)), size=(times if len(x) else 0, len(x)))
+    found = [spearmanr(y[k], ratings[k])[0] - spearmanr(x[k], ratings[k])[0] for k in drawn]
+    return rho(second, pairs) - rho(first, pairs), *np.percentile(found or [np.nan], [2.5, 97.5])
 
 
 sets = [load_or(load_similarity, name, lambda: WordPairs("none", ())) for name in ("men", "simlex")]
-rhos = {}
-for pairs in sets:
-    for name, R in steps.items():
-        rhos[pairs.name, name], known = rho(R, pairs.pairs)
-        if known:
-            print(
-                f"{pairs.name:>7} {name:>6}: rho {rhos[pairs.name, name]:.2f}, "
-                f"{known} of {len(pairs.pairs)} pairs"
-            )
+rhos, gains = {}, {}
+for name, pairs in zip(("MEN", "SimLex"), (one.pairs for one in sets)):
+    for step, R in steps.items():
+        rhos[name, step] = rho(R, pairs)
+        print(f"{name:>6} {step:>6}: rho {rhos[name, step]:.2f}", end="")
+        print(f", {rated(R, pairs).shape[1]} of {len(pairs)} pairs")
+    for a, b in (("counts", "PPMI"), ("PPMI", "SVD")):
+        gains[name, b] = gain(steps[a], steps[b], pairs)
+        print(f"{name:>6}: {b} less {a} " + "{:+.3f} ({:+.3f} to {:+.3f})".format(*gains[name, b]))
 
 # %% [markdown]
-# Each step has made the order better, on both sets: PPMI is better than counts, and the SVD is
-# better than PPMI<!--= bool(np.all(np.diff(np.reshape([*rhos.values()], (-1, 3))) > 0)) -->; on MEN
-# rho rises from 0.07<!--= [*rhos.values()][0] --> to 0.24<!--= [*rhos.values()][1] --> and
-# 0.36<!--= [*rhos.values()][2] -->. The **coverage** belongs to every such number. Of the 3,000
-# <!--= len(sets[0].pairs) --> pairs of MEN only 1,048<!--= rho(steps["SVD"], sets[0].pairs)[1] -->
-# count: the others have a word that this corpus does not know.
+# On MEN each step has made the order better<!--= gains["MEN", "PPMI"][1] > 0 < gains["MEN",
+# "SVD"][1] -->: $\rho$ rises from 0.07<!--= rhos["MEN", "counts"] --> to 0.24<!--= rhos["MEN",
+# "PPMI"] --> and 0.36<!--= rhos["MEN", "SVD"] -->. On SimLex PPMI is better than counts<!--=
+# gains["SimLex",
+# "PPMI"][1] > 0 -->, while the gain of the SVD is within chance<!--= gains["SimLex", "SVD"][1] < 0
+# < gains["SimLex", "SVD"][2] -->. The **coverage** belongs to every such number. Of the 3,000<!--=
+# len(sets[0].pairs) --> pairs of MEN only 1,048<!--= rated(W, sets[0].pairs).shape[1] --> count:
+# the others have a word that this corpus does not know.
 #
-# SimLex (Hill, Reichart and Korhonen 2015) asks for something harder. *coffee* and *cup* have
-# much to do with each other but are not alike, and such pairs get a low rating there. Words in
-# the same company may be either, so vectors from windows do less well, those of word2vec too.
+# ### Related or similar?
 #
-# How many axes should one keep? With too few, different words fall together; with too many, the
-# accidents come back.
+# MEN rates **relatedness**. SimLex (Hill, Reichart and Korhonen 2015) rates **similarity**:
+# *coffee* and *cup* have much to do with each other but are different things, and such pairs get a
+# low rating there. Words that share their company may be either. Which of the two a table tells
+# more of depends on its window. Next to a word stand those that fit its grammar, and words with
+# the same close neighbours can replace each other; further away stand words of the same subject.
+
+# %%
+windows = {}
+for window in (1, 10):
+    wide = cooccurrence(train, len(words), window=window, sentence_end=corpus.vocab.eos_id)
+    windows[window] = of_length_one(svd_vectors(ppmi(wide), 40 if short else 100))
+    for word in [word for word in ("car", "court", "file") if word in corpus.vocab][:2]:
+        print(f"window {window:>2}, {word}: {', '.join(nearest(windows[window], word, 6))}")
+for name, one in zip(("MEN", "SimLex"), sets):
+    gains[name, "window"] = gain(windows[1], windows[10], one.pairs)
+    print(
+        f"{name:>6}: window 10 less 1 {{:+.3f}} ({{:+.3f}} to {{:+.3f}})".format(
+            *gains[name, "window"]
+        )
+    )
+
+# %% [markdown]
+# The wide window is far better on MEN<!--= gains["MEN", "window"][1] > 0.1 -->; on SimLex the two
+# cannot be told apart<!--= gains["SimLex", "window"][1] < 0 < gains["SimLex", "window"][2] -->.
+#
+# ### How many axes?
+#
+# With too few axes different words fall together. Whoever tries many settings and reports the best
+# reports luck as well, so we choose on one half of MEN and judge on the other.
 
 # %%
 sizes = [size for size in (2, 5, 10, 20, 50, 100, 200, 300) if size <= most]
-by_power = {
-    name: [rho(of_length_one(U[:, :d] * S[:d] ** power), sets[0].pairs)[0] for d in sizes]
-    for name, power in {"$U$": 0, "$U S^{1/2}$": 0.5, "$U S$": 1}.items()
-}
-of_ppmi, _ = rho(steps["PPMI"], sets[0].pairs)
-best, d = max((value, d) for values in by_power.values() for value, d in zip(values, sizes))
+powers = {"$U$": 0, "$U S^{1/2}$": 0.5, "$U S$": 1}
+choose, judge = sets[0].pairs[::2], sets[0].pairs[1::2]
+vectors_of = {(n, d): of_length_one(U[:, :d] * S[:d] ** powers[n]) for n in powers for d in sizes}
+chosen = {which: rho(R, choose) for which, R in vectors_of.items()}
+best = max(chosen, key=chosen.get)
+gains["best"] = gain(steps["SVD"], vectors_of[best], judge)
+print(f"best on one half: {best[0]}, {best[1]} axes; on the other half it is better than "
+      "$U S^{{1/2}}$ with 100 by {:+.3f} ({:+.3f} to {:+.3f})".format(*gains["best"]))  # fmt: skip
 figure = plots.curves(
-    {name: (sizes, values) for name, values in by_power.items()},
-    title=f"MEN: {d} axes reach {best:.2f}, all {len(words):,} columns of PPMI {of_ppmi:.2f}",
+    {name: (sizes, [chosen[name, d] for d in sizes]) for name in powers},
+    title="Half of MEN: from 50 axes on, the power matters more than their number",
     xlabel="axes kept, $d$",
     ylabel="Spearman's rho",
-    levels={"PPMI": of_ppmi},
+    levels={"PPMI, all columns": rho(steps["PPMI"], choose)},
     logx=True,
 )
 figure if sets[0].pairs else None
@@ -577,9 +655,9 @@ check("2.9", analogy)
 
 
 # %% [markdown]
-# The package has the same in `WordVectors`, words with a vector each, and in
-# `evaluate_analogies`, which asks the 19,544 questions of the Google analogy set (Mikolov et al.
-# 2013), section by section.
+# The package has the same in `WordVectors`, words with a vector each, and in `evaluate_analogies`,
+# which asks the 19,544 questions of the Google analogy set (Mikolov et al. 2013), section by
+# section.
 
 # %%
 questions = load_or(load_analogies, "google", lambda: Analogies("none", {}))
@@ -591,21 +669,21 @@ for part in [*scores.sections, scores.total]:
 
 # %% [markdown]
 # These are few right answers, 4.7 %<!--= scores.total.accuracy --> in all, though a guess among
-# 10,000 words would be right once in 10,000.
-# Best known is what newspapers write about, nationalities and capitals. For this test a corpus of
-# a million words is very small. Lesson 4 asks the same of vectors that are learned.
+# 10,000 words would be right once in 10,000. Nationalities and capitals, of which newspapers
+# write, are known best. For this test a corpus of a million words is very small; with WikiText-2,
+# twice as long, the same method has 10.9 % (`docs/results/counting-and-word2vec.md`).
 #
 # ## 8 What counting leaves to do
 #
-# You have counted, taken off what chance explains, and kept the directions in which words differ
-# most. Each step was arithmetic; nothing was learned. This leaves something to wish for. The
-# table is made of the whole text at once: with one new sentence, everything is computed again.
-# And the steps were *chosen*. Why a logarithm, why a root? One would rather say what vectors are
-# for, and let the text decide.
+# You have counted, taken off what chance explains, and kept the directions in which the rows reach
+# furthest. Each step was arithmetic, and nothing was learned. Two things are unsatisfactory. The
+# table is made of the whole text at once, so that with one new sentence everything is computed
+# again. And the logarithm, the root and the number of axes were *chosen*; one would rather say
+# what the vectors are for, and let the text decide.
 #
-# Lesson 3 does that. It trains vectors by gradient to predict a word from its neighbours, and
-# they turn out to be close to what you have built: skip-gram with $k$ negative samples factorises
-# the matrix $\mathrm{PMI} - \log k$ (Levy and Goldberg 2014).
+# Lesson 3 does that. It trains vectors by gradient to predict a word from its neighbours, and they
+# turn out to be close to what you have built: with enough dimensions, skip-gram with $K$ negative
+# samples factorises the matrix $\mathrm{PMI} - \log K$ (Levy and Goldberg 2014).
 #
 # ## What to read next
 #

@@ -1,16 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     formats: ipynb,py:percent
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # Lesson 3 · word2vec: predicting instead of counting
 #
@@ -19,9 +6,9 @@
 # without a table of counts?
 #
 # It can, with the network of lesson 1. You take a word out of the text and let two affine layers
-# guess it from the words around it. Nobody is interested in the guesses. What the network needs
-# for them are rows of numbers in its first weight matrix, one row for each word, and words that
-# are used alike get similar rows.
+# guess it from the words around it. The guesses themselves are not what we want. To make them, the
+# network needs a row of numbers for each word in its first weight matrix, and words that are used
+# alike get similar rows.
 #
 # In this lesson you build both models of word2vec, CBOW and skip-gram (Mikolov et al. 2013), with
 # the full softmax, train them on a text small enough to know by heart, and find out what their
@@ -29,9 +16,8 @@
 #
 # You need lesson 1 (affine layer, softmax with loss, a step of training). Lesson 2 helps.
 #
-# *Time.* To read and work: 80 minutes. To run from top to bottom: less than half a minute, or a
-# few seconds with `DEEPNLP_LESSON=short`. To build it with its outputs:
-# `python -m notebooks.build 03`.
+# *Time.* To read: 80 minutes; with all eight exercises, about two and a half hours. To run: a
+# minute on one core, or a few seconds with `DEEPNLP_LESSON=short`.
 
 # %%
 import time
@@ -181,8 +167,8 @@ check("3.2", bag_of_words)
 #    L = -\frac{1}{N} \sum_n \log \mathrm{softmax}(s_n)_{t_n}. $$
 #
 # This is the network of lesson 1 without its sigmoid and its biases. Forward and backward are
-# already written. (In the drawing $E$ is $W_1$, $W$ is $W_2$ and $h$ is $a_1$. A one-hot vector is
-# a row of the unit matrix, so its bags of words are means of looked-up rows as well.)
+# already written. (A one-hot vector is a row of the unit matrix, so the bags of words are means of
+# looked-up rows as well.)
 
 # %%
 x = Embedding(np.eye(V)).forward(contexts).mean(axis=1)  # (N, V)
@@ -195,9 +181,9 @@ def two_matrices(D, seed=0):
     return Sequential(Affine(E), Affine(W))
 
 
-computation_graph(
-    two_matrices(D=2), x[:50], targets=targets[:50], title="CBOW: two matrix products and a softmax"
-)
+title = "CBOW: two matrix products and a softmax"
+letters = {"W_1": "E", "W_2": "W", "a_1": "h"}
+computation_graph(two_matrices(D=2), x[:50], targets=targets[:50], title=title, names=letters)
 
 # %% [markdown]
 # ### Exercise 3.3 ★ Two matrices or one?
@@ -311,17 +297,16 @@ curves(
 
 # %% [markdown]
 # The upper level is the loss of a model that knows nothing, $\log V$. The lower one is the loss of
-# a model that knows how frequent each word is and ignores the context. A loss of zero is out of
-# reach, since nothing in *the ____ eats the* tells king from queen.
+# a model that knows how frequent each word is and ignores the context, the entropy of the
+# frequencies (lesson 1). A loss of zero is out of reach, since nothing in *the ____ eats the*
+# tells king from queen.
 #
 # Here is where the vectors went. All begin near the origin, as 0.1 times a random number.
 
 # %%
-shown = {kind: KINDS[kind] for kind in ("people", "animals", "food")}
-shown["verbs"] = [*KINDS["for food"], *KINDS["for animals"], *KINDS["of animals"]]
-shown["time"], shown["rest"] = KINDS["time"], [*KINDS["article"], "."]
+shown = [kind for kind in KINDS if kind not in ("time", "article")]  # three of the six are verbs
 vector_paths(
-    shown,
+    {kind: KINDS[kind] for kind in shown},
     {word: kept[:, id_of[word]] for word in words},
     title="Words of a kind leave the origin together",
 )
@@ -331,8 +316,8 @@ vector_paths(
 # compares their vectors. But they fill the same gaps and are surrounded by the same words, so at
 # nearly every step they are pulled in the same direction.
 #
-# In $D = 8$ we cannot look, but we can ask for neighbours. Similarity is the cosine of the angle,
-# as in lesson 2:
+# Vectors of $D = 8$ cannot be drawn like this, but we can ask for neighbours. Similarity is the
+# cosine of the angle, as in lesson 2:
 
 
 # %%
@@ -350,7 +335,7 @@ for word in ("king", "cat", "bread", "eats", "today"):
 # %% [markdown]
 # ## 5 Skip-gram: the other direction
 #
-# **Skip-gram** turns the arrows round. From the centre it predicts each word of the context:
+# **Skip-gram** goes the other way. From the centre it predicts each word of the context:
 
 # %%
 notes = [f"{text[k]}: {', '.join(text[k + j] for j in (-2, -1, 1, 2))}" for k in (2, 3, 4)]
@@ -380,9 +365,9 @@ check("3.5", skipgram_ds)
 
 
 # %% [markdown]
-# So each step pulls the probability of a word towards its share in the context, that is towards the
-# bag of words of exercise 3.2; section 6 follows this up. For training we make a loss layer that
-# uses a row of scores $C$ times. Its input is the one-hot vector of the centre.
+# So each step pulls the probability of a word towards its share in the context, that is towards
+# the bag of words of exercise 3.2; section 6 follows this up. For training we make a loss layer
+# that uses a row of scores $C$ times. Its input is the one-hot vector of the centre.
 
 
 # %%
@@ -428,16 +413,22 @@ def purity(vectors):
     return np.mean(shares)
 
 
-for name, trained in {"CBOW": model, "skip-gram": skipgram}.items():
-    E, W = (layer.W.value for layer in trained.layers)
-    sides = {"E": E, "W transposed": W.T, "the sum of both": E + W.T}
-    print(f"{name:>9}:", ", ".join(f"{side} {purity(v):.0%}" for side, v in sides.items()))
+pure = {}
+for seed in range(1 if short else 3):
+    other = two_matrices(D=8, seed=seed) if seed else skipgram
+    if seed:
+        train(other, SkipGramLoss(), np.eye(V)[targets], contexts, epochs)
+    A, B = (layer.W.value for layer in other.layers)
+    pure[seed] = {"E": purity(A), "W transposed": purity(B.T), "their sum": purity(A + B.T)}
+    print(f"seed {seed}:", ", ".join(f"{side} {share:.0%}" for side, share in pure[seed].items()))
+E, W = (layer.W.value for layer in skipgram.layers)
 
 # %% [markdown]
-# Both matrices group the words of this text; their sum does so less
-# well<!--= purity(E + W.T) < min(purity(E), purity(W.T)) -->. A row of $E$ and a
-# column of $W$ lie in the same space of $D$ numbers, but they say different things. Compare *king*
-# with all words in three ways, with skip-gram's matrices:
+# Both matrices group the words of this text<!--= min(p["E"] for p in pure.values()) > 0.7 -->, and
+# which side, or their sum, does so best depends on the seed. On larger texts the sum is often a
+# little better than $E$, and GloVe publishes the sum (lesson 4). A row of $E$ and a column of $W$
+# lie in the same space of $D$ numbers, but they say different things. Compare *king* with all
+# words in three ways, with skip-gram's matrices:
 
 # %%
 k = id_of["king"]
@@ -488,10 +479,10 @@ check("3.7", log_likelihood)
 # ### Back to counting
 #
 # Skip-gram's sum goes over all pairs of a centre $i$ and a context word $j$. Equal pairs have
-# equal terms. So collect them: with $N_{ij}$ for the number of times that $j$ stands near $i$, the
-# table of lesson 2,
+# equal terms. So collect them: with $N_{ij}$ for the number of times that $j$ stands near $i$ (the
+# table $C$ of lesson 2; here $C$ is the size of a context),
 #
-# $$ L = -\frac{1}{N} \sum_{ij} N_{ij} \log p(j \mid i), \qquad N = \sum_{ij} N_{ij}. $$
+# $$ L = -\sum_{ij} N_{ij} \log p(j \mid i) \Big/ \sum_{ij} N_{ij}. $$
 #
 # Skip-gram sees the text only through the counts. For a fixed $i$ the best $p(j \mid i)$ is the
 # one that was observed, $N_{ij} / N_i$ with $N_i = \sum_j N_{ij}$ (that is where "guess minus
@@ -555,14 +546,15 @@ for name, p in {"counted": P, "D = 2": fitted[2][0], "D = 8": fitted[8][0]}.item
     print(f"near cat, {name}: {near}")
 
 # %% [markdown]
-# So predicting is a way of counting. What a wide skip-gram learns is
+# So predicting is a way of counting. What a wide skip-gram approaches is
 # $e_i \cdot w_j = \log p(j \mid i) + c_i$, with any constant $c_i$ for each centre. Subtract
 # $\log p(j)$ on both sides and the right one holds the pointwise mutual information
-# $\log \frac{p(j \mid i)}{p(j)}$ that lesson 2 computed from the table. A narrow skip-gram is an
-# approximation of that matrix with rank $D$, like the truncated SVD; it weighs errors differently,
-# by how often a pair occurs. (Levy and Goldberg 2014 show the same for the loss of lesson 4.) What
-# speaks for the network is that it never builds the table of $V^2$ counts, and can be trained
-# while the text is read.
+# $\log \frac{p(j \mid i)}{p(j)}$ that lesson 2 computed from the table. For a pair that never
+# occurs this is $-\infty$, which no product reaches: such scores fall as long as one trains, where
+# lesson 2 cut them off at 0. A narrow skip-gram is an approximation of that matrix with rank $D$,
+# like the truncated SVD; it weighs errors differently, by how often a pair occurs. (Levy and
+# Goldberg 2014 show the same for the loss of lesson 4.) What speaks for the network is that it
+# never builds the table of $V^2$ counts, and can be trained while the text is read.
 #
 # ## 7 The price
 #
@@ -615,8 +607,41 @@ curves(
 )
 
 # %% [markdown]
-# The network computes a probability for each word of the vocabulary, although we never look at
-# them. Lesson 4 replaces the choice among $V$ words by a few yes-or-no questions.
+# The network computes a probability for each word of the vocabulary, although only that of the
+# right one enters the loss.
+#
+# ### A tree in place of a list
+#
+# The oldest remedy is the **hierarchical softmax** (Morin and Bengio 2005; Mikolov et al. 2013).
+# Put the words at the leaves of a binary tree. To name a word is to walk from the root to its
+# leaf, with a decision for left or right at each inner node $k$. Each inner node has a vector
+# $w_k$, and
+#
+# $$ P(j \mid \text{context}) = \prod_{k\ \text{on the way to}\ j} \sigma(\pm h \cdot w_k), $$
+#
+# with the sign $+$ for left and $-$ for right. Since $\sigma(s) + \sigma(-s) = 1$ at each node,
+# the probabilities of all leaves sum to 1, without a sum over the vocabulary. A prediction and its
+# gradient touch only the nodes on one way: about $\log_2 V$ of them in a balanced tree, 13<!--=
+# np.log2(10_000) --> for ten thousand words, and fewer on average if frequent words stand near the
+# root, as in a Huffman tree.
+
+# %%
+rng, D = np.random.default_rng(0), 6
+h, nodes = rng.standard_normal(D), rng.standard_normal((7, D))  # 7 inner nodes, 8 leaves
+leaves = []
+for word in range(8):
+    probability, node = 1.0, 0
+    for bit in f"{word:03b}":  # the way to a leaf: 0 for left, 1 for right
+        sign = 1 if bit == "0" else -1
+        probability *= 1 / (1 + np.exp(-sign * h @ nodes[node]))
+        node = 2 * node + (1 if bit == "0" else 2)
+    leaves.append(probability)
+print("eight probabilities of three decisions each:", np.round(leaves, 3), "sum", sum(leaves))
+
+# %% [markdown]
+# The tree keeps a full distribution at a low price, but it has to be built, and words that share a
+# branch share parameters whether or not they are alike. Lesson 4 gives up the distribution and
+# replaces the choice among $V$ words by a few yes-or-no questions.
 #
 # ## What to read next
 #
@@ -624,5 +649,6 @@ curves(
 #   `chapters/ch03_word2vec/`, both models with the full softmax on a real text.
 # * Mikolov, Chen, Corrado and Dean, *Efficient estimation of word representations in vector space*
 #   (2013). Rong, *word2vec parameter learning explained* (2014): all gradients, written out. Levy
-#   and Goldberg, *Neural word embedding as implicit matrix factorization* (2014).
+#   and Goldberg, *Neural word embedding as implicit matrix factorization* (2014). Morin and
+#   Bengio, *Hierarchical probabilistic neural network language model* (2005).
 # * **Next here**: lesson 4, word2vec at speed.

@@ -53,7 +53,7 @@ check("4.3", negative_sampling_solution)
 # %%
 # Solution 4.4
 def noise_solution(counts, power):
-    weights = counts**power
+    weights = np.where(counts > 0, counts**power, 0)  # for the power 0, as 0 ** 0 is 1
     return weights / weights.sum()
 
 

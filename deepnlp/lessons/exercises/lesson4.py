@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations as permutations
 from typing import Any
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 # ruff: noqa: F401  what is only imported is for the expressions
+import tracemalloc
+from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -46,6 +48,15 @@ def forwarded(layer: Any, *inputs: Any) -> Any:
     """The layer itself, after its forward."""
     layer.forward(*inputs)
     return layer
+
+
+def memory(work: Callable[[], Any]) -> int:
+    """The most bytes that some work holds at a time."""
+    tracemalloc.start()
+    work()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
 
 
 def scattered(like: HostArray, ids: HostArray, each: HostArray) -> HostArray:

@@ -64,6 +64,7 @@ from typing import Any
 
 import numpy as np
 
+from deepnlp.gradcheck.causes import INPUT_CHANGED
 from deepnlp.lessons.exercises import names as common
 from deepnlp.lessons.exercises.backward import check_backward, if_ignored
 from deepnlp.lessons.exercises.values import close, compare_choice, compare_values
@@ -111,7 +112,8 @@ def check_table(name: str, answer: Any) -> Verdict:
     steps = [table, *table.get("then", [])]
     mistakes = [entry for step in reversed(steps) for entry in _mistakes(step).items()]
     say = {key: mistake["says"] for key, mistake in mistakes if "says" in mistake}
-    own: Names = {"answer": _given_copies(answer), "verdict": Verdict.right()}
+    changed: list[str] = []
+    own: Names = {"answer": _given_copies(answer, changed), "verdict": Verdict.right()}
     for case in table.get("cases", [""]):
         names = names_of(lesson_of(name)) | own
         _execute(case, names)
@@ -119,6 +121,8 @@ def check_table(name: str, answer: Any) -> Verdict:
             verdict = names["verdict"] = _check_step(step, names, say)
             if not verdict.ok:
                 return verdict
+    if changed:
+        return Verdict.wrong(INPUT_CHANGED, changed[0])
     return Verdict.right(table["says"].format_map(names)) if "says" in table else verdict
 
 
@@ -201,9 +205,20 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _given_copies(answer: Any) -> Any:
-    """The answer, called with copies, so that it cannot change what it is compared with."""
-    return (lambda *given: answer(*_copied(given))) if callable(answer) else answer
+def _given_copies(answer: Any, changed: list[str]) -> Any:
+    """The answer, called with copies, and a sentence in the list where it changes one of these."""
+
+    def called(*given: Any) -> Any:
+        copies = _copied(given)
+        got = answer(*copies)
+        for k, (before, after) in enumerate(zip(given, copies, strict=True), start=1):
+            if isinstance(before, np.ndarray) and not np.array_equal(before, after):
+                changed.append(
+                    f"Right, but argument {k} was changed in place: work on a copy of it."
+                )
+        return got
+
+    return called if callable(answer) and not isinstance(answer, type) else answer
 
 
 def _copied(value: Any) -> Any:

@@ -61,7 +61,7 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
     Parameters
     ----------
     got : str
-        In upper or lower case.
+        In upper or lower case, with or without spaces.
     right : str
         The right option.
     reasons : dict of str to str
@@ -73,8 +73,8 @@ def compare_choice(got: Any, right: str, reasons: Mapping[str, str]) -> Verdict:
     >>> compare_choice("grows", "shrinks", reasons).text
     'It shrinks: each factor is below 1.'
     """
-    options = {option.casefold(): option for option in reasons}
-    text = got.strip().casefold() if isinstance(got, str) else got
+    options = {"".join(option.casefold().split()): option for option in reasons}
+    text = "".join(got.casefold().split()) if isinstance(got, str) else got
     named = ", ".join(map(repr, reasons))
     if is_empty(got) or text == "":
         return Verdict.empty(f"choose one of {named}")

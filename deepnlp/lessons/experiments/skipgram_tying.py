@@ -158,14 +158,23 @@ def _world(config: Config, kind: HostArray, rng: np.random.Generator) -> HostArr
 
 
 def _divergence(joint: HostArray, q: HostArray) -> float:
-    """sum_ij joint_ij log(p(j|i) / q(j|i))."""
-    p = joint / joint.sum(axis=1, keepdims=True)
-    return float(np.sum(joint * np.log(p / q)))
+    """sum_ij joint_ij log(p(j|i) / q(j|i)), over the pairs that occur."""
+    p, there = joint / joint.sum(axis=1, keepdims=True), joint > 0
+    return float(np.sum(joint[there] * np.log(p[there] / q[there])))
+
+
+def distance(config: Config, joint: HostArray, D: int, tie: str) -> float:
+    """The divergence from a table of one's own (V, V), 1 in sum, with vectors of D numbers.
+
+    >>> distance(Config(steps=50), np.array([[0.1, 0.4], [0.4, 0.1]]), 2, "none") < 0.01
+    True
+    """
+    return _divergence(joint, _fit(config, joint, D, tie, np.random.default_rng(config.seed)))
 
 
 def _fit(config: Config, joint: HostArray, D: int, tie: str, rng: np.random.Generator) -> HostArray:
     """The probabilities (V, V) of a skip-gram fitted to all pairs at once."""
-    V = config.words
+    V = len(joint)
     E = Parameter(asarray(0.1 * rng.standard_normal((V, D))), "E")
     W = E if tie != "none" else Parameter(asarray(0.1 * rng.standard_normal((V, D))), "W")
     L = asarray(rng.standard_normal((D, D)) / np.sqrt(D))  # from L = 1 it hardly leaves "tied"

@@ -4,7 +4,7 @@ As in :mod:`deepnlp.plots`, every function returns a ``matplotlib.figure.Figure`
 """
 
 from deepnlp.lessons.figures.arrangements import arrangements
-from deepnlp.lessons.figures.axes_of_svd import axis_words, svd_plane
+from deepnlp.lessons.figures.axes_of_svd import svd_plane
 from deepnlp.lessons.figures.beam_tree import Candidate, beam_tree
 from deepnlp.lessons.figures.chance import against_chance
 from deepnlp.lessons.figures.encoder_decoder import encoder_decoder
@@ -22,7 +22,7 @@ from deepnlp.lessons.figures.windows import moving_window
 from deepnlp.lessons.figures.word_tables import word_table
 
 __all__ = [
-    "Candidate", "against_chance", "arrangements", "axis_words", "beam_tree",
+    "Candidate", "against_chance", "arrangements", "beam_tree",
     "computation_graph", "decision_regions", "encoder_decoder", "explore", "gate_traces",
     "gradient_reach", "layers_in_time", "long_link", "memory_road", "moving_window", "svd_plane",
     "unrolled", "vector_paths", "weighted_sum", "word_table",

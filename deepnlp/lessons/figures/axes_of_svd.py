@@ -1,16 +1,14 @@
-"""The axes of a singular value decomposition: where they point, and which words lie on them."""
+"""The axes of a singular value decomposition: where they point."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepnlp.backend import HostArray
-from deepnlp.lessons.figures.drawing import word
 from deepnlp.plots.labels import label_words
-from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain, sheet
+from deepnlp.plots.style import BLUE, GREY, SKY, VERMILLION, arrow, headed, plain
 
 
 def svd_plane(
@@ -18,8 +16,8 @@ def svd_plane(
 ) -> Figure:
     """Draw words in the plane of two columns of a matrix, and the axes that the SVD finds.
 
-    The axes are the right singular vectors of the rows that are shown. From each point a dotted
-    line leads to its coordinate on the first axis.
+    The axes are the right singular vectors of the rows that are shown, through the origin, since no
+    mean is taken off. From each point a dotted line leads to its place on the first axis.
 
     Parameters
     ----------
@@ -67,65 +65,6 @@ def svd_plane(
     axes.set(xlabel=columns[0], ylabel=columns[1])
     colours = [VERMILLION, SKY] + [BLUE] * len(places)
     label_words(axes, labels, dict(zip(labels, colours, strict=True)))
+    for text in axes.texts:  # an axis may run behind
+        text.set_bbox({"fc": "white", "ec": "none", "pad": 0.3, "alpha": 0.85})
     return figure
-
-
-def axis_words(
-    words: Sequence[str],
-    coordinates: HostArray,
-    axes_shown: Sequence[int],
-    *,
-    title: str,
-    most: int = 6,
-) -> Figure:
-    """Draw for each of a few axes the words that lie furthest out on both sides.
-
-    Parameters
-    ----------
-    words : sequence of str
-        V words.
-    coordinates : array (V, D)
-        A column for each axis.
-    axes_shown : sequence of int
-        Which columns, from 0.
-    title : str
-    most : int
-        Words on each side.
-
-    Raises
-    ------
-    ValueError
-        If there is not one row for each word, or an axis is not there.
-
-    Examples
-    --------
-    >>> figure = axis_words(["a", "b"], np.array([[1.0], [-1.0]]), [0], title="One axis", most=1)
-    >>> [text.get_text() for text in figure.axes[0].texts]
-    ['axis 1', 'b', 'a']
-    """
-    W = np.asarray(coordinates, dtype=float)
-    if W.ndim != 2 or len(W) != len(words) or not all(0 <= k < W.shape[1] for k in axes_shown):
-        raise ValueError(
-            f"axis_words: expected coordinates of {len(words)} words and the axes "
-            f"{list(axes_shown)}, got shape {W.shape}"
-        )
-    figure, axes = sheet(6.6, 0.5 + 0.72 * len(axes_shown), title)
-    for line, k in enumerate(axes_shown, start=1):
-        y = 0.47 + 0.72 * (len(axes_shown) - line)
-        order = np.argsort(W[:, k], kind="stable")
-        low = [words[i] for i in order[:most] if W[i, k] < 0]
-        high = [words[i] for i in order[::-1][:most] if W[i, k] > 0]
-        word(axes, 3.3, y + 0.1, f"axis {k + 1}", GREY, va="bottom", fontsize=8.5)
-        for side, x, align, colour in ((low, 0.1, "left", BLUE), (high, 6.5, "right", VERMILLION)):
-            arrow(axes, (3.3, y), (x, y), colour, width=1.6)
-            word(axes, x, y - 0.09, _in_lines(side, align), colour, ha=align, va="top", fontsize=9)
-    return figure
-
-
-def _in_lines(words: Sequence[str], align: str) -> str:
-    """The words in two lines, the outermost nearest to the margin."""
-    half = (len(words) + 1) // 2
-    lines = [words[:half], words[half:]]
-    if align == "right":
-        lines = [line[::-1] for line in lines]
-    return "\n".join("  ".join(line) for line in lines if line)

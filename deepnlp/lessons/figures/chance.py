@@ -63,8 +63,8 @@ def against_chance(
     axes = figure.add_subplot()
     for side, colour in ((above, BLUE), (~above, "#9A9A9A")):
         axes.plot(x[side], y[side], "o", color=colour, ms=3.4, mec="white", mew=0.3)
-    axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 2.2))
-    axes.set_ylim(0.6, y.max() * 2.5)
+    axes.set(xscale="log", yscale="log", xlim=(x.min() / 1.6, x.max() * 8))
+    axes.set_ylim(0.6, y.max() * 8)
     log_ticks(axes.xaxis, 0.001, 100)
     log_ticks(axes.yaxis, 0.001, 100)
     _diagonals(axes)
@@ -75,6 +75,8 @@ def against_chance(
         axes.plot(*place, "o", color=VERMILLION, ms=4.2)
     if named:
         label_words(axes, named, dict.fromkeys(named, VERMILLION))
+        for text in axes.texts:  # a line of equal PMI may run behind
+            text.set_bbox({"fc": "white", "ec": "none", "pad": 0.3, "alpha": 0.85})
     axes.set(xlabel="times expected by chance", ylabel="times observed")
     return figure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -33,7 +34,11 @@ BETWEEN = 0.055  # from the middle of an edge to its arrow of values, or of grad
 
 
 def computation_graph(
-    layer: Layer, *inputs: Any, targets: Any = None, title: str | None = None
+    layer: Layer,
+    *inputs: Any,
+    targets: Any = None,
+    title: str | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Figure:
     """Draw what a layer computes, from its own weights, and where its gradients go.
 
@@ -52,6 +57,8 @@ def computation_graph(
         With them, SoftmaxWithLoss follows, and the gradients are those of the loss.
     title : str, optional
         Instead of the graph's own message.
+    names : mapping of str to str, optional
+        Other letters, such as ``{"W_1": "E"}``.
 
     Raises
     ------
@@ -66,6 +73,8 @@ def computation_graph(
     """
     arrays, shown = _inputs_of(layer, inputs)
     picture = picture_of(layer, arrays, None if targets is None else np.asarray(asnumpy(targets)))
+    for node in picture.nodes:
+        node.name = (names or {}).get(node.name, node.name)
     return _Drawing(picture, shown).draw(title)
 
 

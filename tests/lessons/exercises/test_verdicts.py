@@ -101,11 +101,11 @@ def test_the_answer_is_left_as_it_was():
 
 def test_an_error_in_the_answer_is_part_of_the_verdict(capsys):
     def affine(x, W, b):
-        return x @ W @ W + b
+        return x.reshape(7, 1) @ W + b
 
     verdict = check("1.1", affine)
     assert verdict.diagnosis == "error"
-    assert "return x @ W @ W + b" in verdict.text
+    assert "return x.reshape(7, 1) @ W + b" in verdict.text
     printed = capsys.readouterr().out
     assert printed.startswith(
         "✗ Exercise 1.1 ★ An affine map: wrong (error)\n  It raises ValueError"

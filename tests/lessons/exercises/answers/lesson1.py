@@ -31,6 +31,22 @@ def bias_not_summed(self, dy):
     return dy @ self.W.T
 
 
+def bias_with_an_axis(self, dy):
+    self.dW, self.db = self.x.T @ dy, dy.sum(axis=0, keepdims=True)
+    return dy @ self.W.T
+
+
+def in_what_forward_kept(self, dloss=1):
+    self.p[np.arange(len(self.t)), self.t] -= 1
+    return dloss * self.p / len(self.t)
+
+
+def in_whole_columns(self, dloss=1):
+    ds = self.p.copy()
+    ds[:, self.t] -= 1
+    return dloss * ds / len(self.t)
+
+
 def weight_gradient_forgotten(self, dy):
     self.dW, self.db = np.zeros_like(self.W), dy.sum(axis=0)
     return dy @ self.W.T

@@ -100,12 +100,6 @@ def pmi(C):
         return np.log(C * C.sum() / np.outer(C.sum(axis=1), C.sum(axis=0)))
 
 
-def ppmi_of_transposed_chance(C):
-    chance = np.outer(C.sum(axis=0), C.sum(axis=1)) / C.sum()
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(np.maximum(np.log(C / chance), 0), nan=0.0)
-
-
 def ppmi_without_total(C):
     with np.errstate(all="ignore"):
         return np.maximum(np.log(C / np.outer(C.sum(axis=1), C.sum(axis=0))), 0)

@@ -10,6 +10,12 @@ def rows_by_dict(ids, dy):
     return list(sums), np.array(list(sums.values()))  # in the order of first occurrence
 
 
+def rows_by_table(ids, dy):
+    table = np.zeros((max(ids) + 1, dy.shape[1]))
+    np.add.at(table, ids, dy)
+    return np.unique(ids), table[np.unique(ids)]
+
+
 def rows_by_sorting(words, grad):
     order = np.argsort(words, kind="stable")
     kept, starts = np.unique(words[order], return_index=True)
@@ -77,7 +83,7 @@ def loss_by_loop(pos, neg):
 
 
 def noise_by_loop(counts, power):
-    weights = [count**power for count in counts]
+    weights = [count**power if count else 0.0 for count in counts]
     return [weight / sum(weights) for weight in weights]
 
 
