@@ -85,15 +85,20 @@ def _of_orders(statement: Slot, slot: Slot) -> Iterator[Change]:
 
 
 def _of_subscripts(told: str, operands: list[Any]) -> Iterator[tuple[str, str, list[Any]]]:
-    """Two letters of one operand of an ``einsum`` exchanged, or an operand left out."""
+    """Two letters of one operand of an ``einsum`` exchanged, another letter, an operand less."""
     left, arrow, right = told.partition("->")
     parts = [*left.split(","), right]
+    known = sorted(set(left) - set(", ."))
     for k, part in enumerate(parts):
-        for i, j in itertools.combinations(range(len(part)), 2):
-            letters = list(part)
-            letters[i], letters[j] = letters[j], letters[i]
-            new = [*parts[:k], "".join(letters), *parts[k + 1 :]]
-            yield c.TRANSPOSED, ",".join(new[:-1]) + arrow + new[-1], operands
+        turned = [
+            part[:i] + part[j] + part[i + 1 : j] + part[i] + part[j + 1 :]
+            for i, j in itertools.combinations(range(len(part)), 2)
+        ]
+        others = [part[:i] + x + part[i + 1 :] for i in range(len(part)) for x in known]
+        for letters in dict.fromkeys([*turned, *others]):
+            new = [*parts[:k], letters, *parts[k + 1 :]]
+            cause = c.TRANSPOSED if letters in turned else c.WRONG_VALUE
+            yield cause, ",".join(new[:-1]) + arrow + new[-1], operands
     for k in range(len(operands)) if len(operands) > 1 else ():
         kept = ",".join(parts[:k] + parts[k + 1 : -1]) + arrow + right
         yield c.WRONG_VALUE, kept, operands[:k] + operands[k + 1 :]

@@ -68,7 +68,7 @@ def _read(kind: str, text: str) -> Any:
     """The tree of a pattern."""
     statement: Any = ast.parse(_PLACES.get(kind, "{}").format(text)).body[0]
     if kind == "statement":
-        return statement.value if isinstance(statement, ast.Expr) else statement
+        return statement
     return statement.value.slice if kind in _PLACES else statement.value
 
 
