@@ -61,8 +61,9 @@ def diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
             row.causes = [Cause(guess.cause, f"{problem.owner}: {guess.evidence}")]
     for row in bad:
         first = row.causes[0]
-        if not first.place and row.error > TRACE:  # no line is quoted
-            row.causes[0] = replace(first, evidence=first.evidence + located(problem, row.name))
+        if row.error > TRACE:
+            where = located(problem, row.name, first.place)
+            row.causes[0] = replace(first, evidence=first.evidence + where)
 
 
 def describe(problem: Problem, row: Row) -> Guess:

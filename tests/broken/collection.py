@@ -26,7 +26,7 @@ from deepnlp.examples import Sizes
 from deepnlp.gradcheck import CAUSES
 
 CASES = Path(__file__).parent / "cases"
-SETS = ("first", "second", "third", "museum", "repaired", "unseen")
+SETS = ("first", "second", "third", "fourth", "museum", "repaired", "unseen")
 SHAPES = 5
 SMALL = (3, 4, 5, 6)
 Arguments = tuple[Any, ...]

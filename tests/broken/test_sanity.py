@@ -10,8 +10,9 @@ from tests.broken.forms import faults as faults_of_form
 from tests.broken.sanity import faults
 
 
-def test_a_tenth_of_the_third_set():
-    assert faults("third", every=10, shapes=1) == []
+@pytest.mark.parametrize(("name", "every"), [("third", 10), ("fourth", 3)])
+def test_a_part_of_the_newer_sets(name, every):
+    assert faults(name, every, shapes=1) == []
 
 
 # To import torch takes longer than all the others: python -m tests.broken.forms --sanity has it.

@@ -1,36 +1,41 @@
 """Where a backward goes wrong: the first of its values that is no gradient of the right pass.
 
-The tape of the forward knows the gradient of every number that forward computes, and what each
-operation adds to it. A value of backward is *right* if all its entries are among these, *wrong* if
-it is named after a value of forward (``dz`` after ``z``) and they are not. Of other values, such as
-parts of a formula, nothing is said.
+The tape of the forward knows the gradient of every array that forward computes, and what each
+operation adds to it. A value of backward is *right* if it is one of these, number by number; it is
+*wrong* if named after a value of forward (``dz`` after ``z``) and is neither that gradient nor
+a part of one. Of other values, such as parts of a formula, nothing is said. From the wrong gradient
+the way goes back over the statements that its value was computed from.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.mistakes.table import phrase
 from deepnlp.diagnosis.problem import Problem, distance
 from deepnlp.diagnosis.rewriting.backward import Backward, backward_of
 from deepnlp.diagnosis.rewriting.evaluator import Frame
-from deepnlp.diagnosis.rewriting.functions import Ran
+from deepnlp.diagnosis.rewriting.functions import Ran, ran_of
+from deepnlp.diagnosis.rewriting.slots import statements
 from deepnlp.diagnosis.trace import Trace
 from deepnlp.gradcheck.numeric import HostArray
 
 CLOSE = 1e-7
-MOST_LINES = 6
-_MOST_NODES = 3000
+MOST_LINES, MOST_BESIDE = 8, 4
+_MOST_NODES, _MOST_NOTES = 3000, 4000
+_NUMBERS = (numpy.ndarray, numpy.generic, float)
 _GRADIENT_OF = re.compile(r"^(?:d|grad_?|g_|delta_?)_?(.+)$")
 
 
-@dataclass
+@dataclass(eq=False)
 class Note:
-    """A value that a statement of backward stored or returned.
+    """What a statement of backward stored or returned.
 
     Attributes
     ----------
@@ -38,16 +43,35 @@ class Note:
     statement : ast.stmt
     name : str
         As it is written: ``"self.dW"``, ``"dx[:, t]"``.
-    value : array
+    value : array or None
+        None for what holds no numbers with a point, such as a size or a mask.
     verdict : bool or None
         Whether it is right; None if that is not known.
+    made_from : list of Note
+        What stored, or returned, the values that it reads.
     """
 
     ran: Ran
     statement: ast.stmt
     name: str
-    value: HostArray
+    value: HostArray | None
     verdict: bool | None = None
+    made_from: list[Note] = field(default_factory=list)
+
+    @property
+    def around(self) -> list[ast.stmt]:
+        """The loops and conditions that its statement stands in, the innermost first."""
+        kinds = (ast.For, ast.While, ast.If)
+        inside = [n for n in ast.walk(self.ran.tree) if isinstance(n, kinds)]
+        return [n for n in inside if any(one is self.statement for one in ast.walk(n))][::-1]
+
+    @property
+    def is_handed_on(self) -> bool:
+        """Whether the statement only takes apart, or names, what there is."""
+        value = getattr(self.statement, "value", None)
+        return isinstance(self.statement, ast.Assign) and isinstance(
+            value, ast.Name | ast.Attribute
+        )
 
     @property
     def is_part(self) -> bool:
@@ -60,9 +84,10 @@ class Note:
         return self.name.partition("[")[0]
 
     @property
-    def bare(self) -> str:
-        """The same without ``self`` before it."""
-        return self.base.rpartition(".")[2]
+    def of(self) -> str:
+        """What it is the gradient of, by its name: ``"W"`` for ``"self.dW"``; may be empty."""
+        found = _GRADIENT_OF.match(self.base.rpartition(".")[2])
+        return found.group(1) if found else ""
 
 
 class Located:
@@ -80,78 +105,51 @@ class Located:
         self.notes = _notes(backward) if backward.ran else []
         trace = problem.trace
         if self.notes and trace is not None and len(trace.nodes) <= _MOST_NODES:
-            self._judge(trace, _doubled(backward))
+            both = backward.trials.gives_both  # then nothing shows what depends on dy
+            self._judge(trace, None if both else _doubled(backward))
 
-    def _judge(self, trace: Trace, doubled: list[Note]) -> None:
-        whole, all_parts = _sorted([trace.adjoint]), _gradients(trace)
-        values, own = _sorted([trace.tape.values]), _named(trace)
-        right: list[Note] = []
-        unfinished = {(id(n.ran), n.base) for n in self.notes if n.is_part}
-        if len(doubled) != len(self.notes):
-            doubled = self.notes
-        for note, other in zip(self.notes, doubled):
-            value = note.value
-            if not value.any():
+    def _judge(self, trace: Trace, doubled: list[Note] | None) -> None:
+        known, parts = _gradients(trace)
+        named = _named(trace)
+        later: dict[tuple[int, str], ast.stmt] = {}  # the last statement that stores a name
+        unfinished: set[int] = set()
+        for note in reversed(self.notes):
+            last = later.setdefault((id(note.ran), note.base), note.statement)
+            if note.is_part or last is not note.statement:
+                unfinished.add(id(note))
+        if doubled is not None and len(doubled) != len(self.notes):
+            doubled = None
+        for k, note in enumerate(self.notes):
+            if note.value is None or not note.value.any():
                 continue
-            if numpy.array_equal(value, other.value):  # it does not depend on dy
-                note.verdict = _holds(values, value) or None
-                continue
-            found = _GRADIENT_OF.match(note.bare) if "[" not in note.name else None
-            named = own.get((found.group(1), value.shape)) if found else None
-            if any(distance(value, one.value) < CLOSE for one in right):
-                continue  # that of something else, handed on
-            if _holds(whole if named is None else _sorted(named), value):
+            if doubled is not None and _is_among([doubled[k].value], note.value):
+                continue  # it does not depend on dy
+            own = named.get((note.of, note.value.shape)) if "[" not in note.name else None
+            if _is_among(own or known.get(note.value.size, []), note.value):
                 note.verdict = True
-                right.append(note)
-            elif named is not None and (id(note.ran), note.base) not in unfinished:
-                note.verdict = None if _holds(all_parts, value) else False
+            elif own and id(note) not in unfinished and not _holds(parts, note.value):
+                note.verdict = False
 
-    def _end_of(self, name: str) -> int | None:
-        """The number of the note that is a wrong gradient."""
-        wrong = self.problem.wrong[name]
-        for k in range(len(self.notes) - 1, -1, -1):
-            if distance(self.notes[k].value, wrong) < 1e-9:
-                return k
-        bare = name.rpartition(".")[2]
-        for k in range(len(self.notes) - 1, -1, -1):
-            found = _GRADIENT_OF.match(self.notes[k].bare)
-            if found and found.group(1) == bare:
-                return k
-        return None
-
-    def _before(self, end: int) -> list[int]:
-        """Numbers of the notes from which the value of a note is computed, in order."""
-        found, needed = [], _read(self.notes[end])
-        for k in range(end - 1, -1, -1):
-            note = self.notes[k]
-            if note.base in needed or note.ran is not self.notes[end].ran:
-                found.append(k)
-                needed |= _read(note)
-        return found[::-1]
+    def _end_of(self, name: str) -> Note | None:
+        """What stored a wrong gradient, by its value or its name."""
+        wrong, bare = self.problem.wrong[name], name.rpartition(".")[2]
+        backwards = self.notes[::-1]
+        same = (n for n in backwards if n.value is not None and distance(n.value, wrong) < 1e-9)
+        alike = (n for n in backwards if n.of == bare)
+        returned = (n for n in backwards if isinstance(n.statement, ast.Return))
+        return next(same, None) or next(alike, None) or next(returned, None)
 
     def suspects(self, name: str) -> list[Note]:
-        """The values, in the order of time, of which the first wrong one must be one.
+        """The first value that is known to be wrong, then those that it is computed from.
 
-        They are wrong or not known to be right, and nothing that is right is computed from them.
+        These end with values that are right: of what these were computed from, nothing is wrong.
         """
         end = self._end_of(name)
         if end is None:
             return []
-        way = [*self._before(end), end]
-        self.notes[end].verdict = False
-        first = next((k for k in way if self.notes[k].verdict is False), end)
-        way = [k for k in way if k <= first]
-        cleared: set[int] = set()
-        for k in reversed(way):
-            if self.notes[k].verdict and k not in cleared:
-                cleared |= {k, *self._before(k)}
-        bases = {self.notes[k].base for k in way if k not in cleared}
-        bases |= _read(self.notes[first])
-        return [
-            self.notes[k]
-            for k in way
-            if k not in cleared or (self.notes[k].is_part and self.notes[k].base in bases)
-        ]
+        end.verdict = False
+        first = min((n for n in _above(end) if n.verdict is False), key=self.notes.index)
+        return _above(first, until=lambda note: note.verdict is True)
 
     def cleared(self) -> set[int]:
         """The statements, by ``id``, in which the mistake cannot be."""
@@ -162,24 +160,61 @@ class Located:
         return {id(note.statement) for note in self.notes} - kept
 
 
-def located(problem: Problem, name: str) -> str:
-    """Where a wrong gradient comes from, for the evidence; empty if that is not known."""
+def _above(note: Note, until: Any = lambda _: False) -> list[Note]:
+    """A note and what its value was computed from, the nearest first; up to some."""
+    found, waiting = {id(note): note}, [note]
+    for one in waiting:
+        for source in one.made_from if one is note or not until(one) else ():
+            if id(source) not in found:
+                found[id(source)] = source
+                waiting.append(source)
+    return waiting
+
+
+def located(problem: Problem, name: str, quoted: str = "") -> str:
+    """Where a wrong gradient comes from, for the evidence.
+
+    Parameters
+    ----------
+    problem : Problem
+    name : str
+    quoted : str
+        A line that is quoted already: ``"file.py:12: dx = dy"``.
+    """
     backward = backward_of(problem)
     if not backward.ran:
-        return f"; its lines were not evaluated: {backward.reason}" if backward.reason else ""
+        return _stored_at(problem, name, backward.reason)
     notes = located_in(problem).suspects(name)
     if not notes:
         return ""
-    last = notes[-1]
-    lines = sorted(
-        {n.statement.lineno for n in notes if n.ran is last.ran} - {last.statement.lineno}
-    )
-    told = f"; `{last.name}` in line {last.statement.lineno} of {last.ran.file} is the first value"
-    told += " known to be wrong"
-    if lines:
-        listed = " or ".join(map(str, lines[-MOST_LINES:]))
-        told += f"; the mistake is in this line or in line {listed}"
-    return told
+    first, file = notes[0], notes[0].ran.file
+    here = [n for n in notes if n.ran is first.ran and (n is first or not n.is_handed_on)]
+    lines = [n.statement.lineno for n in here] + [s.lineno for n in here for s in n.around]
+    own, *others = dict.fromkeys(lines)
+    if quoted:
+        others = [n for n in (own, *others) if not quoted.startswith(f"{file}:{n}:")]
+    listed = ", ".join(f"line {n}" for n in others[: MOST_BESIDE if quoted else MOST_LINES])
+    if quoted:
+        return phrase("also_at", lines=listed) if listed else ""
+    told = phrase("first_wrong", value=first.name, line=own, file=file)
+    return told + (phrase("or_before", lines=listed) if listed else "")
+
+
+def _stored_at(problem: Problem, name: str, reason: str) -> str:
+    """The line that stores or returns a gradient, by its name; why no more is known."""
+    found = problem.subject.caller.code.backward or problem.subject.caller.code.forward
+    code = getattr(getattr(found, "__func__", found), "__code__", None)
+    ran = None if code is None else ran_of(code)
+    told = phrase("not_evaluated", reason=reason) if reason else ""
+    if ran is None:
+        return told
+    ends = [one.node for one in statements(ran.tree) if not isinstance(one.node, ast.FunctionDef)]
+    notes = [Note(ran, s, ast.unparse(target), None) for s in ends for target in _stored(s)]
+    alike = [one for one in notes if one.of == name.rpartition(".")[2]] or notes
+    if not alike:
+        return told
+    line = alike[-1].statement.lineno
+    return phrase("stored_at", name=name, line=line, file=ran.file) + told
 
 
 def located_in(problem: Problem) -> Located:
@@ -188,20 +223,40 @@ def located_in(problem: Problem) -> Located:
     return found
 
 
+# --- What backward computes -----------------------------------------------------------------------
+
+
 def _notes(backward: Backward) -> list[Note]:
     """What the statements store while backward is evaluated once."""
     notes: list[Note] = []
     trees = {id(ran.tree): ran for ran in backward.ran}
     evaluator = backward.evaluator
+    stored: dict[Any, list[Note]] = {}  # what a name holds, and what was added to it
+    returned: list[Note] = []  # by functions that were called and not yet used
+
+    def key(ran: Ran, name: str) -> Any:
+        return name if "." in name else (id(ran), name)
 
     def note(statement: ast.stmt, frame: Frame) -> None:
         ran = trees.get(id(frame.function.tree))
-        if ran is None or len(notes) > 20_000:
+        if ran is None or len(notes) > _MOST_NOTES:
             return
+        made_from = [one for name in _read(statement) for one in stored.get(key(ran, name), ())]
+        made_from += [one for one in returned if one.ran is not ran]
+        returned[:] = [one for one in returned if one.ran is ran]
         for target in _stored(statement):
-            value: Any = evaluator.value(target, frame)
-            if isinstance(value, numpy.ndarray | float) and numpy.asarray(value).dtype.kind == "f":
-                notes.append(Note(ran, statement, ast.unparse(target), numpy.array(value)))
+            try:
+                value: Any = evaluator.value(target, frame)
+            except Exception:  # what an append is made to, say, may be read no more
+                continue
+            is_real = isinstance(value, _NUMBERS) and numpy.asarray(value).dtype.kind == "f"
+            array = numpy.array(value) if is_real else None
+            one = Note(ran, statement, ast.unparse(target), array, made_from=made_from)
+            before = stored.get(key(ran, one.base), [])[-64:] if one.is_part else []
+            stored[key(ran, one.base)] = [*before, one]
+            notes.append(one)
+            if isinstance(statement, ast.Return):
+                returned.append(one)
 
     evaluator.on_statement = note
     try:
@@ -230,8 +285,9 @@ def _stored(statement: ast.stmt) -> list[Any]:
     elif isinstance(statement, ast.AugAssign):
         found = [statement.target]
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value  # np.add.at(dW, ids, dy)
-        found = call.args[:1] if ast.unparse(call.func).endswith(".at") else []
+        call = statement.value  # np.add.at(dW, ids, dy), or dxs.append(dx)
+        is_at = ast.unparse(call.func).endswith(".at")
+        found = call.args[:1] if is_at else [getattr(call.func, "value", None)]
     elif isinstance(statement, ast.Return) and statement.value is not None:
         found = [statement.value]
     leaves = [e for one in found for e in (one.elts if isinstance(one, ast.Tuple) else [one])]
@@ -239,28 +295,41 @@ def _stored(statement: ast.stmt) -> list[Any]:
     return [one for one in leaves if isinstance(one, kinds) or isinstance(statement, ast.Return)]
 
 
-def _read(note: Note) -> set[str]:
-    """Names that a statement reads, with those of its target where that is changed."""
-    inner = ast.walk(note.statement)
-    names = [n for n in inner if isinstance(n, ast.Name | ast.Attribute)]
-    own = note.base if isinstance(note.statement, ast.Assign) else ""
-    return {ast.unparse(n) for n in names} - {own}
+def _read(statement: ast.stmt) -> set[str]:
+    """Names that a statement reads, with that of its target where this is changed."""
+    whole: list[Any] = [statement]
+    if isinstance(statement, ast.Assign):
+        slices = [n.slice for t in statement.targets for n in ast.walk(t)
+                  if isinstance(n, ast.Subscript)]  # fmt: skip
+        whole = [statement.value, *slices]
+    inner = [n for one in whole for n in ast.walk(one)]
+    return {ast.unparse(n) for n in inner if isinstance(n, ast.Name | ast.Attribute)}
 
 
-def _gradients(trace: Trace) -> HostArray:
-    """All numbers that are a gradient, or a part of one: of one use, or of the later ones."""
+# --- What the right pass computes -----------------------------------------------------------------
+
+
+def _gradients(trace: Trace) -> tuple[dict[int, list[HostArray]], HostArray]:
+    """Gradients of all arrays of forward, by size, as they are and transposed; and, sorted, all
+    numbers that are a gradient or a part of one: of one use, or of the later ones.
+    """
     adjoint, sums = trace.adjoint, numpy.zeros(trace.tape.size)
-    found = [adjoint]
+    arrays = [*trace.variables.values(), *trace.outputs]
+    numbers = [adjoint]
     for node in reversed(trace.nodes):
+        arrays += [node.tickets] if node.op != "negative" else []
         parts = node.vjp(adjoint[node.tickets], [v for v, _ in node.operands], node.values)
         for (_, tickets), part, carries in zip(node.operands, parts, node.carries):
             if not carries:
                 continue
+            arrays.append(tickets)
             whole = numpy.broadcast_to(part, numpy.broadcast_shapes(part.shape, tickets.shape))
             numpy.add.at(sums, numpy.broadcast_to(tickets, whole.shape), whole)
-            alone = _summed(whole, tickets.shape)
-            found += [sums[tickets], alone]
-    return _sorted(found)
+            numbers += [sums[tickets], _summed(whole, tickets.shape)]
+    found: dict[int, list[HostArray]] = {}
+    for tickets in arrays:
+        found.setdefault(tickets.size, []).append(adjoint[tickets])
+    return found, numpy.unique(numpy.concatenate([one.ravel() for one in numbers]))
 
 
 def _named(trace: Trace) -> dict[tuple[str, tuple[int, ...]], list[HostArray]]:
@@ -273,15 +342,21 @@ def _named(trace: Trace) -> dict[tuple[str, tuple[int, ...]], list[HostArray]]:
     return found
 
 
+def _is_among(arrays: Sequence[HostArray | None], array: HostArray) -> bool:
+    """Whether one of some arrays holds the same numbers in the same order, or transposed."""
+    same = [one.ravel() for one in arrays if one is not None and one.size == array.size]
+    if not same:
+        return False
+    rows, limit = numpy.stack(same), CLOSE * float(numpy.abs(array).max())
+    turned = (array.ravel(), array.T.ravel()) if array.ndim > 1 else (array.ravel(),)
+    return any((numpy.abs(rows - flat).max(axis=1) <= limit).any() for flat in turned)
+
+
 def _summed(array: HostArray, shape: tuple[int, ...]) -> HostArray:
     """The sums over the axes along which an array of a shape was repeated."""
     array = array.sum(axis=tuple(range(array.ndim - len(shape))))
     axes = tuple(k for k, n in enumerate(shape) if n == 1 and array.shape[k] != 1)
     return array.sum(axis=axes, keepdims=True) if axes else array
-
-
-def _sorted(arrays: list[HostArray]) -> HostArray:
-    return numpy.unique(numpy.concatenate([numpy.ravel(one) for one in arrays]))
 
 
 def _holds(numbers: HostArray, array: HostArray) -> bool:

@@ -14,24 +14,18 @@ import numpy
 from deepnlp.diagnosis.problem import Guess, Problem, distance
 from deepnlp.diagnosis.rewriting.backward import backward_of
 from deepnlp.diagnosis.rewriting.evaluator import Frame
-from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
-from deepnlp.diagnosis.rewriting.indices import of_indices, of_other_indices
-from deepnlp.diagnosis.rewriting.locating import located_in
-from deepnlp.diagnosis.rewriting.operators import of_operators, of_sums
-from deepnlp.diagnosis.rewriting.proof import Proof
-from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
-from deepnlp.diagnosis.rewriting.statements import (
-    of_all_axes,
+from deepnlp.diagnosis.rewriting.forms import (
+    of_expressions,
+    of_indices,
+    of_numbers_in_sums,
     of_statement,
     of_two_statements,
 )
-from deepnlp.diagnosis.rewriting.substituting import (
-    inserted,
-    of_einsum,
-    renamed,
-    replaced,
-    wrapped,
-)
+from deepnlp.diagnosis.rewriting.functions import Ran, shape_of, signature
+from deepnlp.diagnosis.rewriting.locating import located_in
+from deepnlp.diagnosis.rewriting.proof import Proof
+from deepnlp.diagnosis.rewriting.slots import Above, Change, Slot, is_misplaced, statements
+from deepnlp.diagnosis.rewriting.substituting import inserted, renamed, replaced, wrapped
 from deepnlp.diagnosis.rewriting.telling import guess_of
 from deepnlp.diagnosis.rewriting.trials import MORE, Trials
 from deepnlp.diagnosis.rewriting.values import Value, products, values
@@ -360,7 +354,7 @@ Own = Callable[[], list[Value]]
 
 def _local(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     for statement in found:
-        yield from of_operators(ran, statement)
+        yield from of_expressions(ran, statement)
         yield from of_statement(ran, statement)
         yield from of_indices(ran, statement)
         yield from renamed(ran, statement)
@@ -369,20 +363,17 @@ def _local(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
 def _of_names(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     names = [one for one in own() if one.cost == 0]
     for statement in found:
-        yield from of_einsum(ran, statement)
         yield from inserted(ran, statement, names)
 
 
 def _of_values(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
     for statement in found:
-        yield from of_other_indices(ran, statement, own())
         yield from replaced(ran, statement, own())
         yield from wrapped(ran, statement)
-        yield from of_sums(statement)
+        yield from of_numbers_in_sums(statement)
 
 
 def _of_terms(ran: Ran, found: list[Slot], own: Own) -> Iterator[Change]:
-    yield from of_all_axes(found)
     yield from of_two_statements(ran, found)
     others = [one for one in own() if one.cost > 0]
     for statement in found:

@@ -4,81 +4,32 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy
 
+from deepnlp.diagnosis.rewriting.forms import by_rules, places_of
 from deepnlp.diagnosis.rewriting.functions import UNKNOWN, Ran, shape_of
-from deepnlp.diagnosis.rewriting.naming import (
-    is_sum_of_part,
-    of_exchange,
-    of_missing_factor,
-    of_missing_term,
-    of_number,
-    of_replacement,
-)
 from deepnlp.diagnosis.rewriting.slots import (
     Change,
     Slot,
     expressions,
     indices,
+    loaded,
     parsed,
     targets,
 )
 from deepnlp.diagnosis.rewriting.values import Value
 from deepnlp.gradcheck import causes as c
 
-WRAPPERS = [
-    (c.NOT_SUMMED_N, "np.sum({0}, axis=0)"),
-    (c.WRONG_AXIS, "np.sum({0}, axis=1)"),
-    (c.WRONG_AXIS, "np.sum({0}, axis=-1)"),
-    (c.WRONG_AXIS, "np.sum({0}, axis=-1, keepdims=True)"),
-    (c.WRONG_AXIS, "np.sum({0}, axis=0, keepdims=True)"),
-    (c.WRONG_AXIS, "np.sum({0}, axis=(0, 1))"),
-    (c.WRONG_AXIS, "np.sum({0}, axis=(0, 2))"),
-    (c.FACTOR, "({0}) * 2"),
-    (c.FACTOR, "({0}) / 2"),
-    (c.WRONG_VALUE, "({0}) ** 2"),
-    (c.WRONG_VALUE, "({0}) ** 3"),
-    (c.WRONG_VALUE, "1 / ({0})"),
-    (c.WRONG_VALUE, "1 - ({0})"),
-    (c.TERM_MISSING, "({0}) + 1"),
-    (c.TERM_MISSING, "({0}) - 1"),
-    (c.WRONG_VALUE, "np.sqrt({0})"),
-    (c.WRONG_VALUE, "np.log({0})"),
-    (c.WRONG_VALUE, "np.exp({0})"),
-    (c.WRONG_VALUE, "np.abs({0})"),
-    (c.WRONG_VALUE, "np.sign({0})"),
-    (c.DERIVATIVE_AT_INPUT, "np.tanh({0})"),
-    (c.TRANSPOSED, "({0}).T"),
-    (c.TRANSPOSED, "({0}).swapaxes(-1, -2)"),
-    (c.TRANSPOSED, "({0}).swapaxes(0, 1)"),
-    (c.TIME_REVERSED, "({0})[::-1]"),
-    (c.TIME_REVERSED, "({0})[:, ::-1]"),
-    (c.TIME_REVERSED, "({0})[..., ::-1]"),
-    (c.TIME_REVERSED, "({0})[..., ::-1, ::-1]"),
-]
-"""What an expression may lack around it."""
-
 _SMALL = 64  # as long an axis does no harm
-
-
-def _readable(ran: Ran, statement: Slot) -> list[Slot]:
-    """The expressions of a statement that hold numbers and are in no brackets."""
-    inside = indices(statement.node)
-    kinds = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Call, ast.UnaryOp, ast.Constant,
-             ast.Compare)  # fmt: skip
-    return [
-        slot
-        for slot in expressions(statement.node)
-        if isinstance(slot.node, kinds)
-        and slot.field != "func"
-        and id(slot.node) not in inside
-        and isinstance(getattr(slot.node, "ctx", None), ast.Load | None)
-        and not isinstance(slot.parent, ast.Attribute | ast.keyword)
-    ]
+_MOST_IDS = 6
+_STEPS = re.compile(r"_?(prev|next|last|old|new)_?|\[[^]]*\]")
+_PLAIN = re.compile(r"[\w.]+(\[[\w, +-]+\])?")
+_BLOCKS = re.compile(r"stack\(|concatenate\(|split\(")
 
 
 def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
@@ -91,14 +42,14 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
             if isinstance(node.ctx, ast.Load) and text in ran.scope:
                 found.setdefault(text, []).append(slot)
     for name, slots in found.items():
+        most = _most(ran, slots[0])
         for other, value in ran.scope.items():
             if other == name or not _same_kind(ran.scope[name], value):
                 continue
-            most = _most(ran, slots[0])
             if most is not None and value > most:
                 continue
             new = parsed(other)
-            cause = partial(of_replacement, ran, statement, slots[0], name, other, value)
+            cause = partial(_of_replacement, ran, statement, slots[0], name, other, value)
             if len(slots) > 1:
                 yield Change(cause, statement, [(slot, new) for slot in slots], 0.95)
             for slot in slots:
@@ -107,7 +58,47 @@ def renamed(ran: Ran, statement: Slot) -> Iterator[Change]:
         if _same_kind(ran.scope[one], ran.scope[other]):
             puts = [(slot, parsed(other)) for slot in found[one]]
             puts += [(slot, parsed(one)) for slot in found[other]]
-            yield Change(of_exchange(statement), statement, puts, 1.1)
+            yield Change(_of_exchange(statement), statement, puts, 1.1)
+
+
+def _of_exchange(statement: Slot) -> str:
+    """The cause where two names are in each other's place."""
+    text, value = ast.unparse(statement.node), getattr(statement.node, "value", None)
+    if "@" in text or "dot(" in text:
+        return c.TRANSPOSED
+    in_blocks = _BLOCKS.search(text) or isinstance(value, ast.Tuple | ast.List)
+    return c.GATES_SWAPPED if in_blocks else c.WRONG_VALUE
+
+
+def _of_replacement(ran: Ran, statement: Slot, slot: Slot, old: str, new: str, value: Any) -> str:
+    """The cause where one value stands in place of another."""
+    before = ran.value(old)
+    in_brackets = isinstance(slot.parent, ast.Subscript | ast.Slice | ast.Tuple)
+    if in_brackets and shape_of(before) == shape_of(value) == ():
+        return c.TIME_SHIFTED
+    if _is_sum_of_part(old, new):
+        return c.WRONG_AXIS
+    if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
+        if _STEPS.sub("", old) == _STEPS.sub("", new):
+            return c.TIME_SHIFTED
+        bare, text = re.escape(old), ast.unparse(statement.node)
+        slope = rf"1(\.0)? - {bare}( \*\* 2| \* {bare}|\)|$)|{bare} \* \(1(\.0)? - {bare}"
+        if re.search(slope, text) and _is_monotone(before, value):
+            return c.DERIVATIVE_AT_INPUT
+    return c.WRONG_VALUE
+
+
+def _is_monotone(one: Any, other: Any) -> bool:
+    """Whether an array is an increasing function of another, as an activation is of its input."""
+    if shape_of(one) != shape_of(other) or numpy.size(one) < 3:
+        return False
+    order = numpy.argsort(one, axis=None)
+    return bool((numpy.diff(numpy.ravel(other)[order]) >= -1e-12).all())
+
+
+def _is_sum_of_part(old: str, new: str) -> bool:
+    """Whether an expression is the sum of an array of which the other takes a part."""
+    return ".sum(" in new and new.rpartition(".sum(")[0] in old
 
 
 def _most(ran: Ran, slot: Slot) -> int | None:
@@ -136,10 +127,26 @@ def _same_kind(a: Any, b: Any) -> bool:
     return shape_of(a) == shape_of(b) == () and type(a) is type(b)
 
 
+def _readable(statement: Slot) -> list[Slot]:
+    """The expressions of a statement that hold numbers and are in no brackets."""
+    inside = indices(statement.node)
+    kinds = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Call, ast.UnaryOp, ast.Constant,
+             ast.Compare)  # fmt: skip
+    return [
+        slot
+        for slot in expressions(statement.node)
+        if isinstance(slot.node, kinds)
+        and slot.field != "func"
+        and id(slot.node) not in inside
+        and isinstance(getattr(slot.node, "ctx", None), ast.Load | None)
+        and not isinstance(slot.parent, ast.Attribute | ast.keyword)
+    ]
+
+
 def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]:
-    """Another value of the same shape in place of an expression."""
+    """Another value of the same shape in place of an expression, or another index."""
     into_array = any(isinstance(one.node, ast.Subscript) for one in targets(statement.node))
-    for slot in _readable(ran, statement):
+    for slot in _readable(statement):
         shapes, old = _shapes_of(ran, statement, slot), ast.unparse(slot.node)
         size = sum(isinstance(n, ast.Name | ast.operator) for n in ast.walk(slot.node))
         most = None if into_array and slot.field in ("value", "operand") else _most(ran, slot)
@@ -148,9 +155,9 @@ def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
                 continue
             if most is not None and (one.shape or one.value > most):
                 continue
-            cause = partial(of_replacement, ran, statement, slot, old, one.text, one.value)
+            cause = partial(_of_replacement, ran, statement, slot, old, one.text, one.value)
             cost = 1.0 + one.cost + 0.05 * size
-            if is_sum_of_part(old, one.text):
+            if _is_sum_of_part(old, one.text):
                 cost = 0.9 + 0.02 * size
             elif one.shape == () and one.text.partition(".")[0] in old:
                 cost -= 0.1
@@ -158,6 +165,38 @@ def replaced(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
             if isinstance(slot.node, ast.Constant) and one.shape and one.cost == 0:
                 turned = ast.UnaryOp(ast.USub(), one.node)
                 yield Change(cause, statement, [(slot, turned)], 1.2)
+    for slot in expressions(statement.node):
+        if isinstance(slot.node, ast.Subscript):
+            yield from _other_indices(ran, statement, slot.node, values)
+
+
+def _other_indices(
+    ran: Ran, statement: Slot, node: ast.Subscript, values: list[Value]
+) -> Iterator[Change]:
+    """Another whole number, or other ids, in brackets; or ids for every axis of an array."""
+    ids = [one for one in values if _is_index(one.value)]
+    for place in places_of(node):
+        is_all = ast.unparse(place.node) == ":"
+        shape = () if is_all else shape_of(ran.value(ast.unparse(place.node)))
+        for one in ids if shape is not None else ():
+            if one.shape == shape:
+                yield Change(c.WRONG_VALUE, statement, [(place, one.node)], 1.0 + one.cost)
+    sizes = shape_of(ran.value(ast.unparse(loaded(node.value)))) or ()
+    if isinstance(node.slice, ast.Tuple) and 1 < len(sizes) < 4:
+        rows = [one for one in ids if one.shape and one.value.dtype.kind in "iu"]
+        rows = [one for one in rows if not re.search(r"None|\.sum\(", one.text)][:_MOST_IDS]
+        fit = [[one for one in rows if 0 <= one.value.min() <= one.value.max() < n] for n in sizes]
+        for chosen in itertools.product(*fit):
+            if len({one.text for one in chosen}) == len(chosen):
+                index = ast.Tuple([one.node for one in chosen], ast.Load())
+                cost = 1.2 + sum(one.cost for one in chosen)
+                yield Change(c.WRONG_VALUE, statement, [(Slot(node, "slice"), index)], cost)
+
+
+def _is_index(value: Any) -> bool:
+    return (isinstance(value, int | numpy.integer) and not isinstance(value, bool)) or (
+        isinstance(value, numpy.ndarray) and value.dtype.kind in "iub"
+    )
 
 
 def _shapes_of(ran: Ran, statement: Slot, slot: Slot) -> list[tuple[int, ...]] | None:
@@ -167,9 +206,8 @@ def _shapes_of(ran: Ran, statement: Slot, slot: Slot) -> list[tuple[int, ...]] |
     if own is None:
         return None if old is UNKNOWN else []
     wholes: list[Any] = []
-    if (isinstance(slot.parent, ast.BinOp) and not isinstance(slot.parent.op, ast.MatMult)) or (
-        isinstance(slot.parent, ast.Call) and own == ()
-    ):
+    is_operand = isinstance(slot.parent, ast.BinOp) and not isinstance(slot.parent.op, ast.MatMult)
+    if is_operand or (isinstance(slot.parent, ast.Call) and own == ()):
         wholes.append(slot.parent)
     if own == ():
         wholes += [one.node for one in targets(statement.node)]
@@ -181,10 +219,10 @@ def _stands(shape: tuple[int, ...], shapes: list[tuple[int, ...]] | None) -> boo
     """Whether numbers of a shape can stand where there are such shapes."""
     if shapes is None or shape in shapes[:1]:
         return True
-    return shape != () and any(fits(shape, one) for one in shapes[1:])
+    return shape != () and any(_fits(shape, one) for one in shapes[1:])
 
 
-def fits(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+def _fits(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether an array of a shape is broadcast to another."""
     return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
 
@@ -197,38 +235,63 @@ def inserted(ran: Ran, statement: Slot, values: list[Value]) -> Iterator[Change]
         if _most(ran, slot) is not None or not _is_numeric(ran, old):
             continue
         for one in values:
-            if one.text == old or (shape is not None and not fits(one.shape, shape)):
+            if one.text == old or (shape is not None and not _fits(one.shape, shape)):
                 continue
             if one.shape and (one.value.dtype.kind not in "fb" or one.value.size < 2):
                 continue
-            factor = partial(of_missing_factor, ran, one.text, one.value, one.is_slope)
-            for product in (ast.Mult(), ast.Div()):
-                new = ast.BinOp(slot.node, product, one.node)
-                yield Change(factor, statement, [(slot, new)], 1.0 + one.cost)
-            term, more = of_missing_term(one.text), 1.1 if one.shape else 1.3
-            for sign in (ast.Add(), ast.Sub()):
-                new = ast.BinOp(slot.node, sign, one.node)
-                yield Change(term, statement, [(slot, new)], more + one.cost)
+            more = 1.1 if one.shape else 1.3
+            for operator, cost in (
+                (ast.Mult(), 1.0), (ast.Div(), 1.0), (ast.Add(), more), (ast.Sub(), more)
+            ):  # fmt: skip
+                new = ast.BinOp(slot.node, operator, one.node)
+                yield Change(c.TERM_MISSING, statement, [(slot, new)], cost + one.cost)
+
+
+def _places(statement: Slot) -> Iterator[Slot]:
+    """What a statement assigns or returns, its terms, and the operands of its products and sums."""
+    node = statement.node
+    is_call = isinstance(node, ast.Expr)
+    if not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr) or not node.value:
+        return
+    whole = Slot(node, "value")
+    if isinstance(whole.node, ast.Tuple | ast.List):
+        yield from (Slot(whole.node, "elts", k) for k in range(len(whole.node.elts)))
+    elif not is_call:
+        yield whole
+    inside = indices(node)
+    for slot in expressions(node):
+        parent = slot.parent
+        is_read = isinstance(getattr(slot.node, "ctx", None), ast.Load | None)
+        is_plain = not isinstance(slot.node, ast.Constant | ast.Slice | ast.Tuple | ast.List)
+        if id(slot.node) in inside or not is_read or not is_plain:
+            continue
+        if isinstance(parent, ast.BinOp):
+            is_place = isinstance(parent.op, ast.Add | ast.Sub | ast.MatMult)
+        elif isinstance(parent, ast.Attribute):
+            is_place = parent.attr in ("sum", "mean", "T", "reshape", "transpose", "copy")
+        elif isinstance(parent, ast.Subscript):
+            is_place = isinstance(slot.node, ast.BinOp)
+        elif isinstance(parent, ast.Call):
+            is_place = slot.field == "args"
+        else:
+            is_place = isinstance(parent, ast.Tuple | ast.List) and parent is not whole.node
+        if is_place:
+            yield slot
 
 
 def wrapped(ran: Ran, statement: Slot) -> Iterator[Change]:
     """A sum, a power, a function, a transpose around an expression."""
-    for slot in _readable(ran, statement):
-        if isinstance(slot.node, ast.Constant) or _most(ran, slot) is not None:
-            continue
+    for slot in _readable(statement):
         old = ast.unparse(slot.node)
-        if not _is_numeric(ran, old):
+        is_number = isinstance(slot.node, ast.Constant) or _most(ran, slot) is not None
+        if is_number or not _is_numeric(ran, old):
             continue
-        is_one = shape_of(ran.value(old)) == ()
-        for cause, form in WRAPPERS:
-            cause = of_number(statement, slot) if is_one else cause
-            cost = 1.3 if "np.sum" in form else 1.1
-            yield Change(cause, statement, [(slot, parsed(form.format(old)))], cost)
-        for function in _functions(ran):
-            new = parsed(f"{function}({old})")
+        yield from by_rules("around", statement, slot)
+        for function in map(parsed, _functions(ran)):
+            new = ast.Call(function, [slot.node], [])
             yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.2)
             if isinstance(slot.node, ast.Call) and len(slot.node.args) == 1:
-                new = ast.Call(parsed(function), slot.node.args, slot.node.keywords)
+                new = ast.Call(function, slot.node.args, slot.node.keywords)
                 yield Change(c.WRONG_VALUE, statement, [(slot, new)], 1.0)
 
 
@@ -241,76 +304,3 @@ def _functions(ran: Ran) -> list[str]:
         if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
     )
     return [f for f in found if not f.startswith(("np.", "numpy.", "super"))][:6]
-
-
-def _places(statement: Slot) -> Iterator[Slot]:
-    """What a statement assigns or returns, its terms, and the operands of its products and sums."""
-    node = statement.node
-    if not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
-        return
-    if node.value is None:
-        return
-    whole = Slot(node, "value")
-    if isinstance(whole.node, ast.Tuple | ast.List):
-        yield from (Slot(whole.node, "elts", k) for k in range(len(whole.node.elts)))
-    elif not isinstance(node, ast.Expr):
-        yield whole
-    inside = indices(node)
-    for slot in expressions(node):
-        parent = slot.parent
-        if id(slot.node) in inside or not isinstance(
-            getattr(slot.node, "ctx", None), ast.Load | None
-        ):
-            continue
-        is_operand = isinstance(parent, ast.BinOp) and isinstance(
-            parent.op, ast.Add | ast.Sub | ast.MatMult
-        )
-        is_product = isinstance(parent, ast.Subscript) and isinstance(slot.node, ast.BinOp)
-        in_call = isinstance(parent, ast.Call) and slot.field == "args"
-        in_list = isinstance(parent, ast.Tuple | ast.List) and parent is not whole.node
-        of_method = (
-            isinstance(parent, ast.Attribute)
-            and parent.attr in ("sum", "mean", "T", "reshape", "transpose", "copy")
-            and slot.field == "value"
-        )
-        is_plain = not isinstance(slot.node, ast.Constant | ast.Slice | ast.Tuple | ast.List)
-        if (is_operand or is_product or in_call or in_list or of_method) and is_plain:
-            yield slot
-
-
-def of_einsum(ran: Ran, statement: Slot) -> Iterator[Change]:
-    """Another operand of an ``einsum``, or one more, with letters of the right sizes."""
-    for slot in expressions(statement.node):
-        node = slot.node
-        if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("einsum")):
-            continue
-        told = getattr(node.args[0], "value", None)
-        if not isinstance(told, str) or "->" not in told or "." in told:
-            continue
-        left, _, right = told.replace(" ", "").partition("->")
-        parts, operands = left.split(","), node.args[1:]
-        sizes: dict[str, int] = {}
-        for part, operand in zip(parts, operands):
-            sizes |= dict(zip(part, shape_of(ran.value(ast.unparse(operand))) or ()))
-        for name, value in ran.scope.items():
-            if not isinstance(value, numpy.ndarray) or not 0 < value.ndim < 5:
-                continue
-            for letters in _lettered(value.shape, sizes):
-                for k in range(len(parts) + 1):
-                    new = [*parts[:k], letters, *parts[k + 1 :]]
-                    args = [*operands[:k], parsed(name), *operands[k + 1 :]]
-                    text = ast.Constant(",".join(new) + "->" + right)
-                    call = ast.Call(node.func, [text, *args], node.keywords)
-                    is_more = k == len(parts)
-                    cause = c.TERM_MISSING if is_more else c.WRONG_VALUE
-                    yield Change(cause, statement, [(slot, call)], 1.1)
-
-
-def _lettered(shape: tuple[int, ...], sizes: dict[str, int]) -> Iterator[str]:
-    """Letters for the axes of an operand; one that is new where no size is the same."""
-    free = [x for x in "zyxwvu" if x not in sizes]
-    choices = [[x for x, n in sizes.items() if n == size] or free[k : k + 1]
-               for k, size in enumerate(shape)]  # fmt: skip
-    for letters in itertools.islice(itertools.product(*choices), 12):
-        if len(set(letters)) == len(letters):
-            yield "".join(letters)
