@@ -72,7 +72,7 @@ def gradient_of(node: Any) -> Any:
     return plain(grad)
 
 
-def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
+def go_backward(outputs: list[Any], dys: list[Any], like: Any, call: Any) -> None:
     """Let the outputs go backward, together; ``like`` is a leaf."""
     if len(outputs) > 1 and is_tensor(outputs[0]):
         given = [leaf(y, numpy.asarray(dy)).detach() for y, dy in zip(outputs, dys, strict=True)]
@@ -81,7 +81,7 @@ def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
     y, dy = outputs[0], numpy.asarray(dys[0], dtype=float)
     if len(outputs) == 1 and _takes_gradient(y):
         given = leaf(y, dy.reshape(numpy.shape(plain(y))))
-        y.backward(given.detach() if is_tensor(y) else plain(given))
+        call(y.backward, given.detach() if is_tensor(y) else plain(given))
         return
     if len(outputs) > 1 or numpy.size(plain(y)) > 1:  # backward starts from ones
         try:
@@ -89,7 +89,7 @@ def go_backward(outputs: list[Any], dys: list[Any], like: Any) -> None:
             y = reduce(operator.add, terms)
         except TypeError:  # it has no operators
             setattr(y, name_of(GRAD, y), dy)
-    y.backward()
+    call(y.backward)
 
 
 @contextmanager
