@@ -9,7 +9,14 @@ from typing import Any
 import numpy
 
 from deepnlp.gradcheck.conventions import Code, Context
-from deepnlp.gradcheck.engines import go_backward, gradient_of, is_node, is_tensor, leaf, plain
+from deepnlp.gradcheck.engines import (
+    go_backward,
+    gradient_of,
+    is_node,
+    is_tensor,
+    leaf,
+    plain,
+)  # fmt: skip
 from deepnlp.gradcheck.names import CACHES, GRADIENT, OUTPUT, belongs
 from deepnlp.gradcheck.returned import names_returned
 from deepnlp.gradcheck.walking import leaves, mapped
@@ -145,11 +152,12 @@ class Caller:
     def _leaves(self, inputs: list[Any]) -> list[Any]:
         """The inputs as nodes of the engine."""
         made: Any = {}
+        seed = getattr(self.code.forward, "seed", 0.0)
         for path, value in leaves(inputs):
             like = self._nodes.get(path)
             if like is None and self.code.node is not None and hasattr(value, "dtype"):
                 like = self.code.node
-            made[id(value)] = value if like is None else leaf(like, value)
+            made[id(value)] = value if like is None else leaf(like, value, seed)
             if hasattr(like, "requires_grad") and not is_tensor(like):
                 made[id(value)].requires_grad = self.needs_gradient(path)
         return list(mapped(lambda value: made.get(id(value), value), inputs))

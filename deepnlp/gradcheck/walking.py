@@ -23,7 +23,7 @@ _CLOSED = (numpy.ndarray, numpy.generic, Generator, numpy.random.RandomState, ra
 _LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType)
 _LARGEST = 2_000_000  # entries of a global array: a larger one is data, and too much to copy
 _OPEN = ("builtins", "collections", "types")  # of whose objects one looks inside
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
+LIBRARIES = sys.stdlib_module_names | {"numpy", "deepnlp", "torch", "cupy", "scipy", "pytest"}
 
 
 class Fields(MutableMapping[str, Any]):
@@ -250,7 +250,7 @@ def _is_written(value: Any) -> bool:
     """Whether a function or a class is somebody's own, and of no library."""
     module = getattr(value, "__module__", None) or ""
     is_kind = isinstance(value, type | types.FunctionType)
-    return is_kind and module.split(".")[0] not in _LIBRARIES
+    return is_kind and module.split(".")[0] not in LIBRARIES
 
 
 def _names(slots: Any) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy
 from deepnlp.diagnosis.rewriting.functions import Ran, shape_of
 from deepnlp.diagnosis.rewriting.slots import Slot, parsed
 from deepnlp.gradcheck import causes as c
+from deepnlp.gradcheck.names import DATA, GRAD
 
 _STEPS = re.compile(r"_?(prev|next|last|old|new)_?|\[[^]]*\]")
 _SLOPE = re.compile(r"1(\.0)? - |\*\* ?2|> 0|>= 0|np\.exp|tanh|sigmoid|cosh|sqrt|np\.log")
@@ -21,8 +22,15 @@ _LINEAR = (
 )  # fmt: skip
 
 
+def of_node(node: ast.AST) -> bool:
+    """Whether an expression is what a node of an engine holds: no constant, though one number."""
+    return isinstance(node, ast.Attribute) and node.attr in (*DATA, *GRAD)
+
+
 def is_number(ran: Ran, node: ast.expr) -> bool:
     """Whether an expression stands for one number."""
+    if of_node(node):
+        return False
     value = ran.value(ast.unparse(node))
     return shape_of(value) == () and not isinstance(value, bool)
 

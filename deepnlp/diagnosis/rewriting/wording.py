@@ -19,6 +19,7 @@ from deepnlp.diagnosis.rewriting.differences import (
     factor_between,
     function_name,
 )
+from deepnlp.diagnosis.rewriting.naming import of_node
 from deepnlp.gradcheck import causes as c
 
 _SLOPE = re.compile(r"^1(\.0)? - [\w.]+ \*\* 2$|[<>]=? 0(\.0)?$|heaviside|cosh")
@@ -301,6 +302,8 @@ def is_number(node: ast.AST, scope: Mapping[str, Any]) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
     text = ast.unparse(node)
+    if of_node(node):
+        return False
     if text in scope:
         return numpy.ndim(scope[text]) == 0 or numpy.size(scope[text]) == 1
     if isinstance(node, ast.Attribute):
