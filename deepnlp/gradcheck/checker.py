@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +26,7 @@ from deepnlp.gradcheck.outputs import compare_forward, not_finite
 from deepnlp.gradcheck.randomness import private
 from deepnlp.gradcheck.report import NO_GRADIENT, Check, Report, Row
 from deepnlp.gradcheck.shapes import reason_for_shape
-from deepnlp.gradcheck.subject import Subject
+from deepnlp.gradcheck.subject import Subject, in_numpy_form
 from deepnlp.gradcheck.walking import HostArray
 
 METHODS = ("auto", "complex", "central", "direction")
@@ -321,7 +322,8 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
         known = rows  # they may be in each other's place
     lines = subject.caller.code.lines
     if lines is not None and (first := lines.told(rows)) is not None:
-        next(row for row in rows if not row.ok).causes = [first]
+        row = next(row for row in rows if not row.ok)
+        row.causes = [_named(subject, row, first)]
         return
     if bad and subject.caller.is_engine and (of_one := _causes_of_operation(subject)):
         for row in bad:
@@ -340,6 +342,19 @@ def _explain(subject: Subject, rows: list[Row], failed: list[Row], method: str) 
             row.causes = [Cause(cause, f"{subject.name}: {row.note}; {reason}")]
         elif unknown and not_linear:
             row.causes = not_linear + row.causes
+
+
+def _named(subject: Subject, row: Row, first: Cause) -> Cause:
+    """The cause of the first wrong value of lines, if one is found for the lines behind it."""
+    twin = in_numpy_form(subject, row.name)
+    if twin is None:
+        return first
+    known = replace(row)
+    _diagnose(twin, [known], [])
+    named = known.causes[0] if known.causes else first
+    if named.name == c.UNKNOWN:
+        return first
+    return replace(named, evidence=f"{named.evidence}; {first.evidence}")
 
 
 def _causes_of_operation(subject: Subject) -> list[Cause]:
@@ -377,6 +392,7 @@ def _gradients_of_operation(operation: Any) -> dict[str, HostArray]:
 
 def _diagnose(subject: Subject, rows: list[Row], failed: list[Row]) -> None:
     """Look for causes; a gradient that the diagnosis cannot work with has none."""
+    subject = in_numpy_form(subject) or subject
     try:
         from deepnlp.diagnosis import diagnose  # large, and not needed while all is right
 
